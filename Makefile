@@ -1,0 +1,57 @@
+# Every target does its own set-up; `make help` lists them.
+.DEFAULT_GOAL := help
+.PHONY: help demo test slow check coverage mutants fuzz bench requirements docs pins setup clean
+
+BIN := .venv/bin
+PY := $(BIN)/python
+STAGE := @sh tools/stage.sh
+SECONDS ?= 300
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
+
+demo: setup ## watch a scripted team ship a change, in the simulator: no key, no network
+	@$(BIN)/podium simulate examples/ship_change/workflow.yaml --cast examples/ship_change/cast.yaml
+
+test: setup ## the fast tests
+	@$(PY) -m pytest -q -m "not slow"
+
+slow: setup ## the tests that take longer
+	@$(PY) -m pytest -q -m slow || [ $$? -eq 5 ] # 5: there is none
+
+check: setup ## everything a change must pass: format, lint, types, layers, docs, test
+	$(STAGE) format 1m $(BIN)/ruff format --check .
+	$(STAGE) lint 1m $(BIN)/ruff check .
+	$(STAGE) types 8m $(BIN)/mypy
+	$(STAGE) layers 2m $(PY) -m pytest -q tests/test_architecture.py
+	$(STAGE) docs 2m $(PY) tools/docs.py --check
+	$(STAGE) test 25m $(PY) -m pytest -q -m "not slow"
+
+coverage: setup ## every branch of the core and the language must be tested
+	@PODIUM_HYPOTHESIS=coverage $(PY) -m coverage run -m pytest -q -m "not slow"
+	@$(PY) -m coverage report
+
+mutants: setup ## plant bugs in the core and see that a property catches each
+	@$(PY) tools/mutants.py
+
+fuzz: setup ## random files and expressions for SECONDS=300
+	@$(PY) tools/fuzz.py --seconds $(SECONDS)
+
+bench: setup ## what is promised about speed, measured here
+	@$(PY) -m bench
+
+requirements: setup ## which tests show which requirement, and which have none
+	@$(PY) tools/requirements.py
+
+docs: setup ## write the generated reference pages again
+	@$(PY) tools/docs.py
+
+pins: ## resolve and pin the dependencies again
+	@sh tools/pins.sh
+
+setup:
+	@sh tools/setup.sh
+
+clean: ## remove everything that was made here
+	rm -rf .venv build dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
