@@ -1,0 +1,198 @@
+"""The soft rules: when a run goes in circles, stop and ask. Looked at just before a step of a block is entered.
+
+Only moves that could go on for ever are questioned: a step that is entered again, or a total that has grown too
+large. Rules about content look at what the last visits of the step amounted to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from podium.core import ledger
+from podium.core.graph import child_step, workflow_of
+from podium.core.model import Agent, Step
+from podium.core.paths import ROOT, child
+from podium.core.policy import Breaker
+from podium.core.state import Instance, Leaf, Ledger, Scope, State
+from podium.core.words import Path, Tree
+
+PAST_KEPT: Final = 8
+"""How many visits the rules look back at."""
+
+
+class Past(NamedTuple):
+    """What one visit of a step amounted to."""
+
+    path: Path
+    digest: str
+    tree: Tree | None
+    score: float | None
+    likeness: int | None
+    spread: float
+    reversals: int
+
+
+def objection(state: State, scope: Scope, step: Step, index: int, visit: int) -> str | None:
+    """The first rule that is hit by this entry, by name."""
+    rules = workflow_of(state, scope.place).breaker
+    if visit > 1:
+        visits = step.retry.visits if step.retry.visits is not None else rules.visits
+        if visits is not None and visit > visits:
+            return "visits"
+        if rules.cycle is not None and is_cycle(scope.trail, index, rules.cycle):
+            return "cycle"
+        hit = next(_content(state, scope, index, rules), None)
+        if hit is not None:
+            return hit
+    return next(_totals(state, rules), None) if scope.next else None
+
+
+def is_cycle(trail: tuple[int, ...], following: int, times: int) -> bool:
+    """Whether the same sequence of steps, of any length, has been gone through that often and would begin again.
+
+    Asked at its beginning, so that the last round is whole: its work has been judged before anybody is asked.
+    """
+    for length in range(1, len(trail) // times + 1):
+        window = trail[-length * times :]
+        periodic = all(window[i] == window[i - length] for i in range(length, len(window)))
+        if periodic and following == window[0] and _goes_back((*window, following)):
+            return True
+    return False
+
+
+def _goes_back(window: tuple[int, ...]) -> bool:
+    return any(later <= earlier for earlier, later in pairwise(window))
+
+
+def _content(state: State, scope: Scope, index: int, rules: Breaker) -> Iterator[str]:
+    """Rules about the visits so far of the step and of whoever sent control back to it."""
+    for past in _histories(state, scope, index):
+        if rules.repeat is not None and _repeats(past) >= rules.repeat:
+            yield "repeat"
+        newest = past[-1]
+        if rules.similar is not None and len(past) >= 3 and (newest.likeness or 0) >= rules.similar:
+            yield "similar"
+        if rules.plateau is not None and plateau(past) >= rules.plateau:
+            yield "plateau"
+        if rules.reversals is not None and sum(p.reversals for p in past) >= rules.reversals:
+            yield "reversals"
+        if rules.disagree is not None and newest.spread >= rules.disagree:
+            yield "disagree"
+
+
+def _histories(state: State, scope: Scope, index: int) -> Iterator[tuple[Past, ...]]:
+    slots = [index]
+    if scope.last is not None and state.instances[scope.last].place.slot != index:
+        slots.append(state.instances[scope.last].place.slot)
+    for slot in slots:
+        past = tuple(_past(visit) for visit in _visits(state, scope, slot))[-PAST_KEPT:]
+        if past:
+            yield past
+
+
+def _visits(state: State, scope: Scope, index: int) -> Iterator[Instance]:
+    """The visits of a step of a block that came to something, oldest first."""
+    newest = state.latest.get((scope.place.path, index))
+    if newest is None:
+        return
+    step = child_step(state, scope, "step", index, "")
+    for number in range(max(1, newest.number - 2 * PAST_KEPT), newest.number + 1):
+        visit = state.instances[child(scope.place.path, step.name, number)]
+        if visit.ending is not None and visit.ending.outcome != "skipped":
+            yield visit
+
+
+def _past(visit: Instance) -> Past:
+    ending = visit.ending
+    assert ending is not None
+    # Only work can repeat itself: a test that says the same twice is as it should be.
+    verb = visit.place.step.verb
+    works = isinstance(verb, Agent) and not verb.judge
+    answer = visit.answer if isinstance(visit, Leaf) and works else None
+    result = ending.result if isinstance(visit, Scope) and ending.result is not None else {}
+    return Past(
+        path=ending.path,
+        digest="" if answer is None else answer.digest,
+        tree=ending.tree,
+        score=ending.score,
+        likeness=None if answer is None else answer.likeness,
+        spread=float(result.get("spread", 0)),
+        reversals=int(result.get("reversals", 0)),
+    )
+
+
+def _repeats(past: tuple[Past, ...]) -> int:
+    """How many visits in a row ended with exactly the newest content."""
+    newest = past[-1]
+    if not newest.digest:
+        return 0
+    count = 0
+    for earlier in reversed(past):
+        if (earlier.digest, earlier.tree) != (newest.digest, newest.tree):
+            break
+        count += 1
+    return count if count > 1 else 0
+
+
+def plateau(past: tuple[Past, ...]) -> int:
+    """Rounds since the best score was reached."""
+    scores = [p.score for p in past if p.score is not None]
+    if not scores:
+        return 0
+    return len(scores) - 1 - scores.index(max(scores))
+
+
+def _totals(state: State, rules: Breaker) -> Iterator[str]:
+    """Rules about the whole run; each asks once, since a total never shrinks."""
+    book = state.ledgers[ROOT]
+    used = ledger.total(book)
+    worked = ledger.working_time(book, state.at)
+    for name, limit, value in (
+        ("transitions", rules.transitions, book.transitions),
+        ("time", rules.time, worked),
+        ("usd", rules.usd, used.usd),
+        ("tokens", rules.tokens, used.tokens),
+        ("calls", rules.calls, used.calls),
+    ):
+        if limit is not None and value >= limit and name not in state.excused:
+            yield name
+    if rules.near is not None and "near" not in state.excused and is_near(state, book, rules.near):
+        yield "near"
+    failures = rules.failures
+    if failures is not None and "failures" not in state.excused:
+        recent = [at for at in state.failures if at > state.at - failures.within]
+        if len(recent) >= failures.count:
+            yield "failures"
+
+
+def is_near(state: State, book: Ledger, percent: int) -> bool:
+    """Whether any hard limit of the run is used to this share."""
+    used, limits = ledger.total(book), book.limits
+    pairs = (
+        (limits.usd, used.usd),
+        (limits.tokens, used.tokens),
+        (limits.calls, used.calls),
+        (limits.time, ledger.working_time(book, state.at)),
+        (limits.transitions, book.transitions),
+    )
+    return any(limit is not None and value * 100 >= limit * percent for limit, value in pairs)
+
+
+def best_visit(state: State, scope: Scope, index: int) -> Path | None:
+    """The visit of a step that is taken when no further one is allowed: highest score, else the newest that passed."""
+    best: tuple[float, Path] | None = None
+    for visit in _visits(state, scope, index):
+        ending = visit.ending
+        if ending is None or ending.outcome != "passed":
+            continue
+        score = -1.0 if ending.score is None else ending.score
+        if best is None or score >= best[0]:
+            best = score, ending.path
+    return None if best is None else best[1]
+
+
+def wants_advice(leaf: Leaf, rules: Breaker) -> bool:
+    """The rule about attempts within one visit. The advisor itself is not advised."""
+    return leaf.place.role != "advice" and rules.retries is not None and leaf.tries + 1 == rules.retries

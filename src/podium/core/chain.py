@@ -1,0 +1,56 @@
+"""The hash chain of a run: each event is bound to all before it, so that a lost or altered one shows."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, NewType
+
+RunId = NewType("RunId", str)
+
+FIRST_HASH: Final = "0" * 64
+"""What the first event of a run is chained to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One stored event in its envelope. `hash` covers everything else, and so, by `prev`, all before it."""
+
+    run: RunId
+    seq: int
+    cause: str
+    type: str
+    body: str
+    """The event as JSON text, exactly as it was hashed."""
+    prev: str
+    hash: str
+
+
+def link(run: RunId, prev: Record | None, *, cause: str, type: str, body: str) -> Record:  # noqa: A002 (the field's name)
+    """The next record behind `prev`."""
+    seq = 1 if prev is None else prev.seq + 1
+    before = FIRST_HASH if prev is None else prev.hash
+    return Record(run, seq, cause, type, body, before, hash_of(run, seq, cause, type, body, before))
+
+
+def hash_of(run: RunId, seq: int, cause: str, type: str, body: str, prev: str) -> str:  # noqa: A002
+    parts = (prev, run, str(seq), cause, type, body)
+    # Each part with its length, so that no two different records have the same text.
+    text = "".join(f"{len(part)}:{part}" for part in parts)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def first_fault(records: Iterable[Record]) -> str | None:
+    """What is wrong with a chain, or None."""
+    prev: Record | None = None
+    for record in records:
+        expected = link(record.run, prev, cause=record.cause, type=record.type, body=record.body)
+        if record.seq != expected.seq:
+            return f"event {expected.seq} is missing"
+        if record.prev != expected.prev:
+            return f"event {record.seq} does not follow the one before it"
+        if record.hash != expected.hash:
+            return f"event {record.seq} has been altered"
+        prev = record
+    return None

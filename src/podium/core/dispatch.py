@@ -1,0 +1,146 @@
+"""Who gets the next free slot: first come, first served, as far as money and file claims allow.
+
+The head of the queue blocks while money it needs is only held by others: cheap followers must not starve it. A
+claim blocks only what overlaps it, so a bounded number of followers may overtake a waiting claim; those never
+overlap it, so it cannot starve either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from podium.core import ledger
+from podium.core.ask import ask_value
+from podium.core.attempts import degrade_of
+from podium.core.enter import limited, result_tree
+from podium.core.events import AttemptStarted, Event, StepEnded
+from podium.core.expr import Node
+from podium.core.facts import Amounts
+from podium.core.globs import globs_overlap
+from podium.core.graph import order_of, workflow_of
+from podium.core.leaves import is_by_hand
+from podium.core.model import Agent, Git
+from podium.core.paths import ROOT
+from podium.core.state import Claim, Leaf, Scope, State
+from podium.core.trees import merges_members
+from podium.core.words import Millis, Path, Tree
+
+LOOK_AHEAD = 32
+
+
+def dispatch(state: State, now: Millis) -> Event | None:
+    """Start the next attempt, or refuse one that can never be paid."""
+    if state.head == state.tail or state.paused:
+        return None
+    slots = workflow_of(state, state.instances[ROOT].place).max_parallel
+    waiting: list[Claim] = []
+    for path in _first(state):
+        leaf = state.instances[path]
+        assert isinstance(leaf, Leaf)
+        by_hand = is_by_hand(leaf)
+        if state.busy >= slots and not by_hand:
+            return None
+        claim = _claim(state, leaf, now)
+        if isinstance(claim, StepEnded):
+            return claim
+        if claim and _clashes(state, claim, waiting):
+            waiting.append(claim)
+            continue
+        reserve = _reserve(leaf)
+        poor = ledger.poor_in(state, leaf.place.ledger, reserve)
+        if poor is None:
+            return _start(state, leaf, reserve, claim, now)
+        book, unit = poor
+        if book.busy or book.held != Amounts():
+            return None
+        if leaf.place.shield:
+            # Clean-up goes on without what can no longer be paid: `finally` makes no agent call after a limit.
+            return StepEnded(now, path, "skipped", "limit", message=f"the limit of {unit} is reached")
+        return limited(leaf, book, now, unit)
+    return None
+
+
+def _first(state: State) -> Iterator[Path]:
+    seen = 0
+    for ticket in range(state.head, state.tail):
+        path = state.queue.get(ticket)
+        if path is not None:
+            yield path
+            seen += 1
+            if seen == LOOK_AHEAD:
+                return
+
+
+def _claim(state: State, leaf: Leaf, now: Millis) -> Claim | StepEnded:
+    """The files this attempt may change while others work beside it; () where nobody's work is merged with its own."""
+    step = leaf.place.step
+    if step.touches == () or not isinstance(step.verb, Agent) or step.verb.judge:
+        return ()
+    if not _works_beside_others(state, leaf):
+        return ()
+    if step.touches is None:
+        return "all"
+    value = step.touches if isinstance(step.touches, Node) else list(step.touches)
+    answer = ask_value(state, leaf, value, now)
+    if isinstance(answer, StepEnded):
+        return answer
+    if isinstance(answer, tuple) and isinstance(answer[0], list | tuple):
+        return tuple(str(glob) for glob in answer[0])
+    return "all"
+
+
+def _works_beside_others(state: State, leaf: Leaf) -> bool:
+    path = leaf.place.path
+    while path != ROOT:
+        scope = state.instances[state.instances[path].place.parent]
+        if isinstance(scope, Scope) and (merges_members(scope) or order_of(scope) == "dag"):
+            return True
+        path = scope.place.path
+    return False
+
+
+def _clashes(state: State, claim: Claim, waiting: list[Claim]) -> bool:
+    return any(_overlap(claim, other) for _, other in state.claims.items()) or any(
+        _overlap(claim, other) for other in waiting
+    )
+
+
+def _overlap(a: Claim, b: Claim) -> bool:
+    if a == "all" or b == "all":
+        return True
+    return any(globs_overlap(one, other) for one in a for other in b)
+
+
+def _reserve(leaf: Leaf) -> Amounts:
+    verb = leaf.place.step.verb
+    if not isinstance(verb, Agent) or verb.by_hand:
+        return Amounts()
+    return Amounts(verb.estimate.usd, verb.estimate.tokens, 1)
+
+
+def _start(state: State, leaf: Leaf, reserve: Amounts, claim: Claim, now: Millis) -> AttemptStarted:
+    step = leaf.place.step
+    works = isinstance(step.verb, Agent) and not step.verb.judge and leaf.place.role != "advice"
+    left = ledger.time_left(state, leaf.place.ledger)
+    limits = [limit for limit in (step.timeout, left) if limit is not None]
+    return AttemptStarted(
+        at=now,
+        path=leaf.place.path,
+        attempt=leaf.attempt + 1,
+        reserve=reserve,
+        base=leaf.base,
+        start=_start_tree(leaf),
+        agent=leaf.soft.fallback,
+        degrade=degrade_of(state, leaf),
+        timeout=min(limits, default=None),
+        guidance=state.guidance if works else (),
+        claim=None if claim == "all" else claim,
+    )
+
+
+def _start_tree(leaf: Leaf) -> Tree | None:
+    """A retry goes on from what the last attempt left; landing always starts from the head itself."""
+    if leaf.answer is not None and leaf.answer.tree is not None and not isinstance(leaf.place.step.verb, Git):
+        return result_tree(leaf)
+    moved = leaf.base != leaf.place.base
+    return leaf.base if moved else leaf.place.start

@@ -1,0 +1,391 @@
+"""What happened in a run: the facts that are stored, and from which everything else is computed.
+
+Every choice of `decide` is exactly one event, so that a crash can never tear a decision apart. Each event carries
+the time of its turn; run, position, cause and hash belong to the envelope that a store puts around it. Fields are
+JSON values, or small records of them (codec.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from podium.core.facts import Amounts, Refused, RunFacts, Verdict
+from podium.core.words import Level, Millis, Outcome, Path, Reason, RunStatus, Tree, Unit
+
+SCHEMA_VERSION = 1
+
+Result: TypeAlias = Mapping[str, Any]
+"""The readable fields of a step that are small enough for the log: output, text, files, exit_code, ..."""
+
+AnswerKind: TypeAlias = Literal[
+    "ok",
+    "failed",
+    "blocked",
+    "timeout",
+    "error",
+    "cancelled",
+    "quota",
+    "unavailable",
+    "transient",
+    "malformed",
+]
+"""How an attempt ended, in the terms that decide what follows. `failed` is the worker's doing, `error` the world's."""
+
+Role: TypeAlias = Literal["step", "gates", "finally", "question", "advice"]
+"""What an instance is to its parent: an ordinary child, or one of the engine's own additions."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    at: Millis
+    run: RunFacts
+    fingerprint: str
+    inputs: Mapping[str, Any]
+    env: Mapping[str, str]
+    tree: Tree | None = None
+    no_human: bool = False
+    version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class StepEntered:
+    """A scope chose this child. `stale` lists the siblings whose results no longer count from here on."""
+
+    at: Millis
+    path: Path
+    parent: Path
+    role: Role
+    index: int
+    visit: int
+    base: Tree | None = None
+    start: Tree | None = None
+    feedback: tuple[Path, ...] = ()
+    stale: tuple[int, ...] = ()
+    held: bool = False
+    """True: it cannot be dispatched yet (a fact or a joined base is missing)."""
+    adopt: Path | None = None
+    """The visit whose result is taken instead of working again."""
+    about: str = ""
+    """Question and advice: the rule or the situation it is about."""
+    target: int = -1
+    """Advice: the child that was about to be entered."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepExpanded:
+    at: Millis
+    path: Path
+    total: int
+    items: tuple[Any, ...] = ()
+    keys: tuple[str, ...] = ()
+    needs: tuple[tuple[int, ...], ...] = ()
+    due: Millis | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptStarted:
+    at: Millis
+    path: Path
+    attempt: int
+    reserve: Amounts
+    base: Tree | None = None
+    start: Tree | None = None
+    agent: int = 0
+    """0 is the step's own agent, n the n-th of its fallbacks."""
+    degrade: int = 0
+    timeout: Millis | None = None
+    guidance: tuple[str, ...] = ()
+    claim: tuple[str, ...] | None = ()
+    """Globs it may change; None claims everything, () nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptEnded:
+    at: Millis
+    path: Path
+    attempt: int
+    kind: AnswerKind
+    reason: Reason = ""
+    result: Result | None = None
+    tree: Tree | None = None
+    change: Mapping[str, Any] | None = None
+    verdict: Verdict | None = None
+    used: Amounts = Amounts()
+    cost_known: bool = True
+    window: int | None = None
+    retry_at: Millis | None = None
+    digest: str = ""
+    likeness: int | None = None
+    """How alike this answer is to the step's previous one, in percent."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptDoubted:
+    at: Millis
+    path: Path
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptQueued:
+    at: Millis
+    path: Path
+    why: Literal["ready", "counted", "repair", "fallback", "granted", "consent"]
+    feedback: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RetryScheduled:
+    at: Millis
+    path: Path
+    due: Millis
+    why: Literal["counted", "transient", "quota"]
+    feedback: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WaitStarted:
+    at: Millis
+    path: Path
+    due: Millis | None
+    """When it is over: for a timer that is success, else its time is up."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitEnded:
+    at: Millis
+    path: Path
+    kind: Literal["ok", "failed", "error"]
+    result: Result | None = None
+    reason: Reason = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SignalReceived:
+    at: Millis
+    path: Path
+    name: str
+    data: Any
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TimerFired:
+    at: Millis
+    path: Path
+    due: Millis
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAsked:
+    at: Millis
+    path: Path
+    level: Level
+    by: tuple[str, ...]
+    approvals: int
+    tree: Tree | None = None
+    expires: Millis | None = None
+    silence: Outcome = "timeout"
+    remind: Millis | None = None
+    escalate: Millis | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalGiven:
+    at: Millis
+    path: Path
+    action: str
+    by: str
+    text: str = ""
+    answer: Any = None
+    tree: Tree | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FactsAsked:
+    at: Millis
+    path: Path
+    function: str
+    argument: str
+    tree: Tree | None
+
+
+@dataclass(frozen=True, slots=True)
+class FactsFound:
+    at: Millis
+    path: Path
+    function: str
+    argument: str
+    tree: Tree | None
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class JoinQueued:
+    """This member is good in itself and waits for its turn to be merged onto its scope's head."""
+
+    at: Millis
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class JoinAsked:
+    at: Millis
+    path: Path
+    onto: Tree
+    fork: Tree | None
+    members: tuple[tuple[Path, Tree], ...]
+    gated: bool
+    """True: the members' own commands must pass again on the joined tree."""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinEnded:
+    at: Millis
+    path: Path
+    tree: Tree | None
+    refused: tuple[Refused, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JumpOrdered:
+    """A graph goes back to an ancestor: what depends on it is stopped, then it is entered again."""
+
+    at: Millis
+    path: Path
+    target: int
+    feedback: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StepReopened:
+    """A scope gets another attempt: its children are entered anew."""
+
+    at: Millis
+    path: Path
+    attempt: int
+    feedback: tuple[Path, ...]
+    granted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CancelOrdered:
+    at: Millis
+    path: Path
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepEnded:
+    at: Millis
+    path: Path
+    outcome: Outcome
+    reason: Reason = ""
+    exit: int = 0
+    result: Result | None = None
+    tree: Tree | None = None
+    sets: tuple[tuple[str, Any], ...] = ()
+    degraded: bool = False
+    leaves: bool = False
+    """True: the loop around it is left."""
+    hard: Path | None = None
+    """The ledger whose limit ended it; no `on` inside that ledger's scope is asked."""
+    message: str = ""
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JumpAsked:
+    at: Millis
+    path: Path
+    target: int
+    by: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CancelAsked:
+    at: Millis
+    by: str
+    reason: str = ""
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunPaused:
+    at: Millis
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunResumed:
+    at: Millis
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class GuidanceGiven:
+    at: Millis
+    by: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LimitRaised:
+    at: Millis
+    ledger: Path
+    unit: Unit
+    to: int
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecovered:
+    """A new owner took the run over; time between the last event and now was nobody's work."""
+
+    at: Millis
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    at: Millis
+    status: RunStatus
+    outcome: Outcome
+    reason: Reason
+    exit: int
+    outputs: Mapping[str, Any]
+    message: str = ""
+
+
+InstanceEvent: TypeAlias = (
+    StepEntered
+    | StepExpanded
+    | AttemptStarted
+    | AttemptEnded
+    | AttemptDoubted
+    | AttemptQueued
+    | RetryScheduled
+    | WaitStarted
+    | WaitEnded
+    | SignalReceived
+    | TimerFired
+    | ApprovalAsked
+    | ApprovalGiven
+    | FactsAsked
+    | FactsFound
+    | JoinQueued
+    | JoinAsked
+    | JoinEnded
+    | JumpOrdered
+    | JumpAsked
+    | StepReopened
+    | CancelOrdered
+    | StepEnded
+)
+RunEvent: TypeAlias = (
+    RunStarted | CancelAsked | RunPaused | RunResumed | GuidanceGiven | LimitRaised | RunRecovered | RunEnded
+)
+Event: TypeAlias = InstanceEvent | RunEvent

@@ -1,0 +1,50 @@
+"""Small records that events are made of: what a run is, what was used, what was judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from podium.core.words import MicroUsd, Path, Tree
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What `run.x` holds, fixed at the start. `utc_offset` places times of day, in minutes."""
+
+    id: str
+    name: str
+    branch: str = ""
+    base: str = ""
+    date: str = ""
+    utc_offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """What is reserved or was used: money, tokens, calls."""
+
+    usd: MicroUsd = MicroUsd(0)
+    tokens: int = 0
+    calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A reviewer's typed answer, bound to the tree it judged."""
+
+    decision: Literal["approve", "reject", "abort"]
+    score: float | None = None
+    findings: tuple[Mapping[str, Any], ...] = ()
+    tree: Tree | None = None
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A member whose work did not get through a join."""
+
+    path: Path
+    kind: Literal["conflict", "failed"]
+    detail: str = ""

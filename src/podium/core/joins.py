@@ -1,0 +1,66 @@
+"""Bookkeeping of joins: members queue up, their trees are merged onto the head of their scope. Called by evolve only."""
+
+from __future__ import annotations
+
+from podium.core.effects import JoinTrees
+from podium.core.events import JoinAsked, JoinEnded, JoinQueued
+from podium.core.lifecycle import IllegalEvent, phases_after
+from podium.core.state import Instance, Leaf, Merge, Scope, State
+
+
+def joining(state: State, event: JoinQueued | JoinAsked | JoinEnded) -> State:
+    instance = state.instances[event.path]
+    phases_after(instance, event)
+    match event:
+        case JoinQueued():
+            return _queue_for_join(state, instance)
+        case JoinAsked():
+            if ("join", event.path) in state.pending:
+                raise IllegalEvent(f"{event.path!r} has asked for a join already")
+            return state._replace(pending=state.pending.set(("join", event.path), JoinTrees(event)))
+        case JoinEnded():
+            return _joined(state, instance, event)
+
+
+def _queue_for_join(state: State, member: Instance) -> State:
+    scope = state.instances[member.place.parent]
+    if not isinstance(scope, Scope) or member.merge is not None:
+        raise IllegalEvent(f"{member.place.path!r} cannot queue for a join")
+    ticket = (scope.place.path, scope.joins)
+    return state._replace(
+        joins=state.joins.set(ticket, member.place.path),
+        instances=state.instances.set(member.place.path, member._replace(merge="queued")).set(
+            scope.place.path, scope._replace(joins=scope.joins + 1)
+        ),
+    )
+
+
+def _joined(state: State, instance: Instance, event: JoinEnded) -> State:
+    effect = state.pending.get(("join", event.path))
+    if not isinstance(effect, JoinTrees):
+        raise IllegalEvent(f"{event.path!r} asked for no join")
+    state = state._replace(pending=state.pending.drop(("join", event.path)))
+    instances, joins = state.instances, state.joins
+    if not effect.asked.gated:
+        # The base of one child of a graph, or the result of the graph: only the instance itself is concerned.
+        merge: Merge = event.refused[0] if event.refused else "joined"
+        if isinstance(instance, Leaf):
+            changed: Instance = instance._replace(merge=merge, base=event.tree)
+        elif instance.phase == "ready":
+            changed = instance._replace(merge=merge, base=event.tree, head=event.tree)
+        else:
+            changed = instance._replace(sinks=merge, head=event.tree or instance.head)
+        return state._replace(instances=instances.set(event.path, changed))
+    refused = {member.path: member for member in event.refused}
+    assert isinstance(instance, Scope)
+    for number, (path, _) in enumerate(effect.asked.members, start=instance.joined):
+        outcome: Merge = refused.get(path, "joined")
+        member = instances[path]
+        joins = joins.drop((event.path, number))
+        instances = instances.set(path, member._replace(merge=outcome))
+    scope = instance._replace(
+        joined=instance.joined + len(effect.asked.members),
+        merged=tuple(path for path, _ in effect.asked.members),
+        head=instance.head if event.tree is None else event.tree,
+    )
+    return state._replace(instances=instances.set(event.path, scope), joins=joins)

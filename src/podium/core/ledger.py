@@ -1,0 +1,169 @@
+"""Money, tokens, calls and time: reserve before a dispatch, settle after it, over the whole chain of ledgers.
+
+A ledger belongs to the run, to a step with `limits`, or to `finally`. A step's spending counts in its own ledger
+and in every one around it, so a sub-workflow owns limits and shares those of its caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from podium.core.events import AttemptEnded, AttemptStarted, Role
+from podium.core.facts import Amounts
+from podium.core.model import Block, Call, ForEach, Repeat
+from podium.core.state import Ledger, Place, State
+from podium.core.words import MicroUsd, Millis, Path, Unit
+
+NOTHING: Final = Amounts()
+
+
+def chain(state: State, path: Path | None) -> Iterator[Ledger]:
+    """The ledger at `path` and those around it, innermost first."""
+    while path is not None:
+        ledger = state.ledgers[path]
+        yield ledger
+        path = ledger.parent
+
+
+def poor_in(state: State, path: Path, reserve: Amounts) -> tuple[Ledger, Unit] | None:
+    """The innermost ledger that cannot bear this reservation, and in which unit."""
+    for ledger in chain(state, path):
+        unit = _short(ledger, reserve, state.at)
+        if unit is not None:
+            return ledger, unit
+    return None
+
+
+def _short(ledger: Ledger, reserve: Amounts, at: Millis) -> Unit | None:
+    limits, taken = ledger.limits, total(ledger)
+    if limits.usd is not None and reserve.usd and taken.usd + reserve.usd > limits.usd:
+        return "usd"
+    if limits.tokens is not None and reserve.tokens and taken.tokens + reserve.tokens > limits.tokens:
+        return "tokens"
+    if limits.calls is not None and reserve.calls and taken.calls + reserve.calls > limits.calls:
+        return "calls"
+    if limits.window is not None and reserve.calls and ledger.window >= limits.window:
+        return "window"
+    if limits.time is not None and working_time(ledger, at) >= limits.time:
+        return "time"
+    return None
+
+
+def total(ledger: Ledger) -> Amounts:
+    """What counts against the limits: spent, held and unknown together."""
+    spent, held, unknown = ledger.spent, ledger.held, ledger.unknown
+    return Amounts(
+        MicroUsd(spent.usd + held.usd + unknown.usd),
+        spent.tokens + held.tokens + unknown.tokens,
+        spent.calls + held.calls + unknown.calls,
+    )
+
+
+def working_time(ledger: Ledger, at: Millis) -> Millis:
+    """Wall time with at least one attempt in flight; waiting for people, quota or signals does not count."""
+    return Millis(ledger.worked + (at - ledger.since if ledger.busy else 0))
+
+
+def time_left(state: State, path: Path) -> Millis | None:
+    """How long an attempt may take before a limit on working time is reached."""
+    left = [
+        Millis(ledger.limits.time - working_time(ledger, state.at))
+        for ledger in chain(state, path)
+        if ledger.limits.time is not None
+    ]
+    return min(left, default=None)
+
+
+def exhausted_transitions(state: State, path: Path) -> Ledger | None:
+    """The innermost ledger that has no transitions left."""
+    for ledger in chain(state, path):
+        if ledger.limits.transitions is not None and ledger.transitions >= ledger.limits.transitions:
+            return ledger
+    return None
+
+
+def is_counted(role: Role, parent: Place, *, index: int, visit: int) -> bool:
+    """Whether an entry is a transition.
+
+    Members and iterations are bounded by their width, gates by their step; what could go on for ever are moves of
+    control in a block, further rounds, and the questions that allow one more.
+    """
+    if role in ("question", "advice"):
+        return True
+    if role != "step":
+        return False
+    match parent.step.verb:
+        case Block() | Call():
+            return visit > 1 or not parent.fanned
+        case Repeat():
+            return index > 0
+        case ForEach():
+            return visit > 1
+        case _:
+            return False
+
+
+def count_transition(state: State, path: Path) -> State:
+    ledgers = state.ledgers
+    for ledger in chain(state, path):
+        ledgers = ledgers.set(ledger.path, ledger._replace(transitions=ledger.transitions + 1))
+    return state._replace(ledgers=ledgers)
+
+
+def hold(state: State, place: Place, event: AttemptStarted, *, timed: bool) -> State:
+    """`timed` is False for a person's work, which costs no working time."""
+    ledgers, add = state.ledgers, 1 if timed else 0
+    for ledger in chain(state, place.ledger):
+        ledgers = ledgers.set(
+            ledger.path,
+            ledger._replace(
+                held=_plus(ledger.held, event.reserve),
+                since=ledger.since if ledger.busy else event.at,
+                busy=ledger.busy + add,
+            ),
+        )
+    return state._replace(ledgers=ledgers)
+
+
+def settle(state: State, place: Place, reserve: Amounts, event: AttemptEnded, *, timed: bool) -> State:
+    """Give the reservation back and book what was used, or keep it as unknown where no price was told."""
+    used = event.used
+    unknown = NOTHING if event.cost_known else Amounts(MicroUsd(max(0, reserve.usd - used.usd)))
+    ledgers, less = state.ledgers, 1 if timed else 0
+    for ledger in chain(state, place.ledger):
+        busy = ledger.busy - less
+        ledgers = ledgers.set(
+            ledger.path,
+            ledger._replace(
+                held=_minus(ledger.held, reserve),
+                spent=_plus(ledger.spent, used),
+                unknown=_plus(ledger.unknown, unknown),
+                window=max(ledger.window, event.window or 0),
+                busy=busy,
+                worked=Millis(ledger.worked + (event.at - ledger.since if less and not busy else 0)),
+            ),
+        )
+    return state._replace(ledgers=ledgers, usd=MicroUsd(state.usd + used.usd))
+
+
+def forget_downtime(state: State, at: Millis) -> State:
+    """After a crash: the time since the last event was nobody's work."""
+    ledgers = state.ledgers
+    for path, ledger in tuple(ledgers.items()):
+        if ledger.busy:
+            worked = Millis(ledger.worked + max(0, state.at - ledger.since))
+            ledgers = ledgers.set(path, ledger._replace(worked=worked, since=at))
+    return state._replace(ledgers=ledgers)
+
+
+def _plus(a: Amounts, b: Amounts) -> Amounts:
+    if not (b.usd or b.tokens or b.calls):
+        return a
+    return Amounts(MicroUsd(a.usd + b.usd), a.tokens + b.tokens, a.calls + b.calls)
+
+
+def _minus(a: Amounts, b: Amounts) -> Amounts:
+    if not (b.usd or b.tokens or b.calls):
+        return a
+    return Amounts(MicroUsd(a.usd - b.usd), a.tokens - b.tokens, a.calls - b.calls)

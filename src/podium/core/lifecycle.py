@@ -1,0 +1,127 @@
+"""The one table of what may happen to an instance in which phase; the docs' diagram is drawn from it.
+
+Rule 1: an event that the table does not allow raises; it is never skipped.
+Rule 2: where two phases are listed, the first is usual and the second is for an answer that is not the last one
+(a reminder, the first of two approvals).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal, TypeAlias
+
+from podium.core.events import (
+    ApprovalAsked,
+    ApprovalGiven,
+    AttemptDoubted,
+    AttemptEnded,
+    AttemptQueued,
+    AttemptStarted,
+    CancelOrdered,
+    FactsAsked,
+    FactsFound,
+    InstanceEvent,
+    JoinAsked,
+    JoinEnded,
+    JoinQueued,
+    JumpAsked,
+    JumpOrdered,
+    RetryScheduled,
+    SignalReceived,
+    StepEnded,
+    StepExpanded,
+    StepReopened,
+    TimerFired,
+    WaitEnded,
+    WaitStarted,
+)
+from podium.core.state import Instance, Leaf, Phase
+
+Kind: TypeAlias = Literal["leaf", "scope"]
+Row: TypeAlias = Mapping[type[InstanceEvent], tuple[Phase, ...]]
+
+
+class IllegalEvent(Exception):
+    """The log or the code is broken: this event cannot happen here."""
+
+
+def _row(rows: dict[type[InstanceEvent], tuple[Phase, ...]], phase: Phase) -> Row:
+    """A phase's own rows, and the one that every living phase has."""
+    return {**rows, CancelOrdered: (phase,)}
+
+
+TABLE: Final[Mapping[tuple[Kind, Phase], Row]] = {
+    ("leaf", "ready"): _row(
+        {
+            AttemptStarted: ("working",),
+            WaitStarted: ("waiting",),
+            ApprovalAsked: ("waiting",),
+            AttemptQueued: ("ready",),
+            FactsAsked: ("ready",),
+            FactsFound: ("ready",),
+            JoinAsked: ("ready",),
+            JoinEnded: ("ready",),
+            StepEnded: ("ended",),
+        },
+        "ready",
+    ),
+    ("leaf", "working"): _row({AttemptEnded: ("answered",), AttemptDoubted: ("answered",)}, "working"),
+    ("leaf", "answered"): _row(
+        {
+            AttemptQueued: ("ready",),
+            RetryScheduled: ("paused",),
+            JoinQueued: ("answered",),
+            StepEnded: ("ended",),
+        },
+        "answered",
+    ),
+    ("leaf", "paused"): _row({TimerFired: ("ready",), StepEnded: ("ended",)}, "paused"),
+    ("leaf", "waiting"): _row(
+        {
+            TimerFired: ("answered", "waiting"),
+            ApprovalGiven: ("answered", "waiting"),
+            WaitEnded: ("answered",),
+            SignalReceived: ("answered",),
+            StepEnded: ("ended",),
+        },
+        "waiting",
+    ),
+    ("scope", "ready"): _row(
+        {
+            StepExpanded: ("open",),
+            FactsAsked: ("ready",),
+            FactsFound: ("ready",),
+            JoinAsked: ("ready",),
+            JoinEnded: ("ready",),
+            StepEnded: ("ended",),
+        },
+        "ready",
+    ),
+    ("scope", "open"): _row(
+        {
+            FactsAsked: ("open",),
+            FactsFound: ("open",),
+            JoinQueued: ("open",),
+            JoinAsked: ("open",),
+            JoinEnded: ("open",),
+            JumpOrdered: ("open",),
+            JumpAsked: ("open",),
+            StepReopened: ("open",),
+            TimerFired: ("open",),
+            StepEnded: ("ended",),
+        },
+        "open",
+    ),
+}
+
+
+def phases_after(instance: Instance, event: InstanceEvent) -> tuple[Phase, ...]:
+    """Where this event may lead from here; raises if it is not allowed."""
+    kind: Kind = "leaf" if isinstance(instance, Leaf) else "scope"
+    row = TABLE.get((kind, instance.phase), {})
+    phases = row.get(type(event))
+    if phases is None:
+        raise IllegalEvent(
+            f"{type(event).__name__} cannot happen to {event.path!r}, which is {instance.phase}"
+        )
+    return phases

@@ -1,0 +1,117 @@
+"""A persistent map that keeps insertion order: a big shared base and a small overlay that is copied on write.
+
+`set` copies only the overlay, which is merged into a new base once it outgrows 24 + sqrt(n): a write costs
+O(sqrt n) with a tiny constant, a read one or two dict look-ups. A Draft has the same interface and changes in
+place; a turn works on drafts and freezes them at its end, so that several writes share one copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, Generic, TypeVar, cast
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+_GONE: Final = object()
+
+
+class Map(Generic[K, V]):
+    __slots__ = ("_base", "_over")
+
+    def __init__(self, base: dict[K, V] | None = None, over: dict[K, V] | None = None) -> None:
+        self._base: dict[K, V] = {} if base is None else base
+        self._over: dict[K, V] = {} if over is None else over
+
+    def get(self, key: K) -> V | None:
+        found = self._over.get(key)
+        if found is None:
+            return self._base.get(key)
+        return None if found is _GONE else found
+
+    def __getitem__(self, key: K) -> V:
+        found = self._over.get(key)
+        if found is None:
+            return self._base[key]
+        if found is _GONE:
+            raise KeyError(key)
+        return found
+
+    def __contains__(self, key: K) -> bool:
+        found = self._over.get(key)
+        return key in self._base if found is None else found is not _GONE
+
+    def set(self, key: K, value: V) -> Map[K, V]:
+        over = self._over.copy()
+        over[key] = value
+        return Map(self._base, over).settled()
+
+    def drop(self, key: K) -> Map[K, V]:
+        return self.set(key, cast(V, _GONE)) if key in self else self
+
+    def settled(self) -> Map[K, V]:
+        """The same map, with an overlay that has grown too large merged into a new base."""
+        size = len(self._over) - 24
+        if size <= 0 or size * size <= len(self._base):
+            return self
+        return Map({k: v for k, v in {**self._base, **self._over}.items() if v is not _GONE})
+
+    def keys(self) -> Iterator[K]:
+        return (key for key, _ in self.items())
+
+    def values(self) -> Iterator[V]:
+        return (value for _, value in self.items())
+
+    def items(self) -> Iterator[tuple[K, V]]:
+        for key, value in self._base.items():
+            value = self._over.get(key, value)
+            if value is not _GONE:
+                yield key, value
+        for key, value in self._over.items():
+            if key not in self._base and value is not _GONE:
+                yield key, value
+
+    def draft(self) -> Map[K, V]:
+        return Draft(self._base, self._over, self)
+
+    def freeze(self) -> Map[K, V]:
+        return self
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self.items())
+
+    def __bool__(self) -> bool:
+        return any(True for _ in self.items())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Map) and dict(self.items()) == dict(other.items())
+
+    def __hash__(self) -> int:
+        raise TypeError("a Map is compared by value and cannot be a key")
+
+    def __repr__(self) -> str:
+        return f"Map({dict(self.items())!r})"
+
+
+class Draft(Map[K, V]):
+    """A Map that its only owner may change in place, until `freeze`. The first write makes the overlay its own."""
+
+    __slots__ = ("_origin",)
+
+    def __init__(self, base: dict[K, V], over: dict[K, V], origin: Map[K, V]) -> None:
+        self._base = base
+        self._over = over
+        self._origin: Map[K, V] | None = origin
+        """The map it was made of, as long as nothing has been changed."""
+
+    def set(self, key: K, value: V) -> Map[K, V]:
+        if self._origin is not None:
+            self._over = self._over.copy()
+            self._origin = None
+        self._over[key] = value
+        return self
+
+    def freeze(self) -> Map[K, V]:
+        if self._origin is not None:
+            return self._origin
+        return Map(self._base, self._over).settled()

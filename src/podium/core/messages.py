@@ -1,0 +1,106 @@
+"""What is said to a run: commands of people, and reports of the world.
+
+Reports that answer an effect are the events themselves (AttemptEnded, WaitEnded, FactsFound, JoinEnded); `handle`
+checks them against what is pending and stamps them with the time of the turn. A refusal is a value, not an event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from podium.core.events import AttemptEnded, FactsFound, JoinEnded, WaitEnded
+from podium.core.facts import RunFacts
+from podium.core.words import Millis, Path, Tree, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    run: RunFacts
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    tree: Tree | None = None
+    no_human: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fired:
+    path: Path
+    due: Millis
+
+
+@dataclass(frozen=True, slots=True)
+class Recover:
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Approve:
+    """A person's answer. `action` is one of the actions the question offers; `tree` is what the person saw."""
+
+    path: Path
+    action: str
+    by: str
+    text: str = ""
+    answer: Any = None
+    tree: Tree | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    name: str
+    data: Any = None
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    by: str
+    reason: str = ""
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """Go back to a step of a running sequence; also how a late veto returns to its gate."""
+
+    scope: Path
+    step: str
+    by: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    by: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RaiseLimit:
+    ledger: Path
+    unit: Unit
+    to: int
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    code: str
+    message: str
+
+
+Report: TypeAlias = AttemptEnded | WaitEnded | FactsFound | JoinEnded | Fired | Recover
+Command: TypeAlias = Start | Approve | Signal | Cancel | Jump | Pause | Resume | Guide | RaiseLimit
+Message: TypeAlias = Report | Command

@@ -1,0 +1,324 @@
+"""The state of a run: a growing set of instances addressed by path, and what is still asked of the world.
+
+An instance is a Place, which never changes, and what became of it: a Leaf or a Scope. Events double as facts
+(`answer`, `ending`), so that nothing is stored twice. Everything that grows with the run is a map keyed by path
+or by (scope, index); nothing here is ever scanned.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
+
+from podium.core.effects import (
+    AskPerson,
+    CancelAttempt,
+    Effect,
+    EffectKey,
+    RunAttempt,
+    StartTimer,
+    Watch,
+    key_of,
+)
+from podium.core.events import (
+    ApprovalAsked,
+    ApprovalGiven,
+    AttemptEnded,
+    Event,
+    FactsFound,
+    Role,
+    RunEnded,
+    RunStarted,
+    StepEnded,
+)
+from podium.core.facts import Amounts, Refused
+from podium.core.maps import Map
+from podium.core.model import Step
+from podium.core.policy import Limits
+from podium.core.words import MicroUsd, Millis, Path, Tree
+
+Merge: TypeAlias = Literal["queued", "joined"] | Refused | None
+"""How far a member's tree is on its way onto the head of its scope."""
+
+Phase: TypeAlias = Literal["ready", "open", "working", "answered", "paused", "waiting", "ended"]
+
+
+Order: TypeAlias = Literal["seq", "dag", "many", "repeat"]
+"""In which order a scope enters its children: one after the other, by needs, as many as may be, in rounds."""
+
+Claim: TypeAlias = tuple[str, ...] | Literal["all"]
+"""The globs an attempt in flight may change."""
+
+
+R = TypeVar("R", bound=type[tuple[Any, ...]])
+
+
+def quick(kind: R) -> R:
+    """Gives a record with many fields a `_replace` that costs what is changed, not what is kept.
+
+    The one of NamedTuple looks at every field; for a scope that is three times as slow, and each event changes two
+    or three records. A map that was changed in place is the same map, so that there is often nothing to copy.
+    """
+    places = {name: place for place, name in enumerate(kind._fields)}  # type: ignore[attr-defined]  # a NamedTuple
+
+    def _replace(self: Any, **changes: Any) -> Any:
+        values: list[Any] | None = None
+        for name, value in changes.items():
+            place = places[name]
+            if self[place] is not value:
+                values = list(self) if values is None else values
+                values[place] = value
+        return self if values is None else tuple.__new__(kind, values)
+
+    kind._replace = _replace  # type: ignore[attr-defined]
+    return kind
+
+
+@quick
+class Place(NamedTuple):
+    """Where an instance lives and what it was given on entry."""
+
+    path: Path
+    parent: Path
+    step: Step
+    role: Role
+    slot: int
+    """Which child of its parent it is."""
+    visit: int
+    frame: Path
+    """The scope whose variables it reads and sets."""
+    ledger: Path
+    """The nearest scope with limits."""
+    fanned: bool
+    """Inside an iteration of `for_each`: forward moves there are bounded by the width, not by `transitions`."""
+    shield: bool
+    """Inside `finally`: not stopped by a cancel."""
+    base: Tree | None
+    start: Tree | None
+    entered: Millis
+    about: str
+    target: int
+    adopt: Path | None
+    order: Order
+
+
+class Best(NamedTuple):
+    """The best attempt so far among those that met the contract and passed every command and check."""
+
+    attempt: int
+    score: float
+    answer: AttemptEnded
+
+
+class Soft(NamedTuple):
+    """Tries that do not count as attempts, each with a bound of its own."""
+
+    transient: int = 0
+    repair: int = 0
+    quota: int = 0
+    timeouts: int = 0
+    granted: int = 0
+    fallback: int = 0
+
+
+@quick
+class Leaf(NamedTuple):
+    place: Place
+    phase: Phase = "ready"
+    cancelling: bool = False
+    attempt: int = 0
+    """Identity of the effect; grows at every start."""
+    tries: int = 0
+    """What the limit counts."""
+    soft: Soft = Soft()
+    ticket: int = -1
+    """Its place in the queue for a slot; -1 when it is not in it."""
+    due: Millis | None = None
+    answer: AttemptEnded | None = None
+    doubted: bool = False
+    asked: ApprovalAsked | None = None
+    given: tuple[ApprovalGiven, ...] = ()
+    silent: bool = False
+    """A person's time, or the time of a `wait`, ran out."""
+    feedback: tuple[Path, ...] = ()
+    """The newest last."""
+    aside: Path | None = None
+    """The live child outside the ordinary ones: gates, a question."""
+    told: Path | None = None
+    """The question or advice that was answered last, until it has been acted upon."""
+    base: Tree | None = None
+    usd: MicroUsd = MicroUsd(0)
+    best: Best | None = None
+    merge: Merge = None
+    facts: tuple[FactsFound, ...] = ()
+    ending: StepEnded | None = None
+
+
+@quick
+class Scope(NamedTuple):
+    place: Place
+    phase: Phase = "ready"
+    cancelling: bool = False
+    tries: int = 0
+    total: int = 0
+    next: int = 0
+    """High-water mark of entered children."""
+    live: int = 0
+    ok: int = 0
+    bad: int = 0
+    skipped: int = 0
+    aside: Path | None = None
+    told: Path | None = None
+    last: Path | None = None
+    """The ordinary child that ended last."""
+    routes: tuple[Path, ...] = ()
+    """Graph: children that ended with an outcome that leads back to an ancestor."""
+    jump: int = -1
+    carry: tuple[Path, ...] = ()
+    """Feedback on its way to the next worker that is entered."""
+    feedback: tuple[Path, ...] = ()
+    ready: tuple[int, ...] = ()
+    """Graph: released, not yet entered."""
+    trail: tuple[int, ...] = ()
+    """The children entered last, for the breaker."""
+    head: Tree | None = None
+    items: tuple[Any, ...] = ()
+    keys: tuple[str, ...] = ()
+    dependents: tuple[tuple[int, ...], ...] = ()
+    """Graph of items: per item, those that need it directly."""
+    leaving: bool = False
+    expired: bool = False
+    closing: bool = False
+    """`finally` has been entered."""
+    hard: Path | None = None
+    asked: int = 0
+    """Questions asked here, so that each has an address of its own."""
+    joined: int = 0
+    """Tickets of the queue for joins: the next to be merged, and the next to be given out."""
+    joins: int = 0
+    merged: tuple[Path, ...] = ()
+    """The members of the join that ended last."""
+    merge: Merge = None
+    sinks: Merge = None
+    """Graph: whether the work of its branches has been merged at its end."""
+    base: Tree | None = None
+    usd: MicroUsd = MicroUsd(0)
+    facts: tuple[FactsFound, ...] = ()
+    ending: StepEnded | None = None
+
+
+Instance: TypeAlias = Leaf | Scope
+
+
+class Visit(NamedTuple):
+    """The newest visit of one child of a scope. Only a fresh result may be read."""
+
+    number: int
+    path: Path
+    fresh: bool
+
+
+class Unmet(NamedTuple):
+    left: int
+    bad: bool
+
+
+@quick
+class Ledger(NamedTuple):
+    """What a scope with limits has used, holds for attempts in flight, and cannot know."""
+
+    path: Path
+    parent: Path | None
+    limits: Limits
+    spent: Amounts = Amounts()
+    held: Amounts = Amounts()
+    unknown: Amounts = Amounts()
+    """Reservations of attempts that ended without a price; never released."""
+    transitions: int = 0
+    window: int = 0
+    worked: Millis = Millis(0)
+    busy: int = 0
+    since: Millis = Millis(0)
+
+
+@quick
+class State(NamedTuple):
+    root: Step
+    started: RunStarted | None = None
+    at: Millis = Millis(0)
+    instances: Map[Path, Instance] = Map()
+    latest: Map[tuple[Path, int], Visit] = Map()
+    unmet: Map[tuple[Path, int], Unmet] = Map()
+    pending: Map[EffectKey, Effect] = Map()
+    queue: Map[int, Path] = Map()
+    head: int = 0
+    tail: int = 0
+    busy: int = 0
+    claims: Map[Path, Claim] = Map()
+    joins: Map[tuple[Path, int], Path] = Map()
+    vars: Map[tuple[Path, str], tuple[Any]] = Map()
+    """Values are boxed, since null is a value."""
+    ledgers: Map[Path, Ledger] = Map()
+    failures: tuple[Millis, ...] = ()
+    guidance: tuple[str, ...] = ()
+    usd: MicroUsd = MicroUsd(0)
+    cancelling: bool = False
+    forced: bool = False
+    paused: bool = False
+    limited: bool = False
+    excused: tuple[str, ...] = ()
+    """Rules of the breaker about the whole run that have been asked about; each is asked once."""
+    ended: RunEnded | None = None
+
+
+_MAPS: Final = tuple(
+    map(
+        State._fields.index,
+        ("instances", "latest", "unmet", "pending", "queue", "claims", "joins", "vars", "ledgers"),
+    )
+)
+"""Where the maps stand among the fields of a state."""
+
+
+def draft(state: State) -> State:
+    """The same state on maps that change in place; for one owner, until `freeze`."""
+    values: list[Any] = list(state)
+    for place in _MAPS:
+        values[place] = values[place].draft()
+    return State(*values)
+
+
+def freeze(state: State) -> State:
+    values: list[Any] = list(state)
+    for place in _MAPS:
+        values[place] = values[place].freeze()
+    return State(*values)
+
+
+def effects_of(event: Event, state: State) -> Effect | None:
+    """The effect that this event asked for, if it is still wanted."""
+    key = key_of(event)
+    return None if key is None else state.pending.get(key)
+
+
+def is_parkable(state: State) -> bool:
+    """True when no process is needed until a message arrives or the next timer is due."""
+    return not any(
+        isinstance(effect, CancelAttempt) or (isinstance(effect, RunAttempt) and not effect.by_hand)
+        for effect in state.pending.values()
+    )
+
+
+def next_due(state: State) -> Millis | None:
+    """When the earliest timer of the run is due."""
+    dues: list[Millis] = []
+    for effect in state.pending.values():
+        match effect:
+            case StartTimer(due=due):
+                dues.append(due)
+            case Watch(asked=waited) if waited.due is not None:
+                dues.append(waited.due)
+            case AskPerson(asked=asked):
+                dues.extend(d for d in (asked.expires, asked.remind, asked.escalate) if d is not None)
+            case _:
+                pass
+    return min(dues, default=None)
