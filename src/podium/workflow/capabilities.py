@@ -1,0 +1,44 @@
+"""What each kind of agent can be held to, and what its calls cost. Data only; the adapters must live up to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+Price: TypeAlias = Literal["known", "unknown"]
+Wall: TypeAlias = Literal["limits", "bubblewrap"]
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    tools: bool
+    """A list of tools can be enforced. Text-only agents have none, so every list holds for them."""
+    continuity: bool
+    """It can go on in an earlier conversation."""
+    price: Price
+    """Whether a call can be priced without the user's own figures."""
+    needs: Wall
+    """The weakest walls it may run in when nobody confirms what it does."""
+
+
+CAPABILITIES: Final[Mapping[str, Capabilities]] = MappingProxyType(
+    {
+        "claude": Capabilities(tools=True, continuity=True, price="known", needs="bubblewrap"),
+        # codex exec has no list of allowed tools; single features can be switched off, commands cannot.
+        "codex": Capabilities(tools=False, continuity=True, price="known", needs="bubblewrap"),
+        "gemini": Capabilities(tools=True, continuity=True, price="known", needs="bubblewrap"),
+        "acp": Capabilities(tools=False, continuity=False, price="unknown", needs="bubblewrap"),
+        "command": Capabilities(tools=False, continuity=False, price="unknown", needs="limits"),
+        "ollama": Capabilities(tools=True, continuity=True, price="unknown", needs="limits"),
+        "api": Capabilities(tools=True, continuity=True, price="unknown", needs="limits"),
+        "scripted": Capabilities(tools=True, continuity=True, price="known", needs="limits"),
+        "recorded": Capabilities(tools=True, continuity=True, price="known", needs="limits"),
+        "human": Capabilities(tools=True, continuity=False, price="known", needs="limits"),
+    }
+)
+"""By the `type` of an agent. A type that is not listed comes from a plug-in, which answers for itself."""
+
+LADDER: Final = ("none", "limits", "bubblewrap", "container")
+"""From the weakest sandbox to the strongest."""

@@ -1,0 +1,57 @@
+"""What a workflow gets without asking: every figure of the language that stands in no file."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Final
+
+from podium.core.policy import Backoff, Breaker, Estimate, Limits, Retry
+from podium.core.words import MicroUsd, Millis
+
+MINUTE: Final = 60_000
+
+AGENT_TIMEOUT: Final = Millis(20 * MINUTE)
+REVIEW_TIMEOUT: Final = Millis(10 * MINUTE)
+FINALLY_TIMEOUT: Final = Millis(10 * MINUTE)
+COMMAND_TIMEOUT: Final = Millis(5 * MINUTE)
+POLL_EVERY: Final = Millis(MINUTE)
+
+LIMITS: Final = Limits(usd=MicroUsd(10_000_000), time=Millis(120 * MINUTE), transitions=200, members=100)
+BREAKER: Final = Breaker()
+MAX_PARALLEL: Final = 4
+MAX_DEPTH: Final = 8
+"""How deep workflows may contain workflows."""
+
+ESTIMATE: Final = Estimate(usd=MicroUsd(500_000), tokens=100_000)
+"""Reserved for an agent when nothing better is known."""
+
+AGENT_RETRY: Final = Retry(attempts=3)
+OTHER_RETRY: Final = Retry(attempts=1)
+
+PRESETS: Final = MappingProxyType(
+    {
+        "default": AGENT_RETRY,
+        "aggressive": Retry(attempts=5, transient=5, backoff=Backoff(Millis(1_000), 1.5, Millis(60_000))),
+        "conservative": Retry(attempts=2, transient=2, backoff=Backoff(Millis(5_000), 3.0, Millis(120_000))),
+        "fixed": Retry(attempts=3, backoff=Backoff(Millis(2_000), 1.0, Millis(2_000), 0)),
+        "none": Retry(attempts=1, transient=0, repair=0),
+    }
+)
+
+BASE_REVIEWER: Final = "reviewer"
+"""The role that an agent plays when a review names only the agent."""
+
+BUILT_IN_AGENTS: Final = (
+    "claude",
+    "codex",
+    "gemini",
+    "ollama",
+    "api",
+    "command",
+    "acp",
+    "scripted",
+    "recorded",
+    "human",
+    "auto",
+)
+"""Names that need no entry under `agents`: adapters that are there once their program is, and two words."""

@@ -1,0 +1,64 @@
+"""Reads files of the language into trees, under the names that people know them by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from podium.workflow.problems import Problem
+from podium.workflow.tree import Node, Place
+from podium.workflow.yaml import Spot, read
+
+SHIPPED: Final = Path(__file__).parents[1]
+"""Where the data lies that comes with Podium."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A file as a tree; None if it could not be read, and then the problems say why."""
+
+    path: Path
+    node: Node | None
+    problems: tuple[Problem, ...] = ()
+
+
+def shown(path: Path, base: Path | None) -> str:
+    """How messages call a file: beside `base`, the folder the user stands in, or in full."""
+    if path.is_relative_to(SHIPPED):
+        return str(path.relative_to(SHIPPED.parent))
+    if base is not None and path.is_relative_to(base):
+        return str(path.relative_to(base))
+    return str(path)
+
+
+def leaves(path: str, project: Path) -> bool:
+    """Whether a path in a file leads out of the project, also by way of links."""
+    return Path(path).is_absolute() or not is_inside(project / path, project)
+
+
+def is_inside(path: Path, project: Path) -> bool:
+    return path.resolve().is_relative_to(project.resolve())
+
+
+def read_tree(path: Path, base: Path | None) -> Tree:
+    name = shown(path, base)
+    document = read(path, name=name)
+    root = _node(document.value, document.root, name)
+    if document.value is None and document.problems:
+        return Tree(path, None, document.problems)
+    if document.value is None:
+        return Tree(path, replace(root, value={}))
+    if not isinstance(document.value, dict):
+        return Tree(path, None, (*document.problems, Problem(*root.place, 2, "the file must be a map")))
+    return Tree(path, root, document.problems)
+
+
+def _node(value: Any, spot: Spot, file: str) -> Node:
+    at, key, inner, source = spot
+    found: Any = value
+    if isinstance(value, dict):
+        found = {name: _node(item, inner[name], file) for name, item in value.items()}
+    elif isinstance(value, list):
+        found = tuple(_node(item, inner[index], file) for index, item in enumerate(value))
+    return Node(found, Place(file, *at), Place(file, *key), source=source)

@@ -1,0 +1,68 @@
+"""All that can be wrong with a file that was read: every rule, every mistake, in one go.
+
+Each theme looks at the same Survey and yields its problems; none depends on what another one found. What is wrong
+with a key in itself (rules 1 to 5) and with templates (33) is told before, by those who read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from podium.workflow.context import Context
+from podium.workflow.lint import (
+    abilities,
+    children,
+    claims,
+    contracts,
+    dead_ends,
+    given,
+    judging,
+    minds,
+    names,
+    order,
+    paths,
+    people,
+    routes,
+    teams,
+    texts,
+    walls,
+    width,
+)
+from podium.workflow.lint.page import rules_page
+from podium.workflow.lint.walk import Survey, survey
+from podium.workflow.problems import Problem
+
+CHECKS: Final[tuple[tuple[Callable[[Survey], Iterator[Problem]], tuple[int, ...]], ...]] = (
+    (names.check, (6,)),
+    (routes.check, (7, 8, 11, 30)),
+    (order.check, (7, 9, 10, 11)),
+    (texts.check, (12, 13, 14, 15, 16, 17, 18, 19, 20)),
+    (contracts.check, (16,)),
+    (people.check, (20, 21)),
+    (abilities.check, (22,)),
+    (width.check, (23, 29, 31)),
+    (paths.check, (24,)),
+    (given.check, (24, 25, 34)),
+    (judging.check, (26, 27, 32, 36)),
+    (claims.check, (28,)),
+    (children.check, (35,)),
+    (teams.check, (37, 38)),
+    (dead_ends.check, (40,)),
+    (minds.check, (41, 42)),
+)
+"""Who tells which rules; `page.py` says what they are."""
+
+
+def check(context: Context, *, sandbox: str | None = None) -> Iterator[Problem]:
+    """The problems of a file and of the workflows it contains. `sandbox` is the level this machine has, if known."""
+    found = survey(context)
+    for theme, _ in CHECKS:
+        yield from theme(found)
+    if sandbox is not None:
+        yield from walls.check(found, sandbox)
+    for child in context.children.values():
+        yield from check(child, sandbox=sandbox)
+
+
+__all__ = ["CHECKS", "check", "rules_page"]

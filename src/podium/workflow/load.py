@@ -1,0 +1,92 @@
+"""From a path to a workflow that can run, or to all that is wrong with it.
+
+Text, templates and configuration become one document (merge); the document becomes typed values (schema); these
+are checked (fit, lint) and, when nothing is wrong, compiled. Every stage that still can run does, so that all
+problems are told at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from podium.core.model import Workflow
+from podium.workflow.assemble import Session, gather_context
+from podium.workflow.compile import compile_workflow
+from podium.workflow.compile_values import Site
+from podium.workflow.context import Context
+from podium.workflow.lint import check
+from podium.workflow.problems import Problem, in_order
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """`workflow` is None if a problem is more than a warning; `context` is None if there was nothing to read."""
+
+    workflow: Workflow | None
+    problems: tuple[Problem, ...]
+    context: Context | None = None
+    paths: tuple[Path, ...] = ()
+    """Every file that had a part in it."""
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        return tuple(problem for problem in self.problems if not problem.warning)
+
+
+def load(
+    path: Path | str,
+    *,
+    project: Path | None = None,
+    user_dir: Path | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    sandbox: str | None = None,
+) -> Loaded:
+    """`inputs` are values for the workflow's inputs; None leaves them unchecked, as `validate` does.
+
+    `sandbox` is the strongest level that this machine has, if that is known.
+    """
+    session = Session(project=project, user_dir=user_dir, overrides=overrides)
+    gathered = gather_context(session, Path(path), inputs=inputs)
+    problems = list(gathered.problems)
+    if gathered.context is not None:
+        problems += check(gathered.context, sandbox=sandbox)
+    workflow = None
+    if gathered.context is not None and not _has_errors(problems):
+        workflow = _compiled(gathered.context, problems)
+    return Loaded(workflow, in_order(problems), gathered.context, gathered.paths)
+
+
+def _compiled(context: Context, problems: list[Problem]) -> Workflow | None:
+    site = Site(context)
+    workflow = compile_workflow(site, fingerprint=fingerprint(context))
+    problems += site.problems
+    return None if _has_errors(problems) else workflow
+
+
+def _has_errors(problems: Iterable[Problem]) -> bool:
+    return any(not problem.warning for problem in problems)
+
+
+def fingerprint(context: Context) -> str:
+    """The same only if nothing that the workflow says has changed, its prompts and children included.
+
+    Keys are not sorted: the order of steps is part of what is said.
+    """
+    text = json.dumps(_content(context), ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _content(context: Context) -> dict[str, Any]:
+    return {
+        "document": context.raw,
+        "texts": sorted(context.texts.items()),
+        "schemas": dict(sorted(context.schemas.items())),
+        "features": [feature.raw for feature in context.features.values()],
+        "children": [fingerprint(child) for child in context.children.values()],
+    }

@@ -1,0 +1,46 @@
+"""What is wrong with a file, as a person is told: place, message, hint."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+MAX_WORD: Final = 80
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
+    """`rule` is the number in the table of validation rules. Problems sort by their place."""
+
+    file: str
+    line: int
+    col: int
+    rule: int
+    message: str
+    hint: str = ""
+    warning: bool = False
+
+    def render(self) -> str:
+        kind = "warning: " if self.warning else ""
+        hint = f"\n  hint: {self.hint}" if self.hint else ""
+        return f"{self.file}:{self.line}:{self.col}: {kind}{self.message}{hint}"
+
+
+def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """By place, each once."""
+    return tuple(sorted(set(problems)))
+
+
+def nearest(word: str, candidates: Iterable[str]) -> str | None:
+    """The candidate that was probably meant."""
+    # Comparing is quadratic in the length, and nobody mistypes a word of a thousand letters.
+    close = difflib.get_close_matches(word[:MAX_WORD], list(candidates), n=1)
+    return close[0] if close else None
+
+
+def did_you_mean(word: str, candidates: Iterable[str]) -> str:
+    """A hint, or nothing."""
+    meant = nearest(word, candidates)
+    return f'did you mean "{meant}"?' if meant else ""

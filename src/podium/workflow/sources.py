@@ -1,0 +1,130 @@
+"""Finds and reads what a workflow stands on: its templates, the configuration files, the roles it names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from podium.workflow.chain import Chain, read_chain
+from podium.workflow.context import is_prompt_file
+from podium.workflow.files import SHIPPED, Tree, is_inside, leaves, read_tree, shown
+from podium.workflow.inherit import Layer
+from podium.workflow.problems import Problem
+from podium.workflow.rolefiles import read_roles
+from podium.workflow.tree import Node, Place, fields, planted, text
+
+PROJECT_MARKS: Final = (".podium", ".git")
+DEFAULTS: Final = "defaults.yaml"
+COMMAND_LINE: Final = Place("command line", 1, 1)
+NOTHING: Final = Node(MappingProxyType({}), Place("", 1, 1), Place("", 1, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Everything in the order in which it is laid over each other, the most distant first."""
+
+    project: Path
+    chain: tuple[Node, ...] = ()
+    """The templates and the workflow; empty if one of them could not be read."""
+    shipped: Node = NOTHING
+    bounds: tuple[Node, ...] = ()
+    """The configuration of the user and of the project, as far as there is one."""
+    typed: Node | None = None
+    """What the command line says."""
+    layers: tuple[Layer, ...] = ()
+    """The roles, by who defines them."""
+    role_names: frozenset[str] = frozenset()
+    """Every role there is, also those that were not read."""
+    texts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """The files that roles name as their `system`, by path."""
+    paths: tuple[Path, ...] = ()
+    """All files of the language that were read, for a fingerprint or a watch."""
+    problems: tuple[Problem, ...] = ()
+
+
+def gather(
+    path: Path,
+    *,
+    project_root: Path | None = None,
+    user_dir: Path | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Sources:
+    """`user_dir` is the user's own folder, usually ~/.config/podium; `overrides` are keys typed for this run."""
+    base = None if path.is_absolute() else Path.cwd()
+    path = path.absolute()
+    project = (project_root or find_project(path)).absolute()
+    if not is_inside(path, project):
+        hint = f"the project is {shown(project, base)}"
+        message = f'"{shown(path, base)}" leaves the project'
+        return Sources(project, problems=(Problem(shown(path, base), 1, 1, 24, message, hint),))
+    # From the most distant to the nearest; each has its configuration, its roles and its templates.
+    homes = (SHIPPED, *([user_dir] if user_dir is not None else []), project / ".podium")
+    folders = [home / "templates" for home in reversed(homes)]
+    chain = read_chain(path, project=project, folders=folders, base=base)
+    configs = [_configuration(home, base) for home in homes]
+    typed = planted(overrides, COMMAND_LINE) if overrides else None
+    return _with_roles(chain, configs, typed, homes=homes, project=project, base=base)
+
+
+def find_project(path: Path) -> Path:
+    """The nearest folder above a file that is marked as a project, else the file's own."""
+    marked = (folder for folder in path.parents if any((folder / mark).exists() for mark in PROJECT_MARKS))
+    return next(marked, path.parent)
+
+
+def _configuration(home: Path, base: Path | None) -> Tree:
+    """What a home sets; a home without a configuration sets nothing."""
+    path = home / (DEFAULTS if home == SHIPPED else "config.yaml")
+    return read_tree(path, base) if path.is_file() else Tree(path, NOTHING)
+
+
+def _with_roles(
+    chain: Chain,
+    configs: Sequence[Tree],
+    typed: Node | None,
+    *,
+    homes: Sequence[Path],
+    project: Path,
+    base: Path | None,
+) -> Sources:
+    settings = [tree.node or NOTHING for tree in configs]
+    nearer = (*chain.nodes, *([typed] if typed is not None else []))
+    inline = [_inline_roles(root) for root in (*settings, *nearer)]
+    users = (*nearer, *map(_only_breaker, settings))
+    roles = read_roles([home / "roles" for home in homes], users, inline, base)
+    files_and_inline = [layer for pair in zip(roles.folders, inline, strict=False) for layer in pair]
+    layers = (*files_and_inline, *inline[len(homes) :])
+    trees = [tree for tree in (*configs, *roles.trees) if tree.node is not NOTHING]
+    return Sources(
+        project,
+        chain=chain.nodes,
+        shipped=settings[0],
+        bounds=tuple(node for node in settings[1:] if node.value),
+        typed=typed,
+        layers=layers,
+        role_names=roles.known,
+        texts=_texts(layers, project),
+        paths=(*chain.paths, *(tree.path for tree in trees)),
+        problems=(*chain.problems, *(problem for tree in trees for problem in tree.problems)),
+    )
+
+
+def _inline_roles(root: Node) -> Layer:
+    return fields(fields(root).get("roles"))
+
+
+def _only_breaker(config: Node) -> Node:
+    """The part of a configuration that uses roles for every workflow; those it defines wait until one is used."""
+    return replace(config, value={key: node for key, node in fields(config).items() if key == "breaker"})
+
+
+def _texts(layers: Sequence[Layer], project: Path) -> Mapping[str, str]:
+    named = {text(fields(role).get("system")) for layer in layers for role in layer.values()}
+    found = {}
+    for name in sorted(name for name in named if name is not None and is_prompt_file(name)):
+        if not leaves(name, project) and (project / name).is_file():
+            found[name] = (project / name).read_text("utf-8")
+    return MappingProxyType(found)
