@@ -1,0 +1,5 @@
+"""`python -m podium` is the command line."""
+
+from podium.frontends.cli.main import main
+
+main()

@@ -1,0 +1,1 @@
+"""Use cases: what every frontend can ask of Podium."""

@@ -1,0 +1,19 @@
+"""`podium resolve`: a workflow after templates and configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from podium.app.workflows import resolved
+from podium.frontends.cli.places import user_dir
+
+
+@click.command("resolve", short_help="Print a workflow as it stands after templates and configuration.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--origin", is_flag=True, help="Say behind each key which file and line it came from.")
+def command(file: Path, origin: bool) -> int:
+    """Print the workflow that a file stands for, as one file without templates."""
+    click.echo(resolved(file, origin=origin, user_dir=user_dir()), nl=False)
+    return 0
