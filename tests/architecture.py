@@ -1,0 +1,187 @@
+"""Reads the imports and lengths of a source tree and says what breaks the rules of the house.
+
+Each check takes the folder that holds a package and returns its complaints; an empty tuple means all is well.
+The tables say what the rules are; test_architecture.py applies them to Podium and to trees planted with faults.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import Final
+
+PACKAGE: Final = "podium"
+
+# From top to bottom. A part imports only what stands below its own line.
+LAYERS: Final[tuple[tuple[str, ...], ...]] = (
+    ("__main__",),
+    ("frontends",),
+    ("wiring",),
+    ("app", "plugins"),
+    ("engine", "temporal", "simulate"),
+    ("attempt", "adapters", "testing"),
+    ("ports",),
+    ("workflow", "views", "git"),
+    ("core", "process"),
+    ("errors",),
+)
+
+# What the core may import besides itself and errors: nothing that knows the time, makes ids or touches the world.
+CORE_STDLIB: Final = frozenset(
+    "__future__ collections collections.abc dataclasses difflib enum fnmatch functools graphlib hashlib heapq "
+    "itertools json math operator re string types typing".split()
+)
+
+# Modules that only one part may import, so that a search proves where processes start and SQL is spoken.
+RESERVED: Final = {"subprocess": "process", "sqlite3": "adapters", "apsw": "adapters"}
+
+MAX_FILE_LINES: Final = 400
+MAX_FUNCTION_LINES: Final = 60
+P90_FUNCTION_LINES: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    module: str
+    """The importing module, dotted."""
+    target: str
+    """What it imports: a module of the package as far as one exists, or the name as written."""
+    where: str
+    only_types: bool
+
+
+def layer_faults(src: Path) -> tuple[str, ...]:
+    """Every module has a layer, and no import points up or sideways."""
+    rank = {part: row for row, parts in enumerate(LAYERS) for part in parts}
+    homeless = [
+        f"{PACKAGE}.{part} has no layer; add it to LAYERS"
+        for part in sorted({part_of(name) for name in modules(src)} - {""})
+        if part not in rank
+    ]
+    crossing = [
+        f"{found.where}: {PACKAGE}.{source} imports {found.target}"
+        for found in imports(src)
+        if (source := part_of(found.module)) != (target := part_of(found.target))
+        and target
+        and rank.get(source, -1) >= rank.get(target, len(LAYERS))
+    ]
+    return (*homeless, *crossing)
+
+
+def purity_faults(src: Path) -> tuple[str, ...]:
+    """The core imports itself, errors and CORE_STDLIB; reserved modules stay in their part."""
+    impure = [
+        f"{found.where}: the core imports {found.target}"
+        for found in imports(src)
+        if part_of(found.module) == "core"
+        and part_of(found.target) not in ("core", "errors")
+        and found.target not in CORE_STDLIB
+    ]
+    strayed = [
+        f"{found.where}: only {PACKAGE}.{owner} imports {found.target}"
+        for found in imports(src)
+        if (owner := RESERVED.get(found.target.split(".")[0])) and part_of(found.module) != owner
+    ]
+    return (*impure, *strayed)
+
+
+def cycle_faults(src: Path) -> tuple[str, ...]:
+    """No module imports itself by way of others; imports that exist only for the type checker do not count."""
+    graph: dict[str, set[str]] = {name: set() for name in modules(src)}
+    for found in imports(src):
+        if found.target in graph and found.target != found.module and not found.only_types:
+            graph[found.module].add(found.target)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        # graphlib lists a cycle against the direction of the imports.
+        return ("cycle: " + " -> ".join(reversed(error.args[1])),)
+    return ()
+
+
+def file_length_faults(folder: Path) -> tuple[str, ...]:
+    counted = ((path, len(path.read_text("utf-8").splitlines())) for path in sorted(folder.rglob("*.py")))
+    return tuple(
+        f"{path}: {lines} lines, at most {MAX_FILE_LINES}"
+        for path, lines in counted
+        if lines > MAX_FILE_LINES
+    )
+
+
+def function_length_faults(folder: Path) -> tuple[str, ...]:
+    return tuple(
+        f"{where}: {name} has {lines} lines, at most {MAX_FUNCTION_LINES}"
+        for where, name, lines in functions(folder)
+        if lines > MAX_FUNCTION_LINES
+    )
+
+
+def p90_function_lines(folder: Path) -> int:
+    """Nine functions of ten are no longer than this."""
+    lengths = sorted(lines for _, _, lines in functions(folder))
+    return lengths[(len(lengths) * 9 - 1) // 10] if lengths else 0
+
+
+def modules(src: Path) -> dict[str, Path]:
+    found = {}
+    for path in sorted((src / PACKAGE).rglob("*.py")):
+        parts = path.relative_to(src).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def part_of(module: str) -> str:
+    """`core` for podium.core.model; nothing for podium itself and for foreign modules."""
+    names = module.split(".")
+    return names[1] if names[0] == PACKAGE and len(names) > 1 else ""
+
+
+def imports(src: Path) -> Iterator[Import]:
+    """All imports of the package, also those inside functions and under TYPE_CHECKING."""
+    known = modules(src)
+    for module, path in known.items():
+        tree = ast.parse(path.read_text("utf-8"), str(path))
+        typing_only = {
+            id(inner) for node in ast.walk(tree) if is_typing_block(node) for inner in ast.walk(node)
+        }
+        for node in ast.walk(tree):
+            where = f"{path.relative_to(src)}:{getattr(node, 'lineno', 0)}"
+            for target in targets(node, module, is_package=path.name == "__init__.py"):
+                yield Import(module, nearest(target, known), where, id(node) in typing_only)
+
+
+def is_typing_block(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+
+
+def targets(node: ast.AST, module: str, *, is_package: bool) -> tuple[str, ...]:
+    if isinstance(node, ast.Import):
+        return tuple(alias.name for alias in node.names)
+    if isinstance(node, ast.ImportFrom):
+        base = node.module or ""
+        if node.level:
+            package = module.split(".") if is_package else module.split(".")[:-1]
+            base = ".".join(package[: len(package) - node.level + 1] + ([base] if base else []))
+        if base.split(".")[0] != PACKAGE:
+            return (base,)
+        return tuple(f"{base}.{alias.name}" for alias in node.names)
+    return ()
+
+
+def nearest(target: str, known: dict[str, Path]) -> str:
+    """`from podium.core.model import Step` names a value; the module is what counts."""
+    names = target.split(".")
+    if target in known or names[0] != PACKAGE:
+        return target
+    # A part that is planned but not written must still be judged by its name.
+    return ".".join(names[:-1]) if len(names) > 2 or names[-1] not in sum(LAYERS, ()) else target
+
+
+def functions(folder: Path) -> Iterator[tuple[str, str, int]]:
+    for path in sorted(folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"), str(path))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield f"{path}:{node.lineno}", node.name, (node.end_lineno or node.lineno) - node.lineno + 1

@@ -1,0 +1,190 @@
+"""Short spellings for workflows, and a run that a test plays by hand: given, when, then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from podium.core.events import AttemptEnded, Event, FactsFound, JoinEnded, WaitEnded
+from podium.core.evolve import initial
+from podium.core.expr import Const, Field, Name, Node
+from podium.core.facts import RunFacts, Verdict
+from podium.core.messages import Approve, Fired, Message, Refusal, Start
+from podium.core.model import (
+    Agent,
+    Block,
+    Check,
+    Command,
+    Gates,
+    Human,
+    Oversight,
+    Prompt,
+    Review,
+    Set,
+    Step,
+    Target,
+    Wait,
+    Workflow,
+)
+from podium.core.policy import Limits
+from podium.core.state import Instance, State
+from podium.core.turn import Turn, turn
+from podium.core.words import Millis, Outcome, Path, Tree
+
+BASE = Tree("base")
+
+
+def block(kind: Any, *steps: Step, **rest: Any) -> Block:
+    index = MappingProxyType({step.name: place for place, step in enumerate(steps)})
+    dependents = tuple(
+        tuple(other for other, step in enumerate(steps) if place in step.needs) for place in range(len(steps))
+    )
+    return Block(kind, steps, index=index, dependents=dependents if kind == "dag" else (), **rest)
+
+
+def flow(
+    *steps: Step, kind: Any = "seq", block_keys: Mapping[str, Any] | None = None, **rest: Any
+) -> Workflow:
+    return Workflow("w", block(kind, *steps, **(block_keys or {})), **rest)
+
+
+def agent(name: str, *, touches: Any = ("src/**",), verb: Agent | None = None, **rest: Any) -> Step:
+    worker = verb or Agent(role="worker", prompt=Prompt("Do it"))
+    return Step(name, worker, touches=touches, has_worker=not worker.judge, **rest)
+
+
+def command(name: str, **rest: Any) -> Step:
+    return Step(name, Command(("true",)), touches=(), **rest)
+
+
+def judge(name: str) -> Step:
+    return agent(name, touches=(), verb=Agent(role="judge", judge=True, member=name))
+
+
+def review(name: str, *of: str, judges: int = 1, **rest: Any) -> Step:
+    return Step(name, Review(tuple(judge(f"j{n + 1}") for n in range(judges)), of, **rest), touches=())
+
+
+def human(
+    name: str, *, timeout: int | None = None, answers: bool = False, level: Any = "human", **sight: Any
+) -> Step:
+    verb = Human(Prompt("Good?"), Oversight(level=level, **sight), answers)
+    return Step(name, verb, touches=(), timeout=None if timeout is None else Millis(timeout))
+
+
+def check(name: str, test: Node) -> Step:
+    return Step(name, Check(test), touches=())
+
+
+def sets(name: str, **values: Any) -> Step:
+    return Step(name, Set(tuple(values.items())), touches=())
+
+
+def signal(name: str, word: str = "go", **rest: Any) -> Step:
+    return Step(name, Wait("signal", MappingProxyType({"signal": word})), touches=(), **rest)
+
+
+def gates(*stages: tuple[Step, ...]) -> Step:
+    return Step("gates", Gates(stages, tuple(gate for stage in stages for gate in stage)))
+
+
+def on(**routes: int | str) -> Mapping[Outcome, Target]:
+    """`failed=0` leads to the first step, `failed="next"` is a word."""
+    found: Any = {
+        word: Target("step", to) if isinstance(to, int) else Target(to)  # type: ignore[arg-type]  # a word of targets
+        for word, to in routes.items()
+    }
+    return MappingProxyType(found)
+
+
+def name_of(text: str) -> Node:
+    """`steps.a.output` as a node."""
+    first, *rest = text.split(".")
+    node: Node = Name(first)
+    for part in rest:
+        node = Field(node, part)
+    return node
+
+
+TRUE = Const(value=True)
+FALSE = Const(value=False)
+
+
+class Game:
+    """A run in the hands of a test; the clock goes a second further with each message."""
+
+    def __init__(self, workflow: Workflow, **start: Any) -> None:
+        self.state: State = initial(workflow)
+        self.log: list[Event] = []
+        self.now = Millis(0)
+        self.last: Turn | None = None
+        start = {"tree": BASE, **start}
+        self.say(Start(RunFacts("r1", "w", "main", "base", "2026-01-01"), **start))
+
+    def say(self, message: Message, *, at: int | None = None) -> Turn | Refusal:
+        self.now = Millis(self.now + 1_000 if at is None else at)
+        taken = turn(self.state, message, self.now)
+        if isinstance(taken, Refusal):
+            return taken
+        self.state, self.last = taken.state, taken
+        self.log.extend(taken.events)
+        return taken
+
+    def done(self, path: str, kind: Any = "ok", **rest: Any) -> None:
+        """The attempt in flight at this path has ended; by default with a change of its own."""
+        effect: Any = self.state.pending[("attempt", Path(path))]
+        asked = effect.asked
+        if kind == "ok" and "tree" not in rest:
+            rest["tree"] = (
+                asked.start if asked.claim == () and "change" not in rest else Tree(f"{path}#{asked.attempt}")
+            )
+        self.say(AttemptEnded(Millis(0), asked.path, asked.attempt, kind, **rest))
+
+    def changed(self, path: str, **rest: Any) -> None:
+        """The attempt ended well and changed files."""
+        effect: Any = self.state.pending[("attempt", Path(path))]
+        self.done(path, tree=Tree(f"{path}#{effect.asked.attempt}"), **rest)
+
+    def judged(self, path: str, decision: Any = "approve", score: float | None = 8, **rest: Any) -> None:
+        start = self.state.instances[Path(path)].place.start
+        self.done(path, verdict=Verdict(decision, score, tree=start, **rest))
+
+    def answer(self, path: str, action: str = "approve", by: str = "me", **rest: Any) -> Turn | Refusal:
+        return self.say(Approve(Path(path), action, by, **rest))
+
+    def arrived(self, path: str, kind: Any = "ok", **rest: Any) -> None:
+        self.say(WaitEnded(Millis(0), Path(path), kind, **rest))
+
+    def fact(self, path: str, value: Any) -> None:
+        asked: Any = self.state.pending[("fact", Path(path))]
+        query = asked.asked
+        self.say(FactsFound(Millis(0), query.path, query.function, query.argument, query.tree, value))
+
+    def joined(self, path: str, tree: str | None = "joined", **rest: Any) -> None:
+        self.say(JoinEnded(Millis(0), Path(path), None if tree is None else Tree(tree), **rest))
+
+    def fire(self, path: str, due: int) -> None:
+        self.say(Fired(Path(path), Millis(due)), at=max(due, self.now))
+
+    def at(self, path: str) -> Instance:
+        return self.state.instances[Path(path)]
+
+    def outcome(self, path: str = "") -> tuple[str, str]:
+        ending = self.at(path).ending
+        assert ending is not None, f"{path!r} has not ended; pending: {self.state.pending}"
+        return ending.outcome, ending.reason
+
+    def flying(self) -> list[str]:
+        return [path for (kind, path), _ in self.state.pending.items() if kind == "attempt"]
+
+    def asked(self) -> list[str]:
+        return [path for (kind, path), _ in self.state.pending.items() if kind == "person"]
+
+    def events(self, kind: type[Any]) -> list[Any]:
+        return [event for event in self.log if isinstance(event, kind)]
+
+
+def with_limits(step: Step, **limits: Any) -> Step:
+    return replace(step, limits=Limits(**limits))

@@ -1,0 +1,371 @@
+"""Judges of what is bounded: visits, transitions, tries, slots, money, the breaker, people, claims. They read the log."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from podium.core.events import (
+    ApprovalAsked,
+    ApprovalGiven,
+    AttemptDoubted,
+    AttemptEnded,
+    AttemptStarted,
+    RetryScheduled,
+    StepEnded,
+    StepEntered,
+    StepReopened,
+    TimerFired,
+)
+from podium.core.globs import globs_overlap
+from podium.core.model import Agent, Block, Call, ForEach, Human, Members, Repeat, Step, Workflow
+from podium.core.policy import NO_LIMITS, Breaker, Limits
+from podium.core.words import Path
+from tests.core.story import Story, Tale, body_of, entries
+
+QUOTA_WAITS = 20
+
+
+def check_bounds(story: Story, workflow: Workflow) -> None:
+    """P5: visits are numbered within their scope; transitions, tries, soft tries, width, slots and rounds are bounded."""
+    for scope, entered in entries(story.log).items():
+        _check_numbers(story.tales[scope], entered)
+        _check_width(story, scope)
+    for tale in story:
+        _check_tries(story, tale)
+    _check_slots(story, workflow)
+    _check_transitions(story)
+
+
+def _check_numbers(scope: Tale, entered: Sequence[StepEntered]) -> None:
+    visits: Counter[int] = Counter()
+    for event in entered:
+        visits[event.index] += 1
+        assert event.visit == visits[event.index], f"{event.path}: visit {event.visit}"
+    if scope.step is not None and isinstance(scope.step.verb, Repeat):
+        granted = sum(1 for path in scope.asides if "!exhausted" in path)
+        assert isinstance(scope.step.verb.max, int)
+        assert len(entered) <= scope.step.verb.max + granted, f"{scope.path}: too many rounds"
+
+
+def _check_width(story: Story, scope: Path) -> None:
+    step = story.tales[scope].step
+    width = _width(step)
+    live: set[Path] = set()
+    for event in story.log:
+        if isinstance(event, StepEntered) and event.parent == scope and event.role == "step":
+            live.add(event.path)
+            assert len(live) <= width, f"{len(live)} live in {scope!r}"
+        elif isinstance(event, StepEnded):
+            live.discard(event.path)
+
+
+def _width(step: Step | None) -> int:
+    assert step is not None
+    block = body_of(step)
+    if block is not None and block.kind == "dag":
+        return len(block.steps)
+    parallel = block.parallel if block is not None else getattr(step.verb, "parallel", 1)
+    if isinstance(step.verb, Repeat):
+        return 1
+    if not isinstance(step.verb, Block | Call | ForEach):
+        return 99
+    assert isinstance(parallel, int)
+    return parallel
+
+
+def _check_tries(story: Story, tale: Tale) -> None:
+    if tale.step is None or not tale.started:
+        return
+    retry = tale.step.retry
+    assert isinstance(retry.attempts, int)
+    why = Counter(event.why for event in tale.queued)
+    assert why["counted"] <= retry.attempts - 1 + len(retry.degrade), f"{tale.path} has too many tries"
+    assert [event.attempt for event in tale.started] == list(range(1, len(tale.started) + 1))
+    agent = tale.step.verb
+    fallbacks = len(agent.fallback) if isinstance(agent, Agent) else 0
+    assert why["fallback"] <= fallbacks
+    scheduled = Counter(e.why for e in story.log if isinstance(e, RetryScheduled) and e.path == tale.path)
+    rounds = 1 + why["counted"] + why["granted"]
+    assert scheduled["transient"] <= retry.transient * rounds, f"{tale.path}: transient"
+    assert why["repair"] <= retry.repair * rounds, f"{tale.path}: repairs"
+    assert scheduled["quota"] <= QUOTA_WAITS, f"{tale.path}: quota"
+    assert max(event.degrade for event in tale.started) <= len(retry.degrade)
+
+
+def _check_slots(story: Story, workflow: Workflow) -> None:
+    flying: set[Path] = set()
+    for event in story.log:
+        if isinstance(event, AttemptStarted) and not by_hand(story.tales[event.path].step):
+            flying.add(event.path)
+            assert len(flying) <= workflow.max_parallel, f"{len(flying)} attempts in flight"
+        elif isinstance(event, AttemptEnded | AttemptDoubted):
+            flying.discard(event.path)
+
+
+def by_hand(step: Step | None) -> bool:
+    return step is not None and isinstance(step.verb, Agent) and step.verb.by_hand
+
+
+def _check_transitions(story: Story) -> None:
+    counts: Counter[Path] = Counter()
+    for event in story.log:
+        if isinstance(event, StepEntered) and _is_move(story, event):
+            for book in books(story, event.parent):
+                counts[book.path] += 1
+                limit = book.limits.transitions
+                assert limit is None or counts[book.path] <= limit, (
+                    f"{book.path!r}: {counts[book.path]} transitions"
+                )
+
+
+def _is_move(story: Story, event: StepEntered) -> bool:
+    """What could go on for ever: moves in a block, further rounds, questions that allow one more."""
+    if event.role in ("question", "advice"):
+        return True
+    if event.role != "step":
+        return False
+    parent = story.tales[event.parent]
+    if body_of(parent.step) is not None:
+        return event.visit > 1 or not any(_is_loop(tale) for tale in story.around(event.parent))
+    if parent.step is not None and isinstance(parent.step.verb, Repeat):
+        return event.index > 0
+    return event.visit > 1 and parent.step is not None and isinstance(parent.step.verb, ForEach)
+
+
+def _is_loop(tale: Tale) -> bool:
+    """Whether this instance is an iteration of a for_each."""
+    return tale.path.endswith("]") or "]~" in tale.path.rpartition("/")[2]
+
+
+@dataclass(frozen=True)
+class Book:
+    path: Path
+    limits: Limits
+
+
+def books(story: Story, path: Path) -> list[Book]:
+    """The ledgers around an instance, innermost first; `finally` has its own and no other."""
+    found: list[Book] = []
+    for tale in story.around(path):
+        if tale.entered is not None and tale.entered.role == "finally":
+            found.append(Book(tale.path, Limits(time=None, transitions=200)))
+            return found
+        limits = limits_of(tale)
+        if limits is not None:
+            found.append(Book(without_visit(tale.path), limits))
+    return found
+
+
+def limits_of(tale: Tale) -> Limits | None:
+    if tale.step is None:
+        return None
+    own = tale.step.limits
+    if own == NO_LIMITS and isinstance(tale.step.verb, Call):
+        own = tale.step.verb.workflow.limits
+    return own if own != NO_LIMITS or tale.parent is None else None
+
+
+def without_visit(path: Path) -> Path:
+    head, _, last = path.rpartition("/")
+    name, mark, number = last.rpartition("~")
+    if mark and number.isdecimal():
+        return Path(f"{head}/{name}" if head else name)
+    return path
+
+
+@dataclass
+class Purse:
+    spent: int = 0
+    held: int = 0
+    unknown: int = 0
+
+    @property
+    def taken(self) -> int:
+        return self.spent + self.held + self.unknown
+
+
+def check_money(story: Story) -> None:
+    """P9: at every start the sum fits in every ledger around; what has no price is never free; who waits is not refused."""
+    purses: dict[tuple[Path, str], Purse] = defaultdict(Purse)
+    reserves: dict[Path, AttemptStarted] = {}
+    for event in story.log:
+        match event:
+            case AttemptStarted():
+                reserves[event.path] = event
+                _reserve(story, purses, event)
+            case AttemptEnded():
+                _settle(story, purses, reserves[event.path], event)
+            case AttemptDoubted():
+                lost = AttemptEnded(event.at, event.path, event.attempt, "error", cost_known=False)
+                _settle(story, purses, reserves[event.path], lost)
+            case StepEnded(reason="limit"):
+                _check_refusal(story, purses, event)
+            case _:
+                pass
+    assert all(purse.held == 0 for purse in purses.values())
+    hit = any(isinstance(e, StepEnded) and e.hard == "" and not story.is_shielded(e.path) for e in story.log)
+    assert not hit or story.end is None or story.end.status != "passed", "a run outlived its own limit"
+
+
+def _reserve(story: Story, purses: dict[tuple[Path, str], Purse], event: AttemptStarted) -> None:
+    for book in books(story, event.path):
+        for unit in ("usd", "tokens", "calls"):
+            amount, limit = getattr(event.reserve, unit), getattr(book.limits, unit)
+            purse = purses[(book.path, unit)]
+            purse.held += amount
+            fits = limit is None or not amount or purse.taken <= limit
+            assert fits, f"{event.path} starts beyond the {unit} of {book.path!r}"
+
+
+def _settle(
+    story: Story, purses: dict[tuple[Path, str], Purse], start: AttemptStarted, end: AttemptEnded
+) -> None:
+    for book in books(story, end.path):
+        for unit in ("usd", "tokens", "calls"):
+            purse, amount = purses[(book.path, unit)], getattr(start.reserve, unit)
+            purse.held -= amount
+            used = getattr(end.used, unit)
+            purse.spent += used
+            if unit == "usd" and not end.cost_known:
+                purse.unknown += max(0, amount - used)
+
+
+def _check_refusal(story: Story, purses: dict[tuple[Path, str], Purse], event: StepEnded) -> None:
+    """A leaf is refused money only when nothing is held where it is missing."""
+    tale = story.tales[event.path]
+    unit = event.message.removeprefix("the limit of ").removesuffix(" is reached")
+    if tale.expanded is not None or tale.children or tale.asides or unit not in ("usd", "tokens", "calls"):
+        return
+    poor = [book for book in books(story, event.path) if event.hard in (book.path, None)]
+    # What is told outside the owner of the limit has `hard` taken off; then it is the step's own ledger.
+    assert poor and purses[(poor[0].path, unit)].held == 0, f"{event.path} is refused while {unit} is held"
+
+
+def check_breaker(story: Story) -> None:
+    """R126: no step of a block is entered more often than `visits`, and no circle of any length is walked, unasked."""
+    for tale in story:
+        block = body_of(tale.step)
+        if block is not None:
+            _check_block(story, tale, block)
+
+
+def _check_block(story: Story, tale: Tale, block: Block) -> None:
+    rules = _rules(story, tale)
+    trail: list[int] = []
+    excused = False
+    for event in story.log:
+        if isinstance(event, StepReopened) and event.path == tale.path:
+            trail, excused = [], False
+        if not isinstance(event, StepEntered) or event.parent != tale.path:
+            continue
+        if event.role == "advice":
+            excused = True
+        if event.role != "step":
+            continue
+        step = block.steps[event.index]
+        if event.visit > 1 and not excused and event.adopt is None:
+            allowed = step.retry.visits if step.retry.visits is not None else rules.visits
+            assert allowed is None or event.visit <= allowed, f"{event.path} entered unasked"
+            assert not (rules.cycle and goes_round(trail, event.index, rules.cycle)), (
+                f"{tale.path!r} goes round: {trail}"
+            )
+        trail.append(event.index)
+        excused = False
+
+
+def _rules(story: Story, tale: Tale) -> Breaker:
+    for around in story.around(tale.path):
+        if around.step is not None and isinstance(around.step.verb, Call):
+            return around.step.verb.workflow.breaker
+    raise AssertionError(tale.path)
+
+
+def goes_round(trail: Sequence[int], following: int, times: int) -> bool:
+    """Whether the trail ends with some sequence that many times in a row, and that sequence would begin again."""
+    for length in range(1, len(trail) // times + 1):
+        parts = [tuple(trail[len(trail) - (n + 1) * length : len(trail) - n * length]) for n in range(times)]
+        if len(set(parts)) == 1 and parts[0][0] == following:
+            return True
+    return False
+
+
+def check_approvals(story: Story, workflow: Workflow) -> None:
+    """R195: a yes of several people is given by that many different people, each of whom was asked."""
+    asked: dict[Path, ApprovalAsked] = {}
+    allowed: dict[Path, set[str]] = {}
+    given: dict[Path, list[ApprovalGiven]] = defaultdict(list)
+    for event in story.log:
+        match event:
+            case ApprovalAsked():
+                asked[event.path] = event
+                allowed[event.path] = _named(story, event)
+            case TimerFired() if event.path in asked and asked[event.path].escalate == event.due:
+                verb = _human(story.tales[event.path].step)
+                if verb is not None and allowed[event.path]:
+                    allowed[event.path].update(verb.oversight.escalate_to)
+            case ApprovalGiven():
+                given[event.path].append(event)
+                who = allowed[event.path]
+                assert not who or event.by in who, f"{event.by} was not asked at {event.path}"
+            case StepEnded() if event.path in asked:
+                _check_answer(asked[event.path], given[event.path], event)
+            case _:
+                pass
+
+
+def _human(step: Step | None) -> Human | None:
+    return step.verb if step is not None and isinstance(step.verb, Human) else None
+
+
+def _named(story: Story, event: ApprovalAsked) -> set[str]:
+    for tale in story.around(event.path):
+        if tale.step is not None and isinstance(tale.step.verb, Call):
+            people = tale.step.verb.workflow.people
+            return {name for who in event.by for name in (*people.get(who, ()), who)}
+    raise AssertionError(event.path)
+
+
+def _check_answer(asked: ApprovalAsked, given: Sequence[ApprovalGiven], ended: StepEnded) -> None:
+    people = [answer.by for answer in given]
+    assert len(set(people)) == len(people), f"{asked.path}: {people}"
+    if any(answer.action == "reject" for answer in given):
+        assert ended.outcome != "passed", f"{asked.path} passed against {people[-1]}"
+    by_silence = asked.silence == "passed" and asked.expires is not None and asked.expires <= ended.at
+    if ended.outcome == "passed" and given and given[-1].action == "approve" and not by_silence:
+        assert len(people) >= asked.approvals, f"{asked.path} passed with {people}"
+        assert all(answer.action == "approve" for answer in given)
+
+
+def check_claims(story: Story) -> None:
+    """No two attempts in flight whose work will be merged may change the same files."""
+    flying: dict[Path, tuple[str, ...] | None] = {}
+    for event in story.log:
+        match event:
+            case AttemptStarted() if event.claim != ():
+                for path, claim in flying.items():
+                    assert not _overlap(claim, event.claim), f"{event.path} beside {path}"
+                flying[event.path] = event.claim
+                assert _merges(story, event.path)
+            case AttemptEnded() | AttemptDoubted():
+                flying.pop(event.path, None)
+            case _:
+                pass
+
+
+def _overlap(a: tuple[str, ...] | None, b: tuple[str, ...] | None) -> bool:
+    return a is None or b is None or any(globs_overlap(one, other) for one in a for other in b)
+
+
+def _merges(story: Story, path: Path) -> bool:
+    for tale in story.around(path):
+        verb = None if tale.step is None else tale.step.verb
+        block = body_of(tale.step)
+        join = block.join if block is not None and block.kind == "par" else getattr(verb, "join", "discard")
+        if block is not None and block.kind == "dag":
+            return True
+        fans = isinstance(verb, ForEach | Members) or (block is not None and block.kind == "par")
+        if fans and (join not in ("best", "discard") or getattr(verb, "needs", None) is not None):
+            return True
+    return False

@@ -1,0 +1,525 @@
+"""Decisions that random workflows reach badly: advice, loops, waits, expressions, verdicts, claims."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from podium.core.effects import RunAttempt
+from podium.core.events import AttemptStarted, JumpOrdered, StepEntered
+from podium.core.expr import Call as Function
+from podium.core.expr import Compare, Const
+from podium.core.facts import Verdict
+from podium.core.messages import Approve, Cancel, Jump
+from podium.core.model import Agent, Call, Command, ForEach, Git, Repeat, Set, Step, Wait, Workflow
+from podium.core.policy import Breaker, Estimate, Limits, Retry
+from podium.core.rules import blocks
+from podium.core.state import effects_of, is_parkable, next_due
+from podium.core.words import MicroUsd, Millis, Path
+from tests.core.kit import (
+    FALSE,
+    TRUE,
+    Game,
+    agent,
+    block,
+    check,
+    command,
+    flow,
+    gates,
+    human,
+    name_of,
+    on,
+    review,
+    sets,
+    signal,
+)
+from tests.core.shapes import ADVISOR, exists
+
+LOOPING = (agent("a"), command("b", on=on(failed=0)))
+ONCE = Breaker(visits=1, cycle=None, repeat=None, plateau=None, reversals=None)
+
+
+def looped(**rest: Any) -> Game:
+    """A run whose breaker asks before the second visit of the first step."""
+    game = Game(flow(*LOOPING, **{"breaker": ONCE, **rest}))
+    game.changed("a")
+    game.done("b", "failed")
+    return game
+
+
+def decided(game: Game, path: str = "#1/!advice", **fields: Any) -> None:
+    game.say(Approve(Path(path), fields.pop("action"), "me", "because", fields or None))
+
+
+def test_the_breaker_asks_before_one_visit_too_many() -> None:
+    """R126."""
+    game = looped()
+    assert game.asked() == ["#1/!advice"]
+    decided(game, action="proceed")
+    assert game.flying() == ["a~2"]
+
+
+def test_an_advice_may_send_control_to_another_step() -> None:
+    """R131: with its words as feedback."""
+    game = Game(
+        flow(agent("z"), *(replace(s, on=on(failed=1)) if s.on else s for s in LOOPING), breaker=ONCE)
+    )
+    game.changed("z")
+    game.changed("a")
+    game.done("b", "failed")
+    decided(game, action="retry_different", retry_from="z")
+    assert game.events(JumpOrdered)[-1].target == 0
+    assert game.asked() == ["#2/!advice"]
+    decided(game, "#2/!advice", action="proceed")
+    assert game.flying() == ["z~2"]
+    assert "#1/!advice" in game.events(StepEntered)[-1].feedback
+
+
+@pytest.mark.parametrize("name", ["b", "", "a"])
+def test_a_different_retry_of_the_same_step_carries_the_words(name: str) -> None:
+    game = looped()
+    if name == "b":
+        decided(game, action="retry_different", retry_from="nowhere")
+        assert game.outcome() == ("failed", "halted")
+        return
+    decided(game, action="retry_different", retry_from=name)
+    assert game.flying() == ["a~2"]
+    assert "#1/!advice" in game.events(StepEntered)[-1].feedback
+
+
+def test_force_complete_takes_the_best_visit_or_fails() -> None:
+    game = looped()
+    decided(game, action="force_complete")
+    assert game.outcome("a~2") == ("passed", "exhausted")
+    assert game.at("a~2").ending.tree == "a#1"  # type: ignore[union-attr]  # it has ended
+    never = Game(flow(command("a", on=on(failed=0)), breaker=ONCE))
+    never.done("a", "failed")
+    decided(never, action="force_complete")
+    assert never.outcome() == ("failed", "exhausted")
+
+
+@pytest.mark.parametrize("action", ["halt", "dump_context"])
+def test_halt_ends_the_run_by_a_person(action: str) -> None:
+    game = looped()
+    decided(game, action=action)
+    assert game.outcome() == ("failed", "halted")
+    assert game.state.ended is not None
+    assert game.state.ended.exit == 4
+
+
+def test_a_person_who_sends_control_elsewhere_overrules_the_advice() -> None:
+    game = Game(
+        flow(agent("z"), *(replace(s, on=on(failed=1)) if s.on else s for s in LOOPING), breaker=ONCE)
+    )
+    game.changed("z")
+    game.changed("a")
+    game.done("b", "failed")
+    game.say(Jump(Path(""), "z", "me"))
+    decided(game, action="proceed")
+    assert game.asked() == ["#2/!advice"]
+
+
+def test_an_advisor_without_a_valid_decision_is_not_asked_twice() -> None:
+    """R131: the question goes to a person."""
+    game = looped(advisor=ADVISOR)
+    assert game.flying() == ["#1/!advice"]
+    game.done("#1/!advice", result={"output": {"action": "shrug"}})
+    assert game.asked() == ["#2/!person"]
+    game.answer("#2/!person", "proceed")
+    assert game.flying() == ["a~2"]
+    nobody = looped(advisor=ADVISOR)
+    nobody.done("#1/!advice", "failed")
+    nobody.done("#1/!advice", "error") if nobody.flying() else None
+    assert nobody.asked() == ["#2/!person"]
+
+
+def test_nobody_to_ask_means_no() -> None:
+    game = Game(flow(*LOOPING, breaker=ONCE), no_human=True)
+    game.changed("a")
+    game.done("b", "failed")
+    assert game.outcome() == ("failed", "halted")
+
+
+def test_the_limit_leaves_no_room_for_a_question() -> None:
+    """R130."""
+    limits = Limits(transitions=2)
+    assert looped(limits=limits).outcome() == ("failed", "limit")
+    step = agent("a", retry=Retry(on_exhausted="human"))
+    game = Game(flow(step, limits=Limits(transitions=1)))
+    game.done("a", "failed")
+    assert game.outcome("a") == ("failed", "limit")
+    complete = Game(flow(command("a"), breaker=Breaker(complete=True), limits=Limits(transitions=1)))
+    complete.done("a")
+    assert complete.outcome() == ("failed", "limit")
+
+
+def test_a_hard_limit_of_the_advisor_is_a_hard_limit() -> None:
+    poor = replace(ADVISOR, verb=Agent(estimate=Estimate(MicroUsd(9_000_000))))
+    game = looped(advisor=poor, limits=Limits(usd=MicroUsd(1_000_000)))
+    assert game.outcome() == ("failed", "limit")
+
+
+def test_a_run_may_be_questioned_once_before_it_counts_as_passed() -> None:
+    game = Game(flow(command("a"), breaker=Breaker(complete=True)))
+    game.done("a")
+    assert game.asked() == ["#1/!advice"]
+    decided(game, action="proceed")
+    assert game.outcome() == ("passed", "")
+    back = Game(flow(command("a"), breaker=Breaker(complete=True)))
+    back.done("a")
+    decided(back, action="retry_different", retry_from="a")
+    back.done("a~2")
+    assert back.outcome() == ("passed", "")
+
+
+@pytest.mark.parametrize(
+    ("rule", "answer"),
+    [
+        ({"repeat": 2}, {"digest": "same", "tree": None}),
+        ({"similar": 90}, {"digest": "", "likeness": 95}),
+    ],
+)
+def test_work_that_repeats_itself_is_questioned(rule: dict[str, Any], answer: dict[str, Any]) -> None:
+    """R105, R126."""
+    quiet = {"visits": None, "cycle": None, "repeat": None, "plateau": None, "reversals": None}
+    game = Game(flow(*LOOPING, breaker=Breaker(**{**quiet, **rule})))
+    for number in range(1, 5):
+        suffix = "" if number == 1 else f"~{number}"
+        game.done(f"a{suffix}", **answer)
+        game.done(f"b{suffix}", "failed")
+        if game.asked():
+            break
+    assert game.asked() == ["#1/!advice"]
+    assert game.at("#1/!advice").place.about == next(iter(rule))
+
+
+@pytest.mark.parametrize(
+    ("rule", "judged"), [({"disagree": 4}, (9, 3)), ({"reversals": 1}, (9, 9)), ({"plateau": 2}, (5, 5))]
+)
+def test_reviews_that_go_in_circles_are_questioned(rule: dict[str, int], judged: tuple[int, int]) -> None:
+    """R126, R131."""
+    quiet = {"visits": None, "cycle": None, "repeat": None, "plateau": None, "reversals": None}
+    steps = (agent("a"), replace(review("q", "a", judges=2), on=on(rejected=0)))
+    game = Game(flow(*steps, breaker=Breaker(**{**quiet, **rule})))  # type: ignore[arg-type]  # rules by name
+    for number in range(1, 6):
+        suffix = "" if number == 1 else f"~{number}"
+        game.changed(f"a{suffix}")
+        finding = {"id": "f", "severity": "major", "reverses": "g"}
+        game.judged(f"q{suffix}/j1", "reject", judged[0], findings=(finding,))
+        game.judged(f"q{suffix}/j2", "reject", judged[1])
+        if game.asked():
+            break
+    assert game.at("#1/!advice").place.about == next(iter(rule))
+
+
+def test_attempts_within_one_visit_can_be_advised_too() -> None:
+    rules = Breaker(retries=1)
+    for action, outcome in (("halt", "failed"), ("force_complete", "failed"), ("dump_context", "failed")):
+        game = Game(flow(agent("a", retry=Retry(attempts=3)), breaker=rules))
+        game.done("a", "failed")
+        decided(game, "a#1/!advice", action=action)
+        assert game.outcome("a")[0] == outcome
+    game = Game(flow(agent("a", retry=Retry(attempts=1)), breaker=rules, advisor=ADVISOR))
+    game.done("a", "failed")
+    game.done("a#1/!advice", result={"output": "nonsense"})
+    decided(game, "a#1/!person", action="proceed")
+    assert game.flying() == ["a"]
+
+
+def test_totals_are_asked_about_once() -> None:
+    """R126."""
+    game = Game(
+        flow(
+            *(command(f"s{n}") for n in range(4)),
+            breaker=Breaker(transitions=2),
+            limits=Limits(transitions=50),
+        )
+    )
+    game.done("s0")
+    game.done("s1")
+    assert game.at("#1/!advice").place.about == "transitions"
+    decided(game, action="proceed")
+    game.done("s2")
+    game.done("s3")
+    assert game.outcome() == ("passed", "")
+
+
+def test_a_verdict_must_be_given_and_about_the_tree_that_was_shown() -> None:
+    """R111: without one there is no approval."""
+    for verdict, reason in ((None, "contract"), (Verdict("approve", 9, tree=None), "stale")):
+        game = Game(flow(agent("a"), review("q", "a")))
+        game.changed("a")
+        game.done("q/j1", verdict=verdict)
+        assert game.outcome("q/j1") == ("error", reason)
+        assert game.outcome("q") == ("error", "no_verdict")
+    failed = Game(flow(agent("a"), review("q", "a")))
+    failed.changed("a")
+    failed.done("q/j1", "failed", reason="crash")
+    assert failed.outcome("q/j1") == ("error", "crash")
+    garbled = Game(flow(agent("a"), review("q", "a")))
+    garbled.changed("a")
+    for _ in range(3):
+        garbled.done("q/j1", "malformed")
+    assert garbled.outcome("q/j1") == ("error", "contract")
+
+
+def test_findings_below_the_bar_do_not_block_and_unknown_ones_do() -> None:
+    assert blocks({"severity": "minor"}, "major") is False
+    assert blocks({"severity": "critical", "status": "fixed"}, "major") is False
+    assert blocks({"severity": "strange"}, "major") is True
+    game = Game(flow(agent("a"), review("q", "a", min_score=7)))
+    game.changed("a")
+    game.judged("q/j1", "approve", 6)
+    assert game.outcome("q") == ("rejected", "rejected")
+    minor = Game(flow(agent("a"), review("q", "a")))
+    minor.changed("a")
+    minor.judged("q/j1", "reject", 8, findings=({"severity": "minor"},))
+    assert minor.outcome("q") == ("passed", "")
+    bare = Game(flow(agent("a"), review("q", "a")))
+    bare.changed("a")
+    bare.judged("q/j1", "reject", 8)
+    assert bare.outcome("q") == ("rejected", "rejected")
+
+
+def test_only_some_exit_codes_are_worth_another_try() -> None:
+    """R136."""
+    step = Step("a", Command(("x",), exit_codes=(75,)), touches=(), retry=Retry(attempts=3))
+    game = Game(flow(step))
+    game.done("a", "failed", result={"exit_code": 75})
+    assert game.flying() == ["a"]
+    game.done("a", "failed", result={"exit_code": 1})
+    assert game.outcome("a") == ("failed", "")
+
+
+def test_a_path_violation_has_an_exit_code_of_its_own() -> None:
+    """R143."""
+    game = Game(flow(command("a")))
+    game.done("a", "error", reason="path")
+    assert game.state.ended is not None
+    assert game.state.ended.exit == 3
+
+
+def test_landing_always_starts_from_the_head() -> None:
+    game = Game(flow(Step("g", Git(land="main"), touches=(), retry=Retry(attempts=2))))
+    game.done("g", "failed", tree="half")
+    effect = game.state.pending[("attempt", Path("g"))]
+    assert isinstance(effect, RunAttempt)
+    assert effect.asked.start == "base"
+
+
+def test_expressions_that_cannot_be_evaluated_end_the_step() -> None:
+    broken = name_of("vars.none")
+    assert Game(flow(replace(command("a"), when=broken))).outcome("a") == ("error", "expression")
+    assert Game(flow(replace(command("a"), when=Const(3)))).outcome("a") == ("error", "expression")
+    assert Game(flow(check("a", broken))).outcome("a")[0] == "failed"
+    assert Game(flow(sets("a", x=broken))).outcome("a") == ("error", "expression")
+    assert Game(flow(Step("r", Repeat(command("r"), broken, "while", 2)))).outcome("r") == (
+        "error",
+        "expression",
+    )
+    output = Game(flow(Step("g", block("seq", sets("s", x=1), output=broken))))
+    assert output.outcome("g") == ("error", "expression")
+    files = Game(flow(Step("g", block("seq", sets("s", x=1), output=exists("x")))))
+    assert files.outcome("g") == ("error", "expression")
+
+
+def test_questions_about_files_come_before_what_depends_on_them() -> None:
+    for step in (
+        check("a", exists("x")),
+        sets("a", x=exists("x")),
+        Step("a", Repeat(command("a"), exists("x"), "while", 2)),
+    ):
+        game = Game(flow(step))
+        assert ("fact", Path("a")) in game.state.pending
+        game.fact("a", value=False)
+        assert game.at("a").ending is not None
+
+
+def test_counts_may_be_expressions() -> None:
+    step = agent("a", retry=Retry(attempts=name_of("inputs.n")))
+    game = Game(flow(step), inputs={"n": 2})
+    game.done("a", "failed")
+    assert game.flying() == ["a"]
+    game.done("a", "failed")
+    assert game.outcome("a")[0] == "failed"
+    for value in ("two", True, 0):
+        odd = Game(flow(step), inputs={"n": value})
+        odd.done("a", "failed")
+        assert odd.outcome("a")[0] == "failed"
+    missing = Game(flow(step))
+    missing.done("a", "failed")
+    assert missing.outcome("a")[0] == "failed"
+    asks = Game(
+        flow(
+            Step(
+                "r", Repeat(command("r"), TRUE, "until", Function("len", (Function("glob", (Const("*"),)),)))
+            )
+        )
+    )
+    asks.done("r[1]")
+    assert asks.outcome("r") == ("passed", "")
+
+
+def test_a_claim_is_what_the_expression_says() -> None:
+    """X8."""
+    par = {"parallel": 3}
+    wild = agent("a", touches=name_of("inputs.globs"))
+    game = Game(
+        flow(wild, agent("b", touches=("docs/**",)), kind="par", block_keys=par), inputs={"globs": ["src/**"]}
+    )
+    assert [event.claim for event in game.events(AttemptStarted)] == [("src/**",), ("docs/**",)]
+    text = Game(
+        flow(wild, agent("b", touches=("docs/**",)), kind="par", block_keys=par), inputs={"globs": "x"}
+    )
+    assert [event.claim for event in text.events(AttemptStarted)] == [None]
+    assert text.flying() == ["a"]
+    broken = Game(flow(agent("a", touches=name_of("vars.none")), command("b"), kind="par", block_keys=par))
+    assert broken.outcome("a") == ("error", "expression")
+
+
+def test_a_claim_that_waits_lets_others_pass_that_do_not_touch_it() -> None:
+    """X8: and nobody who overlaps it overtakes it."""
+    globs = ("src/**", "src/a", "src/b", "docs/**")
+    steps = tuple(agent(f"s{n}", touches=(glob,)) for n, glob in enumerate(globs))
+    game = Game(flow(*steps, kind="par", max_parallel=9, block_keys={"parallel": 9}))
+    assert game.flying() == ["s0", "s3"]
+    many = tuple(agent(f"m{n}", touches=("src/**",)) for n in range(40))
+    wide = Game(
+        flow(
+            *many, agent("z", touches=("docs/**",)), kind="par", max_parallel=99, block_keys={"parallel": 99}
+        )
+    )
+    assert wide.flying() == ["m0"]
+
+
+def test_waits_end_by_time_by_arrival_or_not_at_all() -> None:
+    day = 86_400_000
+    noon = Game(flow(Step("t", Wait("until_time", minute_of_day=720), touches=())))
+    assert next_due(noon.state) == day // 2
+    noon.fire("t", day // 2)
+    assert noon.outcome("t") == ("passed", "")
+    early = Game(flow(Step("t", Wait("until_time", minute_of_day=0), touches=())))
+    assert next_due(early.state) == day
+    for kind, outcome in (("ok", "passed"), ("failed", "failed"), ("error", "error")):
+        game = Game(flow(Step("t", Wait("poll", MappingProxyType({"poll": ("x",)})), touches=())))
+        game.arrived("t", kind)
+        assert game.outcome("t")[0] == outcome
+
+
+def test_what_a_run_waits_for_tells_whether_it_can_be_parked() -> None:
+    """R155."""
+    asking = Game(flow(human("h", timeout=60_000, remind=Millis(5_000))))
+    assert is_parkable(asking.state)
+    assert next_due(asking.state) == 6_000
+    working = Game(flow(command("a")))
+    assert not is_parkable(working.state)
+    assert next_due(working.state) is None
+    assert effects_of(working.log[-1], working.state) is not None
+    assert effects_of(working.log[0], working.state) is None
+    working.say(Cancel("me"))
+    assert not is_parkable(working.state)
+    paused = Game(flow(command("a")))
+    paused.done("a", "transient")
+    assert is_parkable(paused.state)
+    assert next_due(paused.state) is not None
+    waiting = Game(flow(signal("s", timeout=Millis(9_000))))
+    assert next_due(waiting.state) == 10_000
+    endless = Game(flow(signal("s")))
+    assert next_due(endless.state) is None
+
+
+def test_a_block_is_tried_again_asked_about_and_accepted_only_if_it_is_fit() -> None:
+    """R116."""
+    retry = Retry(attempts=1, on_exhausted="human", stated=True)
+    gated = gates((command("t"),), (Step("q", review("q").verb),))
+    step = Step("g", block("seq", agent("x")), gates=gated, retry=retry, has_worker=True)
+    game = Game(flow(step))
+    game.changed("g/x")
+    game.done("g#1/t")
+    game.judged("g#1/q/j1", "reject", 2)
+    assert game.asked() == ["g#1/!exhausted"]
+    game.answer("g#1/!exhausted", "accept")
+    assert game.outcome("g") == ("passed", "exhausted")
+    again = Game(flow(step))
+    again.changed("g/x")
+    again.done("g#1/t", "failed")
+    again.answer("g#1/!exhausted", "accept")
+    assert again.outcome("g") == ("failed", "gates")
+    alone = Game(flow(step), no_human=True)
+    alone.changed("g/x")
+    alone.done("g#1/t", "failed")
+    assert alone.outcome("g") == ("failed", "gates")
+    best = Game(flow(replace(step, retry=replace(retry, on_exhausted="accept_best"))))
+    best.changed("g/x")
+    best.done("g#1/t")
+    best.judged("g#1/q/j1", "reject", 2)
+    assert best.outcome("g") == ("passed", "exhausted")
+
+
+def test_break_leaves_the_loop_through_the_blocks_in_between() -> None:
+    inner = Step("i", block("seq", command("x", on=on(passed="break")), command("y")))
+    body = Step("e", block("seq", inner, command("z")))
+    game = Game(flow(Step("e", ForEach((1, 2), body))))
+    game.done("e[1]/i/x")
+    assert game.outcome("e") == ("passed", "")
+    again = Game(flow(Step("r", Repeat(replace(body, name="r"), FALSE, "until", 5))))
+    again.done("r[1]/i/x")
+    assert again.outcome("r") == ("passed", "")
+    graph = Step("e", block("dag", inner, Step("z", command("z").verb, needs=(0,), touches=())))
+    left = Game(flow(Step("e", ForEach((1, 2), graph))))
+    left.done("e[1]/i/x")
+    assert left.outcome("e") == ("passed", "")
+    wide = Step("e", block("par", inner, command("z"), parallel=2))
+    par = Game(flow(Step("e", ForEach((1, 2), wide))))
+    par.done("e[1]/i/x")
+    par.done("e[1]/z")
+    assert par.outcome("e") == ("passed", "")
+
+
+def test_a_fallback_takes_over_and_the_pass_is_marked() -> None:
+    verb = Agent(role="worker", fallback=("other",))
+    game = Game(flow(agent("a", verb=verb)))
+    game.done("a", "unavailable")
+    assert game.events(AttemptStarted)[-1].agent == 1
+    game.changed("a")
+    assert game.at("a").ending.degraded is True  # type: ignore[union-attr]  # it has ended
+    gone = Game(flow(agent("a")))
+    gone.done("a", "unavailable", reason="login")
+    assert gone.outcome("a") == ("error", "login")
+    quota = Game(flow(agent("a")))
+    quota.done("a", "quota", retry_at=Millis(50_000))
+    assert next_due(quota.state) == 50_000
+
+
+def test_a_limit_hit_by_a_question_of_a_step_is_hard() -> None:
+    step = agent("a", retry=Retry(on_exhausted="human"))
+    game = Game(flow(Step("g", block("seq", step), limits=Limits(transitions=1)), command("z", on=on())))
+    game.done("g/a", "failed")
+    assert game.outcome("g/a") == ("failed", "limit")
+    assert game.outcome("g") == ("failed", "limit")
+
+
+def test_a_child_workflow_that_times_out_still_cleans_up() -> None:
+    """R142."""
+    clean = Step("finally", block("seq", command("t")))
+    child = Workflow("child", block("seq", command("c")), finally_=clean)
+    game = Game(flow(Step("k", Call(child), timeout=Millis(60_000))))
+    game.fire("k", 61_000)
+    game.done("k/c", "cancelled")
+    assert game.flying() == ["k/finally/t"]
+    game.done("k/finally/t")
+    assert game.outcome("k") == ("timeout", "")
+
+
+def test_a_condition_over_steps_reads_what_is_finished() -> None:
+    test = Compare("==", name_of("steps.a.outcome"), Const("passed"))
+    game = Game(flow(command("a"), replace(command("b"), when=test)))
+    game.done("a")
+    assert game.flying() == ["b"]
+    values = Set((("x", name_of("steps.a.outcome")),))
+    setting = Game(flow(command("a"), Step("s", values, touches=())))
+    setting.done("a")
+    assert setting.outcome() == ("passed", "")

@@ -1,0 +1,204 @@
+"""The bookkeeping is strict: what the table or a guard does not allow raises, and is never skipped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podium.core import lifecycle
+from podium.core.events import (
+    ApprovalGiven,
+    AttemptEnded,
+    AttemptQueued,
+    AttemptStarted,
+    CancelOrdered,
+    FactsAsked,
+    FactsFound,
+    JoinAsked,
+    JoinEnded,
+    JoinQueued,
+    JumpOrdered,
+    RunEnded,
+    RunPaused,
+    StepEnded,
+    StepEntered,
+    StepExpanded,
+    StepReopened,
+    TimerFired,
+)
+from podium.core.evolve import evolve, fold, initial
+from podium.core.facts import Amounts, Refused
+from podium.core.lifecycle import IllegalEvent
+from podium.core.model import ForEach, Step
+from podium.core.state import Leaf
+from podium.core.words import Millis, Path, Tree
+from tests.core.kit import BASE, Game, agent, block, command, flow, human, sets
+
+NOW = Millis(9_999)
+A = Path("a")
+
+
+def entered(path: str, index: int = 0, parent: str = "", **rest: Any) -> StepEntered:
+    return StepEntered(NOW, Path(path), Path(parent), "step", index, 1, **rest)
+
+
+WORKING = flow(command("a"), command("b"))
+ASKING = flow(human("a", approvals=2, by=("me", "you")))
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        entered("a"),
+        entered("b", 1, parent="nowhere"),
+        entered("a/x", 0, parent="a"),
+        AttemptStarted(NOW, A, 2, Amounts()),
+        AttemptStarted(NOW, Path("nobody"), 1, Amounts()),
+        AttemptStarted(NOW, Path(""), 1, Amounts()),
+        AttemptEnded(NOW, A, 7, "ok"),
+        AttemptQueued(NOW, A, "counted"),
+        TimerFired(NOW, A, Millis(3)),
+        ApprovalGiven(NOW, A, "approve", "me"),
+        StepEnded(NOW, A, "passed"),
+        StepEnded(NOW, Path("nobody"), "passed"),
+        StepEnded(NOW, Path(""), "passed"),
+        StepExpanded(NOW, A, 1),
+        StepExpanded(NOW, Path(""), 2),
+        StepReopened(NOW, Path(""), 2, ()),
+        JumpOrdered(NOW, A, 0, ()),
+        JoinEnded(NOW, Path(""), BASE),
+        FactsFound(NOW, Path(""), "exists", "x", BASE, value=True),
+        RunEnded(NOW, "passed", "passed", "", 0, {}),
+    ],
+    ids=lambda event: type(event).__name__,
+)
+def test_what_cannot_happen_to_a_working_step_raises(event: Any) -> None:
+    """P3."""
+    game = Game(WORKING)
+    with pytest.raises(IllegalEvent):
+        evolve(game.state, event)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        TimerFired(NOW, A, Millis(3)),
+        ApprovalGiven(NOW, A, "approve", "me"),
+        AttemptStarted(NOW, A, 1, Amounts()),
+        StepReopened(NOW, Path(""), 2, ()),
+    ],
+    ids=lambda event: type(event).__name__,
+)
+def test_what_cannot_happen_to_a_waiting_step_raises(event: Any) -> None:
+    """P3: a timer that nobody set, an answer that was given already."""
+    game = Game(ASKING)
+    game.answer("a", by="me")
+    with pytest.raises(IllegalEvent):
+        evolve(game.state, event)
+
+
+def test_a_timer_of_another_due_is_not_this_timer() -> None:
+    """P10: the report carries the due it was set for; anything else is stale."""
+    game = Game(flow(command("a")))
+    game.done("a", "transient")
+    assert game.at("a").phase == "paused"
+    with pytest.raises(IllegalEvent):
+        evolve(game.state, TimerFired(NOW, A, Millis(1)))
+
+
+def test_a_question_about_files_is_asked_and_answered_once() -> None:
+    game = Game(flow(sets("a", x=1), command("b")))
+    asked = FactsAsked(NOW, Path("b"), "exists", "x", BASE)
+    state = game.state
+    with pytest.raises(IllegalEvent):
+        evolve(state, asked)
+    state = evolve(state, FactsAsked(NOW, Path(""), "exists", "x", BASE))
+    with pytest.raises(IllegalEvent):
+        evolve(state, FactsAsked(NOW, Path(""), "exists", "x", BASE))
+
+
+def test_facts_of_another_tree_are_forgotten() -> None:
+    """X4: an answer about one tree says nothing about another."""
+    state = Game(flow(command("a"))).state
+    for tree in ("t1", "t2"):
+        state = evolve(state, FactsAsked(NOW, Path(""), "exists", "x", Tree(tree)))
+        state = evolve(state, FactsFound(NOW, Path(""), "exists", "x", Tree(tree), value=True))
+    assert [fact.tree for fact in state.instances[Path("")].facts] == ["t2"]
+
+
+def test_a_join_is_asked_once_and_answered_once() -> None:
+    game = Game(flow(command("a")))
+    asked = JoinAsked(NOW, Path(""), BASE, BASE, (), gated=False)
+    state = evolve(game.state, asked)
+    with pytest.raises(IllegalEvent):
+        evolve(state, asked)
+    state = evolve(state, JoinEnded(NOW, Path(""), Tree("t")))
+    with pytest.raises(IllegalEvent):
+        evolve(state, JoinEnded(NOW, Path(""), Tree("t")))
+
+
+def test_a_member_queues_for_a_join_once() -> None:
+    game = Game(flow(Step("a", ForEach((1,), agent("a")))))
+    game.done("a[1]", "failed")
+    leaf = game.at("a[1]")
+    assert isinstance(leaf, Leaf)
+    waiting = game.state._replace(
+        instances=game.state.instances.set(Path("a[1]"), leaf._replace(phase="answered", merge="queued"))
+    )
+    with pytest.raises(IllegalEvent):
+        evolve(waiting, JoinQueued(NOW, Path("a[1]")))
+
+
+def test_the_first_event_starts_the_run_and_no_other() -> None:
+    workflow = flow(command("a"))
+    with pytest.raises(IllegalEvent):
+        evolve(initial(workflow), RunPaused(NOW, "me"))
+    game = Game(workflow)
+    with pytest.raises(IllegalEvent):
+        evolve(game.state, game.log[0])
+
+
+def test_an_order_to_cancel_is_given_once() -> None:
+    game = Game(WORKING)
+    state = evolve(game.state, CancelOrdered(NOW, A, "unwanted"))
+    with pytest.raises(IllegalEvent):
+        evolve(state, CancelOrdered(NOW, A, "unwanted"))
+    with pytest.raises(IllegalEvent):
+        evolve(fold(WORKING, game.log), AttemptEnded(NOW, Path("b"), 1, "ok"))
+
+
+def test_the_way_back_is_ordered_once() -> None:
+    game = Game(flow(command("a"), command("b")))
+    game.done("a")
+    state = evolve(game.state, JumpOrdered(NOW, Path(""), 0, ()))
+    with pytest.raises(IllegalEvent):
+        evolve(state, JumpOrdered(NOW, Path(""), 0, ()))
+
+
+def test_time_never_goes_backwards() -> None:
+    """P12: a report that carries an earlier time does not turn the run's clock back."""
+    game = Game(WORKING)
+    later = evolve(game.state, RunPaused(Millis(50_000), "me"))
+    assert evolve(later, RunPaused(Millis(10), "me")).at == 50_000
+
+
+def test_every_phase_that_an_event_leads_to_has_a_row_of_its_own() -> None:
+    """The docs' diagram is drawn from this table."""
+    for (kind, phase), row in lifecycle.TABLE.items():
+        assert CancelOrdered in row, (kind, phase)
+        for phases in row.values():
+            for to in phases:
+                assert to == "ended" or (kind, to) in lifecycle.TABLE
+
+
+def test_a_refused_member_is_told_so_with_its_reason() -> None:
+    refused = Refused(A, "conflict", "both changed x")
+    game = Game(
+        flow(Step("g", block("dag", agent("a"), agent("b"), Step("c", agent("c").verb, needs=(0, 1)))))
+    )
+    game.changed("g/a")
+    game.changed("g/b")
+    game.joined("g/c", None, refused=(refused,))
+    assert game.outcome("g/c") == ("conflict", "conflict")
+    assert game.outcome() == ("failed", "conflict")

@@ -1,0 +1,82 @@
+"""Opening a scope: the items of a loop, their keys and needs, the inputs of a child; and what is wrong with them."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from podium.core.events import StepExpanded
+from podium.core.expr import Compare, Const, Field, Name
+from podium.core.model import Call, ForEach, Step, Workflow
+from podium.core.policy import Limits
+from podium.core.words import Path
+from tests.core.kit import Game, block, command, flow, name_of
+from tests.core.shapes import exists
+
+
+def loop(items: Any, **rest: Any) -> Step:
+    return Step("e", ForEach(items, command("e"), **rest))
+
+
+def items(*pairs: tuple[str, list[str]]) -> list[dict[str, Any]]:
+    return [{"k": key, "n": needs} for key, needs in pairs]
+
+
+KEYED = {"key": Field(Name("item"), "k"), "needs": Field(Name("item"), "n")}
+
+
+def test_items_are_filtered_named_and_put_in_order() -> None:
+    """R164."""
+    where = Compare("!=", Field(Name("item"), "k"), Const("c"))
+    game = Game(flow(loop(items(("b", ["a"]), ("a", []), ("c", [])), where=where, parallel=3, **KEYED)))
+    (opened,) = [event for event in game.events(StepExpanded) if event.path == "e"]
+    assert (opened.total, opened.keys, opened.needs) == (2, ("b", "a"), ((1,), ()))
+    assert game.flying() == ["e[2]"]
+    game.done("e[2]")
+    assert game.flying() == ["e[1]"]
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (loop(7), "for_each needs a list"),
+        (loop(name_of("vars.none")), "nothing has set"),
+        (loop([1], where=Const(3)), "where must be true or false"),
+        (loop([1], key=Name("item")), "the key of an item must be text"),
+        (loop(items(("a", []), ("a", [])), **KEYED), "must have different keys"),
+        (loop(items(("a", ["x"])), **KEYED), "a needs x, which does not exist"),
+        (loop([{"k": "a", "n": "b"}], **KEYED), "needs must give a list of keys"),
+        (loop(items(("a", ["b"]), ("b", ["a"])), **KEYED), "cycle: "),
+    ],
+)
+def test_a_loop_that_cannot_be_opened_says_why(step: Step, message: str) -> None:
+    """R164: a cycle spells itself out."""
+    game = Game(flow(step))
+    assert game.outcome("e") == ("error", "expression")
+    ending = game.at("e").ending
+    assert ending is not None
+    assert message in ending.message
+
+
+def test_an_item_may_be_chosen_by_what_is_in_the_files() -> None:
+    game = Game(flow(loop(["a"], where=exists("README.md"))))
+    game.fact("e", value=False)
+    assert game.outcome() == ("passed", "")
+
+
+def test_a_fan_out_wider_than_the_limit_is_refused() -> None:
+    """R130."""
+    game = Game(flow(loop([1, 2, 3]), limits=Limits(members=2)))
+    assert game.outcome("e") == ("failed", "limit")
+    assert game.state.ended is not None
+    assert game.state.ended.exit == 5
+
+
+def test_a_child_whose_inputs_cannot_be_made_ends_in_error() -> None:
+    child = Workflow("child", block("seq", command("c")), vars=MappingProxyType({}))
+    game = Game(flow(Step("k", Call(child, (("x", name_of("vars.none")),)))))
+    assert game.outcome("k") == ("error", "expression")
+    asks = Game(flow(Step("k", Call(child, (("x", exists("y")),)))))
+    assert ("fact", Path("k")) in asks.state.pending

@@ -1,0 +1,257 @@
+"""What is said to a run becomes events, nothing, or a refusal that says why not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from podium.core.events import (
+    AttemptDoubted,
+    AttemptEnded,
+    CancelAsked,
+    FactsFound,
+    GuidanceGiven,
+    JoinEnded,
+    JumpAsked,
+    LimitRaised,
+    RunPaused,
+    RunRecovered,
+    RunResumed,
+    SignalReceived,
+    WaitEnded,
+)
+from podium.core.evolve import initial
+from podium.core.facts import RunFacts
+from podium.core.handle import handle
+from podium.core.messages import (
+    Approve,
+    Cancel,
+    Fired,
+    Guide,
+    Jump,
+    Pause,
+    RaiseLimit,
+    Recover,
+    Refusal,
+    Resume,
+    Signal,
+    Start,
+)
+from podium.core.model import Agent, ForEach, Output, Step
+from podium.core.policy import Limits
+from podium.core.words import Millis, Path, Tree
+from tests.core.kit import Game, agent, block, command, flow, human, signal
+
+NOW = Millis(5_000)
+START = Start(RunFacts("r", "w"))
+
+
+def code(answer: Any) -> str:
+    assert isinstance(answer, Refusal), answer
+    assert answer.message
+    return answer.code
+
+
+def test_a_run_is_started_once_and_everything_else_comes_after() -> None:
+    workflow = flow(command("a"))
+    assert code(handle(initial(workflow), Pause("me"), NOW)) == "not_started"
+    assert code(Game(workflow).say(START)) == "started"
+
+
+def test_after_the_end_commands_are_refused_and_reports_ignored() -> None:
+    game = Game(flow(command("a")))
+    game.done("a")
+    assert game.state.ended is not None
+    assert code(game.say(Pause("me"))) == "ended"
+    assert handle(game.state, AttemptEnded(NOW, Path("a"), 1, "ok"), NOW) == ()
+    assert handle(game.state, Recover(1), NOW) == ()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        AttemptEnded(NOW, Path("a"), 2, "ok"),
+        AttemptEnded(NOW, Path("b"), 1, "ok"),
+        WaitEnded(NOW, Path("a"), "ok"),
+        JoinEnded(NOW, Path("a"), None),
+        FactsFound(NOW, Path("a"), "exists", "x", None, value=True),
+        Fired(Path("a"), Millis(1)),
+        Fired(Path("a"), Millis(99_999)),
+        Resume("me"),
+    ],
+    ids=lambda message: type(message).__name__,
+)
+def test_a_report_that_nobody_waits_for_changes_nothing(message: Any) -> None:
+    """P6: stale, double, early or misdirected."""
+    game = Game(flow(command("a"), command("b")))
+    assert handle(game.state, message, NOW) == ()
+
+
+def test_an_answer_about_another_tree_is_not_the_answer() -> None:
+    """P6, X4."""
+    from tests.core.shapes import exists
+
+    game = Game(flow(replace(command("a"), when=exists("x"))))
+    wrong = FactsFound(NOW, Path("a"), "exists", "x", Tree("other"), value=True)
+    assert handle(game.state, wrong, NOW) == ()
+    game.fact("a", value=True)
+    assert game.flying() == ["a"]
+
+
+def test_a_report_is_stamped_with_the_time_of_its_turn() -> None:
+    game = Game(flow(command("a")))
+    (event,) = handle(game.state, AttemptEnded(Millis(0), Path("a"), 1, "ok"), NOW)  # type: ignore[misc]  # events
+    assert event.at == NOW
+
+
+APPROVALS = flow(
+    human("a", by=("boss", "team"), approvals=2, timeout=60_000), people={"team": ("ann", "bob")}
+)
+
+
+def test_an_approval_must_fit_the_question() -> None:
+    """R190, R195."""
+    game = Game(APPROVALS)
+    asked = game.at("a")
+    assert code(game.answer("nobody")) == "not_waiting"
+    assert code(game.answer("a", "shrug", by="boss")) == "unknown_action"
+    assert code(game.answer("a", by="eve")) == "not_asked"
+    assert code(game.answer("a", by="ann", tree=Tree("other"))) == "stale"
+    assert game.at("a") == asked
+    game.answer("a", by="ann", tree=Tree("base"))
+    assert handle(game.state, Approve(Path("a"), "approve", "ann"), NOW) == ()
+    game.answer("a", by="boss")
+    assert game.outcome("a") == ("passed", "")
+    refusal = game.answer("a", by="bob")
+    assert isinstance(refusal, Refusal)
+    assert refusal.code == "ended"
+
+
+def test_who_comes_too_late_hears_who_has_answered() -> None:
+    game = Game(flow(human("a"), command("b")))
+    game.answer("a", by="ann")
+    refusal = game.answer("a", by="bob")
+    assert isinstance(refusal, Refusal)
+    assert "ann has answered" in refusal.message
+
+
+def test_an_answer_after_the_time_is_refused_even_if_the_timer_is_late() -> None:
+    game = Game(APPROVALS)
+    assert code(game.say(Approve(Path("a"), "approve", "boss"), at=900_000)) == "expired"
+
+
+def test_an_answer_must_be_one_of_the_choices() -> None:
+    question = replace(human("a", answers=True), output=Output("choice", choices=("red", "blue")))
+    game = Game(flow(question))
+    assert code(game.answer("a", "approve")) == "unknown_action"
+    assert code(game.answer("a", "answer", answer="green")) == "unknown_answer"
+    game.answer("a", "answer", answer="red")
+    assert game.at("a").ending is not None
+    assert game.state.ended is not None
+    assert (game.at("a").ending.result or {})["output"] == "red"  # type: ignore[union-attr]  # it has ended
+
+
+def test_a_signal_wakes_everyone_who_waits_for_it() -> None:
+    """R199."""
+    game = Game(
+        flow(
+            signal("a"),
+            signal("b"),
+            signal("c", "stop"),
+            command("d"),
+            kind="par",
+            block_keys={"parallel": 4},
+        )
+    )
+    assert code(game.say(Signal("nothing"))) == "nobody_waits"
+    game.say(Signal("go", {"n": 1}, "ci"))
+    assert [event.path for event in game.events(SignalReceived)] == ["a", "b"]
+    assert game.outcome("a") == ("passed", "")
+
+
+def test_a_cancel_is_asked_once_and_not_during_the_clean_up_unless_forced() -> None:
+    """R142."""
+    clean = Step("finally", block("seq", command("tidy")))
+    game = Game(flow(command("a"), finally_=clean))
+    game.say(Cancel("me", "enough"))
+    assert handle(game.state, Cancel("me"), NOW) == ()
+    game.done("a", "cancelled")
+    assert game.flying() == ["finally/tidy"]
+    game.say(Cancel("me", force=True))
+    assert handle(game.state, Cancel("me", force=True), NOW) == ()
+    assert [event.force for event in game.events(CancelAsked)] == [False, True]
+    assert game.state.ended is None
+    game.done("finally/tidy", "cancelled")
+    assert game.state.ended is not None
+    closing = Game(flow(command("a"), finally_=clean))
+    closing.done("a")
+    assert code(closing.say(Cancel("me"))) == "closing"
+
+
+def test_a_jump_needs_a_running_sequence_and_a_step_that_was_entered() -> None:
+    game = Game(flow(command("a"), command("b"), Step("g", block("par", command("c")))))
+    game.done("a")
+    assert code(game.say(Jump(Path("a"), "x", "me"))) == "not_running"
+    assert code(game.say(Jump(Path(""), "nothing", "me"))) == "no_step"
+    assert code(game.say(Jump(Path(""), "g", "me"))) == "no_step"
+    game.say(Jump(Path(""), "a", "me", "again please"))
+    assert [event.target for event in game.events(JumpAsked)] == [0]
+    game.done("b", "cancelled")
+    assert game.flying() == ["a~2"]
+    game.done("a~2")
+    game.done("b~2")
+    assert code(game.say(Jump(Path("g"), "c", "me"))) == "no_sequence"
+
+
+def test_pause_and_resume_are_said_once_each() -> None:
+    """R198."""
+    game = Game(flow(command("a"), command("b")))
+    game.say(Pause("me"))
+    assert handle(game.state, Pause("me"), NOW) == ()
+    game.done("a")
+    assert game.flying() == []
+    game.say(Resume("me"))
+    assert game.flying() == ["b"]
+    assert len(game.events(RunPaused)) == len(game.events(RunResumed)) == 1
+
+
+def test_guidance_waits_for_a_worker() -> None:
+    """R198."""
+    game = Game(flow(command("a"), agent("b")))
+    game.say(Guide("me", "be brief"))
+    game.done("a")
+    assert [event.text for event in game.events(GuidanceGiven)] == ["be brief"]
+    effect: Any = game.state.pending[("attempt", Path("b"))]
+    assert effect.asked.guidance == ("be brief",)
+    assert game.state.guidance == ()
+
+
+def test_a_limit_can_only_be_raised() -> None:
+    """R130."""
+    game = Game(flow(command("a"), limits=Limits(transitions=3)))
+    assert code(game.say(RaiseLimit(Path("x"), "usd", 5, "me"))) == "no_ledger"
+    assert code(game.say(RaiseLimit(Path(""), "usd", 5, "me"))) == "not_raised"
+    assert code(game.say(RaiseLimit(Path(""), "transitions", 3, "me"))) == "not_raised"
+    game.say(RaiseLimit(Path(""), "transitions", 9, "me"))
+    assert [event.to for event in game.events(LimitRaised)] == [9]
+    assert game.state.ledgers[Path("")].limits.transitions == 9
+
+
+def test_a_new_owner_doubts_only_what_must_not_be_repeated() -> None:
+    """P17, R146: a person's own work is not in doubt."""
+    by_hand = agent("c", verb=Agent(by_hand=True), repeatable=False)
+    steps = (command("a"), command("b", repeatable=False), by_hand)
+    game = Game(flow(*steps, kind="par", block_keys={"parallel": 3}))
+    game.say(Recover(2))
+    assert [event.epoch for event in game.events(RunRecovered)] == [2]
+    assert [event.path for event in game.events(AttemptDoubted)] == ["b"]
+    assert game.asked() == ["b#1/!consent"]
+    game.answer("b#1/!consent", "fail")
+    assert game.outcome("b") == ("error", "doubted")
+
+
+def test_a_loop_over_items_cannot_be_jumped_in() -> None:
+    game = Game(flow(Step("e", ForEach((1, 2), command("e")))))
+    assert code(game.say(Jump(Path("e"), "e", "me"))) == "no_sequence"

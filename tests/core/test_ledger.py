@@ -1,0 +1,115 @@
+"""Money, tokens, calls, windows and working time, over the whole chain of ledgers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podium.core.facts import Amounts
+from podium.core.ledger import poor_in, time_left, working_time
+from podium.core.messages import RaiseLimit, Recover
+from podium.core.model import Agent, Step
+from podium.core.paths import ROOT
+from podium.core.policy import Estimate, Limits
+from podium.core.words import MicroUsd, Millis, Path
+from tests.core.kit import Game, agent, block, command, flow, human, with_limits
+
+DOLLAR = 1_000_000
+
+
+def paid(name: str, usd: float = 1, tokens: int = 10) -> Step:
+    return agent(name, touches=(), verb=Agent(estimate=Estimate(MicroUsd(int(usd * DOLLAR)), tokens)))
+
+
+def test_what_does_not_fit_waits_while_money_is_held_and_is_refused_after() -> None:
+    """P9."""
+    game = Game(
+        flow(
+            paid("a", 3),
+            paid("b", 3),
+            kind="par",
+            limits=Limits(usd=MicroUsd(4 * DOLLAR)),
+            block_keys={"parallel": 2, "rule": "any"},
+        )
+    )
+    assert game.flying() == ["a"]
+    game.done("a", used=Amounts(MicroUsd(2 * DOLLAR)))
+    assert game.outcome("b") == ("failed", "limit")
+    assert game.at("b").ending.hard == ROOT  # type: ignore[union-attr]  # it has ended
+    assert game.state.ended is not None
+    assert (game.state.ended.status, game.state.ended.exit) == ("limited", 5)
+
+
+def test_a_price_nobody_told_stays_booked() -> None:
+    """P9: unknown is never zero."""
+    game = Game(flow(paid("a", 3), paid("b", 3), limits=Limits(usd=MicroUsd(4 * DOLLAR))))
+    game.done("a", cost_known=False)
+    assert game.state.ledgers[ROOT].unknown.usd == 3 * DOLLAR
+    assert game.outcome("b") == ("failed", "limit")
+
+
+def test_a_limit_of_an_inner_step_can_be_routed_outside_it() -> None:
+    inner = with_limits(Step("g", block("seq", paid("a"), paid("b"))), usd=MicroUsd(DOLLAR))
+    game = Game(flow(inner, command("z")))
+    game.done("g/a", used=Amounts(MicroUsd(DOLLAR)))
+    assert game.outcome("g/b") == ("failed", "limit")
+    assert game.outcome("g") == ("failed", "limit")
+    assert game.at("g").ending.hard is None  # type: ignore[union-attr]  # it has ended
+    assert game.outcome() == ("failed", "limit")
+
+
+def test_tokens_calls_and_the_window_are_ceilings_too() -> None:
+    for limits, answer in (
+        (Limits(tokens=15), {"used": Amounts(tokens=10)}),
+        (Limits(calls=1), {"used": Amounts(calls=1)}),
+        (Limits(window=50), {"window": 60}),
+    ):
+        game = Game(flow(paid("a"), paid("b"), limits=limits))
+        game.done("a", **answer)
+        assert game.outcome("b") == ("failed", "limit"), limits
+
+
+def test_working_time_counts_attempts_and_not_people() -> None:
+    game = Game(flow(command("a"), human("h"), command("b"), limits=Limits(time=Millis(3_000))))
+    assert time_left(game.state, ROOT) == 3_000
+    game.done("a")
+    game.say(_yes("h"), at=900_000)
+    ledger = game.state.ledgers[ROOT]
+    assert working_time(ledger, game.state.at) == 1_000
+    effect: Any = game.state.pending[("attempt", Path("b"))]
+    assert effect.asked.timeout == 2_000
+    game.done("b")
+    late = Game(flow(command("a"), command("b"), limits=Limits(time=Millis(1_000))))
+    late.done("a")
+    assert late.outcome("b") == ("failed", "limit")
+
+
+def _yes(path: str) -> Any:
+    from podium.core.messages import Approve
+
+    return Approve(Path(path), "approve", "me")
+
+
+def test_the_time_between_a_crash_and_the_recovery_is_nobodys_work() -> None:
+    """R146."""
+    game = Game(flow(command("a"), limits=Limits(time=Millis(10_000))))
+    game.say(Recover(1), at=9_000_000)
+    assert working_time(game.state.ledgers[ROOT], Millis(9_000_000)) < 2_000
+
+
+def test_a_raised_limit_lets_the_run_go_on() -> None:
+    game = Game(flow(paid("a"), paid("b"), limits=Limits(calls=1)))
+    game.say(RaiseLimit(ROOT, "calls", 2, "me"))
+    game.done("a", used=Amounts(calls=1))
+    assert game.flying() == ["b"]
+    assert poor_in(game.state, ROOT, Amounts(calls=1)) is not None
+
+
+def test_clean_up_has_an_allowance_and_no_agent_once_a_limit_was_hit() -> None:
+    clean = Step("finally", block("seq", command("t"), paid("w")))
+    game = Game(flow(paid("a"), paid("b"), finally_=clean, limits=Limits(usd=MicroUsd(DOLLAR))))
+    game.done("a", used=Amounts(MicroUsd(DOLLAR)))
+    game.done("finally/t")
+    assert game.outcome("finally/w") == ("skipped", "limit")
+    rich = Game(flow(paid("a"), finally_=clean, limits=Limits(usd=MicroUsd(5 * DOLLAR))))
+    rich.done("a", used=Amounts(MicroUsd(DOLLAR)))
+    assert rich.state.ledgers[Path("finally")].limits.usd == 4 * DOLLAR

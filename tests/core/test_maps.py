@@ -1,0 +1,81 @@
+"""The persistent map behaves as a dict of which every version lives on."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podium.core.maps import Map
+
+STEPS = st.lists(st.tuples(st.sampled_from(("set", "drop")), st.integers(0, 40), st.integers()), max_size=120)
+
+
+@given(STEPS, st.booleans())
+def test_a_map_is_a_dict_that_keeps_the_order_of_first_writing(
+    steps: list[tuple[str, int, int]], drafted: bool
+) -> None:
+    plain: dict[int, int] = {}
+    found: Map[int, int] = Map().draft() if drafted else Map()
+    for word, key, value in steps:
+        if word == "set":
+            found = found.set(key, value)
+            plain[key] = value
+        else:
+            found = found.drop(key)
+            plain.pop(key, None)
+    found = found.freeze()
+    assert dict(found.items()) == plain
+    assert len(found) == len(plain)
+    assert bool(found) == bool(plain)
+    assert set(found.keys()) == set(plain)
+    assert sorted(found.values()) == sorted(plain.values())
+    for key in range(41):
+        assert found.get(key) == plain.get(key)
+        assert (key in found) == (key in plain)
+
+
+def test_an_older_version_does_not_change() -> None:
+    old = Map({1: "a"})
+    new = old.set(2, "b").drop(1)
+    assert dict(old.items()) == {1: "a"}
+    assert dict(new.items()) == {2: "b"}
+
+
+def test_a_draft_changes_in_place_and_leaves_its_origin_alone() -> None:
+    origin = Map({1: "a"})
+    draft = origin.draft()
+    assert draft.set(2, "b") is draft
+    assert 2 not in origin
+    assert draft.freeze() == Map({1: "a", 2: "b"})
+
+
+def test_an_untouched_draft_freezes_to_the_very_map_it_was_made_of() -> None:
+    origin = Map({1: "a"})
+    assert origin.draft().freeze() is origin
+    assert origin.freeze() is origin
+
+
+def test_a_large_overlay_is_merged_into_a_new_base() -> None:
+    found: Map[int, int] = Map()
+    for number in range(500):
+        found = found.set(number, number)
+    assert len(found._over) <= 24 + 23
+    assert dict(found.items()) == {number: number for number in range(500)}
+
+
+def test_what_is_missing_raises() -> None:
+    found = Map({1: "a"}).drop(1)
+    with pytest.raises(KeyError):
+        found[1]
+    with pytest.raises(KeyError):
+        found[2]
+    assert found.drop(2) is found
+
+
+def test_a_map_is_equal_by_value_shows_itself_and_is_no_key() -> None:
+    assert Map({1: 2}) == Map().set(1, 2)
+    assert Map({1: 2}) != {1: 2}
+    assert repr(Map({1: 2})) == "Map({1: 2})"
+    with pytest.raises(TypeError):
+        hash(Map())

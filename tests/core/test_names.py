@@ -1,0 +1,321 @@
+"""What the names in an expression mean, and what `steps.X` holds (language.md 10 and 11)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from podium.core.expr import Call as Function
+from podium.core.expr import Compare, Const, MissingValue, NeedFact, Node
+from podium.core.facts import Amounts
+from podium.core.model import Agent, Call, ForEach, Input, Members, Repeat, Step, Workflow
+from podium.core.names import Here, Lazy
+from podium.core.results import Fields, fields_of, work_of
+from podium.core.words import MicroUsd, Path
+from tests.core.kit import (
+    FALSE,
+    TRUE,
+    Game,
+    agent,
+    block,
+    check,
+    command,
+    flow,
+    gates,
+    human,
+    name_of,
+    on,
+    review,
+    sets,
+)
+
+
+def here(game: Game, path: str, inner: str | None = None) -> Here:
+    return Here(game.state, game.at(path), inner=None if inner is None else game.at(inner))
+
+
+def look(game: Game, path: str, text: str) -> Any:
+    """The value of a chain of names at a place."""
+    first, *rest = text.split(".")
+    value = here(game, path).lookup(first)
+    for part in rest:
+        value = value[part]
+    return value
+
+
+def test_what_a_run_was_started_with_can_be_read() -> None:
+    """R151."""
+    game = Game(flow(command("a"), vars={"x": 1}), inputs={"task": "t"}, env={"HOME": "/h"})
+    assert look(game, "a", "inputs.task") == "t"
+    assert look(game, "a", "env.HOME") == "/h"
+    assert look(game, "a", "vars.x") == 1
+    assert list(here(game, "a").lookup("vars")) == ["x"]
+    assert look(game, "a", "run.id") == "r1"
+    assert look(game, "a", "run.usd") == 0
+    assert look(game, "a", "run.branch") == "main"
+    with pytest.raises(MissingValue, match="nothing has set"):
+        look(game, "a", "vars.y")
+    with pytest.raises(MissingValue, match="there is no loop"):
+        look(game, "a", "loop")
+    with pytest.raises(MissingValue, match="not known"):
+        look(game, "a", "item")
+    with pytest.raises(KeyError):
+        look(game, "a", "run.outcome")
+
+
+def test_only_fresh_results_of_the_own_and_the_outer_blocks_can_be_read() -> None:
+    """P13."""
+    inner = Step("g", block("seq", command("b"), command("c")))
+    game = Game(flow(command("a"), inner, command("d")))
+    game.done("a", result={"text": "hello", "output": 7, "notes": "n"})
+    game.done("g/b")
+    assert look(game, "g/c", "steps.a.output") == 7
+    assert look(game, "g/c", "steps.b.outcome") == "passed"
+    with pytest.raises(MissingValue, match=r"steps\.d has no result"):
+        look(game, "g/c", "steps.d")
+    fields = look(game, "g/c", "steps.a")
+    assert (fields["visit"], fields["attempts"], fields["usd"], fields["degraded"]) == (1, 1, 0, False)
+    assert (fields["reason"], fields["duration"], fields["notes"]) == ("", 1.0, "n")
+    assert set(fields) >= {"outcome", "text", "output", "usd"}
+    assert len(fields) == len(list(fields))
+    assert len(here(game, "g/c").lookup("steps")) == 0
+    with pytest.raises(MissingValue, match="a has no colour"):
+        _ = fields["colour"]
+
+
+def test_a_step_that_is_still_at_work_has_fields_too() -> None:
+    game = Game(flow(agent("a", gates=gates((command("t"),)))))
+    game.done("a", result={"output": 3}, used=Amounts(MicroUsd(2_000_000)))
+    work = look(game, "a#1/t", "work")
+    assert (work["outcome"], work["reason"], work["degraded"]) == ("", "", False)
+    assert (work["output"], work["usd"], work["duration"]) == (3, 2.0, 1.0)
+    assert look(game, "a#1/t", "change")["files"] == 0
+    running = Game(flow(command("a")))
+    assert dict(fields_of(running.state, running.at("a")))["outcome"] == ""
+
+
+def test_facts_about_the_change_are_those_the_engine_measured() -> None:
+    change = {"files": 3, "paths": ["a"]}
+    game = Game(flow(agent("a", gates=gates((command("t"),))), review("r", "a")))
+    game.done("a", change=change)
+    assert look(game, "a#1/t", "change.files") == 3
+    game.done("a#1/t")
+    assert look(game, "r/j1", "change.files") == 3
+    assert look(game, "r/j1", "work.outcome") == "passed"
+
+
+def test_without_something_judged_there_is_no_work() -> None:
+    game = Game(flow(command("a")))
+    with pytest.raises(MissingValue, match="nothing is judged"):
+        look(game, "a", "work")
+    with pytest.raises(MissingValue, match="no work of x"):
+        work_of(game.state, game.at("a"), "x")
+
+
+def test_a_review_finds_the_work_in_the_blocks_around_it() -> None:
+    game = Game(flow(agent("a"), Step("g", block("seq", review("r", "a")))))
+    game.changed("a")
+    assert look(game, "g/r/j1", "work.outcome") == "passed"
+    ahead = Game(flow(Step("g", block("seq", review("r", "later"))), agent("later")))
+    with pytest.raises(MissingValue, match="no work of later"):
+        look(ahead, "g/r/j1", "work")
+
+
+def test_loops_tell_item_and_place_also_the_outer_ones() -> None:
+    inner = Step("in", ForEach((5, 6), command("in"), name="n"))
+    body = Step("out", block("seq", inner))
+    game = Game(flow(Step("out", ForEach(("x", "y"), body))))
+    place = "out[1]/in[1]"
+    game.done(place)
+    place = "out[1]/in[2]"
+    assert look(game, place, "n") == 6
+    assert look(game, place, "item") == "x"
+    assert look(game, place, "loop.number") == 2
+    assert look(game, place, "loop.index") == 1
+    assert look(game, place, "loop.total") == 2
+    assert look(game, place, "loop.elapsed") == 1.0
+    assert look(game, place, "loop.outer.number") == 1
+
+
+def test_parameters_are_filled_where_they_are_given() -> None:
+    block_ = Step("g", block("seq", command("a")), parameters=(("tone", name_of("inputs.x")),))
+    game = Game(flow(block_), inputs={"x": "calm"})
+    assert look(game, "g/a", "with.tone") == "calm"
+    assert list(here(game, "g/a").lookup("with")) == ["tone"]
+    assert look(game, "g/a", "tone") == "calm"
+    with pytest.raises(MissingValue, match=r"no with\.colour"):
+        look(game, "g/a", "with.colour")
+
+
+def test_a_member_knows_its_name_and_feedback_comes_as_paths() -> None:
+    one = replace(agent("one"), verb=Agent(member="one"))
+    game = Game(flow(Step("m", Members((one,)))))
+    assert look(game, "m/one", "member") == "one"
+    assert look(game, "m/one", "feedback") == []
+
+
+def test_a_child_workflow_sees_its_inputs_and_not_the_variables_of_its_caller() -> None:
+    """C4: a child's variables do not leak either way."""
+    child = Workflow(
+        "child",
+        block("seq", sets("s", a=99), command("c")),
+        inputs=(Input("x", "int", 5, required=False), Input("y", "int", 6, required=False)),
+        vars=MappingProxyType({"a": 0}),
+        outputs=(("o", name_of("vars.a")),),
+    )
+    call = Step("k", Call(child, (("x", name_of("vars.a")),)))
+    game = Game(flow(sets("s0", a=1), call, command("z"), vars={"a": 0, "b": 2}))
+    assert look(game, "k/c", "inputs") == {"x": 1, "y": 6}
+    assert look(game, "k/c", "vars.a") == 99
+    with pytest.raises(MissingValue):
+        look(game, "k/c", "vars.b")
+    with pytest.raises(MissingValue):
+        look(game, "k/c", "steps.s0")
+    game.done("k/c")
+    assert look(game, "z", "vars.a") == 1
+    assert look(game, "z", "steps.k.output.o") == 99
+
+
+def test_a_variable_set_in_a_parallel_branch_ends_with_it() -> None:
+    """P7."""
+    branch = Step(
+        "p", block("par", Step("l", block("seq", sets("s", a=5), command("c"))), command("d"), parallel=2)
+    )
+    game = Game(flow(branch, command("z"), vars={"a": 0}))
+    assert look(game, "p/l/c", "vars.a") == 5
+    assert look(game, "p/d", "vars.a") == 0
+    game.done("p/l/c")
+    game.done("p/d")
+    assert look(game, "z", "vars.a") == 0
+
+
+def test_finally_sees_how_the_run_went() -> None:
+    clean = Step("finally", block("seq", command("t")))
+    for answer, expected in (("ok", ("passed", "")), ("failed", ("failed", "contract"))):
+        game = Game(flow(command("a"), finally_=clean))
+        game.done("a", answer, reason="" if answer == "ok" else "contract")
+        run = here(game, "finally/t").lookup("run")
+        assert (run["outcome"], run["reason"]) == expected
+    from podium.core.messages import Cancel
+
+    game = Game(flow(command("a"), finally_=clean))
+    game.say(Cancel("me"))
+    game.done("a", "cancelled")
+    assert look(game, "finally/t", "run.outcome") == "cancelled"
+    empty = Game(flow(finally_=clean))
+    assert look(empty, "finally/t", "run.outcome") == "passed"
+
+
+def test_a_question_about_files_is_known_once_it_was_answered() -> None:
+    game = Game(flow(replace(command("a"), when=Function("exists", (Const("x"),)))))
+    with pytest.raises(NeedFact):
+        here(game, "a").fact(("exists", "x"))
+    game.fact("a", value=True)
+    assert here(game, "a").fact(("exists", "x")) is True
+
+
+def test_blocks_hand_on_what_is_inside() -> None:
+    """Output of a sequence: the last step that has one; of a parallel block: a map by name."""
+    wide = Step("p", block("par", command("one"), command("two"), parallel=2, rule="any"))
+    narrow = Step("s", block("seq", command("x"), check("c", TRUE)))
+    game = Game(flow(narrow, wide, command("z")))
+    game.done("s/x", result={"output": 1})
+    game.done("p/one", result={"output": 2, "text": "t", "files": ["f"]})
+    game.done("p/two", "failed", reason="contract")
+    assert look(game, "z", "steps.s.output") == 1
+    assert look(game, "z", "steps.s.steps.x.output") == 1
+    assert look(game, "z", "steps.s.attempts") == 1
+    assert look(game, "z", "steps.p.output") == {"one": 2}
+    assert look(game, "z", "steps.p.members") == [{"name": "one", "output": 2, "text": "t", "files": ["f"]}]
+    assert look(game, "z", "steps.p.missing") == [{"name": "two", "outcome": "failed", "reason": "contract"}]
+    with pytest.raises(MissingValue, match="p has no iterations"):
+        look(game, "z", "steps.p.iterations")
+
+
+def test_a_block_without_any_output_has_none() -> None:
+    game = Game(flow(Step("s", block("seq", check("c", TRUE))), command("z")))
+    assert look(game, "z", "steps.s.output") is None
+
+
+def test_loops_hand_on_their_iterations() -> None:
+    each = Step(
+        "e",
+        ForEach(
+            ({"k": "a"}, {"k": "b"}), Step("e", block("seq", command("x"))), key=name_of("item.k"), rule="any"
+        ),
+    )
+    again = Step("r", Repeat(command("r"), TRUE, "until", 2))
+    game = Game(flow(each, again, command("z")))
+    game.done("e[1]/x", result={"output": 1})
+    game.done("e[2]/x", "failed")
+    game.done("r[1]", result={"output": 9})
+    assert look(game, "z", "steps.e.output") == [1]
+    assert look(game, "z", "steps.e.missing") == [{"name": "b", "outcome": "failed", "reason": "failed"}]
+    first, second = look(game, "z", "steps.e.iterations")
+    assert (first["index"], first["key"], first["outcome"], first["output"]) == (0, "a", "passed", 1)
+    assert first["item"] == {"k": "a"}
+    assert first["steps"]["x"]["output"] == 1
+    assert second["outcome"] == "failed"
+    assert look(game, "z", "steps.r.output") == 9
+    assert look(game, "z", "steps.r.iterations")[0]["key"] == "1"
+    assert look(game, "z", "steps.r.iterations")[0]["steps"] == {}
+    with pytest.raises(MissingValue):
+        look(game, "z", "steps.r.members")
+
+
+def test_a_loop_that_never_ran_has_no_output() -> None:
+    game = Game(flow(Step("r", Repeat(command("r"), FALSE, "while", 2)), command("z")))
+    assert look(game, "z", "steps.r.output") is None
+
+
+def test_a_panel_and_a_list_hand_on_their_members() -> None:
+    team = Step("m", Members((agent("one"), agent("two")), join="discard"))
+    game = Game(flow(team, review("q", "m"), command("z")))
+    game.done("m/one", result={"output": 1})
+    game.done("m/two", result={"output": 2})
+    game.judged("q/j1")
+    assert look(game, "z", "steps.m.output") == {"one": 1, "two": 2}
+    assert look(game, "z", "steps.q.verdict.decision") == "passed"
+    assert look(game, "z", "steps.q.verdict.score") == 8
+    assert [member["name"] for member in look(game, "z", "steps.q.members")] == ["j1"]
+
+
+def test_a_condition_of_a_loop_looks_into_its_newest_round() -> None:
+    test = Compare("==", name_of("steps.x.output"), Const(2))
+    body = Step("r", block("seq", command("x")))
+    game = Game(flow(Step("r", Repeat(body, test, "until", 5))))
+    game.done("r[1]/x", result={"output": 1})
+    game.done("r[2]/x", result={"output": 2})
+    assert game.outcome() == ("passed", "")
+    alone = Game(
+        flow(Step("r", Repeat(command("r"), Compare("==", name_of("steps.r.output"), Const(1)), "until", 5)))
+    )
+    alone.done("r[1]", result={"output": 1})
+    assert alone.outcome() == ("passed", "")
+    number: Node = Compare(">=", name_of("loop.number"), Const(2))
+    counted = Game(flow(Step("r", Repeat(command("r"), number, "until", 5))))
+    counted.done("r[1]")
+    counted.done("r[2]")
+    assert counted.outcome() == ("passed", "")
+
+
+def test_maps_that_are_filled_on_demand_are_maps() -> None:
+    lazy = Lazy(lambda key: key.upper(), lambda: ("a", "b"))
+    assert dict(lazy) == {"a": "A", "b": "B"}
+    assert len(lazy) == 2
+
+
+def test_a_members_missing_output_is_null() -> None:
+    game = Game(
+        flow(Step("p", block("par", human("h"), parallel=1)), command("z"), on=None)
+        if False
+        else flow(Step("p", block("par", human("h"))), command("z"))
+    )
+    game.answer("p/h")
+    assert look(game, "z", "steps.p.output") == {"h": None}
+    assert isinstance(fields_of(game.state, game.at("p")), Fields)
+    assert game.state.instances.get(Path("p")) is not None
+    assert on(failed=0)["failed"].step == 0

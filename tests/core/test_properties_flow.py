@@ -1,0 +1,227 @@
+"""What must hold for every workflow: order, bounds, cancelling, going back, feedback, gates, rules (core.md 9)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podium.core.events import (
+    AttemptEnded,
+    AttemptStarted,
+    CancelAsked,
+    CancelOrdered,
+    Event,
+    JoinQueued,
+    RunEnded,
+    StepEntered,
+    StepReopened,
+)
+from podium.core.expr import MissingValue
+from podium.core.messages import Cancel
+from podium.core.model import Block, Call
+from podium.core.names import Here
+from podium.core.paths import FINALLY, child
+from podium.core.state import Instance, Scope, State
+from podium.core.words import Millis, Path
+from tests.core.bias import Bias
+from tests.core.driver import drive, told
+from tests.core.oracles import (
+    check_feedback,
+    check_gates,
+    check_order,
+    check_panels,
+    check_rules,
+    has_finally,
+)
+from tests.core.oracles_limits import check_bounds
+from tests.core.story import Story, body_of
+from tests.core.strategies import Case, cases
+
+ANY = Bias()
+GRAPHS = replace(ANY, wide_top=0.8, trouble=1.5, dag_back=0.8)
+LONG_JUMPS = replace(ANY, width=6, depth=1, routes=0.6, passed_back=0.25, trouble=0.3, tight=0, wide_top=0.1)
+GATED = replace(ANY, gates=0.8, depth=2)
+RULES = replace(ANY, scope_kinds=("block", "members", "for_each", "review"), scopes=0.8, depth=2, gates=0.05)
+BOUNDED = replace(ANY, routes=0.6, passed_back=0.15, trouble=2, depth=2, gates=0.4)
+HOURS = st.integers(0, 2 * 3_600_000).map(Millis)
+
+
+@given(cases(GRAPHS))
+def test_a_step_starts_only_after_its_needs_passed(case: Case) -> None:
+    """P4, R164, R166: also one live child in a sequence, and a graph passes only if all of it did."""
+    check_order(told(case.workflow, case.world()))
+
+
+@given(cases(BOUNDED))
+def test_visits_tries_transitions_and_widths_are_bounded(case: Case) -> None:
+    """P5, R126, R130, R138, R174."""
+    check_bounds(told(case.workflow, case.world()), case.workflow)
+
+
+@given(cases(ANY), HOURS)
+def test_a_cancel_is_final_and_reaches_every_attempt(case: Case, when: Millis) -> None:
+    """P8, R142: nothing new starts outside `finally`, everything in flight is told, and the run ends as cancelled."""
+    run = drive(case.workflow, case.world(), messages=((when, Cancel("me")),))
+    story = Story(case.workflow, run.log)
+    asked = next((n for n, event in enumerate(run.log) if isinstance(event, CancelAsked)), None)
+    if asked is None:
+        return
+    told_to_stop = {event.path for event in run.log[asked:] if isinstance(event, CancelOrdered)}
+    for path in in_flight(run.log[:asked]):
+        assert path in told_to_stop or story.is_shielded(path), f"{path} was not told"
+    for event in run.log[asked:]:
+        if isinstance(event, AttemptStarted | StepEntered):
+            assert story.is_shielded(event.path), f"{event.path} begins after the cancel"
+    assert isinstance(run.log[-1], RunEnded)
+    assert (run.log[-1].status, run.log[-1].exit) == ("cancelled", 130)
+
+
+def in_flight(log: list[Event]) -> set[Path]:
+    flying: set[Path] = set()
+    for event in log:
+        if isinstance(event, AttemptStarted):
+            flying.add(event.path)
+        elif isinstance(event, AttemptEnded):
+            flying.discard(event.path)
+    return flying
+
+
+MERGING = replace(
+    ANY, scope_kinds=("block", "for_each", "members"), scopes=0.7, wide_top=0.7, depth=2, tight=0
+)
+
+
+@given(cases(MERGING), st.floats(0, 1))
+def test_a_cancelled_run_leaves_nothing_behind(case: Case, where: float) -> None:
+    """P1, P8: also when it comes just as members wait for their turn to be merged."""
+    log = drive(case.workflow, case.world()).log
+    times = [event.at for event in log if isinstance(event, JoinQueued)] or [event.at for event in log]
+    when = Millis(times[int(where * (len(times) - 1))] + 1)
+    state = drive(case.workflow, case.world(), messages=((when, Cancel("me")),)).state
+    left = (state.pending, state.queue, state.claims, state.joins)
+    assert state.ended is not None and not any(left), left
+
+
+CLEANING = replace(ANY, finally_=0.9, tight=0.4, depth=2)
+
+
+@given(cases(CLEANING), HOURS, st.booleans())
+def test_finally_runs_exactly_once_whatever_happened(case: Case, when: Millis, cancelled: bool) -> None:
+    """P8, R142: after a pass, a failure, a limit, a timeout and a cancel."""
+    run = drive(case.workflow, case.world(), messages=((when, Cancel("me")),) if cancelled else ())
+    story = Story(case.workflow, run.log)
+    for tale in story:
+        if has_finally(tale) and tale.expanded is not None:
+            count = sum(1 for path in tale.asides if path.endswith("finally"))
+            assert count == 1, f"{tale.path!r} cleaned up {count} times"
+            ended = story.tales[child(tale.path, FINALLY)].ended
+            assert ended is not None and ended.outcome != "cancelled", f"{tale.path!r} was not let clean up"
+
+
+@given(cases(CLEANING), HOURS)
+def test_force_ends_the_clean_up_too(case: Case, when: Millis) -> None:
+    """P8: a second, forced cancel leaves nothing running."""
+    later = Millis(when + 1_000)
+    messages = ((when, Cancel("me")), (later, Cancel("me", force=True)))
+    run = drive(case.workflow, case.world(), messages=messages)
+    assert run.state.ended is not None
+    forced = next((n for n, e in enumerate(run.log) if isinstance(e, CancelAsked) and e.force), len(run.log))
+    assert not any(isinstance(event, AttemptStarted) for event in run.log[forced:])
+
+
+@given(cases(LONG_JUMPS))
+def test_after_a_jump_back_nothing_from_there_on_can_be_read(case: Case) -> None:
+    """P13: while a step of a sequence runs, names of the same block resolve to steps before it only."""
+
+    def check(state: State, events: tuple[Event, ...]) -> None:
+        for event in events:
+            if isinstance(event, StepEntered) and event.role == "step":
+                _check_names(state, event)
+
+    drive(case.workflow, case.world(), on_turn=check)
+
+
+def _check_names(state: State, event: StepEntered) -> None:
+    scope, child = state.instances[event.parent], state.instances[event.path]
+    verb = scope.place.step.verb
+    body = body_of(scope.place.step) if isinstance(verb, Block | Call) else None
+    if body is None or body.kind != "seq" or child.phase == "ended":
+        return
+    assert isinstance(scope, Scope)
+    for name, index in body.index.items():
+        if index >= event.index:
+            with pytest.raises(MissingValue):
+                _ = Here(state, child).lookup("steps")[name]
+        elif index in _entered(state, scope):
+            newest = _newest(state, scope, index)
+            assert Here(state, child).lookup("steps")[name]["visit"] == newest.place.visit
+
+
+def _entered(state: State, scope: Scope) -> set[int]:
+    visits = ((i, state.latest.get((scope.place.path, i))) for i in range(scope.total))
+    return {i for i, visit in visits if visit is not None and visit.fresh}
+
+
+def _newest(state: State, scope: Scope, index: int) -> Instance:
+    visit = state.latest.get((scope.place.path, index))
+    assert visit is not None
+    return state.instances[visit.path]
+
+
+@given(cases(LONG_JUMPS))
+def test_what_lies_before_the_target_of_a_jump_stays_readable(case: Case) -> None:
+    """P13: steps before the target keep their results; the target and all that was entered after it lose them."""
+    for event in drive(case.workflow, case.world()).log:
+        if isinstance(event, StepEntered) and event.stale:
+            assert min(event.stale) == event.index
+
+
+@given(cases(LONG_JUMPS))
+def test_a_jump_back_makes_stale_all_that_was_entered_from_there_on(case: Case) -> None:
+    """P13: told by the event, counted from the log."""
+    story = told(case.workflow, case.world())
+    high: dict[Path, int] = {}
+    for event in story.log:
+        if isinstance(event, StepReopened):
+            high.pop(event.path, None)
+        if not isinstance(event, StepEntered) or event.role != "step":
+            continue
+        block = body_of(story.tales[event.parent].step)
+        if block is not None and block.kind == "seq":
+            top = high.get(event.parent, 0)
+            back = event.index < top
+            assert event.stale == (tuple(range(event.index, top)) if back else ()), event.path
+            high[event.parent] = event.index + 1 if back else max(top, event.index + 1)
+
+
+@given(cases(replace(GATED, routes=0.5)))
+def test_feedback_reaches_the_next_attempt_and_the_next_visit(case: Case) -> None:
+    """P14, R101, R114, R190."""
+    check_feedback(told(case.workflow, case.world()))
+
+
+@given(cases(GATED))
+def test_a_step_passes_only_if_its_last_attempt_passed_all_gates(case: Case) -> None:
+    """P15, R111: and `accept_best` never takes work whose commands or checks failed."""
+    check_gates(told(case.workflow, case.world()))
+
+
+@given(cases(RULES))
+def test_a_pass_rule_says_what_its_members_say(case: Case) -> None:
+    """P16."""
+    check_rules(told(case.workflow, case.world()))
+
+
+@given(cases(RULES))
+def test_a_review_passes_only_by_valid_approvals_of_the_tree_shown(case: Case) -> None:
+    """P16, R107, R111."""
+    check_panels(told(case.workflow, case.world()))
+
+
+@given(cases(ANY))
+def test_without_anybody_to_ask_a_run_still_ends(case: Case) -> None:
+    """P1: `run --no-human` fails with a reason instead of parking."""
+    assert drive(case.workflow, case.world(), no_human=True).state.ended is not None

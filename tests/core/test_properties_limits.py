@@ -1,0 +1,217 @@
+"""What must hold for every workflow: money, breaker, advice, people, claims, guidance, pause, facts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podium.core.events import (
+    AttemptStarted,
+    FactsAsked,
+    FactsFound,
+    RunEnded,
+    RunPaused,
+    RunResumed,
+    SignalReceived,
+    StepEnded,
+    StepEntered,
+    StepExpanded,
+    WaitStarted,
+)
+from podium.core.messages import Guide, Pause, RaiseLimit, Resume
+from podium.core.model import Wait
+from podium.core.paths import ROOT
+from podium.core.words import Millis, Path
+from tests.core.bias import Bias
+from tests.core.driver import drive, told
+from tests.core.oracles import is_worker
+from tests.core.oracles_limits import check_approvals, check_bounds, check_breaker, check_claims, check_money
+from tests.core.story import Story
+from tests.core.strategies import Case, cases
+
+ANY = Bias()
+TIGHT = replace(ANY, tight=0.8, inner_limits=0.4, wide_top=0.6, trouble=1.0)
+CIRCLES = replace(ANY, routes=0.7, passed_back=0.3, tight=0, trouble=1.5, depth=2, width=5)
+PEOPLED = replace(ANY, people=0.5, depth=2, gates=0.5)
+MERGING = replace(ANY, scope_kinds=("block", "for_each", "members"), scopes=0.7, wide_top=0.6, depth=2)
+CURIOUS = replace(ANY, facts=0.7, when=0.5, depth=2)
+HOURS = st.integers(0, 2 * 3_600_000).map(Millis)
+
+
+@given(cases(TIGHT))
+def test_at_every_start_the_sum_fits_every_ledger(case: Case) -> None:
+    """P9, R130: spent, held and unknown together; and nobody is refused while money is only held."""
+    check_money(told(case.workflow, case.world()))
+
+
+@given(cases(TIGHT), HOURS, st.integers(1, 10))
+def test_a_raised_limit_is_the_only_way_beyond_a_limit(case: Case, when: Millis, more: int) -> None:
+    """P9: what a person gives is added to the run's own ledger, and only what is higher counts."""
+    limit = case.workflow.limits.usd
+    raised = RaiseLimit(ROOT, "usd", (limit or 0) + more * 10_000, "me")
+    run = drive(case.workflow, case.world(), messages=((when, raised),))
+    assert run.state.ended is not None
+    if limit is None:
+        assert run.state.ledgers[ROOT].limits.usd is None
+
+
+@given(cases(CIRCLES))
+def test_no_circle_is_walked_unasked(case: Case) -> None:
+    """R126, R131: more visits than allowed, or a cycle of any length, only after advice or by taking the best visit."""
+    check_breaker(told(case.workflow, case.world()))
+
+
+@given(cases(CIRCLES))
+def test_advice_is_carried_out(case: Case) -> None:
+    """R131: after `halt` the block fails, after `proceed` the step is entered, after `force_complete` a visit is taken."""
+    story = told(case.workflow, case.world())
+    for place, event in enumerate(story.log):
+        if not isinstance(event, StepEnded) or (
+            "/!advice" not in event.path and "/!person" not in event.path
+        ):
+            continue
+        tale = story.tales[event.path]
+        parent = story.tales[tale.parent or Path("")]
+        if (
+            parent.started
+            or tale.entered is None
+            or tale.entered.about == "complete"
+            or event.outcome != "passed"
+        ):
+            continue
+        after = [e for e in story.log[place + 1 :] if _concerns(e, parent.path)]
+        _check_decision(_action(event), tale.entered, after)
+
+
+def _concerns(event: object, scope: Path) -> bool:
+    if isinstance(event, StepEntered):
+        return event.parent == scope and event.role != "finally"
+    return isinstance(event, StepEnded) and event.path == scope
+
+
+def _action(event: StepEnded) -> str:
+    result = event.result or {}
+    output = result.get("output")
+    return str(result.get("action") or (output.get("action") if isinstance(output, dict) else ""))
+
+
+def _check_decision(action: str, asked: StepEntered, after: Sequence[object]) -> None:
+    if not after:
+        return
+    first = after[0]
+    if action in ("halt", "dump_context"):
+        assert isinstance(first, StepEnded), f"{asked.path} said {action}, then {first}"
+        assert first.outcome in ("failed", "timeout", "cancelled")
+    if action == "proceed" and isinstance(first, StepEntered) and first.role == "step":
+        assert first.index == asked.target
+    if action == "force_complete" and isinstance(first, StepEntered) and first.role == "step":
+        assert first.adopt is not None
+
+
+@given(cases(PEOPLED))
+def test_a_yes_of_several_is_given_by_that_many_who_were_asked(case: Case) -> None:
+    """R195."""
+    check_approvals(told(case.workflow, case.world()), case.workflow)
+
+
+@given(cases(MERGING))
+def test_attempts_in_flight_never_claim_the_same_files(case: Case) -> None:
+    """X8: and since every run ends (P1), a claim that waits is not starved."""
+    story = told(case.workflow, case.world())
+    check_claims(story)
+    assert isinstance(story.log[-1], RunEnded)
+
+
+@given(cases(ANY), HOURS, HOURS)
+def test_nothing_is_dispatched_while_a_run_is_paused(case: Case, start: Millis, length: Millis) -> None:
+    """R198: what is in flight may end, nothing new begins, and after the pause all goes on."""
+    messages = ((start, Pause("me")), (Millis(start + length), Resume("me")))
+    run = drive(case.workflow, case.world(), messages=messages)
+    assert run.state.ended is not None
+    paused = False
+    for event in run.log:
+        if isinstance(event, RunPaused | RunResumed):
+            paused = isinstance(event, RunPaused)
+        assert not (paused and isinstance(event, AttemptStarted)), event
+
+
+@given(cases(ANY), HOURS)
+def test_guidance_is_delivered_once_to_a_worker(case: Case, when: Millis) -> None:
+    """R198: at the next start of a worker, and never again."""
+    messages = ((when, Guide("me", "mind the gap")), (when, Guide("me", "and the step")))
+    run = drive(case.workflow, case.world(), messages=messages)
+    story = Story(case.workflow, run.log)
+    got = [event for event in run.log if isinstance(event, AttemptStarted) and event.guidance]
+    assert Counter(text for event in got for text in event.guidance) in (
+        Counter(),
+        Counter(("mind the gap", "and the step")),
+    )
+    given_at = next(
+        (n for n, event in enumerate(run.log) if type(event).__name__ == "GuidanceGiven"), len(run.log)
+    )
+    later = [
+        e for e in run.log[given_at:] if isinstance(e, AttemptStarted) and is_worker(story.tales[e.path].step)
+    ]
+    assert bool(later) == bool(got)
+
+
+@given(cases(CURIOUS))
+def test_facts_are_asked_before_the_decision_and_never_twice(case: Case) -> None:
+    """X4: one evaluation asks each question about files at most once, and decides only when it has the answer."""
+    known: dict[Path, set[tuple[str, str, str | None]]] = {}
+    open_: dict[Path, FactsAsked] = {}
+    for event in told(case.workflow, case.world()).log:
+        match event:
+            case FactsAsked():
+                query = (event.function, event.argument, event.tree)
+                assert query not in known.setdefault(event.path, set()), f"{event.path} asks {query} again"
+                known[event.path].add(query)
+                open_[event.path] = event
+            case FactsFound():
+                asked = open_.pop(event.path)
+                assert (event.function, event.argument, event.tree) == (
+                    asked.function,
+                    asked.argument,
+                    asked.tree,
+                )
+            case StepExpanded():
+                assert event.path not in open_, f"{event.path} is opened before it knows"
+            case StepEntered(role="step"):
+                assert event.parent not in open_, f"{event.parent} goes on before it knows"
+            case StepEnded(outcome="passed" | "skipped"):
+                assert event.path not in open_, f"{event.path} ends before it knows"
+            case StepEnded():
+                open_.pop(event.path, None)
+            case _:
+                pass
+
+
+@given(cases(replace(ANY, scopes=0.3, depth=2)))
+def test_a_signal_reaches_those_who_wait_for_it_and_nobody_else(case: Case) -> None:
+    """R199."""
+    story = told(case.workflow, case.world())
+    waiting: set[Path] = set()
+    for event in story.log:
+        match event:
+            case WaitStarted():
+                waiting.add(event.path)
+            case SignalReceived():
+                assert event.path in waiting
+                step = story.tales[event.path].step
+                assert step is not None and isinstance(step.verb, Wait)
+                assert step.verb.detail["signal"] == event.name
+                waiting.discard(event.path)
+            case StepEnded():
+                waiting.discard(event.path)
+            case _:
+                pass
+
+
+@given(cases(replace(CIRCLES, transitions=(3, 15), people=0.3)))
+def test_questions_count_as_transitions(case: Case) -> None:
+    """P5, R130: bounds hold where nearly every step asks for advice."""
+    check_bounds(told(case.workflow, case.world()), case.workflow)

@@ -1,0 +1,48 @@
+"""The random world of the tests: that of the simulator, with people who try everything they are offered."""
+
+from __future__ import annotations
+
+from podium.core.events import ApprovalAsked, WaitStarted
+from podium.core.graph import actions_of
+from podium.core.messages import Approve, Signal
+from podium.core.model import Wait
+from podium.core.state import State
+from podium.core.words import Millis
+from podium.simulate.chance import Chance
+from podium.simulate.world import Later
+
+MINUTE = 60_000
+
+
+class Wild(Chance):
+    """Answers to the engine's own questions are drawn from all actions; signals are sent as signals."""
+
+    def person(self, asked: ApprovalAsked, state: State, number: int) -> Later | None:
+        later = super().person(asked, state, number)
+        if later is None or not isinstance(later.message, Approve):
+            return later
+        message = later.message
+        actions = actions_of(state.instances[asked.path].place.step)
+        action = message.action
+        if actions[0] not in ("approve", "answer"):
+            action = actions[int(self._draw(f"{asked.path}:{number}", "wild") * len(actions))]
+        by = f"person{number + 1}"
+        return Later(later.after, Approve(asked.path, action, by, message.text, message.answer))
+
+    def wait(self, asked: WaitStarted, state: State) -> Later | None:
+        verb = state.instances[asked.path].place.step.verb
+        if isinstance(verb, Wait) and verb.what == "signal":
+            after = Millis(1_000 + int(self._draw(asked.path, "signal") * 90 * MINUTE))
+            return Later(after, Signal(verb.detail["signal"], {"n": 1}, "ci"))
+        return super().wait(asked, state)
+
+
+class Stubborn(Wild):
+    """People who always want one more try, and never say that it is enough."""
+
+    def person(self, asked: ApprovalAsked, state: State, number: int) -> Later | None:
+        later = super().person(asked, state, number)
+        actions = actions_of(state.instances[asked.path].place.step)
+        if later is None or not isinstance(later.message, Approve) or actions[0] in ("approve", "answer"):
+            return later
+        return Later(later.after, Approve(asked.path, actions[0], later.message.by, "again"))

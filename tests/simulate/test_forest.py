@@ -1,0 +1,44 @@
+"""Trees in memory behave like the trees they stand for."""
+
+from __future__ import annotations
+
+from podium.core.words import Tree
+from podium.simulate.forest import Forest
+
+FILES = {"a.txt": "1", "dir/b.txt": "2"}
+
+
+def test_the_same_content_is_the_same_tree() -> None:
+    forest = Forest(FILES)
+
+    assert forest.change(forest.base, {"a.txt": "1"}, ()) == forest.base
+    assert forest.change(forest.base, {"a.txt": "3"}, ()) != forest.base
+
+
+def test_files_and_folders_exist_and_are_found_by_glob() -> None:
+    forest = Forest(FILES)
+
+    assert forest.exists(forest.base, "dir/b.txt")
+    assert forest.exists(None, "dir/")
+    assert not forest.exists(forest.base, "di")
+    assert forest.glob(forest.base, "**/*.txt") == ["a.txt", "dir/b.txt"]
+
+
+def test_changes_of_two_sides_are_merged_file_by_file() -> None:
+    forest = Forest(FILES)
+    ours = forest.change(forest.base, {"a.txt": "ours"}, ())
+    theirs = forest.change(forest.base, {"new.txt": "theirs"}, ["dir/b.txt"])
+
+    merged = forest.merge(forest.base, ours, theirs)
+
+    assert isinstance(merged, str)
+    assert forest.files(Tree(merged)) == {"a.txt": "ours", "new.txt": "theirs"}
+
+
+def test_a_file_that_both_sides_changed_differently_is_a_clash() -> None:
+    forest = Forest(FILES)
+    ours = forest.change(forest.base, {"a.txt": "ours"}, ())
+    theirs = forest.change(forest.base, {"a.txt": "theirs"}, ())
+
+    assert forest.merge(forest.base, ours, theirs) == ["a.txt"]
+    assert forest.merge(forest.base, ours, ours) == ours

@@ -1,0 +1,61 @@
+"""Small workflows compiled, for tests of what a file becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from textwrap import dedent
+from typing import Any, TypeVar
+
+from podium.core.model import Block, Gates, Step, Verb, Workflow
+from podium.workflow.load import Loaded, load
+from tests.workflow.kit import write
+
+Kind = TypeVar("Kind", bound=Verb)
+HEAD = "podium: 1\nname: flow\n"
+
+
+def loaded(folder: Path, text: str, files: Mapping[str, str] | None = None, **given: Any) -> Loaded:
+    """flow.yaml, which needs no header, in a project with these other files."""
+    head = "" if "podium:" in text else HEAD
+    write(folder, {**(files or {}), "flow.yaml": head + dedent(text)})
+    return load(folder / "flow.yaml", project=folder, **given)
+
+
+def compiled(folder: Path, text: str, files: Mapping[str, str] | None = None) -> Workflow:
+    found = loaded(folder, text, files)
+    if found.workflow is None:
+        raise AssertionError("\n".join(problem.render() for problem in found.errors))
+    return found.workflow
+
+
+def errors(
+    folder: Path, text: str, files: Mapping[str, str] | None = None, **given: Any
+) -> list[tuple[int, str]]:
+    return [(problem.rule, problem.message) for problem in loaded(folder, text, files, **given).errors]
+
+
+def step_of(workflow: Workflow, *names: str) -> Step:
+    """The step at a path of names through blocks."""
+    block = workflow.body
+    for name in names[:-1]:
+        inner = block.steps[block.index[name]].verb
+        assert isinstance(inner, Block)
+        block = inner
+    return block.steps[block.index[names[-1]]]
+
+
+def only(folder: Path, step: str, rest: str = "", files: Mapping[str, str] | None = None) -> Step:
+    """The step `it` of a workflow that has no other; `step` is its map in flow style."""
+    return step_of(compiled(folder, f"{dedent(rest)}\nsteps:\n  it: {step}\n", files), "it")
+
+
+def verb_of(step: Step, kind: type[Kind]) -> Kind:
+    assert isinstance(step.verb, kind)
+    return step.verb
+
+
+def gates_of(step: Step) -> Gates:
+    assert step.gates is not None
+    assert step.gates.name == "gates"
+    return verb_of(step.gates, Gates)

@@ -1,0 +1,67 @@
+"""Small projects for tests of what a workflow stands on: files in a folder, merged, and what came of it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+from podium.workflow.merge import Merged, merge
+from podium.workflow.sources import Sources, gather
+
+EXAMPLES = Path(__file__).parent / "examples"
+
+BASE_ROLES = [
+    "implementer",
+    "implementer_fast",
+    "investigator",
+    "orchestrator",
+    "planner",
+    "reviewer",
+    "reviewer_codex",
+    "reviewer_gemini",
+    "security_auditor",
+    "tech_lead",
+    "test_engineer",
+    "ui_designer",
+]
+
+
+def write(folder: Path, files: Mapping[str, str]) -> Path:
+    """The folder as a project with these files."""
+    (folder / ".podium").mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(dedent(text), "utf-8")
+    return folder
+
+
+def with_templates(folder: Path, files: Mapping[str, str] | None = None) -> Path:
+    """A project that owns the templates of the examples."""
+    shutil.copytree(EXAMPLES / "templates", folder / ".podium" / "templates")
+    return write(folder, files or {})
+
+
+def sources_of(folder: Path, name: str = "flow.yaml", **given: Any) -> Sources:
+    return gather(folder / name, project_root=folder, **given)
+
+
+def merged_in(folder: Path, name: str = "flow.yaml", **given: Any) -> Merged:
+    return merge(sources_of(folder, name, **given))
+
+
+def told(merged: Merged) -> list[str]:
+    """The problems as people read them, without the way to the files."""
+    return [
+        f"{Path(problem.file).name}:{problem.line}: {problem.message}" for problem in sorted(merged.problems)
+    ]
+
+
+def extended(folder: Path, parent: str, child: str) -> Merged:
+    """What flow.yaml becomes that extends base.yaml; neither needs its header."""
+    head = "podium: 1\n"
+    files = {"base.yaml": head + dedent(parent), "flow.yaml": head + "extends: base\n" + dedent(child)}
+    return merged_in(write(folder, files))

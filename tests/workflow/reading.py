@@ -1,0 +1,37 @@
+"""Documents for tests of what a file may say, and what is told about them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podium.workflow.fit import check_file
+from podium.workflow.schema import Fault, read_file
+from podium.workflow.schema_file import File
+
+
+def a_file(**steps: Any) -> dict[str, Any]:
+    return {"podium": 1, "steps": steps}
+
+
+def read_well(data: dict[str, Any]) -> File:
+    reading = read_file(data)
+    assert reading.faults == ()
+    assert reading.value is not None
+    assert list(check_file(reading.value, frozenset())) == []
+    return reading.value
+
+
+def faults_of(data: Any) -> list[Fault]:
+    reading = read_file(data)
+    found = list(reading.faults)
+    if reading.value is not None:
+        found += check_file(reading.value, reading.broken)
+    return found
+
+
+def told(data: Any) -> list[tuple[int, str]]:
+    return [(fault.rule, fault.message) for fault in faults_of(data)]
+
+
+def told_of_step(**keys: Any) -> list[tuple[int, str]]:
+    return told(a_file(fix=keys))

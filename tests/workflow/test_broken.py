@@ -1,0 +1,95 @@
+"""Every rule of the language against a file that breaks it, and against files that nearly do.
+
+A file says in its first lines what must be told: `# expect: LINE RULE "part of the message"`, or `# expect: none`.
+`# inputs:` and `# sandbox:` are what the run would be given.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from podium.workflow.lint import check
+from podium.workflow.lint.page import RULES
+from podium.workflow.load import load
+from podium.workflow.problems import Problem
+
+BROKEN = Path(__file__).parent / "broken"
+FILES = sorted(BROKEN.glob("*.yaml"))
+EXPECT = re.compile(
+    r"""# expect: (?:(?P<file>[^: ]+):)?(?P<line>\d+)(?::(?P<col>\d+))? (?P<rule>\d+) "(?P<part>.*)"$"""
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    file: str
+    line: int
+    rule: int
+    part: str
+    col: int | None = None
+
+
+def expected_in(path: Path) -> list[Expected]:
+    found = []
+    for line in path.read_text("utf-8").splitlines():
+        match = EXPECT.match(line)
+        if match is not None:
+            part = match["part"].replace('\\"', '"')
+            col = int(match["col"]) if match["col"] else None
+            found.append(
+                Expected(match["file"] or path.name, int(match["line"]), int(match["rule"]), part, col)
+            )
+    return found
+
+
+def header(path: Path, word: str) -> Any:
+    """What the file says it is given, read as YAML."""
+    match = re.search(rf"^# {word}: (.+)$", path.read_text("utf-8"), re.MULTILINE)
+    return yaml.safe_load(match[1]) if match is not None else None
+
+
+def problems_of(path: Path) -> tuple[Problem, ...]:
+    loaded = load(path, project=BROKEN, inputs=header(path, "inputs"))
+    level = header(path, "sandbox")
+    if level is None or loaded.context is None:
+        return loaded.problems
+    return (*loaded.problems, *check(loaded.context, sandbox=level))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_broken_file_is_told_what_is_wrong_and_where(path: Path) -> None:
+    expected = expected_in(path)
+    found = {
+        (str(Path(problem.file).relative_to(BROKEN)), problem.line, problem.rule, problem.message): problem
+        for problem in problems_of(path)
+    }
+    told = "\n".join(problem.render() for problem in found.values())
+
+    assert expected or "# expect: none" in path.read_text("utf-8")
+    assert sorted(key[:3] for key in found) == sorted((one.file, one.line, one.rule) for one in expected), (
+        told
+    )
+    for one in expected:
+        hits = [
+            problem
+            for key, problem in found.items()
+            if key[:3] == (one.file, one.line, one.rule) and one.part in problem.message
+        ]
+        assert hits, f"nothing says {one.part!r}:\n{told}"
+        assert one.col is None or one.col in {hit.col for hit in hits}
+
+
+def test_every_rule_has_a_broken_file() -> None:
+    shown = {one.rule for path in FILES for one in expected_in(path)}
+
+    assert shown == {rule.number for rule in RULES}
+
+
+def test_the_table_has_every_rule_once() -> None:
+    assert [rule.number for rule in RULES] == list(range(1, 43))

@@ -1,0 +1,241 @@
+"""Limits, breaker, retry and policies, and what else a workflow says about the whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from podium.core.expr import Call, Const, Field, Name
+from podium.core.model import Agent, Block, Input
+from podium.core.policy import Backoff, Breaker, Failures, Limits, PolicyRule, Retry, Stop
+from podium.core.words import MicroUsd, Millis
+from podium.workflow import compile_policy
+from tests.workflow.compiling import compiled, errors, only, step_of, verb_of
+
+ONE = "\nsteps: {a: {run: x}}"
+
+
+def retry_of(folder: Path, text: str, rest: str = "") -> Retry:
+    return only(folder, f"{{role: planner, prompt: x, retry: {text}}}", rest).retry
+
+
+def test_the_shipped_limits_hold_where_nothing_is_said(tmp_path: Path) -> None:
+    usual = compiled(tmp_path / "a", ONE)
+    assert usual.limits == Limits(
+        usd=MicroUsd(10_000_000), time=Millis(7_200_000), transitions=200, members=100
+    )
+    assert usual.unknown_cost == "ask"
+    assert usual.max_parallel == 4
+    said = compiled(tmp_path / "b", "limits: {usd: 2.5, tokens: 2M, window: 50%, unknown_cost: refuse}" + ONE)
+    assert (said.limits.usd, said.limits.tokens, said.limits.window) == (2_500_000, 2_000_000, 50)
+    assert said.limits.transitions == 200
+    assert said.unknown_cost == "refuse"
+
+
+def test_the_shipped_breaker_holds_where_nothing_is_said(tmp_path: Path) -> None:
+    assert compiled(tmp_path, ONE).breaker == Breaker()
+
+
+def test_what_is_not_said_is_what_is_shipped() -> None:
+    """The shipped configuration says all of it; the figures in the code hold where it is not laid under."""
+    assert compile_policy.breaker(None) == Breaker()
+    assert compile_policy.limits(None, Limits(calls=1)) == Limits(calls=1)
+
+
+def test_rules_of_the_breaker_are_added_and_switched_off(tmp_path: Path) -> None:
+    text = "breaker: {visits: 9, cycle: null, similar: 95%, failures: {count: 5, within: 5m}, usd: 1, time: 1m, near: 80%}"
+    found = compiled(tmp_path, text + ONE).breaker
+    assert (found.visits, found.cycle, found.repeat, found.similar) == (9, None, 2, 95)
+    assert found.failures == Failures(5, Millis(300_000))
+    assert (found.usd, found.time, found.near, found.ask) == (1_000_000, 60_000, 80, "human")
+
+
+def test_the_breaker_may_ask_a_role_or_an_agent(tmp_path: Path) -> None:
+    workflow = compiled(tmp_path / "a", "breaker: {ask: orchestrator}" + ONE)
+    assert workflow.advisor is not None
+    advisor = verb_of(workflow.advisor, Agent)
+    assert (workflow.advisor.name, advisor.role, advisor.judge) == ("advisor", "orchestrator", False)
+    assert (workflow.advisor.output.kind, workflow.advisor.output.schema_name) == ("schema", "Decision")
+    assert workflow.advisor.touches == ()
+    assert workflow.advisor.retry.on_exhausted == "fail"
+    workflow = compiled(tmp_path / "b", "breaker: {ask: gemini}" + ONE)
+    assert workflow.advisor is not None
+    assert verb_of(workflow.advisor, Agent).agent == "gemini"
+    assert compiled(tmp_path / "c", "breaker: {ask: human}" + ONE).advisor is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("5", {"attempts": 5, "transient": 3, "repair": 2}),
+        ("default", {"attempts": 3}),
+        ("aggressive", {"attempts": 5, "transient": 5}),
+        ("conservative", {"attempts": 2, "backoff": Backoff(Millis(5_000), 3.0, Millis(120_000))}),
+        ("fixed", {"backoff": Backoff(Millis(2_000), 1.0, Millis(2_000), 0)}),
+        ("none", {"attempts": 1, "transient": 0, "repair": 0}),
+        ("mine", {"attempts": 7, "transient": 3}),
+        ("{transient: 1, repair: 0, visits: 4}", {"attempts": 3, "transient": 1, "repair": 0, "visits": 4}),
+        ("{backoff: 3s}", {"backoff": Backoff(Millis(3_000), 1, Millis(3_000), 0)}),
+        ("{backoff: {first: 1s}}", {"backoff": Backoff(Millis(1_000), 2.0, Millis(30_000), 10)}),
+        (
+            "{backoff: {times: 3, max: 1m, jitter: 5%}}",
+            {"backoff": Backoff(Millis(2_000), 3, Millis(60_000), 5)},
+        ),
+        ("{stop: {similar: 95%, plateau: 2}}", {"stop": Stop(95, 2)}),
+        ("{degrade: [Only the core.]}", {"degrade": ("Only the core.",)}),
+        ("{on_exhausted: accept_best}", {"on_exhausted": "accept_best", "stated": True}),
+    ],
+)
+def test_retry_is_a_number_a_preset_or_a_map(text: str, expected: dict[str, Any], tmp_path: Path) -> None:
+    found = retry_of(tmp_path, text, "retries: {mine: {attempts: 7}}")
+    assert {key: getattr(found, key) for key in expected} == expected
+
+
+def test_attempts_may_be_a_value_of_the_run(tmp_path: Path) -> None:
+    assert retry_of(tmp_path, '"${{ inputs.n }}"', "inputs: {n: int}").attempts == Field(Name("inputs"), "n")
+
+
+def test_a_weaker_prompt_may_be_a_file(tmp_path: Path) -> None:
+    text = "steps: {a: {role: planner, prompt: x, retry: {degrade: [prompts/stub.md]}}}"
+    workflow = compiled(tmp_path, text, {"prompts/stub.md": "Write stubs."})
+    assert step_of(workflow, "a").retry.degrade == ("Write stubs.",)
+
+
+def test_a_count_is_a_number_of_the_run_and_nothing_else(tmp_path: Path) -> None:
+    found = errors(
+        tmp_path, 'inputs: {n: int}\nsteps: {a: {role: planner, prompt: x, retry: "n: ${{ inputs.n }}"}}'
+    )
+    assert (2, 'this must be a number, or one "${{ }}" that gives it') in found
+
+
+def test_a_preset_that_does_not_exist_is_told(tmp_path: Path) -> None:
+    found = errors(tmp_path, "steps: {a: {run: x, retry: agressive}}")
+    assert any("agressive" in message for _, message in found)
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ("", "human"),
+        ("on: {failed: next}", "fail"),
+        ("for_each: [1], on: {partial: next}", "fail"),
+        ("on: {else: next}", "fail"),
+        ("on: {blocked: next}", "human"),
+        ("for_each: [1], pass: any", "fail"),
+        ("for_each: [1], pass: all", "human"),
+    ],
+)
+def test_a_person_is_asked_unless_the_failure_is_provided_for(
+    keys: str, expected: str, tmp_path: Path
+) -> None:
+    step = only(tmp_path, f"{{role: planner, prompt: x, {keys}}}")
+    body = getattr(step.verb, "body", step)
+    assert body.retry.on_exhausted == expected
+
+
+def test_a_failure_may_be_provided_for_further_out(tmp_path: Path) -> None:
+    step = only(tmp_path, "{on: {failed: next}, steps: {a: {role: planner, prompt: x}}}")
+    assert verb_of(step, Block).steps[0].retry.on_exhausted == "fail"
+
+
+def test_policies_are_rules_in_order(tmp_path: Path) -> None:
+    text = """
+    people: {ops: [dee]}
+    policies:
+      risk:
+        - {when: "touched('a/**')", level: human, by: ops, approvals: 2}
+        - {level: notify, veto: 30m}
+    """
+    workflow = compiled(
+        tmp_path, text + "steps: {a: {role: planner, prompt: x}, r: {review: reviewer, level: risk}}"
+    )
+    assert workflow.policies["risk"] == (
+        PolicyRule("human", Call("touched", (Const("a/**"),)), ("ops",), 2),
+        PolicyRule("notify", veto=Millis(1_800_000)),
+    )
+    assert dict(workflow.people) == {"ops": ("dee",)}
+
+
+def test_inputs_say_what_is_needed(tmp_path: Path) -> None:
+    text = "inputs: {a: string, b: {type: int, default: 3, help: How many, choices: [3, 4]}, c: {type: path, exists: true, default: x}}"
+    assert compiled(tmp_path, text + ONE, {"x": ""}).inputs == (
+        Input("a"),
+        Input("b", "int", default=3, required=False, help="How many", choices=(3, 4)),
+        Input("c", "path", default="x", required=False, exists=True),
+    )
+
+
+def test_what_the_whole_workflow_says(tmp_path: Path) -> None:
+    text = """
+    description: All of it
+    strict: true
+    vars: {n: 1, deep: {list: [1, 2]}}
+    env: [CI, MODE=fast]
+    secrets: [TOKEN]
+    notify: [phone]
+    record: {prompts: true, keep: 30d}
+    agents: {local: {type: ollama, model: "${{ inputs.m }}", price: {input: 0, output: 0}}}
+    inputs: {m: string}
+    outputs: {n: "${{ vars.n }}"}
+    steps: {a: {run: x, on: {passed: end, else: fail}}}
+    finally: {clean: {run: rm -rf x, on: {passed: end, else: fail}}}
+    """
+    workflow = compiled(tmp_path, text)
+    assert (workflow.name, workflow.description, workflow.strict) == ("flow", "All of it", True)
+    assert dict(workflow.vars) == {"n": 1, "deep": {"list": (1, 2)}}
+    assert workflow.env == ("CI", "MODE")
+    assert workflow.outputs == (("n", Field(Name("vars"), "n")),)
+    assert workflow.config["secrets"] == ("TOKEN",)
+    assert workflow.config["notify"] == ("phone",)
+    assert workflow.config["record"]["keep"] == "30d"
+    assert workflow.config["agents"]["local"]["model"] == Field(Name("inputs"), "m")
+    assert workflow.finally_ is not None
+    assert (workflow.finally_.name, workflow.finally_.timeout) == ("finally", 600_000)
+    assert [step.name for step in verb_of(workflow.finally_, Block).steps] == ["clean"]
+
+
+def test_a_variable_may_be_passed_on_by_a_step_or_a_child(tmp_path: Path) -> None:
+    child = "podium: 1\nname: child\nenv: [DEEP]\nsteps: {a: {run: x}}\n"
+    text = "env: [CI]\nsteps: {a: {run: x, env: [CI, MODE=1]}, b: {workflow: child.yaml}}"
+    assert compiled(tmp_path, text, {"child.yaml": child}).env == ("CI", "MODE", "DEEP")
+
+
+def test_a_workflow_without_a_name_is_called_like_its_file(tmp_path: Path) -> None:
+    assert compiled(tmp_path, "podium: 1" + ONE).name == "flow"
+
+
+def test_the_fingerprint_changes_with_whatever_the_workflow_says(tmp_path: Path) -> None:
+    text = """
+    steps:
+      a: {role: planner, prompt: p.md}
+      b: {workflow: child.yaml}
+      c: {build: f.yaml, component: {run: make}}
+      d: {run: x, output: {schema: s.json}}
+    """
+    files = {
+        "p.md": "Plan.",
+        "child.yaml": "podium: 1\nname: child\nsteps: {a: {run: x}}\n",
+        "f.yaml": "phases: {p: {components: {a: {touches: [x]}}}}\n",
+        "s.json": '{"type": "object"}',
+    }
+    first = compiled(tmp_path / "a", text, files).fingerprint
+    assert len(first) == 64
+    assert compiled(tmp_path / "b", text, files).fingerprint == first
+    changes = {
+        "p.md": "Plan!",
+        "child.yaml": files["child.yaml"].replace("run: x", "run: y"),
+        "f.yaml": files["f.yaml"].replace("[x]", "[y]"),
+        "s.json": '{"type": "array"}',
+    }
+    found = {
+        compiled(tmp_path / name, text, {**files, name: new}).fingerprint for name, new in changes.items()
+    }
+    assert len(found | {first}) == 5
+
+
+def test_the_order_of_steps_is_part_of_the_fingerprint_and_a_comment_is_not(tmp_path: Path) -> None:
+    first = compiled(tmp_path / "a", "steps: {a: {run: x}, b: {run: y}}").fingerprint
+    assert compiled(tmp_path / "b", "# about\nsteps: {a: {run: x}, b: {run: y}}").fingerprint == first
+    assert compiled(tmp_path / "c", "steps: {b: {run: y}, a: {run: x}}").fingerprint != first

@@ -1,0 +1,125 @@
+"""What the rules have in common: they pass good files, they are told once, they are quick, they are documented."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from podium.workflow.lint import CHECKS, check, rules_page
+from podium.workflow.lint.circles import circles
+from podium.workflow.lint.flow import NEVER, Edge, Flow
+from podium.workflow.lint.page import RULES
+from podium.workflow.load import Loaded, load
+from podium.workflow.schema_parts import known_keys
+from podium.workflow.schema_step import Step
+from tests.workflow.kit import EXAMPLES
+from tools.mutate_files import project_in, slowdown
+
+GOOD = sorted([*(EXAMPLES / "workflows").glob("*.yaml"), *(EXAMPLES / "templates").glob("*.yaml")])
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return project_in(tmp_path_factory.mktemp("examples"))
+
+
+def loaded(path: Path, project: Path) -> Loaded:
+    """With every prompt file that it names."""
+    text = path.read_text("utf-8")
+    for name in re.findall(r"prompts/[\w/]+\.md", text):
+        (project / name).write_text("Do it.\n", "utf-8")
+    copy = project / path.name
+    copy.write_text(text, "utf-8")
+    return load(copy, project=project)
+
+
+@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
+def test_every_example_of_the_language_is_clean(path: Path, project: Path) -> None:
+    assert [problem.render() for problem in loaded(path, project).errors] == []
+
+
+def test_the_largest_example_is_checked_in_less_than_sixty_milliseconds(project: Path) -> None:
+    context = loaded(EXAMPLES / "templates" / "security_critical.yaml", project).context
+    assert context is not None
+    times = []
+    for _ in range(5):
+        start = time.process_time()
+        list(check(context))
+        times.append(time.process_time() - start)
+
+    assert min(times) < 0.060 * slowdown()
+
+
+def test_a_long_file_is_checked_in_time_that_grows_with_its_length(tmp_path: Path) -> None:
+    """A block of 3,000 steps that all read the one above, and go back; quadratic work would take minutes."""
+    lines = [
+        f"  s{n}: {{run: [echo, '${{{{ steps.s{n - 1}.text }}}}'], on: {{failed: s{n - 1}}}}}"
+        for n in range(1, 3000)
+    ]
+    (tmp_path / "long.yaml").write_text(
+        "\n".join(["podium: 1", "steps:", "  s0: {run: make}", *lines]), "utf-8"
+    )
+    context = load(tmp_path / "long.yaml", project=tmp_path).context
+    assert context is not None
+
+    start = time.process_time()
+    assert list(check(context)) == []
+    assert time.process_time() - start < 10 * slowdown()
+
+
+def test_the_page_tells_every_rule_with_its_messages() -> None:
+    page = rules_page()
+
+    for rule in RULES:
+        assert f"## {rule.number}. {rule.title}" in page
+        assert all(f"- `{message}`" in page for message in rule.messages)
+    assert page.count("(warning)") == sum(rule.warning for rule in RULES) == 4
+
+
+def test_every_rule_that_the_linter_owns_has_a_theme() -> None:
+    """1 to 5 are told by the readers, 33 by the templates, 39 only where the machine is known."""
+    assert {rule for _, rules in CHECKS for rule in rules} == set(range(6, 43)) - {33, 39}
+
+
+def test_a_step_that_is_sent_back_and_jumps_may_miss_what_it_passed() -> None:
+    """0 -> 1 -> 2 -> 3; 0 may jump to 2, and 3 goes back to 1: then 1 has surely run before 3 is read again."""
+    flow = Flow(
+        4,
+        (
+            (Edge(0, "passed", 1), Edge(0, "failed", 2)),
+            (Edge(1, "passed", 2),),
+            (Edge(2, "passed", 3),),
+            (Edge(3, "passed", 4), Edge(3, "failed", 1)),
+        ),
+        (Edge(0, "failed", 2),),
+    )
+
+    assert flow.outcomes_at(3, 1) == {"passed", NEVER}
+    assert flow.outcomes_at(3, 0) == {"passed", "failed"}
+    assert flow.outcomes_at(1, 0) == {"passed", "failed"}
+    assert flow.outcomes_at(3, 2) == {"passed"}
+
+
+def test_each_circle_is_found_once() -> None:
+    edges = {"a": ["b"], "b": ["c"], "c": ["b", "d"], "d": [], "e": ["e"], "f": ["d", "a"]}
+
+    assert list(circles(edges)) == [("b", "c"), ("e",)]
+
+
+def test_the_keys_of_a_step_are_all_placed() -> None:
+    """A new key of the language must say what its texts are; those that are not texts need no word."""
+    from podium.workflow.lint import spots
+
+    placed = spots.EXPRESSIONS | spots.TEMPLATES | spots.PLAIN | spots.PATHS | spots.ELSEWHERE | spots.FREE
+    values = set(
+        "run review level model output parallel repeat retry git wait done env role agent team workspace sandbox".split()
+    )
+    others = set(
+        "coverage must_fail_before exit_codes pass min_score bar veto approvals remind escalate timeout continuity"
+        " no_change estimate join limits recovery required".split()
+    )
+
+    assert set(known_keys(Step)) - placed - values - others == set()

@@ -1,0 +1,276 @@
+"""The cascade of configuration: who wins, what may only be tightened, and where each value comes from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from podium.workflow import cascade
+from podium.workflow.merge import ORDER, Merged
+from podium.workflow.raw import known_keys
+from podium.workflow.schema_file import CASCADE_KEYS, File
+from podium.workflow.tree import Place, added, overlaid, plain, planted
+from tests.workflow.kit import merged_in, told, write
+
+FLOW = "podium: 1\nsteps: {a: {run: a}}\n"
+
+
+def cascaded(folder: Path, *, project: str = "", user: str = "", flow: str = "", **given: Any) -> Merged:
+    write(folder, {"flow.yaml": FLOW + flow, ".podium/config.yaml": project})
+    home = write(folder / "home", {"config.yaml": user})
+    return merged_in(folder, user_dir=home, **given)
+
+
+@pytest.mark.req("R076")
+def test_the_nearest_wins(tmp_path: Path) -> None:
+    settings = {"project": "max_parallel: 2", "user": "max_parallel: 8", "flow": "max_parallel: 3"}
+
+    def parallel(**given: Any) -> object:
+        return cascaded(tmp_path, **given).value["max_parallel"]
+
+    assert parallel() == 4
+    assert parallel(user=settings["user"]) == 8
+    assert parallel(user=settings["user"], project=settings["project"]) == 2
+    assert parallel(**settings) == 3
+    assert parallel(**settings, overrides={"max_parallel": 1}) == 1
+
+
+def test_maps_merge_by_key_and_lists_are_replaced(tmp_path: Path) -> None:
+    value = cascaded(
+        tmp_path,
+        user="agents: {claude: {model: small, args: [-a]}}\nenv: [A]\npeople: {ops: [ana]}",
+        project="agents: {claude: {args: [-b]}, mine: {type: command}}\nenv: [B]\npeople: {qa: [bo]}",
+        flow="agents: {claude: {model: big}}\n",
+    ).value
+
+    assert value["agents"]["claude"] == {"type": "claude", "model": "big", "args": ["-b"]}
+    assert value["agents"]["mine"] == {"type": "command"}
+    assert value["agents"].keys() >= {"codex", "gemini", "ollama"}
+    assert value["env"] == ["B"]
+    assert value["people"] == {"ops": ["ana"], "qa": ["bo"]}
+
+
+def test_shipped_values_hold_where_nobody_speaks(tmp_path: Path) -> None:
+    value = cascaded(tmp_path).value
+
+    assert value["limits"] == {
+        "usd": 10,
+        "time": "2h",
+        "transitions": 200,
+        "members": 100,
+        "unknown_cost": "ask",
+    }
+    assert value["breaker"]["visits"] == 5
+    assert ".podium/**" in value["protect"]
+
+
+def test_a_workflow_may_loosen_what_is_only_shipped(tmp_path: Path) -> None:
+    merged = cascaded(tmp_path, flow="limits: {usd: 60, members: 300}\nsandbox: none\nnetwork: open\n")
+
+    assert told(merged) == []
+    assert merged.value["limits"]["usd"] == 60
+
+
+@pytest.mark.parametrize("place", ["project", "user"])
+@pytest.mark.parametrize(
+    ("held", "said", "message"),
+    [
+        ("limits: {usd: 5}", "limits: {usd: 20}", "limits.usd: 20 is more than 5"),
+        ("limits: {time: 1h}", "limits: {time: 90m}", "limits.time: 90m is more than 1h"),
+        ("limits: {tokens: 200k}", "limits: {tokens: 1M}", "limits.tokens: 1M is more than 200k"),
+        ("limits: {window: 50%}", "limits: {window: 80%}", "limits.window: 80% is more than 50%"),
+        ("limits: {members: 3}", "limits: {members: 4}", "limits.members: 4 is more than 3"),
+        (
+            "limits: {unknown_cost: refuse}",
+            "limits: {unknown_cost: ask}",
+            "limits.unknown_cost: ask is more than refuse",
+        ),
+        ("sandbox: bubblewrap", "sandbox: limits", "sandbox: limits is weaker than bubblewrap"),
+        ("sandbox: {level: container}", "sandbox: auto", "sandbox: auto is weaker than container"),
+        ("network: [a.example]", "network: [b.example]", "network: b.example is more than [a.example]"),
+        ("network: [a.example]", "network: open", "network: open is more than [a.example]"),
+    ],
+)
+def test_a_workflow_may_not_loosen_what_a_project_or_user_has_set(
+    tmp_path: Path, place: str, held: str, said: str, message: str
+) -> None:
+    merged = cascaded(tmp_path, **{place: held}, flow=said)
+    (problem,) = merged.problems
+
+    file = ".podium/config.yaml" if place == "project" else "home/config.yaml"
+    assert (problem.line, problem.message) == (3, f"{message}, which {tmp_path / file}:1 has set")
+    key = held.split(":", maxsplit=1)[0]
+    alone = cascaded(tmp_path, **{place: held}).value[key]
+    assert merged.value[key] == alone, "what holds stays in force"
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        ("limits: {usd: 5, time: 1h}", "limits: {usd: 5, time: 59m, calls: 9}"),
+        ("sandbox: limits", "sandbox: {level: container, image: x}"),
+        ("sandbox: none", "sandbox: auto"),
+        ("sandbox: bubblewrap", "sandbox: bubblewrap"),
+        ("network: [a.example, b.example]", "network: [b.example]"),
+        ("network: open", "network: [b.example]"),
+        ("network: [a.example]", "network: []"),
+        # What is no measure at all is the schema's to tell, not a comparison's.
+        ("limits: {usd: much, time: long, tokens: [1]}", "limits: {usd: 5, time: 1h, tokens: 5}"),
+        ("limits: {usd: true}", "limits: {usd: 9}"),
+        ("sandbox: cellar", "sandbox: none"),
+    ],
+)
+def test_a_workflow_may_tighten(tmp_path: Path, held: str, said: str) -> None:
+    merged = cascaded(tmp_path, project=held, flow=said)
+
+    assert [problem for problem in merged.problems if problem.rule == cascade.LOOSER] == []
+    for key, value in cascaded(tmp_path, flow=said).value.items():
+        if key in {"network", "sandbox"}:
+            assert merged.value[key] == value
+
+
+def test_the_walls_of_steps_gates_and_own_roles_are_bound_too(tmp_path: Path) -> None:
+    flow = """roles: {worker: {sandbox: none, gates: [{run: x, network: [c.example]}]}}
+finally: {network: {run: x, network: [a.example]}}
+gates: {g: {run: x, sandbox: none}}
+"""
+    inner = "podium: 1\nsteps: {a: {steps: {b: {run: b, network: open, with: {network: mine}}}}}\n"
+    write(
+        tmp_path,
+        {".podium/config.yaml": "sandbox: limits\nnetwork: [a.example]\n", "flow.yaml": inner + flow},
+    )
+    merged = merged_in(tmp_path)
+
+    assert [(p.line, p.message.split(",")[0]) for p in sorted(merged.problems)] == [
+        (2, "network: open is more than [a.example]"),
+        (3, "sandbox: none is weaker than limits"),
+        (3, "network: c.example is more than [a.example]"),
+        (5, "sandbox: none is weaker than limits"),
+    ]
+
+
+def test_the_command_line_may_loosen(tmp_path: Path) -> None:
+    merged = cascaded(
+        tmp_path,
+        project="limits: {usd: 5}\nsandbox: container\nprotect: [x]",
+        overrides={"limits": {"usd": 50}, "sandbox": "none", "protect": []},
+    )
+
+    assert told(merged) == []
+    assert merged.value["limits"]["usd"] == 50
+    assert merged.value["sandbox"] == "none"
+    assert merged.value["protect"] == []
+    assert merged.origin(("limits", "usd")) == Place("command line", 1, 1)
+    assert merged.origin(()).file == str(tmp_path / "flow.yaml")
+
+
+def test_protection_only_grows(tmp_path: Path) -> None:
+    protect = cascaded(tmp_path, user="protect: [u]", project="protect: [p]", flow="protect: [w, u]").value[
+        "protect"
+    ]
+
+    assert protect[-3:] == ["u", "p", "w"]
+    assert ".podium/**" in protect
+
+
+def test_a_list_of_channels_picks_from_those_that_are_defined(tmp_path: Path) -> None:
+    user = "notify: {phone: {url: x}, mail: {to: me}}"
+
+    assert cascaded(tmp_path, user=user, flow="notify: [phone, fax]").value["notify"] == {
+        "phone": {"url": "x"},
+        "fax": {},
+    }
+    assert cascaded(tmp_path, user=user, flow="notify: {mail: {to: you}}").value["notify"]["mail"] == {
+        "to": "you"
+    }
+    assert cascaded(tmp_path, project="notify: [slack]").value["notify"] == ["slack"]
+
+
+def test_a_configuration_is_checked_even_where_it_is_hidden(tmp_path: Path) -> None:
+    merged = cascaded(tmp_path, project="limts: {usd: 5}\nmax_parallel: many\n", flow="max_parallel: 2")
+
+    assert told(merged) == [
+        'config.yaml:1: the configuration has no key "limts"',
+        'config.yaml:2: "max_parallel" must be a whole number',
+    ]
+
+
+def test_every_key_of_the_language_has_its_place_in_the_merged_file() -> None:
+    assert set(ORDER) | {"extends", "disable"} == set(known_keys(File))
+    assert set(cascade.KEYS) == set(CASCADE_KEYS)
+
+
+def test_origins_fall_back_to_what_is_around(tmp_path: Path) -> None:
+    merged = cascaded(tmp_path, flow="env: [A, B]\n")
+    flow = str(tmp_path / "flow.yaml")
+
+    assert merged.origin(("steps", "a", "run")) == (flow, 2, 18)
+    assert merged.origin(("steps", "a", "run"), key=True) == (flow, 2, 13)
+    assert merged.origin(("steps", "a", "role"), key=True) == (flow, 2, 12)
+    assert merged.origin(("steps", "z", "role")) == (flow, 2, 8)
+    assert merged.origin(("env", 1)) == (flow, 3, 10)
+    assert merged.origin(("env", 7)) == (flow, 3, 6)
+    assert merged.origin(("limits", "usd")).file == "podium/defaults.yaml"
+
+
+def test_the_spelling_of_a_number_is_kept(tmp_path: Path) -> None:
+    merged = cascaded(tmp_path, flow="vars: {version: 1.10, name: x}\n")
+
+    assert merged.source(("vars", "version")) == "1.10"
+    assert merged.source(("vars", "name")) is None
+    assert merged.source(("vars", "nothing")) is None
+
+
+def test_keys_nobody_knows_come_last(tmp_path: Path) -> None:
+    value = cascaded(tmp_path, flow="zzz: 1\nname: x\n").value
+
+    assert list(value)[:2] == ["podium", "name"]
+    assert list(value)[-1] == "zzz"
+
+
+HERE = Place("x.yaml", 1, 1)
+scalars = st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["a", "b", "c"])
+keys = st.sampled_from(["a", "b", "context", "sandbox"])
+trees = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=3)
+)
+maps = st.dictionaries(keys, trees, max_size=4)
+
+
+@given(maps)
+def test_laying_a_document_over_nothing_or_itself_changes_nothing(value: dict[str, Any]) -> None:
+    node, empty = planted(value, HERE), planted({}, HERE)
+
+    for join in (added, overlaid):
+        assert plain(join(empty, node)) == value
+        assert plain(join(node, empty)) == value
+    assert plain(overlaid(node, node)) == value
+
+
+@given(maps, maps, maps)
+def test_configuration_may_be_merged_from_either_end(a: Any, b: Any, c: Any) -> None:
+    assume(not any(_clashes(x, y) for x, y in ((a, b), (b, c), (a, c))))
+    one, two, three = (planted(value, HERE) for value in (a, b, c))
+
+    assert plain(overlaid(overlaid(one, two), three)) == plain(overlaid(one, overlaid(two, three)))
+
+
+def _clashes(a: Any, b: Any) -> bool:
+    """A map and something else under one key: coming from one end, what stood in the map is forgotten on the way."""
+    both = a.keys() & b.keys()
+    return any(isinstance(a[key], dict) != isinstance(b[key], dict) for key in both) or any(
+        _clashes(a[key], b[key]) for key in both if isinstance(a[key], dict)
+    )
+
+
+@given(maps, maps)
+def test_the_top_document_always_shows(a: Any, b: Any) -> None:
+    merged = plain(overlaid(planted(a, HERE), planted(b, HERE)))
+
+    assert merged.keys() == a.keys() | b.keys()
+    for key in b.keys() - a.keys():
+        assert merged[key] == b[key]

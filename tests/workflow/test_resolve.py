@@ -1,0 +1,165 @@
+"""Printing the merged document: it is a file of the language that says the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podium.core.kinds import MAX_INT, MIN_INT
+from podium.workflow.merge import Merged
+from podium.workflow.resolve import resolve
+from podium.workflow.tree import Place, planted
+from podium.workflow.yaml import load
+from tests.workflow.kit import EXAMPLES, merged_in, told, with_templates, write
+
+HERE = Place("x.yaml", 7, 1)
+
+
+def printed(value: dict[str, Any], *, origin: bool = False) -> str:
+    return resolve(Merged(planted(value, HERE)), origin=origin)
+
+
+def loaded(text: str) -> Any:
+    return load(text, name="resolved.yaml").value
+
+
+EVERY_KIND: dict[str, Any] = {
+    "name": "x",
+    "on": {"failed": "next"},
+    "texts": ["make test", "a: b", "", "${{ x }}", "true", "no", "1.10", "-", "# no", "ümlaut", '"\\'],
+    "numbers": [1, 2.5, -3, 1e20],
+    "words": [True, False, None],
+    "spans": ["1h30m", "200k", "95%"],
+    "nothing": [{}, []],
+    "maps": [{"a": 1, "b": [2]}, {"c": {"d": {}}}],
+    "prompt": "One.\n\nTwo.\n",
+    "no end": "One.\nTwo.",
+}
+
+SPELLED = """\
+name: x
+on:
+  failed: next
+texts:
+  - make test
+  - "a: b"
+  - ""
+  - "${{ x }}"
+  - "true"
+  - "no"
+  - "1.10"
+  - "-"
+  - "# no"
+  - "ümlaut"
+  - "\\"\\\\"
+numbers:
+  - 1
+  - 2.5
+  - -3
+  - 1e+20
+words:
+  - true
+  - false
+  - null
+spans:
+  - 1h30m
+  - 200k
+  - 95%
+nothing:
+  - {}
+  - []
+maps:
+  - a: 1
+    b:
+      - 2
+  - c:
+      d: {}
+prompt: |
+  One.
+
+  Two.
+"no end": |-
+  One.
+  Two.
+"""
+
+
+@pytest.mark.req("C27")
+def test_every_kind_of_value_has_one_spelling() -> None:
+    assert printed(EVERY_KIND) == SPELLED
+    assert loaded(SPELLED) == EVERY_KIND
+
+
+def test_an_empty_document_is_an_empty_map() -> None:
+    assert printed({}) == "{}\n"
+
+
+def test_with_origin_every_key_tells_its_place() -> None:
+    value = {"a": 1, "b": {"c": [2]}, "d": "x\ny"}
+    expected = """\
+a: 1  # x.yaml:7
+b:  # x.yaml:7
+  c:  # x.yaml:7
+    - 2  # x.yaml:7
+d: |-  # x.yaml:7
+  x
+  y
+"""
+    assert printed(value, origin=True) == expected
+    assert loaded(expected) == value
+
+
+def test_a_joined_text_names_all_its_places(tmp_path: Path) -> None:
+    flow = "podium: 1\nsteps: {a: {run: a}}\nroles: {planner: {system: More.}}\n"
+    text = resolve(merged_in(write(tmp_path, {"flow.yaml": flow})), origin=True)
+
+    (line,) = [line for line in text.splitlines() if line.startswith("    system:")]
+    assert line == f"    system: |  # podium/roles/planner.yaml:2, {tmp_path / 'flow.yaml'}:3"
+
+
+texts = st.text() | st.text(alphabet="ab \n\t#:-'\"|>{}[]%&*!,?~.0159eE+_$\\\r\x85\u2028\ufeff\U0001f600")
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers(MIN_INT, MAX_INT)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | texts
+)
+documents = st.dictionaries(
+    texts.filter(lambda key: len(key) < 100),
+    st.recursive(
+        scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3)
+    ),
+    min_size=1,
+)
+
+
+@given(documents, st.booleans())
+def test_what_is_printed_loads_back_to_the_same_value(value: dict[str, Any], origin: bool) -> None:
+    again = loaded(printed(value, origin=origin))
+
+    assert again == value
+    assert repr(again) == repr(value), "true is not 1"
+
+
+@pytest.mark.parametrize("name", ["base", "mvp", "enterprise", "security_critical", "open_source"])
+def test_a_resolved_template_is_a_workflow_that_resolves_to_itself(tmp_path: Path, name: str) -> None:
+    first = merged_in(with_templates(tmp_path), f".podium/templates/{name}.yaml")
+    text = resolve(first)
+    write(tmp_path, {"flow.yaml": text})
+    second = merged_in(tmp_path)
+
+    assert told(second) == []
+    without_roles = {key: value for key, value in second.value.items() if key != "roles"}
+    assert without_roles == {key: value for key, value in first.value.items() if key != "roles"}
+
+
+def test_the_examples_survive_printing(tmp_path: Path) -> None:
+    for path in sorted((EXAMPLES / "workflows").glob("*.yaml")):
+        merged = merged_in(with_templates(tmp_path / path.stem, {"flow.yaml": path.read_text("utf-8")}))
+        assert loaded(resolve(merged)) == merged.value
+        assert resolve(merged) == resolve(merged)

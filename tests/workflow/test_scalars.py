@@ -1,0 +1,85 @@
+"""The small words of the language: what they mean and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podium.workflow import scalars
+from podium.workflow.raw import Wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "millis"),
+    [
+        ("90s", 90_000),
+        ("5m", 300_000),
+        ("2h", 7_200_000),
+        ("3d", 259_200_000),
+        ("1h30m", 5_400_000),
+        ("1d2h3m4s", 93_784_000),
+        ("0s", 0),
+        (0, 0),
+    ],
+)
+def test_a_duration_is_read_in_milliseconds(text: Any, millis: int) -> None:
+    assert scalars.duration(text) == millis
+
+
+@pytest.mark.parametrize("text", ["", "5", "m5", "5m2h", "1.5h", 5, True, False, None, [], "5 m"])
+def test_what_is_not_a_duration_is_refused(text: Any) -> None:
+    with pytest.raises(Wrong):
+        scalars.duration(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"), [("200k", 200_000), ("2M", 2_000_000), ("1.5k", 1_500), (7, 7), (0, 0)]
+)
+def test_tokens_are_a_number_or_short(text: Any, count: int) -> None:
+    assert scalars.tokens(text) == count
+
+
+@pytest.mark.parametrize("text", ["200", "k", "2m", -1, True, None, 1.5])
+def test_what_is_not_a_number_of_tokens_is_refused(text: Any) -> None:
+    with pytest.raises(Wrong):
+        scalars.tokens(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [("all", "all"), ("any", "any"), ("majority", "majority"), (2, 2), ("95%", 0.95), ("100%", 1.0)],
+)
+def test_pass_is_a_word_a_number_or_a_share(text: Any, rule: Any) -> None:
+    assert scalars.pass_rule(text) == rule
+
+
+@pytest.mark.parametrize("text", ["most", 0, -1, True, "101%", "x%", [], None, 1.5])
+def test_what_is_not_a_pass_rule_is_refused(text: Any) -> None:
+    with pytest.raises(Wrong):
+        scalars.pass_rule(text)
+
+
+@pytest.mark.parametrize("text", ["101%", "95", 95, None])
+def test_what_is_not_a_share_is_refused(text: Any) -> None:
+    with pytest.raises(Wrong):
+        scalars.share(text)
+
+
+def test_a_number_of_the_run_may_stand_where_a_count_does() -> None:
+    assert scalars.count("${{ inputs.n }}") == "${{ inputs.n }}"
+    assert scalars.parallel(True) is True
+    assert scalars.parallel(4) == 4
+
+
+@pytest.mark.parametrize("parse", [scalars.count, scalars.parallel])
+@pytest.mark.parametrize("value", [0, -1, "four", None, 1.5])
+def test_what_is_not_a_count_is_refused(parse: Any, value: Any) -> None:
+    with pytest.raises(Wrong):
+        parse(value)
+
+
+def test_an_expression_may_be_a_plain_truth() -> None:
+    assert scalars.expression(True) == "true"
+    assert scalars.expression(False) == "false"
+    assert scalars.expression("a == b") == "a == b"

@@ -1,0 +1,191 @@
+"""What a file may say, and how it is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podium.workflow.raw import known_keys
+from podium.workflow.schema import read_config, read_file
+from podium.workflow.schema_file import CASCADE_KEYS
+from podium.workflow.schema_parts import Retry, Script
+from podium.workflow.schema_step import Gate, Route
+from tests.workflow.reading import a_file, read_well, told_of_step
+
+# Short spellings
+
+
+def test_short_spellings_become_the_maps_they_stand_for() -> None:
+    step = read_well(
+        a_file(
+            fix={
+                "role": "implementer",
+                "retry": 3,
+                "context": ["a.md"],
+                "workspace": "inplace",
+                "sandbox": "limits",
+                "for_each": "steps.x.output",
+                "prompt": "x",
+            }
+        )
+    ).steps["fix"]
+    assert isinstance(step.retry, Retry)
+    assert step.retry.attempts == 3
+    assert step.context is not None
+    assert step.context.include == ("a.md",)
+    assert step.workspace is not None
+    assert step.workspace.mode == "inplace"
+    assert step.sandbox is not None
+    assert step.sandbox.level == "limits"
+    assert step.for_each is not None
+    assert (step.for_each.in_, step.for_each.as_) == ("steps.x.output", "item")
+
+
+def test_a_list_right_after_for_each_is_literal() -> None:
+    step = read_well(a_file(fix={"run": "x", "for_each": ["a", 1]})).steps["fix"]
+    assert step.for_each is not None
+    assert step.for_each.in_ == ("a", 1)
+
+
+def test_retry_may_name_a_preset_or_be_a_value_of_the_run() -> None:
+    steps = read_well(
+        a_file(a={"run": "x", "retry": "aggressive"}, b={"run": "x", "retry": "${{ inputs.n }}"})
+    ).steps
+    assert steps["a"].retry == "aggressive"
+    assert isinstance(steps["b"].retry, Retry)
+    assert steps["b"].retry.attempts == "${{ inputs.n }}"
+
+
+def test_a_single_duration_is_a_fixed_backoff() -> None:
+    step = read_well(a_file(a={"run": "x", "retry": {"backoff": "2s"}})).steps["a"]
+    assert isinstance(step.retry, Retry)
+    assert step.retry.backoff is not None
+    backoff = step.retry.backoff
+    assert (backoff.first, backoff.times, backoff.max, backoff.jitter) == (2000, 1, 2000, 0)
+
+
+def test_a_command_is_a_text_a_list_or_a_script() -> None:
+    steps = read_well(
+        a_file(a={"run": "make test"}, b={"run": ["make", "test"]}, c={"run": {"script": "make\n"}})
+    ).steps
+    assert steps["a"].run == "make test"
+    assert steps["b"].run == ("make", "test")
+    assert isinstance(steps["c"].run, Script)
+    assert (steps["c"].run.script, steps["c"].run.shell) == ("make\n", "bash")
+
+
+def test_a_route_may_carry_a_text() -> None:
+    step = read_well(a_file(a={"run": "x", "on": {"failed": {"end": "why"}, "else": "fail"}})).steps["a"]
+    assert step.on == {"failed": Route("end", "why"), "else": Route("fail")}
+
+
+@pytest.mark.parametrize("route", [5, ["x"], {}, {"next": "x"}, {"fail": 1}, {"fail": "a", "end": "b"}])
+def test_what_is_not_a_route_is_refused(route: Any) -> None:
+    [(rule, message)] = told_of_step(run="x", on={"failed": route})
+    assert rule == 2
+    assert message.startswith('"failed" must be a step, next,')
+
+
+def test_continuity_join_network_and_touches_have_their_own_spellings() -> None:
+    step = read_well(
+        a_file(
+            a={
+                "agent": ["x", "y"],
+                "prompt": "x",
+                "continuity": {"turns": 3},
+                "join": {"batch": 10},
+                "network": "open",
+                "touches": "${{ steps.x.output }}",
+            }
+        )
+    ).steps["a"]
+    assert (step.continuity, step.join, step.network) == (3, 10, "open")
+    assert step.touches == "${{ steps.x.output }}"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("continuity", "stale", "fresh or {turns: n}"),
+        ("continuity", {"turns": 0}, "fresh or {turns: n}"),
+        ("continuity", {"turn": 1}, "fresh or {turns: n}"),
+        ("network", "closed", "open or a list of hosts"),
+        ("touches", "src/**", "a list of paths, or one ${{ }} that gives it"),
+        ("touches", [1], "a list of paths, or one ${{ }} that gives it"),
+        ("fallback", [1], "a name or a list of names"),
+        ("when", 5, "an expression"),
+        ("timeout", "soon", "a duration such as 90s, 5m or 1h30m"),
+    ],
+)
+def test_a_wrong_value_is_told_with_what_would_be_right(key: str, value: Any, expected: str) -> None:
+    assert told_of_step(role="x", **{key: value}) == [(2, f'"{key}" must be {expected}')]
+
+
+@pytest.mark.parametrize("value", ["stack", {"batch": 0}, {"batch": True}, {"size": 2}])
+def test_what_is_not_a_join_is_refused(value: Any) -> None:
+    expected = '"join" must be queue, best, discard or {batch: n}'
+    assert told_of_step(agent=["a", "b"], join=value) == [(2, expected)]
+
+
+# What the later stages rely on
+
+
+def test_every_map_knows_its_path() -> None:
+    data = a_file(
+        a={
+            "steps": {
+                "b": {
+                    "role": "x",
+                    "prompt": "p",
+                    "retry": {"stop": {"plateau": 2}},
+                    "gates": ["t", {"run": "x"}],
+                }
+            }
+        }
+    )
+    steps = read_well(data).steps["a"].steps
+    assert steps is not None
+    inner = steps["b"]
+    assert inner.path == ("steps", "a", "steps", "b")
+    assert inner.at("on", "failed") == (*inner.path, "on", "failed")
+    assert isinstance(inner.retry, Retry)
+    assert inner.retry.stop is not None
+    assert inner.retry.stop.path == (*inner.path, "retry", "stop")
+    assert isinstance(inner.gates[1], Gate)
+    assert inner.gates[1].path == (*inner.path, "gates", 1)
+
+
+def test_keys_go_by_their_spelling_in_the_file() -> None:
+    step = read_well(a_file(a={"set": {"x": 1}})).steps["a"]
+    assert step.said() == ("set",)
+    assert step.has("set")
+    assert not step.has("pass")
+    assert step.get("set") == {"x": 1}
+    assert {"set", "with", "pass", "for_each"} <= set(known_keys(type(step)))
+
+
+def test_what_was_read_stays_as_it_was_read() -> None:
+    step = read_well(a_file(a={"run": "x", "timeout": "5s"})).steps["a"]
+    assert repr(step) == "Step(run='x', timeout=5000)"
+    with pytest.raises(AttributeError, match="frozen"):
+        step.run = "y"
+    other = step.with_values({"run": "y"})
+    assert (step.run, other.run, other.timeout, other.path) == ("x", "y", 5000, step.path)
+
+
+def test_the_verb_of_a_step_is_one_word() -> None:
+    steps = read_file(
+        a_file(a={"role": "x"}, b={"agent": "x", "role": "y"}, c={"run": "x", "check": "y"}, d={})
+    ).value
+    assert steps is not None
+    assert [step.verb for step in steps.steps.values()] == ["agent", "agent", None, None]
+
+
+def test_a_configuration_holds_the_keys_of_the_cascade_only() -> None:
+    reading = read_config({"limits": {"usd": 5, "unknown_cost": "refuse"}, "steps": {}})
+    assert [fault.message for fault in reading.faults] == ['the configuration has no key "steps"']
+    assert reading.value is not None
+    assert reading.value.limits is not None
+    assert reading.value.limits.unknown_cost == "refuse"
+    assert set(known_keys(type(reading.value))) == set(CASCADE_KEYS)
