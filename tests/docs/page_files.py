@@ -1,0 +1,70 @@
+"""Reads the YAML blocks of a page as what they are: workflows, pieces of one, casts, roles, configurations, features."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from podium.errors import ConfigurationError
+from podium.simulate.cast import read_cast
+from podium.workflow import yaml
+from podium.workflow.load import load
+from podium.workflow.raw import known_keys
+from podium.workflow.schema import read
+from podium.workflow.schema_file import Config, File, Role
+from podium.workflow.schema_step import Feature
+from tools.pages.markdown import Fenced, fenced
+from tools.pages.stage import file_of, put, stage
+
+ROOT: Final = Path(__file__).parents[2]
+FRAGMENT: Final = "# fragment"
+BROKEN: Final = "# broken"
+LONE: Final = "block.yaml"
+"""What a block that does not say its name is called while it is read."""
+
+
+def faults_of_page(text: str) -> Iterator[str]:
+    """What is wrong with the YAML blocks of a page, and which broken ones are not broken."""
+    with stage(ROOT) as folder:
+        for block in fenced(text):
+            put(block, folder)
+            if block.language != "yaml":
+                continue
+            faults = list(_faults(block, folder))
+            if block.first.startswith(BROKEN):
+                faults = [] if faults else ["it is marked as broken and loads"]
+            yield from (f"line {block.line}: {fault}" for fault in faults)
+
+
+def _faults(block: Fenced, folder: Path) -> Iterator[str]:
+    name = file_of(block) or LONE
+    if block.first == FRAGMENT:
+        (folder / LONE).write_text(json.dumps(whole(block.text)), "utf-8")
+    elif name == LONE:
+        (folder / LONE).write_text(block.text, "utf-8")
+    value = yaml.load(block.text, name=name).value
+    if block.first == FRAGMENT or "podium" in value:
+        yield from (problem.render() for problem in load(Path(name)).errors)
+    elif isinstance(value, list) or "rules" in value:
+        yield from _cast_faults(folder / name)
+    else:
+        model = Role if name.startswith(".podium/roles/") else Feature if "phases" in value else Config
+        yield from (fault.message for fault in read(model, value).faults)
+
+
+def _cast_faults(path: Path) -> Iterator[str]:
+    try:
+        read_cast(path)
+    except ConfigurationError as error:
+        yield error.message
+
+
+def whole(text: str) -> Mapping[str, Any]:
+    """A piece of a workflow as a workflow: top-level keys, or the steps of its block."""
+    piece = yaml.load(text, name=LONE).value
+    around = {"podium": 1, "name": "piece", "inputs": {"task": "string"}}
+    if set(piece) <= set(known_keys(File)):
+        return {**around, "steps": {"only": {"check": "true"}}, **piece}
+    return {**around, "steps": piece}
