@@ -1,0 +1,1 @@
+"""Where the log of runs is kept."""
