@@ -1,0 +1,44 @@
+"""The environment a child gets: little, and nothing that was not declared (R184, R185, C15)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from podium.errors import ConfigurationError
+
+# What almost every program needs to find others, its files and its language. Everything else must be declared.
+BASE: Final = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER")
+DEFAULTS: Final = {"LANG": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin", "TERM": "dumb"}
+
+
+def minimal_env(
+    extra: Mapping[str, str] | None = None,
+    secrets: Mapping[str, str] | None = None,
+    *,
+    inherit: Iterable[str] = (),
+    host: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """The base, what is inherited by name, `extra`, then the declared secrets: a secret wins (R185)."""
+    outside = os.environ if host is None else host
+    env = {**DEFAULTS, **{name: outside[name] for name in (*BASE, *inherit) if name in outside}}
+    env["PATH"] = _absolute_folders(env["PATH"]) or DEFAULTS["PATH"]
+    env.update(extra or {})
+    env.update(secrets or {})
+    check_env(env)
+    return env
+
+
+def check_env(env: Mapping[str, str]) -> None:
+    for name, value in env.items():
+        if not name or "=" in name or "\0" in name:
+            raise ConfigurationError(f"environment variable {name!r} has a name that no program can read")
+        if "\0" in value:
+            # The value may be a secret, so the message leaves it out.
+            raise ConfigurationError(f'environment variable "{name}" contains a NUL character')
+
+
+def _absolute_folders(path: str) -> str:
+    """An empty or relative entry means the child's folder, where somebody may have put a program named git."""
+    return os.pathsep.join(folder for folder in path.split(os.pathsep) if folder.startswith("/"))

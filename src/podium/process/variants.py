@@ -1,0 +1,78 @@
+"""The shapes in which a secret can turn up in output: as it is, escaped, quoted or encoded.
+
+Every shape is a fixed byte string, so that the mask can look for all of them in one linear pass. Covered: raw,
+JSON (once and twice escaped, both cases of \\uXXXX, escaped slashes), URL (five sets of safe characters, both cases
+of the hex digits, plus for space, every byte), HTML, hex in both cases, base64 in both alphabets at all three alignments and
+wrapped at 64 or 76 columns. Not covered: encryption, compression, reversal, one character per line.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import quote, quote_plus
+
+SHORTEST: Final = 6
+"""A shorter secret would also strike at harmless text, so it is refused."""
+
+# What encoders leave as it is: RFC 3986 strictly, Python's quote, JavaScript's encodeURIComponent and encodeURI, curl.
+URL_SAFE: Final = ("", "/", "!'()*~", ";,/?:@&=+$!~*'()#", "-._~/:")
+WRAPS: Final = ((64, "\n"), (76, "\n"), (64, "\r\n"), (76, "\r\n"))
+UNICODE_ESCAPE: Final = re.compile(r"\\u[0-9a-f]{4}")
+PERCENT_ESCAPE: Final = re.compile(r"%[0-9A-F]{2}")
+
+
+def variants(secret: str) -> frozenset[bytes]:
+    """Every shape of this secret, and of each of its lines: tools print a key's lines indented or one by one."""
+    lines = [line.strip() for line in secret.splitlines()]
+    parts = {secret, *(line for line in lines if len(line) >= SHORTEST)}
+    return frozenset(shape for part in parts for shape in _shapes(part) if len(shape) >= SHORTEST)
+
+
+def _shapes(secret: str) -> Iterator[bytes]:
+    raw = secret.encode("utf-8", "surrogateescape")
+    yield raw
+    yield raw.hex().encode()
+    yield raw.hex().upper().encode()
+    for text in (*_json(secret), *_url(raw), html.escape(secret), html.escape(secret, quote=False)):
+        yield text.encode("utf-8", "surrogateescape")
+    for text in _base64(raw):
+        yield text.encode()
+        yield text.translate(str.maketrans("+/", "-_")).encode()
+
+
+def _json(secret: str) -> Iterator[str]:
+    for text in _json_once(secret):
+        yield text
+        yield from _json_once(text)
+
+
+def _json_once(text: str) -> Iterator[str]:
+    for ascii_only in (True, False):
+        escaped = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
+        yield escaped
+        yield escaped.replace("/", "\\/")
+        yield UNICODE_ESCAPE.sub(lambda found: "\\u" + found[0][2:].upper(), escaped)
+
+
+def _url(raw: bytes) -> Iterator[str]:
+    every = "".join(f"%{byte:02X}" for byte in raw)
+    for escaped in (*(quote(raw, safe=safe) for safe in URL_SAFE), quote_plus(raw), every):
+        yield escaped
+        yield PERCENT_ESCAPE.sub(lambda found: found[0].lower(), escaped)
+
+
+def _base64(raw: bytes) -> Iterator[str]:
+    """Whole, and the characters that the secret alone decides wherever it stands in a longer text."""
+    yield base64.b64encode(raw).decode()
+    for shift in range(3):
+        text = base64.b64encode(bytes(shift) + raw + bytes(2)).decode()
+        first, last = -(-8 * shift // 6), 8 * (shift + len(raw)) // 6
+        yield text[first:last]
+        if shift == 0:
+            for width, newline in WRAPS:
+                yield newline.join(text[at : min(at + width, last)] for at in range(0, last, width))

@@ -1,0 +1,181 @@
+"""Shows that no shape of a secret leaves the mask, however it is cut, and that nothing else is changed (R184, C39)."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import time
+import urllib.parse
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from podium.errors import ConfigurationError
+from podium.process import Mask
+from podium.process.ansi import plain
+from podium.process.variants import variants
+
+SECRET = 'pa/ss wörd+"42"?'
+
+SEVEN = {
+    "raw": SECRET,
+    "json": json.dumps(SECRET),
+    "url_upper": urllib.parse.quote(SECRET, safe=""),
+    "url_lower": re.sub("%..", lambda found: found[0].lower(), urllib.parse.quote(SECRET, safe="")),
+    "base64": base64.b64encode(SECRET.encode()).decode(),
+    "base64_urlsafe": base64.urlsafe_b64encode(SECRET.encode()).decode(),
+    "hex": SECRET.encode().hex(),
+}
+
+secrets = st.text(min_size=6, max_size=24).filter(
+    lambda text: len(text.strip("*")) >= 6 and "***" not in text.strip("*")
+)
+# Letters that occur in secrets too, so that near misses and overlaps are common.
+noisy = st.binary(max_size=40) | st.text("ab*%=\\/", max_size=40).map(str.encode)
+
+
+def masked(mask: Mask, data: bytes, cuts: list[int]) -> bytes:
+    stream = mask.stream()
+    places = sorted(cut % (len(data) + 1) for cut in cuts)
+    pieces = [data[a:b] for a, b in zip([0, *places], [*places, len(data)], strict=True)]
+    return b"".join(map(stream.feed, pieces)) + stream.finish()
+
+
+@pytest.mark.req("R184")
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
+@pytest.mark.parametrize("encoding", SEVEN)
+def test_each_encoding_is_masked_in_chunks_of_any_size(encoding: str, size: int) -> None:
+    shape = SEVEN[encoding].encode()
+    data = b"before " + shape + b" between " + shape + b" after"
+
+    stream = Mask({"key": SECRET}).stream()
+    out = b"".join(stream.feed(data[at : at + size]) for at in range(0, len(data), size)) + stream.finish()
+
+    quote = b'"' if encoding == "json" else b""
+    hidden = quote + b"***" + quote
+    assert out == b"before " + hidden + b" between " + hidden + b" after"
+
+
+@pytest.mark.req("R184")
+@given(
+    values=st.lists(secrets, min_size=1, max_size=3),
+    gaps=st.lists(noisy, min_size=4, max_size=4),
+    data=st.data(),
+)
+@example(values=["aaaaaa", "aaaaab"], gaps=[b"aaaaa", b"aaa", b"a", b"b"], data=None)
+def test_no_shape_leaves_the_mask_and_chunks_make_no_difference(
+    values: list[str], gaps: list[bytes], data: st.DataObject | None
+) -> None:
+    shapes = sorted(shape for value in values for shape in variants(value.strip("*")))
+    picks = data.draw(st.lists(st.sampled_from(shapes), min_size=3, max_size=3)) if data else shapes[:3]
+    cuts = data.draw(st.lists(st.integers(0, 500), max_size=12)) if data else [1, 2, 3]
+    text = b"".join(piece for pair in zip(gaps, [*picks, b""], strict=True) for piece in pair)
+    mask = Mask({str(number): value for number, value in enumerate(values)})
+
+    out = masked(mask, text, cuts)
+
+    assert not [shape for shape in shapes if shape in out]
+    assert out == mask.apply(text)
+    assert out == masked(mask, text, list(range(len(text))))
+
+
+@given(text=st.binary(max_size=200), cuts=st.lists(st.integers(0, 200), max_size=9))
+def test_harmless_bytes_pass_unchanged(text: bytes, cuts: list[int]) -> None:
+    mask = Mask({"key": "Zq7#unlikely#value"})
+
+    assert masked(mask, text, cuts) == text
+    assert masked(Mask(), text, cuts) == text
+
+
+@pytest.mark.parametrize("before", range(6))
+@pytest.mark.parametrize("wrap", [None, 64, 76])
+def test_base64_of_a_longer_text_hides_the_secret_at_every_alignment(before: int, wrap: int | None) -> None:
+    """Only the two border characters, which the neighbours decide too, may stay."""
+    secret = "s3cr3t-" * 12
+    text = base64.b64encode(b"x" * (0 if wrap else before) + secret.encode() + b"\n").decode()
+    if wrap:
+        text = "\n".join(text[at : at + wrap] for at in range(0, len(text), wrap))
+
+    out = Mask({"key": secret}).text(text)
+
+    assert "***" in out
+    assert len(out) <= len("***") + 2 * 8
+
+
+def test_each_line_of_a_key_is_masked_alone() -> None:
+    key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkq\r\nhkiG9w0BAQEFAASC\n-----END KEY-----\n"
+
+    assert Mask({"key": key}).text("  hkiG9w0BAQEFAASC!") == "  ***!"
+
+
+def test_overlapping_secrets_leave_no_rest() -> None:
+    mask = Mask({"one": "abcdefgh", "two": "ghijklmn"})
+
+    assert mask.text("<abcdefghijklmn>") == "<***>"
+    assert masked(mask, b"<abcdefghijklmn>", list(range(16))) == b"<***>"
+
+
+def test_the_longer_of_two_secrets_with_one_beginning_wins() -> None:
+    mask = Mask({"short": "abcdef", "long": "abcdefXYZ"})
+
+    assert mask.text("abcdefXYZ abcdefX") == "*** ***X"
+
+
+def test_only_what_may_become_a_secret_is_held_back() -> None:
+    stream = Mask({"key": "longsecretvalue"}).stream()
+
+    assert stream.feed(b"Password: lon") == b"Password: "
+    assert stream.feed(b"ely") == b"lonely"
+    assert stream.finish() == b""
+
+
+@pytest.mark.parametrize("value", ["12345", "**12345**", "abc***def"])
+def test_a_secret_that_cannot_be_masked_is_refused_by_name(value: str) -> None:
+    with pytest.raises(ConfigurationError, match='secret "PIN"') as caught:
+        Mask({"PIN": value})
+
+    assert value not in caught.value.message
+    assert caught.value.exit_code == 2
+
+
+def test_stars_at_the_ends_of_a_secret_cannot_be_completed_by_the_mask() -> None:
+    mask = Mask({"one": "*abcdefgh", "two": "qrstuvw"})
+
+    assert "*abcdefgh" not in mask.text("qrstuvwabcdefgh")
+
+
+def test_an_empty_secret_hides_nothing_and_the_values_are_not_shown() -> None:
+    assert Mask({"unset": ""}).text("as it was") == "as it was"
+    assert "hush-hush" not in repr(Mask({"key": "hush-hush"}))
+
+
+@pytest.mark.parametrize(
+    ("secret", "line"),
+    [
+        ("sk-proj-0123456789abcdef", b"an ordinary line of output, number 12345\n"),
+        ("a" * 40, b"a" * 39 + b"b"),
+        ("ab" * 20, b"ab" * 100),
+    ],
+    ids=["ordinary", "near_misses", "all_secret"],
+)
+def test_the_time_grows_with_the_length_only(secret: str, line: bytes) -> None:
+    """Eight times the text may take about eight times as long, also where every byte nearly begins a secret."""
+    mask = Mask({"key": secret})
+    small = line * (4_000 // len(line))
+
+    def seconds(text: bytes) -> float:
+        best = float("inf")
+        for _ in range(3):
+            begin = time.perf_counter()
+            mask.apply(text)
+            best = min(best, time.perf_counter() - begin)
+        return best
+
+    assert seconds(small * 8) < 30 * seconds(small) + 0.01
+
+
+@pytest.mark.req("R063")
+def test_a_secret_cut_by_colours_is_whole_before_the_mask_sees_it() -> None:
+    assert Mask({"key": "hush-hush"}).apply(plain(b"\x1b[31mhush\x1b[0m-hush")) == b"***"

@@ -1,0 +1,179 @@
+"""Shows that no path leaves the project, and that what is refused was never opened (issue 3, point 6)."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from podium.errors import EXIT_PATH, PathViolation
+from podium.process import inside, open_inside
+from podium.process.paths import Mode
+from tests.process.tricks import LEXICAL, LINKED, SPECIAL, plant
+
+TRICKS = {**LEXICAL, **LINKED}
+CAN_MAKE_DEVICES = os.geteuid() == 0
+
+# A hook can never be taken away again, so there is one, and it listens only when asked.
+_opened: list[str] = []
+_listening = threading.local()
+
+
+def _hook(event: str, arguments: tuple[object, ...]) -> None:
+    if event == "open" and getattr(_listening, "on", False):
+        _opened.append(str(arguments[0]))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _listen() -> None:
+    sys.addaudithook(_hook)
+
+
+@contextmanager
+def opened() -> Iterator[list[str]]:
+    _opened.clear()
+    _listening.on = True
+    try:
+        yield _opened
+    finally:
+        _listening.on = False
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    # The address of a socket is short, and pytest's folders are deep.
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / plant(Path())
+
+
+def test_there_are_at_least_eighty_tricks() -> None:
+    assert len(TRICKS) >= 80
+
+
+def test_the_audit_hook_sees_an_open(root: Path) -> None:
+    with opened() as seen:
+        (root / "file").read_bytes()
+
+    assert seen == [str(root / "file")]
+
+
+@pytest.mark.parametrize("trick", TRICKS)
+def test_a_trick_is_refused_with_exit_3_and_nothing_is_opened(trick: str, root: Path) -> None:
+    for mode in ("rb", "wb", "xb"):
+        with opened() as seen, pytest.raises(PathViolation) as caught:
+            open_inside(root, TRICKS[trick], mode)
+        assert seen == []
+        assert caught.value.exit_code == EXIT_PATH
+    with opened() as seen, pytest.raises(PathViolation):
+        inside(root, TRICKS[trick])
+    assert seen == []
+    assert (root.parent / "secret").read_text("ascii") == "secret"
+
+
+@pytest.mark.parametrize("kind", [kind for kind in SPECIAL if kind != "a_device" or CAN_MAKE_DEVICES])
+@pytest.mark.parametrize("mode", ["rb", "wb"])
+def test_only_regular_files_are_opened(kind: str, mode: Mode, root: Path) -> None:
+    """A pipe without a reader must not hang us either."""
+    if kind == "a_device":
+        os.mknod(root / SPECIAL[kind], 0o20666, os.makedev(1, 3))
+
+    with pytest.raises(PathViolation, match="not a regular file"):
+        open_inside(root, SPECIAL[kind], mode)
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("file", "file"),
+        ("./file", "file"),
+        ("src//file", "src/file"),
+        ("src/", "src"),
+        (".", ""),
+        ("inner", "src/file"),
+        ("inner_folder/file", "src/file"),
+        ("not/there/yet", "not/there/yet"),
+        ("file/below", "file/below"),
+        ("..file", "..file"),
+        ("a..b/c.", "a..b/c."),
+        ("100%", "100%"),
+        ("50%25.txt", "50%25.txt"),
+        ("grün/日本語.txt", "grün/日本語.txt"),
+        (".gitignore", ".gitignore"),
+        (".github/workflows/ci.yaml", ".github/workflows/ci.yaml"),
+        ("name:with:colons", "name:with:colons"),
+        ("with space", "with space"),
+        ("-rf", "-rf"),
+    ],
+)
+def test_an_honest_path_is_where_it_says(path: str, place: str, root: Path) -> None:
+    assert inside(root, path) == root / place
+
+
+def test_the_root_itself_may_be_reached_through_a_link(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "shortcut").symlink_to(root)
+
+    assert inside(tmp_path / "shortcut", "file") == root / "file"
+
+
+def test_files_are_read_and_written_and_folders_made(root: Path) -> None:
+    with open_inside(root, "inner", "rb") as file:
+        assert file.read() == b"fine"
+    with open_inside(root, "new/deep/file", "xb") as file:
+        file.write(b"one")
+    with open_inside(root, "new/deep/file", "wb") as file:
+        file.write(b"2")
+
+    assert (root / "new/deep/file").read_bytes() == b"2"
+
+
+@pytest.mark.parametrize(
+    ("path", "mode", "error"),
+    [
+        ("missing", "rb", FileNotFoundError),
+        ("missing/file", "rb", FileNotFoundError),
+        ("file/below", "rb", NotADirectoryError),
+        ("file/below", "wb", NotADirectoryError),
+        ("file", "xb", FileExistsError),
+    ],
+)
+def test_an_ordinary_failure_stays_one(path: str, mode: Mode, error: type[OSError], root: Path) -> None:
+    with pytest.raises(error):
+        open_inside(root, path, mode)
+
+
+def test_the_folder_itself_is_no_file(root: Path) -> None:
+    with pytest.raises(PathViolation, match="the folder itself"):
+        open_inside(root, ".", "rb")
+
+
+def test_a_file_with_a_second_name_is_not_written_through(root: Path) -> None:
+    os.link(root.parent / "secret", root / "twin")
+
+    with pytest.raises(PathViolation, match="second name"):
+        open_inside(root, "twin", "wb")
+    assert (root.parent / "secret").read_text("ascii") == "secret"
+    with open_inside(root, "twin", "rb") as file:
+        assert file.read() == b"secret"
+
+
+@pytest.mark.parametrize(("path", "planted"), [("src/file", "src"), ("src/file", "src/file")])
+def test_a_link_planted_between_look_and_opening_is_not_followed(path: str, planted: str, root: Path) -> None:
+    """The audit hook is the attacker: it strikes when the root is being opened, after every look."""
+    struck: list[str] = []
+
+    def strike(event: str, arguments: tuple[object, ...]) -> None:
+        if event == "open" and str(arguments[0]) == str(root) and not struck:
+            struck.append(planted)
+            (root / planted).rename(root / "aside")
+            (root / planted).symlink_to(root.parent / "outside" / ("secret" if "/" in planted else ""))
+
+    sys.addaudithook(strike)
+
+    with pytest.raises(PathViolation):
+        open_inside(root, path, "rb")
+    assert struck == [planted]
