@@ -1,0 +1,192 @@
+"""Runs git, the only place that does: closed surroundings, explicit repository, typed failure.
+
+Rule 1: no command is ever given a folder in which an agent has worked, neither as repository nor as work tree.
+Rule 2: hooks, file system monitors, external diffs, pagers, editors and prompts are off in both surroundings.
+Rule 3: paths are handed over on stdin and end with NUL; a pathspec is literal.
+
+`closed` reads no settings but those of the given git folder and reaches no network: everything about trees.
+`personal` also reads the user's own settings, because the user's work tree was made under them (filters, line ends,
+ignored files, remotes and their logins): status, the update of the work tree, push.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+import anyio
+from anyio import from_thread
+
+from podium import process
+from podium.errors import PodiumError
+from podium.process import Finished, Launch, OutputLimits
+
+Surroundings: TypeAlias = Literal["closed", "personal"]
+
+MARKER: Final = "podium-git"
+DEADLINE_S: Final = 300.0
+MAX_OUTPUT: Final = 1 << 30
+"""Contents are asked for in bounded batches; the rest is lists of names."""
+
+_SETTINGS: Final = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.quotePath=false",
+    "core.protectHFS=true",
+    "core.protectNTFS=true",
+    # A user's git may hold a lock for a moment; the default of 100 ms gives up too early on a busy disk.
+    "core.filesRefLockTimeout=5000",
+    "core.packedRefsTimeout=5000",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "merge.conflictStyle=diff3",
+    # Would move a new file into another folder because its neighbours moved there.
+    "merge.directoryRenames=false",
+    "protocol.ext.allow=never",
+    "submodule.recurse=false",
+)
+
+_COMMON: Final = {
+    "LC_ALL": "C",
+    "GIT_EDITOR": "false",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+
+_CLOSED: Final = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "HOME": "/nonexistent",
+}
+
+# What git and ssh need to act as the user; no GIT_* of the caller, which could point to another repository.
+_PERSONAL: Final = (
+    "HOME USER LOGNAME XDG_CONFIG_HOME XDG_RUNTIME_DIR SSH_AUTH_SOCK "
+    "http_proxy https_proxy no_proxy HTTPS_PROXY NO_PROXY ALL_PROXY SSL_CERT_FILE SSL_CERT_DIR"
+).split()
+
+
+class GitError(PodiumError):
+    """Git could not do what it was asked; the message carries its own words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Git:
+    """What a command is about."""
+
+    git_dir: Path
+    objects: Path | None = None
+    work_tree: Path | None = None
+    index: Path | None = None
+    surroundings: Surroundings = "closed"
+    marker: str = MARKER
+    """By which the sweep after a crash knows the processes of a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    code: int
+    out: bytes
+    err: str
+    cut: bool = False
+    """Whether the output was longer than the limit."""
+
+
+def run(
+    git: Git,
+    *args: str,
+    stdin: bytes = b"",
+    codes: Collection[int] = (0,),
+    limit: int = MAX_OUTPUT,
+) -> Answer:
+    """The answer of git; a code that is not among the expected ones raises GitError."""
+    where = git.work_tree or (git.git_dir if git.git_dir.is_dir() else git.git_dir.parent)
+    env = _environment(git)
+    answer = _start(_launch(args, cwd=where, env=env, marker=git.marker, stdin=stdin, limit=limit))
+    if answer.code not in codes:
+        raise GitError(f"git {args[0]} failed in {where}: {answer.err.strip() or f'exit {answer.code}'}")
+    return answer
+
+
+def text(git: Git, *args: str, stdin: bytes = b"") -> str:
+    return os.fsdecode(run(git, *args, stdin=stdin).out).removesuffix("\n")
+
+
+def discover(folder: Path, *args: str) -> Answer:
+    """`git rev-parse` in a folder of the user's, with the repository still to be found."""
+    return _start(_launch(("rev-parse", *args), cwd=folder, env=_base_environment("personal"), marker=MARKER))
+
+
+def _launch(
+    args: tuple[str, ...],
+    *,
+    cwd: Path,
+    env: dict[str, str],
+    marker: str,
+    stdin: bytes = b"",
+    limit: int = MAX_OUTPUT,
+) -> Launch:
+    settings = (word for setting in _SETTINGS for word in ("-c", setting))
+    return Launch(
+        argv=("git", *settings, *args),
+        cwd=cwd,
+        env=env,
+        marker=marker,
+        stdin=stdin or None,
+        timeout_s=DEADLINE_S,
+        output=OutputLimits(memory=limit, total=limit),
+    )
+
+
+def _environment(git: Git) -> dict[str, str]:
+    env = _base_environment(git.surroundings)
+    env["GIT_DIR"] = str(git.git_dir)
+    if git.objects is not None:
+        env["GIT_OBJECT_DIRECTORY"] = str(git.objects)
+    if git.work_tree is not None:
+        env["GIT_WORK_TREE"] = str(git.work_tree)
+    if git.index is not None:
+        env["GIT_INDEX_FILE"] = str(git.index)
+    return env
+
+
+def _base_environment(surroundings: Surroundings) -> dict[str, str]:
+    env = {"PATH": os.environ.get("PATH", os.defpath), **_COMMON}
+    if surroundings == "closed":
+        return {**env, **_CLOSED}
+    passed = {name: os.environ[name] for name in _PERSONAL if name in os.environ}
+    # ssh asks on the terminal, whatever git was told.
+    return {**passed, **env, "GIT_SSH_COMMAND": "ssh -o BatchMode=yes"}
+
+
+def _start(launch: Launch) -> Answer:
+    finished = _finish(launch)
+    if finished.not_started is not None:
+        if not launch.cwd.is_dir():
+            raise GitError(f"{launch.cwd} does not exist")
+        raise GitError("git was not found", hint="install git 2.38 or newer")
+    if finished.timed_out:
+        raise GitError(f"git did not end within {launch.timeout_s:.0f} s in {launch.cwd}")
+    cut = finished.stdout.dropped > 0
+    return Answer(finished.exit_code, finished.stdout.read(), os.fsdecode(finished.stderr.read()), cut)
+
+
+def _finish(launch: Launch) -> Finished:
+    """Trees are file work, done in a worker thread; processes are started by the thread of the event loop.
+
+    In a program without a loop, one is made for the moment.
+    """
+    try:
+        from_thread.check_cancelled()
+    except RuntimeError:
+        return anyio.run(process.run, launch)
+    return from_thread.run(process.run, launch)

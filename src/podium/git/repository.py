@@ -1,0 +1,239 @@
+"""The user's repository: where it is, what is checked out, what is not committed, and the refs that Podium keeps in it.
+
+Trees are read and written through a git folder of our own (`store`) that uses the objects of the user's repository:
+so the user's settings, attributes, hooks and merge drivers play no part in what a tree is. Refs, branches and the
+user's work tree belong to the user's git folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from podium.core.words import Tree
+from podium.errors import ConfigurationError, PodiumError
+from podium.git.command import MARKER, Answer, Git, GitError, discover, run, text
+from podium.git.ignore import Rule, parse_rules
+from podium.git.objects import HashName, Objects, write
+
+STATE_FOLDER: Final = ".podium"
+REFS: Final = "refs/podium"
+
+# Everything byte for byte: no line ends, keywords, encodings or filters in what agents, gates and merges see.
+NEUTRAL_ATTRIBUTES: Final = "* -text -ident !eol !filter !working-tree-encoding !merge !diff\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    root: Path
+    """The top of the user's work tree."""
+    git_dir: Path
+    """Of this work tree: has the index and HEAD."""
+    common_dir: Path
+    """Has the refs and settings; another folder than git_dir only in a linked work tree."""
+    objects: Objects
+    store: Path
+    marker: str = MARKER
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    branch: str | None
+    """None: no branch is checked out (detached)."""
+    commit: str | None
+    """None: the branch has no commit yet."""
+    tree: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    name: str
+    email: str
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Who made a commit and when; both given, so that the same work done twice gets the same name."""
+
+    author: Person
+    committer: Person
+    at_s: int
+
+
+def find(folder: Path, store: Path, marker: str = MARKER) -> Repository | None:
+    """The repository around a folder of the user's; None outside of git. The store is made if need be.
+
+    The marker names the run in the environment of every git that is started for it.
+    """
+    answer = discover(
+        folder, "--is-inside-work-tree", "--show-object-format", "--absolute-git-dir",
+        "--path-format=absolute", "--git-common-dir", "--git-path", "objects", "--show-toplevel",
+    )  # fmt: skip
+    if answer.code:
+        if "not a git repository" in answer.err:
+            return None
+        raise _unusable(folder, answer)
+    lines = os.fsdecode(answer.out).split("\n")
+    if len(lines) != 7:
+        raise ConfigurationError(f"{folder!s:.200} has a line break in its path, which git cannot tell us")
+    _, hash_name, git_dir, common_dir, objects, root, _ = lines
+    assert hash_name in ("sha1", "sha256"), hash_name
+    hash_: HashName = "sha256" if hash_name == "sha256" else "sha1"
+    _make_store(store, hash_)
+    return Repository(
+        Path(root), Path(git_dir), Path(common_dir), Objects(Path(objects), hash_), store, marker
+    )
+
+
+def _unusable(folder: Path, answer: Answer) -> PodiumError:
+    if "must be run in a work tree" in answer.err:
+        return ConfigurationError(f"{folder} is in a repository without a work tree")
+    return GitError(f"git cannot use the repository around {folder}: {answer.err.strip()}")
+
+
+def _make_store(store: Path, hash_name: HashName) -> None:
+    for name in ("refs", "objects", "info"):
+        (store / name).mkdir(parents=True, exist_ok=True)
+    version = "0" if hash_name == "sha1" else "1\n[extensions]\n\tobjectFormat = sha256"
+    write_whole(
+        store / "config", f"[core]\n\tbare = true\n\tfilemode = true\n\trepositoryformatversion = {version}\n"
+    )
+    write_whole(store / "info/attributes", NEUTRAL_ATTRIBUTES)
+    write_whole(store / "HEAD", "ref: refs/heads/none\n")
+
+
+def write_whole(path: Path, content: str) -> None:
+    if path.exists() and path.read_text("utf-8") == content:
+        return
+    handle, temporary = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(content)
+    Path(temporary).replace(path)
+
+
+def trees(repository: Repository) -> Git:
+    """For everything that only reads and writes objects."""
+    return Git(repository.store, objects=repository.objects.folder, marker=repository.marker)
+
+
+def refs(repository: Repository) -> Git:
+    """For refs and history."""
+    return Git(repository.common_dir, marker=repository.marker)
+
+
+def personal(repository: Repository, index: Path | None = None) -> Git:
+    """For the user's own work tree, under the user's own settings."""
+    return Git(repository.git_dir, None, repository.root, index, "personal", repository.marker)
+
+
+def read_head(repository: Repository) -> Head:
+    git = Git(repository.git_dir)
+    name = run(git, "symbolic-ref", "--quiet", "HEAD", codes=(0, 1)).out.decode().strip()
+    branch = name.removeprefix("refs/heads/") or None
+    commit = commit_of(git, "HEAD")
+    return Head(branch, commit, tree_of(repository, commit))
+
+
+def commit_of(git: Git, ref: str) -> str | None:
+    answer = run(
+        git, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", codes=(0, 1)
+    )
+    return answer.out.decode().strip() or None
+
+
+def tree_of(repository: Repository, commit: str | None) -> Tree:
+    """The tree of a commit; the empty tree for none."""
+    if commit is None:
+        return Tree(write(repository.objects, "tree", b""))
+    return Tree(text(refs(repository), "rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}"))
+
+
+def read_uncommitted(repository: Repository) -> tuple[str, ...]:
+    """Paths in the user's work tree or index that differ from HEAD or are new; ignored ones and our own do not count."""
+    out = run(
+        personal(repository), "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames",
+        "--ignore-submodules=dirty",
+    ).out  # fmt: skip
+    paths = [os.fsdecode(record[3:]) for record in out.split(b"\0")[:-1]]
+    return tuple(path for path in paths if path.split("/")[0] != STATE_FOLDER)
+
+
+def tree_with_uncommitted(repository: Repository) -> Tree:
+    """HEAD with the user's uncommitted files, by a copy of the index; the user's own index and files stay as they are."""
+    with tempfile.TemporaryDirectory(dir=repository.store) as folder:
+        index = Path(folder) / "index"
+        if (repository.git_dir / "index").exists():
+            shutil.copyfile(repository.git_dir / "index", index)
+        git = personal(repository, index)
+        # A nested repository is listed with a slash at its end; it is not ours to take along.
+        paths = [path for path in read_uncommitted(repository) if not path.endswith("/")]
+        stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
+        if stdin:
+            run(git, "update-index", "--add", "--remove", "--replace", "-z", "--stdin", stdin=stdin)
+        return Tree(text(git, "write-tree"))
+
+
+def read_outer_rules(repository: Repository) -> tuple[Rule, ...]:
+    """What the user ignores in this repository without a .gitignore, and Podium's own folder."""
+    exclude = repository.common_dir / "info/exclude"
+    own = exclude.read_bytes() if exclude.is_file() else b""
+    return parse_rules(own + f"\n/{STATE_FOLDER}/\n".encode())
+
+
+def read_person(repository: Repository) -> Person | None:
+    """The user as git knows them; None if they have told it nothing."""
+    git = personal(repository)
+    name, email = (
+        os.fsdecode(run(git, "config", "--get", key, codes=(0, 1)).out).strip()
+        for key in ("user.name", "user.email")
+    )
+    return Person(name, email) if name and email else None
+
+
+def write_commit(
+    repository: Repository, tree: Tree, *, parents: tuple[str, ...], message: str, signature: Signature
+) -> str:
+    lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
+    for role, person in (("author", signature.author), ("committer", signature.committer)):
+        lines.append(f"{role} {_clean(person.name)} <{_clean(person.email)}> {signature.at_s} +0000")
+    content = "\n".join(lines) + "\n\n" + message.replace("\0", "").rstrip("\n") + "\n"
+    return write(repository.objects, "commit", content.encode("utf-8", "replace"))
+
+
+def _clean(name: str) -> str:
+    return "".join(sign for sign in name if sign.isprintable() and sign not in "<>").strip() or "unknown"
+
+
+def attempt_ref(run_id: str, step: str, attempt: int) -> str:
+    """A step's address is one component, or the ref of `a` would stand in the way of that of `a/1`."""
+    return f"{REFS}/{component(run_id)}/{component(step) or '-'}/{attempt}"
+
+
+def component(name: str) -> str:
+    """A name as one component of a ref: what git refuses, and every dot, is written as %xx."""
+    raw = name.encode("utf-8", "surrogateescape")
+    plain = quote(raw, safe="@+,=!#()").replace(".", "%2E").replace("~", "%7E")
+    if len(plain) <= 200:
+        return plain
+    # A file name ends at 255 bytes, and the address of a step deep in loops may be longer.
+    return f"{plain[:150]}+{hashlib.sha256(raw).hexdigest()[:24]}"
+
+
+def keep(repository: Repository, ref: str, commit: str) -> None:
+    """Puts a commit on one of our refs, so that no gc takes it; doing it twice changes nothing."""
+    run(refs(repository), "update-ref", ref, commit)
+
+
+def clear_locks(repository: Repository, run_id: str) -> tuple[Path, ...]:
+    """Removes locks on a run's refs that a killed git left behind. Only for the process that owns the run."""
+    folder = repository.common_dir / REFS / component(run_id)
+    locks = tuple(sorted(folder.rglob("*.lock")))
+    for lock in locks:
+        lock.unlink(missing_ok=True)
+    return locks

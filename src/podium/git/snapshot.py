@@ -1,0 +1,83 @@
+"""A tree as it was checked out into a folder: what a walk of that folder is compared with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from podium.core.words import Tree
+from podium.git.command import Git, GitError, run
+from podium.git.ignore import Rule, Rules, parse_rules
+from podium.git.listing import FILE, LINK, PROGRAM, Listing, files, read_listing
+
+Stat: TypeAlias = tuple[int, int, int, int, int]
+Stats: TypeAlias = Mapping[str, Mapping[str, Stat]]
+"""Folder to name to the signs of a file that was written here and is known to hold what the tree says."""
+
+BATCH_BYTES: Final = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    tree: Tree
+    listing: Listing
+    links: Mapping[str, str]
+    rules: Rules
+    outer: tuple[Rule, ...] = ()
+    stats: Stats = field(default_factory=dict)
+
+
+def read_snapshot(git: Git, tree: Tree, outer: Iterable[Rule] = ()) -> Snapshot:
+    """What stands in a tree; without stats, so that a capture against it reads every file."""
+    listing = read_listing(git, tree)
+    links = [(path, entry.name) for path, entry in files(listing) if entry.mode == LINK]
+    ignores = [
+        (folder, entries[".gitignore"].name)
+        for folder, entries in listing.items()
+        if ".gitignore" in entries and entries[".gitignore"].mode in (FILE, PROGRAM)
+    ]
+    blobs = read_blobs(git, [name for _, name in (*links, *ignores)])
+    targets = {path: os.fsdecode(content) for (path, _), content in zip(links, blobs, strict=False)}
+    rules = {folder: parse_rules(content) for (folder, _), content in zip(ignores, blobs, strict=True)}
+    return Snapshot(tree, listing, targets, rules, tuple(outer))
+
+
+def read_blobs(git: Git, names: list[str]) -> Iterator[bytes]:
+    """The contents in the order asked for, held in memory a bounded batch at a time."""
+    for batch in _batches(git, names):
+        out = run(git, "cat-file", "--batch", "--buffer", stdin="".join(f"{n}\n" for n in batch).encode()).out
+        at = 0
+        for _ in batch:
+            line = out.index(b"\n", at)
+            start = line + 1
+            end = start + int(out[at:line].split(b" ")[2])
+            yield out[start:end]
+            at = end + 1
+
+
+def _batches(git: Git, names: list[str]) -> Iterator[list[str]]:
+    if not names:
+        return
+    asked = "".join(f"{name}\n" for name in names).encode()
+    sizes = run(git, "cat-file", "--batch-check=%(objectsize)", "--buffer", stdin=asked).out.split(b"\n")
+    batch: list[str] = []
+    total = 0
+    for name, answer in zip(names, sizes, strict=False):
+        if not answer.isdigit():
+            raise GitError(
+                f"object {name} is missing", hint="in a partial clone, fetch it first: git fetch --refetch"
+            )
+        size = int(answer)
+        if batch and total + size > BATCH_BYTES:
+            yield batch
+            batch, total = [], 0
+        batch.append(name)
+        total += size
+    yield batch
+
+
+def stat_of(status: os.stat_result) -> Stat:
+    """An agent can set the time of a change of content, but not that of a change of the file as a whole (ctime)."""
+    return (status.st_mode, status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)

@@ -1,0 +1,126 @@
+"""Folders of any depth are removed without following links, and objects are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from podium.git.capture import Refused, capture
+from podium.git.folder import discard, made, write_entry
+from podium.git.listing import LINK, Entry, read_listing
+from podium.git.names import is_git_folder, is_module_file
+from podium.git.objects import Changed, Objects, name_of, name_of_file, write, write_file
+from podium.git.repository import trees
+from tests.git.kit import Project, git, ordinary_user, put
+from tests.git.test_hostile import deep
+
+
+def test_a_folder_of_three_thousand_levels_is_removed(tmp_path: Path) -> None:
+    root = tmp_path / "work"
+    root.mkdir()
+    deep(root, tmp_path)
+
+    discard(root)
+    discard(root)
+
+    assert not root.exists()
+
+
+def test_removing_follows_no_link_and_needs_no_permission_of_the_maker(tmp_path: Path) -> None:
+    put(tmp_path, {"outside/keep": "", "work/a/b/c": ""})
+    (tmp_path / "work/a/link").symlink_to(tmp_path / "outside")
+    (tmp_path / "work/a/b").chmod(0)
+    (tmp_path / "work/a").chmod(0o500)
+    tmp_path.chmod(0o777)
+
+    with ordinary_user(tmp_path / "work"):
+        discard(tmp_path / "work")
+
+    assert (tmp_path / "outside/keep").exists()
+    assert not (tmp_path / "work").exists()
+
+
+def test_a_folder_is_made_only_through_folders(tmp_path: Path) -> None:
+    put(tmp_path, {"outside/keep": "", "root/x": ""})
+    (tmp_path / "root/link").symlink_to(tmp_path / "outside")
+
+    with (
+        pytest.raises(OSError, match=r"Not a directory|Too many levels"),
+        made(tmp_path / "root", "link/sub"),
+    ):
+        pass
+    with made(tmp_path / "root", "a/b") as fd:
+        write_entry(fd, "l", Entry(LINK, ""), b"target")
+    assert (tmp_path / "root/a/b/l").readlink() == Path("target")
+    assert not (tmp_path / "outside/sub").exists()
+
+
+def test_an_object_is_gits_own(project: Project) -> None:
+    objects = project.repository.objects
+    for kind, content in (("blob", b"hello\n"), ("blob", b""), ("tree", b"")):
+        name = write(objects, kind, content)  # type: ignore[arg-type]  # the table's texts are kinds
+        assert name == write(objects, kind, content) == name_of(objects, kind, content)  # type: ignore[arg-type]
+        assert git(project.root, "cat-file", "-t", name) == kind
+    assert git(project.root, "hash-object", "--stdin", stdin=b"hello\n") == write(objects, "blob", b"hello\n")
+
+
+@pytest.mark.parametrize("promised", [3, 9])
+def test_a_file_that_grows_or_shrinks_meanwhile_is_no_object(
+    project: Project, tmp_path: Path, promised: int
+) -> None:
+    put(tmp_path, {"f": "12345"})
+    fd = os.open(tmp_path / "f", os.O_RDONLY)
+    before = sorted(project.repository.objects.folder.rglob("*"))
+    try:
+        for read in (write_file, name_of_file):
+            with pytest.raises(Changed):
+                read(project.repository.objects, fd, promised)
+    finally:
+        os.close(fd)
+    assert sorted(project.repository.objects.folder.rglob("*")) == before
+
+
+def test_a_file_that_changes_after_the_walk_is_refused(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, snapshot = project.checkout()
+    put(folder, {"src/app.py": "first\n"})
+
+    def change_first(*args: object) -> object:
+        monkeypatch.undo()
+        put(folder, {"src/app.py": "then another\n"})
+        return []
+
+    monkeypatch.setattr("podium.git.capture._faults_of_links", change_first)
+    refused = capture(project.repository.objects, folder, snapshot)
+
+    assert isinstance(refused, Refused)
+    assert refused.faults[0].why == "changed while it was captured"
+
+
+def test_old_group_writable_modes_are_read_as_files(project: Project) -> None:
+    blob = git(project.root, "hash-object", "-w", "--stdin", stdin=b"x")
+    raw = b"100664 old\0" + bytes.fromhex(blob)
+    tree = git(project.root, "hash-object", "-t", "tree", "-w", "--literally", "--stdin", stdin=raw)
+
+    listing = read_listing(trees(project.repository), tree)  # type: ignore[arg-type]  # a tree by another name
+
+    assert listing[""]["old"].mode == "100644"
+
+
+@pytest.mark.parametrize("name", ["git", ".gitx", "x.git", ".gi", "git~2", ".git x", "..git", ""])
+def test_names_that_only_look_like_gits_folder_are_fine(name: str) -> None:
+    assert not is_git_folder(name)
+
+
+def test_the_module_file_is_known_in_all_spellings() -> None:
+    assert all(
+        map(is_module_file, [".gitmodules", ".GITMODULES", "gitmod~1", ".gitmodules ", ".gitmodules::$DATA"])
+    )
+    assert not is_module_file(".gitmodule")
+
+
+def test_objects_of_another_hash_have_other_names(tmp_path: Path) -> None:
+    assert len(name_of(Objects(tmp_path, "sha256"), "blob", b"")) == 64

@@ -1,0 +1,29 @@
+"""Links are followed within the tree, name by name, as the kernel would."""
+
+from __future__ import annotations
+
+import pytest
+
+from podium.git.links import leaving
+
+
+@pytest.mark.parametrize(
+    ("links", "out"),
+    [
+        ({"a": "b"}, set()),
+        ({"a": "/etc"}, {"a"}),
+        ({"a": ".."}, {"a"}),
+        ({"d/a": ".."}, set()),
+        ({"d/a": "../.."}, {"d/a"}),
+        ({"d/a": "./../d//x/../y"}, set()),
+        ({"e/up": "..", "y": "e/up/../x"}, {"y"}),
+        ({"e/up": "..", "y": "e/up/x"}, set()),
+        ({"a": "b", "b": "a"}, set()),
+        ({"a": "b", "b": "c", "c": "/x"}, {"a", "b", "c"}),
+        ({"a": "missing/../../x"}, {"a"}),
+        ({"a": ""}, set()),
+    ],
+)
+def test_a_link_leaves_only_if_the_kernel_would(links: dict[str, str], out: set[str]) -> None:
+    """C14: links that resolve outside the root are forbidden; a lexical check is fooled by a chain."""
+    assert leaving(links) == out
