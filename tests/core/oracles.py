@@ -214,6 +214,7 @@ def check_feedback(story: Story) -> None:
             case AttemptQueued(why="counted" | "granted" | "repair"):
                 _check_attempt_feedback(story, event)
             case JumpOrdered():
+                assert event.feedback, f"{event.path!r} goes back without a word"
                 carried[event.path].extend(event.feedback)
             case StepEntered(role="step"):
                 handed = carried[event.parent]
@@ -342,17 +343,17 @@ def check_panels(story: Story) -> None:
             continue
         if tale.ended.outcome == "passed" and not (tale.entered and tale.entered.adopt):
             judges = story.newest(tale)
-            yes = sum(1 for judge in judges if _approves(tale, judge))
+            yes = sum(1 for judge in judges if _approves(judge))
             counted = [judge for judge in judges if judge.ended and judge.ended.outcome != "skipped"]
             assert yes >= max(1, least(tale.step.verb.rule, len(counted))), (
                 f"{tale.path} with {yes} approvals"
             )
 
 
-def _approves(panel: Tale, judge: Tale) -> bool:
-    assert panel.entered is not None
+def _approves(judge: Tale) -> bool:
+    assert judge.entered is not None
     verdict = judge.answers[-1].verdict if judge.answers else None
-    return verdict is not None and verdict.decision == "approve" and verdict.tree == panel.entered.start
+    return verdict is not None and verdict.decision == "approve" and verdict.tree == judge.entered.start
 
 
 def check_once(story: Story) -> None:

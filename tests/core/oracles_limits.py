@@ -235,7 +235,7 @@ def _settle(
 def _check_refusal(story: Story, purses: dict[tuple[Path, str], Purse], event: StepEnded) -> None:
     """A leaf is refused money only when nothing is held where it is missing."""
     tale = story.tales[event.path]
-    unit = event.message.removeprefix("the limit of ").removesuffix(" is reached")
+    unit = event.message.removeprefix("the limit of ").partition(" ")[0]
     if tale.expanded is not None or tale.children or tale.asides or unit not in ("usd", "tokens", "calls"):
         return
     poor = [book for book in books(story, event.path) if event.hard in (book.path, None)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from podium.core.events import (
+    AttemptEnded,
     AttemptStarted,
     CancelOrdered,
     JoinAsked,
@@ -152,3 +153,80 @@ def check_failed_members_leave_nothing(story: Story) -> None:
         assert reopened or ended is None or ended.tree not in trees, (
             f"{path!r} hands on the work of a failed member"
         )
+
+
+def check_nothing_is_lost(story: Story) -> None:
+    """What a scope that has passed hands on contains the work of every child that passed and still counts."""
+    parts = _parts(story)
+    for path, fresh in _fresh_children(story).items():
+        tale = story.tales[path]
+        if tale.ended is None or tale.ended.outcome != "passed" or _drops_work(tale):
+            continue
+        kept = _contained(parts, tale.ended.tree or (tale.entered.base if tale.entered else None))
+        for child in fresh:
+            tree = None if child.ended is None or child.ended.outcome != "passed" else child.ended.tree
+            assert tree is None or tree in kept, f"{path!r} loses the work of {child.path}"
+
+
+def _parts(story: Story) -> dict[Tree, set[Tree]]:
+    """What each tree was made of: an attempt of what it started from, a join of all that was joined."""
+    parts: dict[Tree, set[Tree]] = defaultdict(set)
+    started: dict[Path, AttemptStarted] = {}
+    asked: dict[Path, JoinAsked] = {}
+    for event in story.log:
+        match event:
+            case AttemptStarted():
+                started[event.path] = event
+            case AttemptEnded() if event.tree is not None:
+                start = started[event.path].start
+                parts[event.tree].update(() if start is None else (start,))
+            case JoinAsked():
+                asked[event.path] = event
+            case JoinEnded() if event.tree is not None:
+                refused = {member.path for member in event.refused}
+                join = asked[event.path]
+                parts[event.tree].update((join.onto, *(t for p, t in join.members if p not in refused)))
+            case _:
+                pass
+    return parts
+
+
+def _contained(parts: dict[Tree, set[Tree]], tree: Tree | None) -> set[Tree]:
+    found: set[Tree] = set()
+    todo = [] if tree is None else [tree]
+    while todo:
+        one = todo.pop()
+        if one not in found:
+            found.add(one)
+            todo.extend(parts.get(one, ()))
+    return found
+
+
+def _fresh_children(story: Story) -> dict[Path, list[Tale]]:
+    """Per scope the children whose results counted when it ended."""
+    newest: dict[Path, dict[int, Tale]] = defaultdict(dict)
+    for event in story.log:
+        match event:
+            case StepEntered(role="step"):
+                for index in event.stale:
+                    newest[event.parent].pop(index, None)
+                newest[event.parent][event.index] = story.tales[event.path]
+            case StepReopened():
+                newest.pop(event.path, None)
+            case _:
+                pass
+    return {path: list(children.values()) for path, children in newest.items()}
+
+
+def _drops_work(tale: Tale) -> bool:
+    """Judges keep nothing, `best` and `discard` only some; whoever takes an older visit takes its older tree."""
+    step = tale.step
+    if (
+        step is None
+        or isinstance(step.verb, Gates | Review)
+        or (tale.entered is not None and tale.entered.adopt)
+    ):
+        return True
+    block = body_of(step)
+    join = block.join if block is not None and block.kind == "par" else getattr(step.verb, "join", "queue")
+    return join in ("best", "discard") and not (block is not None and block.kind != "par")

@@ -1,24 +1,21 @@
-"""Decisions that random workflows reach badly: advice, loops, waits, expressions, verdicts, claims."""
+"""Decisions that random workflows reach badly: loops, waits, expressions, verdicts, claims."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
-
-import pytest
 
 from podium.core.effects import RunAttempt
-from podium.core.events import AttemptStarted, JumpOrdered, StepEntered
+from podium.core.events import AttemptStarted
 from podium.core.expr import Call as Function
 from podium.core.expr import Compare, Const
 from podium.core.facts import Verdict
-from podium.core.messages import Approve, Cancel, Jump
+from podium.core.messages import Cancel
 from podium.core.model import Agent, Call, Command, ForEach, Git, Repeat, Set, Step, Wait, Workflow
-from podium.core.policy import Breaker, Estimate, Limits, Retry
+from podium.core.policy import Limits, Retry
 from podium.core.rules import blocks
 from podium.core.state import effects_of, is_parkable, next_due
-from podium.core.words import MicroUsd, Millis, Path
+from podium.core.words import Millis, Path
 from tests.core.kit import (
     FALSE,
     TRUE,
@@ -36,215 +33,7 @@ from tests.core.kit import (
     sets,
     signal,
 )
-from tests.core.shapes import ADVISOR, exists
-
-LOOPING = (agent("a"), command("b", on=on(failed=0)))
-ONCE = Breaker(visits=1, cycle=None, repeat=None, plateau=None, reversals=None)
-
-
-def looped(**rest: Any) -> Game:
-    """A run whose breaker asks before the second visit of the first step."""
-    game = Game(flow(*LOOPING, **{"breaker": ONCE, **rest}))
-    game.changed("a")
-    game.done("b", "failed")
-    return game
-
-
-def decided(game: Game, path: str = "#1/!advice", **fields: Any) -> None:
-    game.say(Approve(Path(path), fields.pop("action"), "me", "because", fields or None))
-
-
-def test_the_breaker_asks_before_one_visit_too_many() -> None:
-    """R126."""
-    game = looped()
-    assert game.asked() == ["#1/!advice"]
-    decided(game, action="proceed")
-    assert game.flying() == ["a~2"]
-
-
-def test_an_advice_may_send_control_to_another_step() -> None:
-    """R131: with its words as feedback."""
-    game = Game(
-        flow(agent("z"), *(replace(s, on=on(failed=1)) if s.on else s for s in LOOPING), breaker=ONCE)
-    )
-    game.changed("z")
-    game.changed("a")
-    game.done("b", "failed")
-    decided(game, action="retry_different", retry_from="z")
-    assert game.events(JumpOrdered)[-1].target == 0
-    assert game.asked() == ["#2/!advice"]
-    decided(game, "#2/!advice", action="proceed")
-    assert game.flying() == ["z~2"]
-    assert "#1/!advice" in game.events(StepEntered)[-1].feedback
-
-
-@pytest.mark.parametrize("name", ["b", "", "a"])
-def test_a_different_retry_of_the_same_step_carries_the_words(name: str) -> None:
-    game = looped()
-    if name == "b":
-        decided(game, action="retry_different", retry_from="nowhere")
-        assert game.outcome() == ("failed", "halted")
-        return
-    decided(game, action="retry_different", retry_from=name)
-    assert game.flying() == ["a~2"]
-    assert "#1/!advice" in game.events(StepEntered)[-1].feedback
-
-
-def test_force_complete_takes_the_best_visit_or_fails() -> None:
-    game = looped()
-    decided(game, action="force_complete")
-    assert game.outcome("a~2") == ("passed", "exhausted")
-    assert game.at("a~2").ending.tree == "a#1"  # type: ignore[union-attr]  # it has ended
-    never = Game(flow(command("a", on=on(failed=0)), breaker=ONCE))
-    never.done("a", "failed")
-    decided(never, action="force_complete")
-    assert never.outcome() == ("failed", "exhausted")
-
-
-@pytest.mark.parametrize("action", ["halt", "dump_context"])
-def test_halt_ends_the_run_by_a_person(action: str) -> None:
-    game = looped()
-    decided(game, action=action)
-    assert game.outcome() == ("failed", "halted")
-    assert game.state.ended is not None
-    assert game.state.ended.exit == 4
-
-
-def test_a_person_who_sends_control_elsewhere_overrules_the_advice() -> None:
-    game = Game(
-        flow(agent("z"), *(replace(s, on=on(failed=1)) if s.on else s for s in LOOPING), breaker=ONCE)
-    )
-    game.changed("z")
-    game.changed("a")
-    game.done("b", "failed")
-    game.say(Jump(Path(""), "z", "me"))
-    decided(game, action="proceed")
-    assert game.asked() == ["#2/!advice"]
-
-
-def test_an_advisor_without_a_valid_decision_is_not_asked_twice() -> None:
-    """R131: the question goes to a person."""
-    game = looped(advisor=ADVISOR)
-    assert game.flying() == ["#1/!advice"]
-    game.done("#1/!advice", result={"output": {"action": "shrug"}})
-    assert game.asked() == ["#2/!person"]
-    game.answer("#2/!person", "proceed")
-    assert game.flying() == ["a~2"]
-    nobody = looped(advisor=ADVISOR)
-    nobody.done("#1/!advice", "failed")
-    nobody.done("#1/!advice", "error") if nobody.flying() else None
-    assert nobody.asked() == ["#2/!person"]
-
-
-def test_nobody_to_ask_means_no() -> None:
-    game = Game(flow(*LOOPING, breaker=ONCE), no_human=True)
-    game.changed("a")
-    game.done("b", "failed")
-    assert game.outcome() == ("failed", "halted")
-
-
-def test_the_limit_leaves_no_room_for_a_question() -> None:
-    """R130."""
-    limits = Limits(transitions=2)
-    assert looped(limits=limits).outcome() == ("failed", "limit")
-    step = agent("a", retry=Retry(on_exhausted="human"))
-    game = Game(flow(step, limits=Limits(transitions=1)))
-    game.done("a", "failed")
-    assert game.outcome("a") == ("failed", "limit")
-    complete = Game(flow(command("a"), breaker=Breaker(complete=True), limits=Limits(transitions=1)))
-    complete.done("a")
-    assert complete.outcome() == ("failed", "limit")
-
-
-def test_a_hard_limit_of_the_advisor_is_a_hard_limit() -> None:
-    poor = replace(ADVISOR, verb=Agent(estimate=Estimate(MicroUsd(9_000_000))))
-    game = looped(advisor=poor, limits=Limits(usd=MicroUsd(1_000_000)))
-    assert game.outcome() == ("failed", "limit")
-
-
-def test_a_run_may_be_questioned_once_before_it_counts_as_passed() -> None:
-    game = Game(flow(command("a"), breaker=Breaker(complete=True)))
-    game.done("a")
-    assert game.asked() == ["#1/!advice"]
-    decided(game, action="proceed")
-    assert game.outcome() == ("passed", "")
-    back = Game(flow(command("a"), breaker=Breaker(complete=True)))
-    back.done("a")
-    decided(back, action="retry_different", retry_from="a")
-    back.done("a~2")
-    assert back.outcome() == ("passed", "")
-
-
-@pytest.mark.parametrize(
-    ("rule", "answer"),
-    [
-        ({"repeat": 2}, {"digest": "same", "tree": None}),
-        ({"similar": 90}, {"digest": "", "likeness": 95}),
-    ],
-)
-def test_work_that_repeats_itself_is_questioned(rule: dict[str, Any], answer: dict[str, Any]) -> None:
-    """R105, R126."""
-    quiet = {"visits": None, "cycle": None, "repeat": None, "plateau": None, "reversals": None}
-    game = Game(flow(*LOOPING, breaker=Breaker(**{**quiet, **rule})))
-    for number in range(1, 5):
-        suffix = "" if number == 1 else f"~{number}"
-        game.done(f"a{suffix}", **answer)
-        game.done(f"b{suffix}", "failed")
-        if game.asked():
-            break
-    assert game.asked() == ["#1/!advice"]
-    assert game.at("#1/!advice").place.about == next(iter(rule))
-
-
-@pytest.mark.parametrize(
-    ("rule", "judged"), [({"disagree": 4}, (9, 3)), ({"reversals": 1}, (9, 9)), ({"plateau": 2}, (5, 5))]
-)
-def test_reviews_that_go_in_circles_are_questioned(rule: dict[str, int], judged: tuple[int, int]) -> None:
-    """R126, R131."""
-    quiet = {"visits": None, "cycle": None, "repeat": None, "plateau": None, "reversals": None}
-    steps = (agent("a"), replace(review("q", "a", judges=2), on=on(rejected=0)))
-    game = Game(flow(*steps, breaker=Breaker(**{**quiet, **rule})))  # type: ignore[arg-type]  # rules by name
-    for number in range(1, 6):
-        suffix = "" if number == 1 else f"~{number}"
-        game.changed(f"a{suffix}")
-        finding = {"id": "f", "severity": "major", "reverses": "g"}
-        game.judged(f"q{suffix}/j1", "reject", judged[0], findings=(finding,))
-        game.judged(f"q{suffix}/j2", "reject", judged[1])
-        if game.asked():
-            break
-    assert game.at("#1/!advice").place.about == next(iter(rule))
-
-
-def test_attempts_within_one_visit_can_be_advised_too() -> None:
-    rules = Breaker(retries=1)
-    for action, outcome in (("halt", "failed"), ("force_complete", "failed"), ("dump_context", "failed")):
-        game = Game(flow(agent("a", retry=Retry(attempts=3)), breaker=rules))
-        game.done("a", "failed")
-        decided(game, "a#1/!advice", action=action)
-        assert game.outcome("a")[0] == outcome
-    game = Game(flow(agent("a", retry=Retry(attempts=1)), breaker=rules, advisor=ADVISOR))
-    game.done("a", "failed")
-    game.done("a#1/!advice", result={"output": "nonsense"})
-    decided(game, "a#1/!person", action="proceed")
-    assert game.flying() == ["a"]
-
-
-def test_totals_are_asked_about_once() -> None:
-    """R126."""
-    game = Game(
-        flow(
-            *(command(f"s{n}") for n in range(4)),
-            breaker=Breaker(transitions=2),
-            limits=Limits(transitions=50),
-        )
-    )
-    game.done("s0")
-    game.done("s1")
-    assert game.at("#1/!advice").place.about == "transitions"
-    decided(game, action="proceed")
-    game.done("s2")
-    game.done("s3")
-    assert game.outcome() == ("passed", "")
+from tests.core.shapes import exists
 
 
 def test_a_verdict_must_be_given_and_about_the_tree_that_was_shown() -> None:

@@ -139,7 +139,7 @@ def test_a_join_is_asked_once_and_answered_once() -> None:
 
 
 def test_a_member_queues_for_a_join_once() -> None:
-    game = Game(flow(Step("a", ForEach((1,), agent("a")))))
+    game = Game(flow(Step("a", ForEach((1, 2), agent("a")))))
     game.done("a[1]", "failed")
     leaf = game.at("a[1]")
     assert isinstance(leaf, Leaf)
@@ -148,6 +148,13 @@ def test_a_member_queues_for_a_join_once() -> None:
     )
     with pytest.raises(IllegalEvent):
         evolve(waiting, JoinQueued(NOW, Path("a[1]")))
+
+
+def test_an_attempt_has_the_next_number_and_no_other() -> None:
+    game = Game(flow(command("a"), command("b"), kind="par", max_parallel=1, block_keys={"parallel": 2}))
+    assert game.flying() == ["a"]
+    with pytest.raises(IllegalEvent):
+        evolve(game.state, AttemptStarted(NOW, Path("b"), 2, Amounts()))
 
 
 def test_the_first_event_starts_the_run_and_no_other() -> None:

@@ -182,7 +182,6 @@ def test_a_cancel_is_asked_once_and_not_during_the_clean_up_unless_forced() -> N
     game.say(Cancel("me", force=True))
     assert handle(game.state, Cancel("me", force=True), NOW) == ()
     assert [event.force for event in game.events(CancelAsked)] == [False, True]
-    assert game.state.ended is None
     game.done("finally/tidy", "cancelled")
     assert game.state.ended is not None
     closing = Game(flow(command("a"), finally_=clean))

@@ -74,7 +74,8 @@ def test_what_is_missing_raises() -> None:
 
 
 def test_a_map_is_equal_by_value_shows_itself_and_is_no_key() -> None:
-    assert Map({1: 2}) == Map().set(1, 2)
+    empty: Map[int, int] = Map()
+    assert Map({1: 2}) == empty.set(1, 2)
     assert Map({1: 2}) != {1: 2}
     assert repr(Map({1: 2})) == "Map({1: 2})"
     with pytest.raises(TypeError):

@@ -14,7 +14,7 @@ from podium.core.facts import Amounts
 from podium.core.model import Agent, Call, ForEach, Input, Members, Repeat, Step, Workflow
 from podium.core.names import Here, Lazy
 from podium.core.results import Fields, fields_of, work_of
-from podium.core.words import MicroUsd, Path
+from podium.core.words import MicroUsd
 from tests.core.kit import (
     FALSE,
     TRUE,
@@ -27,7 +27,6 @@ from tests.core.kit import (
     gates,
     human,
     name_of,
-    on,
     review,
     sets,
 )
@@ -138,6 +137,16 @@ def test_loops_tell_item_and_place_also_the_outer_ones() -> None:
     assert look(game, place, "loop.total") == 2
     assert look(game, place, "loop.elapsed") == 1.0
     assert look(game, place, "loop.outer.number") == 1
+
+
+def test_a_question_about_a_loop_is_no_iteration_of_it() -> None:
+    game = Game(flow(Step("r", Repeat(command("r"), FALSE, "until", 1, "human"))))
+    game.done("r[1]")
+    with pytest.raises(MissingValue, match="there is no loop"):
+        look(game, "r#1/!exhausted", "loop")
+    in_rounds = Game(flow(Step("r", Repeat(command("r"), FALSE, "until", 1))))
+    with pytest.raises(MissingValue, match="not known"):
+        look(in_rounds, "r[1]", "item")
 
 
 def test_parameters_are_filled_where_they_are_given() -> None:
@@ -309,13 +318,7 @@ def test_maps_that_are_filled_on_demand_are_maps() -> None:
 
 
 def test_a_members_missing_output_is_null() -> None:
-    game = Game(
-        flow(Step("p", block("par", human("h"), parallel=1)), command("z"), on=None)
-        if False
-        else flow(Step("p", block("par", human("h"))), command("z"))
-    )
+    game = Game(flow(Step("p", block("par", human("h"))), command("z")))
     game.answer("p/h")
     assert look(game, "z", "steps.p.output") == {"h": None}
     assert isinstance(fields_of(game.state, game.at("p")), Fields)
-    assert game.state.instances.get(Path("p")) is not None
-    assert on(failed=0)["failed"].step == 0

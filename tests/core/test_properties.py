@@ -14,10 +14,10 @@ from podium.core.effects import CancelAttempt
 from podium.core.events import AttemptStarted, CancelOrdered, Event, RunEnded
 from podium.core.evolve import evolve, fold, initial
 from podium.core.lifecycle import IllegalEvent
-from podium.core.messages import Refusal
+from podium.core.messages import Cancel, Refusal
 from podium.core.state import Leaf, State
 from podium.core.turn import turn
-from podium.core.words import Path
+from podium.core.words import Millis, Path
 from podium.simulate.world import Later
 from tests.core.bias import TIMELESS, Bias
 from tests.core.driver import Run, drive, go_on, resume
@@ -150,7 +150,7 @@ def test_a_settled_state_leaves_nothing_to_decide(case: Case) -> None:
 @given(cases(ANY), st.floats(0, 1))
 def test_what_was_asked_and_not_answered_is_what_is_pending(case: Case, where: float) -> None:
     """P11: an effect is a part of the state, neither lost nor kept too long."""
-    run = drive(case.workflow, case.world())
+    run = drive(case.workflow, case.world(), messages=((Millis(int(where * 3_600_000)), Cancel("me")),))
     count = 1 + int(where * (len(run.turns) - 1))
     log = [event for _, _, events in run.turns[:count] for event in events]
     pending = fold(case.workflow, log).pending

@@ -39,6 +39,7 @@ from tests.core.oracles import (
 from tests.core.oracles_limits import check_bounds
 from tests.core.story import Story, body_of
 from tests.core.strategies import Case, cases
+from tests.core.worlds import Dry
 
 ANY = Bias()
 GRAPHS = replace(ANY, wide_top=0.8, trouble=1.5, dag_back=0.8)
@@ -59,6 +60,12 @@ def test_a_step_starts_only_after_its_needs_passed(case: Case) -> None:
 def test_visits_tries_transitions_and_widths_are_bounded(case: Case) -> None:
     """P5, R126, R130, R138, R174."""
     check_bounds(told(case.workflow, case.world()), case.workflow)
+
+
+@given(cases(replace(ANY, depth=1, width=2)))
+def test_a_quota_that_never_opens_again_is_given_up(case: Case) -> None:
+    """P5: a used-up quota is waited for a bounded number of times."""
+    check_bounds(told(case.workflow, Dry(case.seed, case.odds)), case.workflow)
 
 
 @given(cases(ANY), HOURS)

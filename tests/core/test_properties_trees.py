@@ -6,12 +6,14 @@ from dataclasses import replace
 
 from hypothesis import given
 
+from podium.simulate.chance import Odds
 from tests.core.bias import Bias
 from tests.core.driver import told
 from tests.core.oracles_trees import (
     check_failed_members_leave_nothing,
     check_heads,
     check_joins,
+    check_nothing_is_lost,
     check_results,
 )
 from tests.core.strategies import Case, cases
@@ -45,3 +47,20 @@ def test_a_scope_hands_on_only_work_that_passed(case: Case) -> None:
 def test_a_failed_member_leaves_nothing_on_the_head(case: Case) -> None:
     """X8."""
     check_failed_members_leave_nothing(told(case.workflow, case.world()))
+
+
+@given(cases(replace(MERGING, breaker=False, transitions=(200, 200), passed_back=0)))
+def test_no_work_that_passed_is_lost(case: Case) -> None:
+    """X8: what is handed on contains what every child that passed has done."""
+    check_nothing_is_lost(told(case.workflow, case.world()))
+
+
+CLASHING = Odds(failed=0.1, conflict=0.5, reject=0.1)
+
+
+@given(cases(MERGING, CLASHING))
+def test_clashes_lose_and_double_nothing(case: Case) -> None:
+    """X8: where every second join is refused, the refused go back to their workers and the rest is kept."""
+    story = told(case.workflow, case.world())
+    check_joins(story)
+    check_results(story)

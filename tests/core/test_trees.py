@@ -9,6 +9,7 @@ import pytest
 
 from podium.core.events import JoinAsked, StepEntered
 from podium.core.facts import Refused
+from podium.core.messages import Cancel
 from podium.core.model import Call, ForEach, Members, Repeat, Step, Workflow
 from podium.core.policy import Retry
 from podium.core.words import Path
@@ -229,6 +230,41 @@ def test_a_run_without_a_tree_works_too() -> None:
     game.done("b")
     assert game.outcome() == ("passed", "")
     assert [event.base for event in game.events(StepEntered)] == [None, None]
+
+
+def test_items_of_a_graph_that_need_not_wait_for_each_other_are_merged() -> None:
+    """X8."""
+    items = [{"k": "a", "n": []}, {"k": "b", "n": []}, {"k": "c", "n": ["a", "b"]}]
+    body = agent("e", touches=(name_of("item.k"),))
+    loop = ForEach(items, body, key=name_of("item.k"), needs=name_of("item.n"), parallel=3)
+    game = Game(flow(Step("e", loop, has_worker=True)))
+    game.changed("e[1]")
+    game.changed("e[2]")
+    assert [join.members for join in game.events(JoinAsked)] == [(("e[2]", "e[2]#1"),)]
+    game.joined("e", "ab")
+    assert started(game, "e[3]") == ("ab", "ab")
+
+
+def test_a_gate_that_changes_files_changes_nothing() -> None:
+    game = Game(flow(agent("a", gates=gates((command("t"),))), command("z")))
+    game.changed("a")
+    game.done("a#1/t", tree="dirty")
+    assert started(game, "z") == ("a#1", "a#1")
+
+
+def test_members_that_wait_for_a_join_are_forgotten_with_their_scope() -> None:
+    """P1."""
+    names = ("a", "b", "c")
+    steps = tuple(agent(name, touches=(f"{name}/**",)) for name in names)
+    game = Game(flow(*steps, kind="par", block_keys={"parallel": 3}))
+    game.changed("a")
+    game.changed("b")
+    assert len(game.state.joins) == 1
+    game.say(Cancel("me"))
+    game.done("c", "cancelled")
+    assert game.state.ended is not None
+    assert not game.state.joins
+    assert not game.state.pending
 
 
 def test_items_of_a_graph_start_from_the_head_of_the_loop() -> None:

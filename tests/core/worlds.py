@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podium.core.events import ApprovalAsked, WaitStarted
+from podium.core.events import ApprovalAsked, AttemptEnded, AttemptStarted, WaitStarted
 from podium.core.graph import actions_of
 from podium.core.messages import Approve, Signal
 from podium.core.model import Wait
@@ -46,3 +46,10 @@ class Stubborn(Wild):
         if later is None or not isinstance(later.message, Approve) or actions[0] in ("approve", "answer"):
             return later
         return Later(later.after, Approve(asked.path, actions[0], later.message.by, "again"))
+
+
+class Dry(Wild):
+    """Every quota is used up and does not open again."""
+
+    def attempt(self, asked: AttemptStarted, state: State) -> Later:
+        return Later(Millis(1_000), AttemptEnded(Millis(0), asked.path, asked.attempt, "quota"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from podium.core import breaker, enter, paths
 from podium.core.advise import decision_of, goes_to_a_person
@@ -16,7 +16,7 @@ from podium.core.model import Agent, Command, Review
 from podium.core.policy import Backoff
 from podium.core.rules import judged
 from podium.core.state import Instance, Leaf, State
-from podium.core.trees import queue_for_join
+from podium.core.trees import must_merge, queue_for_join
 from podium.core.words import Millis, Outcome, Path
 
 QUOTA_PAUSE = Millis(900_000)
@@ -60,6 +60,8 @@ def after_attempt(state: State, leaf: Leaf, now: Millis) -> Event | None:
             return _after_trouble(leaf, answer, now)
         case "error" | "cancelled":
             return _end(leaf, answer, "error", answer.reason or "error", error_exit(answer), now)
+        case _:
+            assert_never(answer.kind)
 
 
 def _after_ok(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> Event:
@@ -70,7 +72,7 @@ def _after_ok(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> Ev
         gates_path = paths.attempt(leaf.place.path, leaf.attempt)
         gates = state.instances.get(gates_path)
         if gates is None:
-            return enter.gates(leaf, now)
+            return enter.gates(state, leaf, now)
         assert gates.ending is not None
         if gates.ending.outcome != "passed":
             return _fail(state, leaf, _gate_failure(state, gates_path, gates.ending), now)
@@ -220,7 +222,7 @@ def _advised(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event |
             feedback = (*failure.feedback, told.place.path)
             return AttemptQueued(now, leaf.place.path, "granted", feedback)
         case "force_complete":
-            return _take_best(leaf, failure, now)
+            return _take_best(state, leaf, failure, now)
         case _:
             return _give_up(leaf, failure, now)
 
@@ -254,7 +256,7 @@ def _exhausted(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event
     retry = leaf.place.step.retry
     no_human = state.started is not None and state.started.no_human
     if retry.on_exhausted == "accept_best":
-        return _take_best(leaf, failure, now)
+        return _take_best(state, leaf, failure, now)
     if retry.on_exhausted == "fail" or no_human:
         return _give_up(leaf, failure, now)
     asked = paths.question(leaf.place.path, "exhausted", leaf.attempt)
@@ -266,18 +268,23 @@ def _exhausted(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event
         case "retry":
             return AttemptQueued(now, leaf.place.path, "granted", (*failure.feedback, asked))
         case "accept":
-            return _take_best(leaf, failure, now)
-        case _ if told.ending.hard is not None:
-            return StepEnded(now, leaf.place.path, "failed", "limit", 5, hard=told.ending.hard)
+            return _take_best(state, leaf, failure, now)
         case _:
             return _give_up(leaf, failure, now)
 
 
-def _take_best(leaf: Leaf, failure: Failure, now: Millis) -> StepEnded:
+def _take_best(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event:
     """The best attempt among those whose commands and checks passed; never one of the others."""
-    if leaf.best is None:
+    if leaf.best is None or isinstance(leaf.merge, Refused):
         return _give_up(leaf, failure, now)
     answer = leaf.best.answer
+    if leaf.best.attempt == leaf.attempt:
+        joining = queue_for_join(state, leaf, now)
+        if joining is not None:
+            return joining
+    elif leaf.merge is None and must_merge(state, leaf, answer.tree):
+        # Others' work is on the head by now, and only the newest tree of a member can be merged with it.
+        return _give_up(leaf, failure, now)
     tree = None if answer.tree == leaf.base else answer.tree
     score = None if leaf.best.score < 0 else leaf.best.score
     return StepEnded(

@@ -130,6 +130,8 @@ def touches(state: State, event: Event) -> tuple[Path, ...]:
         case JoinEnded():
             instance = state.instances[event.path]
             return (event.path, *(instance.merged if isinstance(instance, Scope) else ()))
+        case CancelAsked(force=True):
+            return alive(state)  # Clean-up is shielded from a plain cancel, so nobody passes this one on.
         case CancelOrdered() | JumpOrdered() | JumpAsked():
             return (event.path, *live_children(state, state.instances[event.path]))
         case TimerFired():
@@ -214,7 +216,7 @@ def _wind_up(state: State, instance: Instance, now: Millis) -> Event | None:
         verb = instance.place.step.verb
         opened = instance.phase == "open" and isinstance(verb, Call) and not state.forced
         if opened and not instance.closing and isinstance(verb, Call) and verb.workflow.finally_ is not None:
-            return enter.closing(instance, now)
+            return enter.closing(state, instance, now)
         if not instance.cancelling:
             return StepEnded(now, path, "timeout", exit=124)
     return StepEnded(now, path, "cancelled", exit=130)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from podium.core import ledger
 from podium.core.ask import ask_value
 from podium.core.attempts import degrade_of
-from podium.core.enter import limited, result_tree
+from podium.core.enter import limited, result_tree, start_of
 from podium.core.events import AttemptStarted, Event, StepEnded
 from podium.core.expr import Node
 from podium.core.facts import Amounts
@@ -129,7 +129,7 @@ def _start(state: State, leaf: Leaf, reserve: Amounts, claim: Claim, now: Millis
         attempt=leaf.attempt + 1,
         reserve=reserve,
         base=leaf.base,
-        start=_start_tree(leaf),
+        start=_start_tree(state, leaf),
         agent=leaf.soft.fallback,
         degrade=degrade_of(state, leaf),
         timeout=min(limits, default=None),
@@ -138,9 +138,8 @@ def _start(state: State, leaf: Leaf, reserve: Amounts, claim: Claim, now: Millis
     )
 
 
-def _start_tree(leaf: Leaf) -> Tree | None:
+def _start_tree(state: State, leaf: Leaf) -> Tree | None:
     """A retry goes on from what the last attempt left; landing always starts from the head itself."""
     if leaf.answer is not None and leaf.answer.tree is not None and not isinstance(leaf.place.step.verb, Git):
-        return result_tree(leaf)
-    moved = leaf.base != leaf.place.base
-    return leaf.base if moved else leaf.place.start
+        return result_tree(state, leaf)
+    return start_of(leaf)

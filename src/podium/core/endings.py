@@ -11,6 +11,7 @@ from podium.core.events import StepEnded
 from podium.core.graph import dependents_of, is_accepted, join_of, order_of
 from podium.core.leaves import leave_queue
 from podium.core.lifecycle import IllegalEvent, phases_after
+from podium.core.model import ForEach
 from podium.core.scopes import tally
 from podium.core.state import Best, Instance, Leaf, Phase, Scope, State, Unmet
 from podium.core.words import Path, Tree
@@ -106,13 +107,14 @@ def _head_after(scope: Scope, child: Instance, event: StepEnded) -> Tree | None:
     """A child that has passed moves the head of a sequence; a member that was not merged moves it if it leads."""
     if event.outcome != "passed" or event.tree is None or child.merge == "joined":
         return scope.head
-    match order_of(scope):
-        case "seq" | "repeat":
-            return event.tree
-        case "many" if join_of(scope) not in ("best", "discard"):
-            return event.tree
-        case _:
-            return scope.head
+    order = order_of(scope)
+    if order in ("seq", "repeat"):
+        return event.tree
+    # The branches of a graph of steps are merged at its end; items, also those with needs, one by one.
+    is_graph = order == "dag" and not isinstance(scope.place.step.verb, ForEach)
+    if is_graph or join_of(scope) in ("best", "discard") or scope.head != child.base:
+        return scope.head
+    return event.tree
 
 
 def _routes(scope: Scope, child: Instance, event: StepEnded) -> tuple[Path, ...]:

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from podium.core import breaker, ledger, paths
 from podium.core.ask import count_of
+from podium.core.branches import base_in_graph, tree_of
 from podium.core.done import Done
 from podium.core.events import StepEnded, StepEntered
 from podium.core.graph import TO_A_PERSON, child_step, descendants_of, order_of
@@ -119,8 +120,8 @@ def question(state: State, instance: Instance, about: str, now: Millis) -> StepE
         role="question",
         index=0,
         visit=1,
-        base=result_tree(instance),
-        start=result_tree(instance),
+        base=result_tree(state, instance),
+        start=result_tree(state, instance),
         about=about,
     )
     return _refused(state, instance) or entry
@@ -131,25 +132,30 @@ def _question_path(instance: Instance, name: str) -> Path:
     return paths.question(instance.place.path, name, number)
 
 
-def gates(instance: Instance, now: Millis) -> StepEntered:
+def gates(state: State, instance: Instance, now: Millis) -> StepEntered:
     """The gates of the current attempt, on exactly what it captured."""
     number = instance.attempt if isinstance(instance, Leaf) else instance.tries + 1
-    tree = result_tree(instance)
+    tree = result_tree(state, instance)
     path = paths.attempt(instance.place.path, number)
     return StepEntered(now, path, instance.place.path, "gates", 0, 1, base=instance.base, start=tree)
 
 
-def closing(scope: Scope, now: Millis) -> StepEntered:
-    path = paths.child(scope.place.path, paths.FINALLY)
-    return StepEntered(now, path, scope.place.path, "finally", 0, 1, base=scope.head, start=scope.head)
+def closing(state: State, scope: Scope, now: Millis) -> StepEntered:
+    path, tree = paths.child(scope.place.path, paths.FINALLY), tree_of(state, scope)
+    return StepEntered(now, path, scope.place.path, "finally", 0, 1, base=tree, start=tree)
 
 
-def result_tree(instance: Instance) -> Tree | None:
+def result_tree(state: State, instance: Instance) -> Tree | None:
     """The tree an instance has come to."""
     if isinstance(instance, Scope):
-        return instance.head
+        return tree_of(state, instance)
     captured = None if instance.answer is None else instance.answer.tree
-    return captured or instance.place.start
+    return captured or start_of(instance)
+
+
+def start_of(leaf: Leaf) -> Tree | None:
+    """Where a leaf begins: as it was entered, unless the work of its needs has been joined since."""
+    return leaf.place.start if leaf.base == leaf.place.base else leaf.base
 
 
 def _furnished(state: State, scope: Scope, step: Step, way: Way, now: Millis, *, adopt: bool) -> StepEntered:
@@ -182,7 +188,7 @@ def _trees(state: State, scope: Scope, way: Way) -> tuple[Tree | None, Tree | No
     base = _base(state, scope, way)
     if way.previous is None or way.previous.base != base:
         return base, base
-    return base, result_tree(way.previous)
+    return base, result_tree(state, way.previous)
 
 
 def _base(state: State, scope: Scope, way: Way) -> Tree | None:
@@ -196,37 +202,15 @@ def _base(state: State, scope: Scope, way: Way) -> Tree | None:
             return base_in_graph(state, scope, way.slot)[0]
         case _:
             if isinstance(verb, Gates | Review | Members):
-                return scope.place.start
-            return scope.head if width(state, scope) == 1 else scope.place.start
+                return scope.fork
+            return scope.head if width(state, scope) == 1 else scope.fork
 
 
 def _head_before(state: State, scope: Scope, stale: tuple[int, ...]) -> Tree | None:
     """The head of a sequence as it was before all that a step back makes stale; the target may have been jumped over."""
-    for index in stale:
-        visit = state.latest.get((scope.place.path, index))
-        if visit is not None and visit.fresh:
-            return state.instances[visit.path].place.base
-    return scope.head
-
-
-def base_in_graph(
-    state: State, scope: Scope, index: int
-) -> tuple[Tree | None, tuple[tuple[Path, Tree], ...]]:
-    """The tree a child of a graph builds on, and what must be merged into it first."""
-    verb = scope.place.step.verb
-    if not isinstance(verb, Block | Call):
-        # Items of a loop: their results are merged one by one onto the head of the loop.
-        return scope.head, ()
-    trees: list[tuple[Path, Tree]] = []
-    for need in child_step(state, scope, "step", index, "").needs:
-        done = state.instances[state.latest[(scope.place.path, need)].path]
-        tree = done.ending.tree if done.ending is not None else None
-        tree = tree or (done.base if done.base != scope.place.start else None)
-        if tree is not None and all(tree != seen for _, seen in trees):
-            trees.append((done.place.path, tree))
-    if not trees:
-        return scope.place.start, ()
-    return trees[0][1], tuple(trees[1:])
+    visits = (state.latest.get((scope.place.path, index)) for index in stale)
+    first = next(visit for visit in visits if visit is not None and visit.fresh)
+    return state.instances[first.path].place.base
 
 
 def _is_held(state: State, scope: Scope, step: Step, index: int) -> bool:

@@ -32,7 +32,7 @@ def _gated(state: State, scope: Scope, done: Done, now: Millis) -> Event | Done 
     path = paths.attempt(scope.place.path, scope.tries + 1)
     gates = state.instances.get(path)
     if gates is None:
-        return enter.gates(scope, now)
+        return enter.gates(state, scope, now)
     assert gates.ending is not None
     ending = gates.ending
     if ending.outcome == "passed":
@@ -133,7 +133,7 @@ def _closed(state: State, scope: Scope, done: Done, now: Millis) -> Event | Done
         return done
     cleaned = state.instances.get(paths.child(scope.place.path, paths.FINALLY))
     if cleaned is None:
-        return enter.closing(scope, now)
+        return enter.closing(state, scope, now)
     assert cleaned.ending is not None
     if cleaned.ending.outcome in GOOD or done.outcome != "passed":
         return done

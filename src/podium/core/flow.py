@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from podium.core import rules
 from podium.core.advise import after_advice
@@ -45,6 +45,8 @@ def _move(state: State, scope: Scope, now: Millis) -> Move:
             return _many(state, scope, now)
         case "repeat":
             return _repeat(state, scope, now)
+        case _ as order:
+            assert_never(order)
 
 
 def _sequence(state: State, scope: Scope, now: Millis) -> Move:
@@ -88,6 +90,8 @@ def _follow(state: State, scope: Scope, last: Instance, target: Target, now: Mil
             return _as_block(ending, message=_text(target))
         case "break":
             return _as_block(ending, leaves=True)
+        case _:
+            assert_never(target.kind)
 
 
 def _text(target: Target) -> str:
@@ -129,7 +133,9 @@ def _graph(state: State, scope: Scope, now: Millis) -> Move:
         return Done("failed", "limit", 5, hard=scope.hard)
     if scope.bad:
         first = _first_bad(state, scope)
-        return Done("failed", first.reason or first.outcome, first.exit or 1, first.message, leaves=scope.leaving)
+        return Done(
+            "failed", first.reason or first.outcome, first.exit or 1, first.message, leaves=scope.leaving
+        )
     return join_sinks(state, scope, now) or Done("passed", leaves=scope.leaving)
 
 
@@ -215,7 +221,7 @@ def _panel(state: State, scope: Scope, review: Review) -> Done:
             "decision": found.outcome,
             "score": found.score,
             "by": [step.name for step in review.members],
-            "tree": scope.place.start,
+            "tree": scope.fork,
         },
     }
     return Done(found.outcome, found.reason, exit_code, result=result, score=found.score)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, assert_never
 
 from podium.core.events import Role, StepEnded
 from podium.core.model import (
@@ -162,6 +162,8 @@ def child_step(state: State, parent: Instance, role: Role, index: int, about: st
                 return verb.body
             assert isinstance(verb, SCOPES)
             return children_of(verb)[index]
+        case _:
+            assert_never(role)
 
 
 def workflow_of(state: State, place: Place) -> Workflow:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from podium.core.effects import JoinTrees
 from podium.core.events import JoinAsked, JoinEnded, JoinQueued
 from podium.core.lifecycle import IllegalEvent, phases_after
@@ -20,6 +22,8 @@ def joining(state: State, event: JoinQueued | JoinAsked | JoinEnded) -> State:
             return state._replace(pending=state.pending.set(("join", event.path), JoinTrees(event)))
         case JoinEnded():
             return _joined(state, instance, event)
+        case _:
+            assert_never(event)
 
 
 def _queue_for_join(state: State, member: Instance) -> State:

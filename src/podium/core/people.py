@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from podium.core.ask import ask, ask_value
+from podium.core.enter import start_of
 from podium.core.events import ApprovalAsked, ApprovalGiven, Event, StepEnded
 from podium.core.graph import workflow_of
 from podium.core.model import Human, Oversight, Review
@@ -33,7 +34,7 @@ def ask_person(state: State, leaf: Leaf, verb: Human, now: Millis) -> Event:
         level=rule.level,
         by=rule.by,
         approvals=rule.approvals,
-        tree=leaf.place.start,
+        tree=start_of(leaf),
         expires=None if limit is None else Millis(now + limit),
         silence="passed" if rule.level == "notify" else "timeout",
         remind=None if sight.remind is None else Millis(now + sight.remind),

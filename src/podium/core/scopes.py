@@ -204,6 +204,7 @@ def expanded(state: State, event: StepExpanded) -> State:
         items=event.items,
         keys=event.keys,
         dependents=_reverse(event.needs),
+        fork=scope.head,
         merge=None,
     )
     return _release(state, scope)
@@ -252,6 +253,7 @@ def reopened(state: State, event: StepReopened) -> State:
         total=kept.total,
         feedback=(*kept.feedback, *event.feedback),
         head=kept.head,
+        fork=kept.head,
         base=kept.base,
         items=kept.items,
         keys=kept.keys,

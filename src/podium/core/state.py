@@ -181,6 +181,8 @@ class Scope(NamedTuple):
     trail: tuple[int, ...] = ()
     """The children entered last, for the breaker."""
     head: Tree | None = None
+    fork: Tree | None = None
+    """Where the head stood when the scope was opened: what parallel children start from."""
     items: tuple[Any, ...] = ()
     keys: tuple[str, ...] = ()
     dependents: tuple[tuple[int, ...], ...] = ()

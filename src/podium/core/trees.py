@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+from podium.core.branches import base_in_graph, sinks_of, tree_of
 from podium.core.done import Done
-from podium.core.enter import base_in_graph, result_tree
+from podium.core.enter import result_tree
 from podium.core.events import JoinAsked, JoinQueued, StepEnded
 from podium.core.facts import Refused
-from podium.core.graph import dependents_of, join_of, order_of
+from podium.core.graph import join_of, order_of
 from podium.core.model import Block, Call, ForEach, Gates, Members, Review
 from podium.core.paths import ROOT
 from podium.core.state import Instance, Scope, State
-from podium.core.words import Millis, Path, Tree
+from podium.core.words import Millis, Tree
 
 
 def queue_for_join(state: State, member: Instance, now: Millis) -> JoinQueued | None:
     """A member that has passed and changed files must be merged, unless the head has not moved since it began."""
-    if member.place.path == ROOT or member.place.role != "step" or member.merge is not None:
-        return None
-    scope = state.instances[member.place.parent]
-    if not isinstance(scope, Scope) or not merges_members(scope):
-        return None
-    tree = result_tree(member)
-    if tree is None or tree == member.base:
-        return None
-    nobody_before = scope.joins == scope.joined and ("join", scope.place.path) not in state.pending
-    if nobody_before and scope.head == member.base:
+    if member.merge is not None or not must_merge(state, member, result_tree(state, member)):
         return None
     return JoinQueued(now, member.place.path)
+
+
+def must_merge(state: State, member: Instance, tree: Tree | None) -> bool:
+    """Whether this tree of a member can reach the head of its scope only by a merge."""
+    if member.place.path == ROOT or member.place.role != "step" or tree is None or tree == member.base:
+        return False
+    scope = state.instances[member.place.parent]
+    if not isinstance(scope, Scope) or not merges_members(scope):
+        return False
+    nobody_before = scope.joins == scope.joined and ("join", scope.place.path) not in state.pending
+    return not (nobody_before and scope.head == member.base)
 
 
 def merges_members(scope: Scope) -> bool:
@@ -57,10 +60,10 @@ def ask_for_join(state: State, scope: Scope, now: Millis, *, more: bool) -> Join
     members = []
     for number in range(scope.joined, scope.joined + min(size, waiting)):
         path = state.joins[(scope.place.path, number)]
-        tree = result_tree(state.instances[path])
+        tree = result_tree(state, state.instances[path])
         assert tree is not None
         members.append((path, tree))
-    return JoinAsked(now, scope.place.path, scope.head, scope.place.start, tuple(members), gated=True)
+    return JoinAsked(now, scope.place.path, scope.head, scope.fork, tuple(members), gated=True)
 
 
 def join_needs(state: State, child: Instance, now: Millis) -> JoinAsked | StepEnded | None:
@@ -75,7 +78,7 @@ def join_needs(state: State, child: Instance, now: Millis) -> JoinAsked | StepEn
     onto, others = base_in_graph(state, scope, child.place.slot)
     if onto is None or not others:
         return None
-    return JoinAsked(now, child.place.path, onto, scope.place.start, others, gated=False)
+    return JoinAsked(now, child.place.path, onto, scope.fork, others, gated=False)
 
 
 def _clash(child: Instance, now: Millis) -> StepEnded:
@@ -87,56 +90,15 @@ def join_sinks(state: State, scope: Scope, now: Millis) -> JoinAsked | Done | No
     """At the end of a graph: the work of all its branches in one tree."""
     if isinstance(scope.sinks, Refused):
         return Done("conflict", "conflict", 1, message=scope.sinks.detail)
-    trees = _sinks(state, scope)
+    trees = sinks_of(state, scope)
     if scope.sinks == "joined" or len(trees) < 2:
         return None
-    return JoinAsked(now, scope.place.path, trees[0][1], scope.place.start, tuple(trees[1:]), gated=False)
-
-
-def _sinks(state: State, scope: Scope) -> list[tuple[Path, Tree]]:
-    """The different trees at the ends of the branches."""
-    found: list[tuple[Path, Tree]] = []
-    done = [_done(state, scope, index) for index in range(scope.total)]
-    for child, dependents in zip(done, dependents_of(scope), strict=True):
-        # A graph that was left early ends where its work stopped.
-        if child is None or any(done[index] for index in dependents):
-            continue
-        tree = None if child.ending is None else child.ending.tree
-        tree = tree or child.base
-        if tree is not None and tree != scope.place.start and all(tree != seen for _, seen in found):
-            found.append((child.place.path, tree))
-    return found
-
-
-def _done(state: State, scope: Scope, index: int) -> Instance | None:
-    visit = state.latest.get((scope.place.path, index))
-    return state.instances[visit.path] if visit is not None and visit.fresh else None
+    return JoinAsked(now, scope.place.path, trees[0][1], scope.fork, tuple(trees[1:]), gated=False)
 
 
 def final_tree(state: State, scope: Scope) -> Tree | None:
     """What a scope that has passed hands to its parent; None if nothing has changed."""
-    verb = scope.place.step.verb
-    tree = scope.head
-    if isinstance(verb, Gates | Review):
+    if isinstance(scope.place.step.verb, Gates | Review):
         return None
-    if isinstance(verb, Members) and verb.join == "best":
-        tree = _best_member(state, scope)
-    elif isinstance(verb, Members) and verb.join == "discard":
-        return None
-    elif order_of(scope) == "dag" and isinstance(verb, Block | Call) and scope.sinks != "joined":
-        sinks = _sinks(state, scope)
-        tree = sinks[0][1] if sinks else None
+    tree = tree_of(state, scope)
     return None if tree == scope.base else tree
-
-
-def _best_member(state: State, scope: Scope) -> Tree | None:
-    """The tree of the member with the highest score, else of the first that passed."""
-    best: tuple[float, Tree | None] | None = None
-    for index in range(scope.next):
-        ending = state.instances[state.latest[(scope.place.path, index)].path].ending
-        if ending is None or ending.outcome != "passed":
-            continue
-        score = -1.0 if ending.score is None else ending.score
-        if best is None or score > best[0]:
-            best = score, ending.tree
-    return None if best is None else best[1]

@@ -137,7 +137,10 @@ def perform(effect: Effect, state: State, world: World, clock: _Clock) -> None:
                 clock.after(arrival.after, arrival.message)
         case FindFact(asked=query):
             value = world.fact(query, state)
-            clock.at(clock.now, FactsFound(clock.now, query.path, query.function, query.argument, query.tree, value))
+            clock.at(
+                clock.now,
+                FactsFound(clock.now, query.path, query.function, query.argument, query.tree, value),
+            )
         case JoinTrees(asked=join):
             clock.at(clock.now, world.join(join, state))
         case _:

@@ -1,0 +1,38 @@
+"""`python -m bench`: what is promised about speed, measured here and now."""
+
+from __future__ import annotations
+
+import sys
+
+from bench.core import GROWING, RUNS_BOUND, Figure, folding, growth, runs_per_second
+
+
+def main() -> int:
+    print(f"{'what':38} {'size':>7} {'events':>8} {'ms':>9} {'µs/event':>9} {'double':>7}")
+    kept = True
+    for name, make, size in GROWING:
+        for figure in growth(name, make, size):
+            show(figure)
+            kept = kept and figure.holds
+    show(folding())
+    calm, ordinary = runs_per_second()
+    print(
+        f"\n{'simulated runs of ten steps per second':38} {calm:.0f} in a calm world, {ordinary:.0f} in an ordinary one"
+    )
+    if calm < RUNS_BOUND:
+        print(f"fewer than {RUNS_BOUND} runs per second")
+    if not kept:
+        print("double the size took more than 2.3 times as long")
+    return 0 if kept and calm >= RUNS_BOUND else 1
+
+
+def show(figure: Figure) -> None:
+    ratio = "" if figure.ratio is None else f"{figure.ratio:.2f} x"
+    each = figure.seconds * 1e6 / figure.events
+    print(
+        f"{figure.name:38} {figure.size:7} {figure.events:8} {figure.seconds * 1e3:9.1f} {each:9.1f} {ratio:>7}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

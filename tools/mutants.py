@@ -1,0 +1,139 @@
+"""Plants bugs in the core, one at a time, and sees that the named test fails for each (core.md 9).
+
+    python tools/mutants.py
+    python tools/mutants.py --only money
+
+The examples are the same each time. A bug that no test notices says that a property has become blind, most often
+because the generator of random workflows has changed.
+"""
+
+# ruff: noqa: E402 (the lists must be found before they are imported)
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final, NamedTuple
+
+ROOT: Final = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT)]  # `python tools/mutants.py` only knows its own folder
+
+from tools import mutants_core, mutants_limits, mutants_work
+from tools.mutants_core import Bug
+
+BUGS: Final = (*mutants_core.BUGS, *mutants_limits.BUGS, *mutants_work.BUGS)
+LINKED: Final = ("tests", "tools", "pyproject.toml")
+SECONDS: Final = 120
+AT_ONCE: Final = 2
+
+
+class Verdict(NamedTuple):
+    bug: Bug
+    caught: bool
+    text: str
+    seconds: float = 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument(
+        "--only", default="", metavar="SUBSTRING", help="bugs whose name or file contains this"
+    )
+    only = parser.parse_args().only
+    bugs = [bug for bug in BUGS if only in bug.name or only in bug.file]
+    if not bugs:
+        print(f"no bug has {only!r} in its name")
+        return 1
+    fault = _fault_without_bugs(bugs)
+    if fault:
+        print(f"the tests fail without any bug, so they say nothing:\n{fault}")
+        return 1
+    verdicts = _plant_all(bugs)
+    caught = sum(verdict.caught for verdict in verdicts)
+    print(f"{caught} caught, {len(verdicts) - caught} survived")
+    return 0 if caught == len(verdicts) else 1
+
+
+def _fault_without_bugs(bugs: Sequence[Bug]) -> str:
+    """The same copy and the same call as for the bugs, so that a broken set-up does not count as a catch."""
+    tests = sorted({test for bug in bugs for test in bug.tests})
+    halves = [half for half in (tests[::2], tests[1::2]) if half]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        outputs = list(pool.map(lambda half: _run(half, None, SECONDS * len(half)), halves))
+    return "\n".join(output for output in outputs if output)
+
+
+def _plant_all(bugs: Sequence[Bug]) -> list[Verdict]:
+    verdicts = []
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for verdict in pool.map(_plant, bugs):
+            verdicts.append(verdict)
+            print(f"{verdict.bug.name}: {verdict.text} ({verdict.seconds:.0f} s)", flush=True)
+    return verdicts
+
+
+def _plant(bug: Bug) -> Verdict:
+    count = (ROOT / "src/podium/core" / bug.file).read_text().count(bug.old)
+    if count != 1:
+        return Verdict(
+            bug, caught=False, text=f"text not found once but {count} times in {bug.file}: {bug.old!r}"
+        )
+    begun = time.monotonic()
+    output = _run(bug.tests, bug, SECONDS)
+    names = ", ".join(test.rpartition("::")[2] for test in bug.tests)
+    text = f"caught by {names}" if output else f"SURVIVED {names}"
+    return Verdict(bug, bool(output), text, time.monotonic() - begun)
+
+
+def _run(tests: Sequence[str], bug: Bug | None, seconds: float) -> str:
+    """What went wrong in a copy with this bug; nothing if the tests passed."""
+    with tempfile.TemporaryDirectory(prefix="mutant-") as name:
+        folder = Path(name)
+        shutil.copytree(ROOT / "src", folder / "src")
+        for linked in LINKED:
+            (folder / linked).symlink_to(ROOT / linked)
+        if bug is not None:
+            place = folder / "src/podium/core" / bug.file
+            place.write_text(place.read_text().replace(bug.old, bug.new))
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+        try:
+            done = subprocess.run(
+                command,
+                cwd=folder,
+                env=_environment(folder),
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=seconds,
+            )
+        except subprocess.TimeoutExpired:
+            return f"no end after {seconds:.0f} seconds"
+        # A test that is not found is a mistake in the list, not a catch.
+        if done.returncode in (4, 5) and not _is_crash(done.stdout + done.stderr):
+            raise SystemExit(done.stdout + done.stderr)
+        return (done.stdout[-2000:] + done.stderr[-2000:]) if done.returncode else ""
+
+
+def _is_crash(output: str) -> bool:
+    return "Error" in output and "not found" not in output
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        "PYTHONPATH": f"{folder / 'src'}:{folder}",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PODIUM_HYPOTHESIS": "mutants",
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

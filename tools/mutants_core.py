@@ -1,0 +1,311 @@
+"""Bugs for tools/mutants.py: life and log, order, repeats, crashes, cancelling."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Bug(NamedTuple):
+    """One change of one file under src/podium/core, and the tests of which one must fail."""
+
+    name: str
+    file: str
+    old: str
+    """Must occur exactly once in the file."""
+    new: str
+    tests: tuple[str, ...]
+
+
+LIFE: Final = "tests/core/test_properties.py::test_"
+FLOW: Final = "tests/core/test_properties_flow.py::test_"
+
+ENDS: Final = (LIFE + "every_run_ends_and_leaves_nothing_behind",)
+ILLEGAL: Final = (LIFE + "an_event_said_again_or_after_the_end_is_illegal",)
+TWICE: Final = (LIFE + "a_report_that_comes_twice_changes_nothing",)
+ORDERLESS: Final = (LIFE + "the_order_of_completions_does_not_change_the_view",)
+FRAMES: Final = (LIFE + "parallel_branches_do_not_see_each_others_variables",)
+SETTLED: Final = (LIFE + "a_settled_state_leaves_nothing_to_decide",)
+PENDING: Final = (LIFE + "what_was_asked_and_not_answered_is_what_is_pending",)
+SAME: Final = (LIFE + "the_same_messages_at_the_same_times_give_the_same_log",)
+ONCE: Final = (LIFE + "what_must_not_be_repeated_is_performed_once",)
+FROM_LOG: Final = (LIFE + "a_view_from_the_events_alone_equals_the_state",)
+
+NEEDS: Final = (FLOW + "a_step_starts_only_after_its_needs_passed",)
+CANCEL: Final = (FLOW + "a_cancel_is_final_and_reaches_every_attempt",)
+FINALLY: Final = (FLOW + "finally_runs_exactly_once_whatever_happened",)
+FORCE: Final = (FLOW + "force_ends_the_clean_up_too",)
+
+
+LIFE_BUGS: Final = (
+    Bug(
+        "a reservation of money is never released",
+        "ledger.py",
+        "held=_minus(ledger.held, reserve)",
+        "held=ledger.held",
+        ENDS,
+    ),
+    Bug("slots are not given back", "leaves.py", "busy=state.busy - (not by_hand)", "busy=state.busy", ENDS),
+    Bug(
+        "a claim is kept after its attempt",
+        "leaves.py",
+        "claims=state.claims.drop(path)",
+        "claims=state.claims",
+        ENDS,
+    ),
+    Bug(
+        "the head of the queue skips one",
+        "leaves.py",
+        "state.queue.drop(leaf.ticket), state.head",
+        "state.queue.drop(leaf.ticket), state.head + 1",
+        ENDS,
+    ),
+    Bug(
+        "an ended child does not wake its parent",
+        "decide.py",
+        "return (ROOT if event.path == ROOT else state.instances[event.path].place.parent,)",
+        "return (event.path,)",
+        ENDS,
+    ),
+    Bug(
+        "a cost is not booked on its step",
+        "leaves.py",
+        "MicroUsd(instance.usd + usd)",
+        "MicroUsd(usd)",
+        FROM_LOG,
+    ),
+    Bug(
+        "a cancel may be ordered twice",
+        "leaves.py",
+        "    if instance.cancelling:\n",
+        "    if False:\n",
+        ILLEGAL,
+    ),
+    Bug(
+        "an event after the end is taken",
+        "evolve.py",
+        "    if state.ended is not None:\n",
+        "    if False:\n",
+        ILLEGAL,
+    ),
+    Bug(
+        "a fact may be asked for twice",
+        "leaves.py",
+        'raise IllegalEvent(f"{event.path!r} has asked already")',
+        "pass",
+        ILLEGAL,
+    ),
+    Bug(
+        "a place in the queue may be taken twice",
+        "leaves.py",
+        "    if leaf.ticket >= 0:\n",
+        "    if False:\n",
+        ILLEGAL,
+    ),
+    Bug("a jump may be ordered twice", "scopes.py", "if scope.jump == event.target:", "if False:", ILLEGAL),
+    Bug(
+        "a join may be asked for twice",
+        "joins.py",
+        'raise IllegalEvent(f"{event.path!r} has asked for a join already")',
+        "pass",
+        ILLEGAL,
+    ),
+    Bug(
+        "a stale answer is accepted",
+        "handle.py",
+        "if not wanted or effect.asked.attempt != message.attempt:",
+        "if not wanted:",
+        TWICE,
+    ),
+    Bug(
+        "a timer of a retry fires twice",
+        "leaves.py",
+        'state = state._replace(pending=state.pending.drop(("timer", event.path)))',
+        "state = state._replace()",
+        TWICE,
+    ),
+    Bug(
+        "a timer of a block fires twice",
+        "leaves.py",
+        'instance._replace(expired=True)),\n            pending=state.pending.drop(("timer", event.path)),',
+        "instance._replace(expired=True)),",
+        TWICE,
+    ),
+    Bug(
+        "a join that was made is still pending",
+        "joins.py",
+        'state = state._replace(pending=state.pending.drop(("join", event.path)))',
+        "state = state._replace()",
+        TWICE,
+    ),
+    Bug(
+        "a pause is drawn by chance",
+        "attempts.py",
+        'f"{path}#{number}".encode()',
+        '__import__("os").urandom(8)',
+        SAME,
+    ),
+)
+
+ORDER_BUGS: Final = (
+    Bug(
+        "parallel children share variables",
+        "graph.py",
+        "if isinstance(step.verb, Call) or not isinstance(parent, Scope):",
+        "if True:",
+        FRAMES,
+    ),
+    Bug(
+        "a step runs past a failed need",
+        "decide.py",
+        "return unmet is not None and unmet.bad",
+        "return False",
+        NEEDS,
+    ),
+    Bug("a step is released one need early", "endings.py", "if left.left == 0:", "if left.left <= 1:", NEEDS),
+    Bug("a graph forgives one failure", "flow.py", "    if scope.bad:\n", "    if scope.bad > 1:\n", NEEDS),
+    Bug(
+        "a way back in a graph leaves the dependents",
+        "enter.py",
+        "return descendants_of(scope, index)",
+        "return (index,)",
+        NEEDS,
+    ),
+    Bug(
+        "an outcome that leads on counts as a failure",
+        "graph.py",
+        'return target.kind == "next" or',
+        "return",
+        NEEDS,
+    ),
+    Bug(
+        "iterations share variables",
+        "graph.py",
+        "case ForEach():\n            return path",
+        "case ForEach():\n            return shared",
+        FRAMES,
+    ),
+    Bug(
+        "the variables of a child leak into the run",
+        "endings.py",
+        "(instance.place.frame, name)",
+        "(paths.ROOT, name)",
+        FRAMES,
+    ),
+    Bug(
+        "the first failure is chosen by time",
+        "flow.py",
+        "return next((ending for ending in bad if ending.exit), bad[0])",
+        "bad.sort(key=lambda ending: ending.at)\n    return next((ending for ending in bad if ending.exit), bad[0])",
+        ORDERLESS,
+    ),
+    Bug(
+        "only what ended last is told to the next attempt of a scope",
+        "finish.py",
+        'if order_of(scope) in ("seq", "repeat"):',
+        "if True:",
+        ORDERLESS,
+    ),
+)
+
+CRASH_BUGS: Final = (
+    Bug(
+        "what must not be repeated is redone after a crash",
+        "handle.py",
+        "if not state.instances[path].place.step.repeatable:",
+        "if False:",
+        ONCE,
+    ),
+    Bug(
+        "a doubted step runs again without consent",
+        "attempts.py",
+        '.get("action") == "rerun":',
+        '.get("action") != "rerun":',
+        ONCE,
+    ),
+    Bug(
+        "a member that queues for a join does not wake its scope",
+        "decide.py",
+        "return (state.instances[event.path].place.parent,)",
+        "return (event.path,)",
+        SETTLED,
+    ),
+    Bug(
+        "a member that was merged is not woken",
+        "decide.py",
+        "return (event.path, *(instance.merged if isinstance(instance, Scope) else ()))",
+        "return (event.path,)",
+        SETTLED,
+    ),
+    Bug(
+        "an order to cancel is no effect",
+        "leaves.py",
+        "    if isinstance(effect, RunAttempt):\n",
+        "    if False:\n",
+        PENDING,
+    ),
+    Bug(
+        "a wait that is over is still pending",
+        "leaves.py",
+        'pending=state.pending.drop(("wait", event.path)),',
+        "pending=state.pending,",
+        PENDING,
+    ),
+    Bug(
+        "a question is closed by the first of two approvals",
+        "leaves.py",
+        "if enough else state.pending,",
+        "if given else state.pending,",
+        PENDING,
+    ),
+)
+
+CANCEL_BUGS: Final = (
+    Bug(
+        "a cancel reaches one level only",
+        "decide.py",
+        "return (event.path, *live_children(state, state.instances[event.path]))",
+        "return (event.path,)",
+        CANCEL,
+    ),
+    Bug(
+        "a cancelled scope goes on",
+        "decide.py",
+        "if instance.cancelling or (isinstance(instance, Scope) and instance.expired):",
+        "if isinstance(instance, Leaf) and instance.cancelling:",
+        CANCEL,
+    ),
+    Bug(
+        "a cancelled step tries again",
+        "decide.py",
+        "if instance.cancelling or (isinstance(instance, Scope) and instance.expired):",
+        "if isinstance(instance, Scope) and (instance.cancelling or instance.expired):",
+        CANCEL,
+    ),
+    Bug("finally is cancelled too", "decide.py", 'if place.role == "finally":', "if False:", FINALLY),
+    Bug(
+        "finally is left out after a cancel",
+        "decide.py",
+        'opened = instance.phase == "open" and',
+        'opened = instance.phase == "ready" and',
+        FINALLY,
+    ),
+    Bug(
+        "finally runs twice after a cancel",
+        "decide.py",
+        "if opened and not instance.closing and",
+        "if opened and",
+        FINALLY,
+    ),
+    Bug(
+        "finally is left out after a failure",
+        "finish.py",
+        "    if last is None:\n",
+        '    if last is None or done.outcome != "passed":\n',
+        FINALLY,
+    ),
+    Bug(
+        "force spares the clean-up", "decide.py", "if state.forced and state.cancelling:", "if False:", FORCE
+    ),
+)
+
+BUGS: Final = (*LIFE_BUGS, *ORDER_BUGS, *CRASH_BUGS, *CANCEL_BUGS)

@@ -1,0 +1,321 @@
+"""Bugs for tools/mutants.py: bounds, money, breaker, people, claims, guidance, pause, facts, signals."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tools.mutants_core import FLOW, Bug
+
+LIMITS: Final = "tests/core/test_properties_limits.py::test_"
+
+BOUNDS: Final = (FLOW + "visits_tries_transitions_and_widths_are_bounded",)
+QUOTA: Final = (FLOW + "a_quota_that_never_opens_again_is_given_up",)
+MONEY: Final = (LIMITS + "at_every_start_the_sum_fits_every_ledger",)
+QUESTIONS: Final = (LIMITS + "questions_count_as_transitions",)
+BREAKER: Final = (LIMITS + "no_circle_is_walked_unasked",)
+ADVICE: Final = (LIMITS + "advice_is_carried_out",)
+PEOPLE: Final = (LIMITS + "a_yes_of_several_is_given_by_that_many_who_were_asked",)
+CLAIMS: Final = (LIMITS + "attempts_in_flight_never_claim_the_same_files",)
+PAUSE: Final = (LIMITS + "nothing_is_dispatched_while_a_run_is_paused",)
+GUIDANCE: Final = (LIMITS + "guidance_is_delivered_once_to_a_worker",)
+SIGNALS: Final = (LIMITS + "a_signal_reaches_those_who_wait_for_it_and_nobody_else",)
+FACTS: Final = (LIMITS + "facts_are_asked_before_the_decision_and_never_twice",)
+
+BOUND_BUGS: Final = (
+    Bug(
+        "one try too many",
+        "attempts.py",
+        "if leaf.tries + 1 < allowed",
+        "if leaf.tries + 1 <= allowed",
+        BOUNDS,
+    ),
+    Bug(
+        "one transition too many",
+        "ledger.py",
+        "ledger.transitions >= ledger.limits.transitions",
+        "ledger.transitions > ledger.limits.transitions",
+        BOUNDS,
+    ),
+    Bug(
+        "one wait for quota too many",
+        "attempts.py",
+        "soft.quota <= QUOTA_WAITS",
+        "soft.quota <= QUOTA_WAITS + 1",
+        QUOTA,
+    ),
+    Bug(
+        "one transient retry too many",
+        "attempts.py",
+        "soft.transient <= step.retry.transient",
+        "soft.transient <= step.retry.transient + 1",
+        BOUNDS,
+    ),
+    Bug(
+        "one repair too many",
+        "attempts.py",
+        "leaf.soft.repair <= leaf.place.step.retry.repair",
+        "leaf.soft.repair <= leaf.place.step.retry.repair + 1",
+        BOUNDS,
+    ),
+    Bug(
+        "one fallback too many",
+        "attempts.py",
+        "soft.fallback < len(verb.fallback)",
+        "soft.fallback <= len(verb.fallback)",
+        BOUNDS,
+    ),
+    Bug(
+        "one parallel member too many",
+        "flow.py",
+        "more = scope.next < _open_until(scope) and scope.live < width(state, scope)",
+        "more = scope.next < _open_until(scope) and scope.live <= width(state, scope)",
+        BOUNDS,
+    ),
+    Bug("one slot too many", "dispatch.py", "if state.busy >= slots", "if state.busy > slots", BOUNDS),
+    Bug(
+        "one round too many",
+        "flow.py",
+        "if scope.next < count_of(state, scope, verb.max):",
+        "if scope.next <= count_of(state, scope, verb.max):",
+        BOUNDS,
+    ),
+    Bug(
+        "the cap of a repeat is ignored",
+        "flow.py",
+        "if scope.next < count_of(state, scope, verb.max):",
+        "if True:",
+        BOUNDS,
+    ),
+    Bug(
+        "questions are no transitions",
+        "ledger.py",
+        'if role in ("question", "advice"):',
+        "if False:",
+        QUESTIONS,
+    ),
+    Bug(
+        "visits are no transitions",
+        "ledger.py",
+        "return visit > 1 or not parent.fanned",
+        "return visit == 1 and not parent.fanned",
+        QUESTIONS,
+    ),
+)
+
+MONEY_BUGS: Final = (
+    Bug(
+        "money: what has no price is free",
+        "ledger.py",
+        "if event.cost_known else",
+        "if event else",
+        MONEY,
+    ),
+    Bug(
+        "money: an inner ledger forgets its parent",
+        "scopes.py",
+        "paths.without_visit(event.path), parent.place.ledger, limits",
+        "paths.without_visit(event.path), None, limits",
+        MONEY,
+    ),
+    Bug(
+        "money: refused while it is only held",
+        "dispatch.py",
+        "if book.busy or book.held != Amounts():",
+        "if False:",
+        MONEY,
+    ),
+    Bug(
+        "money: the reservation may go beyond the limit",
+        "ledger.py",
+        "taken.usd + reserve.usd > limits.usd",
+        "taken.usd > limits.usd",
+        MONEY,
+    ),
+    Bug(
+        "money: what is held does not count",
+        "ledger.py",
+        "MicroUsd(spent.usd + held.usd + unknown.usd)",
+        "MicroUsd(spent.usd + unknown.usd)",
+        MONEY,
+    ),
+    Bug(
+        "one call too many",
+        "ledger.py",
+        "taken.calls + reserve.calls > limits.calls",
+        "taken.calls > limits.calls",
+        MONEY,
+    ),
+    Bug(
+        "tokens that are spent do not count",
+        "ledger.py",
+        "spent.tokens + held.tokens + unknown.tokens",
+        "held.tokens + unknown.tokens",
+        MONEY,
+    ),
+)
+
+BREAKER_BUGS: Final = (
+    Bug(
+        "breaker: visits are ignored",
+        "breaker.py",
+        "if visits is not None and visit > visits:",
+        "if False:",
+        BREAKER,
+    ),
+    Bug(
+        "breaker: one visit too many",
+        "breaker.py",
+        "if visits is not None and visit > visits:",
+        "if visits is not None and visit > visits + 1:",
+        BREAKER,
+    ),
+    Bug(
+        "breaker: a cycle is ignored",
+        "breaker.py",
+        "if rules.cycle is not None and is_cycle(",
+        "if visit < 1 and rules.cycle is not None and is_cycle(",
+        BREAKER,
+    ),
+    Bug(
+        "breaker: a cycle has one step only",
+        "breaker.py",
+        "for length in range(1, len(trail) // times + 1):",
+        "for length in range(1, min(2, len(trail) // times + 1)):",
+        BREAKER,
+    ),
+    Bug(
+        "breaker: halt is not obeyed",
+        "advise.py",
+        'if decision.action in ("halt", "dump_context"):',
+        'if decision.action == "dump_context":',
+        ADVICE,
+    ),
+    Bug(
+        "breaker: force_complete enters the step once more",
+        "advise.py",
+        'if decision.action == "force_complete":',
+        "if False:",
+        ADVICE,
+    ),
+)
+
+PEOPLE_BUGS: Final = (
+    Bug(
+        "one approver counts twice",
+        "people.py",
+        "return any(answer.by == by for answer in given)",
+        "return False",
+        PEOPLE,
+    ),
+    Bug(
+        "one approval too few is enough",
+        "leaves.py",
+        "len(given) >= leaf.asked.approvals",
+        "len(given) + 1 >= leaf.asked.approvals",
+        PEOPLE,
+    ),
+    Bug("the no of a person counts as a yes", "people.py", 'return "rejected"', 'return "passed"', PEOPLE),
+    Bug(
+        "claims are ignored",
+        "dispatch.py",
+        "if claim and _clashes(state, claim, waiting):",
+        "if False:",
+        CLAIMS,
+    ),
+    Bug(
+        "a claim of everything overlaps nothing",
+        "dispatch.py",
+        'if a == "all" or b == "all":\n        return True',
+        'if a == "all" or b == "all":\n        return False',
+        CLAIMS,
+    ),
+    Bug(
+        "guidance is delivered twice",
+        "leaves.py",
+        "guidance=() if event.guidance else state.guidance",
+        "guidance=state.guidance",
+        GUIDANCE,
+    ),
+    Bug(
+        "guidance goes to whoever comes first",
+        "dispatch.py",
+        "guidance=state.guidance if works else ()",
+        "guidance=state.guidance",
+        GUIDANCE,
+    ),
+    Bug(
+        "a pause is ignored",
+        "dispatch.py",
+        "if state.head == state.tail or state.paused:",
+        "if state.head == state.tail:",
+        PAUSE,
+    ),
+    Bug(
+        "facts are asked for twice",
+        "leaves.py",
+        "known = (*(fact for fact in instance.facts if fact.tree == event.tree), event)",
+        "known = (event,)",
+        FACTS,
+    ),
+)
+
+HEARD_BUGS: Final = (
+    Bug(
+        "money: a run outlives its own limit",
+        "endings.py",
+        "hard=parent.hard if event.hard is None else event.hard",
+        "hard=event.hard or parent.hard",
+        MONEY,
+    ),
+    Bug(
+        "the clean-up hides what was decided",
+        "endings.py",
+        "told=event.path if spoke else parent.told",
+        "told=event.path",
+        ADVICE,
+    ),
+    Bug(
+        "a decision to stop is tried again",
+        "finish.py",
+        "final = done.final or done.outcome in GOOD",
+        "final = done.outcome in GOOD",
+        ADVICE,
+    ),
+    Bug(
+        "a signal wakes everybody who waits",
+        "handle.py",
+        'verb.what == "signal" and verb.detail.get("signal") == name',
+        'verb.what == "signal"',
+        SIGNALS,
+    ),
+    Bug(
+        "an escalation shuts the others out",
+        "leaves.py",
+        "(*asked.by, *verb.oversight.escalate_to) if asked.by else ()",
+        "(*asked.by, *verb.oversight.escalate_to)",
+        ("tests/core/test_people.py::test_an_escalation_shuts_nobody_out",),
+    ),
+    Bug(
+        "a reminder reminds nobody",
+        "effects.py",
+        '    TimerFired: "person",\n',
+        "",
+        ("tests/core/test_people.py::test_reminders_come_again_and_an_escalation_widens_the_circle",),
+    ),
+    Bug(
+        "anybody may answer",
+        "people.py",
+        "return not asked.by or any(",
+        "return True or any(",
+        ("tests/core/test_handle.py::test_an_approval_must_fit_the_question",),
+    ),
+    Bug(
+        "an answer about another tree is taken",
+        "handle.py",
+        "query = (message.function, message.argument, message.tree)",
+        "query = (message.function, message.argument, getattr(asked, 'tree', None))",
+        ("tests/core/test_handle.py::test_an_answer_about_another_tree_is_not_the_answer",),
+    ),
+)
+
+BUGS: Final = (*BOUND_BUGS, *MONEY_BUGS, *BREAKER_BUGS, *PEOPLE_BUGS, *HEARD_BUGS)

@@ -1,0 +1,230 @@
+"""Bugs for tools/mutants.py: ways back, feedback, gates, pass rules, trees."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tools.mutants_core import FLOW, Bug
+
+TREES: Final = "tests/core/test_properties_trees.py::test_"
+
+READABLE: Final = (FLOW + "after_a_jump_back_nothing_from_there_on_can_be_read",)
+STALE: Final = (FLOW + "a_jump_back_makes_stale_all_that_was_entered_from_there_on",)
+FEEDBACK: Final = (FLOW + "feedback_reaches_the_next_attempt_and_the_next_visit",)
+GATES: Final = (FLOW + "a_step_passes_only_if_its_last_attempt_passed_all_gates",)
+RULES: Final = (FLOW + "a_pass_rule_says_what_its_members_say",)
+PANELS: Final = (FLOW + "a_review_passes_only_by_valid_approvals_of_the_tree_shown",)
+
+
+HEADS: Final = (TREES + "the_head_moves_only_by_passed_steps_and_goes_back_with_control",)
+JOINS: Final = (TREES + "every_queued_member_is_joined_or_refused_exactly_once",)
+RESULTS: Final = (TREES + "a_scope_hands_on_only_work_that_passed",)
+LOST: Final = (TREES + "no_work_that_passed_is_lost",)
+LEFT_OVER: Final = (TREES + "a_failed_member_leaves_nothing_on_the_head",)
+
+BACK_BUGS: Final = (
+    Bug(
+        "only the target of a jump is made stale",
+        "enter.py",
+        "return tuple(range(index, scope.next))",
+        "return (index,)",
+        STALE,
+    ),
+    Bug(
+        "all but the target of a jump is made stale",
+        "enter.py",
+        "return tuple(range(index, scope.next))",
+        "return tuple(range(index + 1, scope.next))",
+        STALE,
+    ),
+    Bug(
+        "what a jump made stale can still be read",
+        "names.py",
+        "if visit is None or not visit.fresh:",
+        "if visit is None:",
+        READABLE,
+    ),
+    Bug(
+        "a sequence that went back says it has been further",
+        "scopes.py",
+        "next=event.index + 1 if back else max(",
+        "next=max(",
+        STALE,
+    ),
+    Bug(
+        "the feedback of an attempt is lost",
+        "attempts.py",
+        'return AttemptQueued(now, path, "counted", failure.feedback)',
+        'return AttemptQueued(now, path, "counted")',
+        FEEDBACK,
+    ),
+    Bug(
+        "the feedback of a gate is lost",
+        "attempts.py",
+        "failed.append(visit.path)",
+        "failed.append(path)",
+        FEEDBACK,
+    ),
+    Bug(
+        "the feedback of a jump is lost",
+        "scopes.py",
+        "carry = (*scope.carry, *event.feedback)",
+        "carry = scope.carry",
+        FEEDBACK,
+    ),
+    Bug(
+        "feedback stops at a step that has no worker",
+        "scopes.py",
+        "carry=() if step.has_worker else",
+        "carry=() if step else",
+        FEEDBACK,
+    ),
+)
+
+GATE_BUGS: Final = (
+    Bug(
+        "the last stage of gates is skipped",
+        "flow.py",
+        "for stage in verb.stages:",
+        "for stage in verb.stages[:-1]:",
+        GATES,
+    ),
+    Bug(
+        "gates that failed count as passed",
+        "attempts.py",
+        'if gates.ending.outcome != "passed":',
+        'if gates.ending.outcome == "aborted":',
+        GATES,
+    ),
+    Bug("one bad gate is forgiven", "flow.py", "if not scope.bad:", "if scope.bad <= 1:", GATES),
+    Bug(
+        "accept_best takes work whose commands failed",
+        "endings.py",
+        "if not fit or leaf.answer is None:",
+        "if leaf.answer is None:",
+        GATES,
+    ),
+    Bug(
+        "a reviewer too few is enough",
+        "rules.py",
+        "if ok >= max(1, needed(review.rule, len(outcomes))):",
+        "if ok >= max(1, needed(review.rule, len(outcomes)) - 1):",
+        PANELS,
+    ),
+    Bug(
+        "a majority rounds down",
+        "rules.py",
+        "return total // 2 + 1 if total else 0",
+        "return total // 2",
+        RULES,
+    ),
+    Bug(
+        "a share rounds down", "rules.py", "math.ceil(rule * total - 1e-9)", "math.floor(rule * total)", RULES
+    ),
+    Bug(
+        "a skipped member counts against the rest",
+        "flow.py",
+        "(scope.next if scope.leaving else scope.total) - scope.skipped",
+        "(scope.next if scope.leaving else scope.total)",
+        RULES,
+    ),
+)
+
+TREE_BUGS: Final = (
+    Bug(
+        "a failed scope hands on its tree",
+        "finish.py",
+        'tree=final_tree(state, scope) if done.outcome == "passed" else None',
+        "tree=final_tree(state, scope)",
+        HEADS,
+    ),
+    Bug(
+        "a failed member moves the head",
+        "endings.py",
+        'if event.outcome != "passed" or event.tree is None or',
+        "if event.tree is None and isinstance(child, Leaf) and child.answer is not None and child.answer.tree is not None:\n        return child.answer.tree\n    if event.tree is None or",
+        LEFT_OVER,
+    ),
+    Bug(
+        "the head is not put back on a jump",
+        "scopes.py",
+        "head=event.base if back else parent.head",
+        "head=parent.head",
+        HEADS,
+    ),
+    Bug(
+        "a step that is gone back to builds on what came after it",
+        "enter.py",
+        "return _head_before(state, scope, way.stale)",
+        "return scope.head",
+        HEADS,
+    ),
+    Bug(
+        "a passed step does not move the head",
+        "endings.py",
+        'if order in ("seq", "repeat"):\n        return event.tree',
+        'if order in ("seq", "repeat"):\n        return scope.head',
+        HEADS,
+    ),
+    Bug(
+        "a join that was refused counts as joined",
+        "joins.py",
+        'outcome: Merge = refused.get(path, "joined")',
+        'outcome: Merge = "joined"',
+        JOINS,
+    ),
+    Bug(
+        "best takes the worst",
+        "branches.py",
+        "if best is None or score > best[0]:",
+        "if best is None or score < best[0]:",
+        RESULTS,
+    ),
+)
+
+KEPT_BUGS: Final = (
+    Bug(
+        "items that need each other leave no work",
+        "endings.py",
+        'is_graph = order == "dag" and not isinstance(scope.place.step.verb, ForEach)',
+        'is_graph = order == "dag"',
+        LOST,
+    ),
+    Bug(
+        "a skipped step loses what it was given",
+        "branches.py",
+        "todo.extend(reversed(steps[index].needs))",
+        "todo.extend(())",
+        LOST,
+    ),
+    Bug(
+        "a graph with one branch hands on what it began with",
+        "branches.py",
+        "return sinks[0][1] if sinks else scope.fork",
+        "return scope.fork",
+        LOST,
+    ),
+    Bug(
+        "gates queue up to be merged",
+        "trees.py",
+        'member.place.path == ROOT or member.place.role != "step" or tree is None',
+        "member.place.path == ROOT or tree is None",
+        JOINS,
+    ),
+    Bug(
+        "a batch waits for somebody who cannot come",
+        "trees.py",
+        "(scope.live > waiting or more)",
+        "(scope.live > waiting or scope.next < scope.total)",
+        JOINS,
+    ),
+    Bug(
+        "a head that moved is not noticed",
+        "trees.py",
+        "return not (nobody_before and scope.head == member.base)",
+        "return not nobody_before",
+        LOST,
+    ),
+)
+
+BUGS: Final = (*BACK_BUGS, *GATE_BUGS, *TREE_BUGS, *KEPT_BUGS)
