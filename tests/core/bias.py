@@ -50,6 +50,8 @@ class Bias:
     expiring: bool = True
     """Timeouts of people, waits, blocks."""
     signals: bool = True
+    waits: float = 0
+    """More steps that wait than there would be anyway."""
     facts: float = 0.1
     dag_back: float = 0.6
     """Routes of a graph that lead back; of two that are due, the first wins."""

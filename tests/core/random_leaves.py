@@ -53,6 +53,8 @@ class Leaves:
 
     def leaf(self) -> Step:
         rng, bias = self.rng, self.bias
+        if bias.waits and self.chance(bias.waits):
+            return self._wait()
         if self.chance(bias.variables):
             return self._set()
         if self.chance(bias.people):

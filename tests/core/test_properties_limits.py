@@ -190,7 +190,7 @@ def test_facts_are_asked_before_the_decision_and_never_twice(case: Case) -> None
                 pass
 
 
-@given(cases(replace(ANY, scopes=0.3, depth=2)))
+@given(cases(replace(ANY, waits=0.6, wide_top=0.8, scopes=0.3, depth=2)))
 def test_a_signal_reaches_those_who_wait_for_it_and_nobody_else(case: Case) -> None:
     """R199."""
     story = told(case.workflow, case.world())

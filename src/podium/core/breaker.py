@@ -68,6 +68,8 @@ def _goes_back(window: tuple[int, ...]) -> bool:
 
 def _content(state: State, scope: Scope, index: int, rules: Breaker) -> Iterator[str]:
     """Rules about the visits so far of the step and of whoever sent control back to it."""
+    if not any((rules.repeat, rules.similar, rules.plateau, rules.reversals, rules.disagree)):
+        return
     for past in _histories(state, scope, index):
         if rules.repeat is not None and _repeats(past) >= rules.repeat:
             yield "repeat"
@@ -146,6 +148,10 @@ def plateau(past: tuple[Past, ...]) -> int:
 
 def _totals(state: State, rules: Breaker) -> Iterator[str]:
     """Rules about the whole run; each asks once, since a total never shrinks."""
+    if not any(
+        (rules.transitions, rules.time, rules.usd, rules.tokens, rules.calls, rules.near, rules.failures)
+    ):
+        return
     book = state.ledgers[ROOT]
     used = ledger.total(book)
     worked = ledger.working_time(book, state.at)

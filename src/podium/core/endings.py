@@ -13,7 +13,7 @@ from podium.core.leaves import leave_queue
 from podium.core.lifecycle import IllegalEvent, phases_after
 from podium.core.model import ForEach
 from podium.core.scopes import tally
-from podium.core.state import Best, Instance, Leaf, Phase, Scope, State, Unmet
+from podium.core.state import Best, Instance, Leaf, Phase, Scope, State, Unmet, Visit
 from podium.core.words import Path, Tree
 
 MAY_ASK: Final[Mapping[Phase, tuple[EffectKind, ...]]] = {
@@ -41,18 +41,18 @@ def ended(state: State, event: StepEnded) -> State:
         raise IllegalEvent(f"{event.path!r} cannot end while something in it is live")
     if isinstance(instance, Leaf):
         state = leave_queue(state, instance)
-        instance = instance._replace(ticket=-1)
+        over: Instance = instance._replace(phase="ended", ending=event, ticket=-1)
     else:
         state = _drop_tickets(state, instance)
-    instance = instance._replace(phase="ended", ending=event)
+        over = instance._replace(phase="ended", ending=event)
     state = state._replace(
-        instances=state.instances.set(event.path, instance),
+        instances=state.instances.set(event.path, over),
         pending=pending,
         limited=state.limited or event.reason == "limit",
     )
     for name, value in event.sets:
         state = state._replace(vars=state.vars.set((instance.place.frame, name), (value,)))
-    return state if event.path == paths.ROOT else _tell_parent(state, instance, event)
+    return state if event.path == paths.ROOT else _tell_parent(state, over, event)
 
 
 def _drop_tickets(state: State, scope: Scope) -> State:
@@ -87,7 +87,7 @@ def _tell_parent(state: State, child: Instance, event: StepEnded) -> State:
     )
     state = state._replace(
         instances=state.instances.set(parent.place.path, scope),
-        latest=state.latest.set(key, visit._replace(fresh=True)),
+        latest=state.latest.set(key, Visit(visit.number, visit.path, fresh=True)),
     )
     return _release_dependents(state, scope, child, event)
 

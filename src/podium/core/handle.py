@@ -6,8 +6,7 @@ asked for gives no events. Commands of people that cannot be followed are refuse
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, assert_never
+from typing import Any, TypeVar, assert_never
 
 from podium.core.effects import AskPerson, CancelAttempt, RunAttempt, StartTimer, Watch
 from podium.core.events import (
@@ -52,6 +51,7 @@ from podium.core.state import Leaf, Scope, State
 from podium.core.words import Millis
 
 Handled = tuple[Event, ...] | Refusal
+R = TypeVar("R", AttemptEnded, WaitEnded, FactsFound, JoinEnded)
 
 
 def handle(state: State, message: Message, now: Millis) -> Handled:
@@ -95,13 +95,13 @@ def _report(
             wanted = isinstance(effect, RunAttempt | CancelAttempt)
             if not wanted or effect.asked.attempt != message.attempt:  # type: ignore[union-attr]  # wanted says so
                 return ()
-            return (replace(message, at=now),)
+            return (_stamped(message, now),)
         case WaitEnded():
-            return (replace(message, at=now),) if ("wait", message.path) in state.pending else ()
+            return (_stamped(message, now),) if ("wait", message.path) in state.pending else ()
         case FactsFound():
             return _fact(state, message, now)
         case JoinEnded():
-            return (replace(message, at=now),) if ("join", message.path) in state.pending else ()
+            return (_stamped(message, now),) if ("join", message.path) in state.pending else ()
         case Fired():
             return _fired(state, message, now)
         case Recover():
@@ -110,13 +110,18 @@ def _report(
             assert_never(message)
 
 
+def _stamped(report: R, now: Millis) -> R:
+    """The report with the time of its turn, which is the first field of every event."""
+    return type(report)(now, *(getattr(report, name) for name in report.__slots__[1:]))
+
+
 def _fact(state: State, message: FactsFound, now: Millis) -> tuple[Event, ...]:
     effect = state.pending.get(("fact", message.path))
     asked: Any = None if effect is None else effect.asked  # type: ignore[union-attr]  # FindFact under this key
     query = (message.function, message.argument, message.tree)
     if asked is None or (asked.function, asked.argument, asked.tree) != query:
         return ()
-    return (replace(message, at=now),)
+    return (_stamped(message, now),)
 
 
 def _fired(state: State, message: Fired, now: Millis) -> tuple[Event, ...]:

@@ -54,7 +54,11 @@ class Map(Generic[K, V]):
         size = len(self._over) - 24
         if size <= 0 or size * size <= len(self._base):
             return self
-        return Map({k: v for k, v in {**self._base, **self._over}.items() if v is not _GONE})
+        merged = {**self._base, **self._over}
+        for key, value in self._over.items():
+            if value is _GONE:
+                del merged[key]
+        return Map(merged)
 
     def keys(self) -> Iterator[K]:
         return (key for key, _ in self.items())
