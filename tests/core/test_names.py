@@ -155,6 +155,8 @@ def test_parameters_are_filled_where_they_are_given() -> None:
     assert look(game, "g/a", "with.tone") == "calm"
     assert list(here(game, "g/a").lookup("with")) == ["tone"]
     assert look(game, "g/a", "tone") == "calm"
+    with pytest.raises(MissingValue, match="pace is not known"):
+        look(game, "g/a", "pace")
     with pytest.raises(MissingValue, match=r"no with\.colour"):
         look(game, "g/a", "with.colour")
 
