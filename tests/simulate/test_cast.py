@@ -149,3 +149,25 @@ def test_places_are_addresses_without_numbers() -> None:
     assert iteration_of("test") is None
     assert judged_by("work~2#3/tests") == (2, 3)
     assert judged_by("work") is None
+
+
+def test_commands_judge_before_people_whatever_the_order_in_the_file(tmp_path: Path) -> None:
+    (tmp_path / "flow.yaml").write_text(
+        "podium: 1\nname: flow\nsteps:\n  a:\n    role: implementer\n    prompt: do\n"
+        '    gates: [{human: "Good?"}, {run: make test}]\n'
+    )
+
+    run = rehearse(open_workflow(tmp_path / "flow.yaml"), None, inputs={}).run
+
+    assert [step.path for step in run.steps] == ["a#1/run", "a#1/human", "a#1", "a"]
+
+
+def test_a_question_that_nobody_answers_stands_still_in_spite_of_reminders(tmp_path: Path) -> None:
+    (tmp_path / "flow.yaml").write_text(
+        'podium: 1\nname: flow\nsteps:\n  ask: {human: "Good?", remind: 1h}\n'
+    )
+    (tmp_path / "cast.yaml").write_text("- {match: {step: ask}, silent: true}\n")
+
+    run = rehearse(open_workflow(tmp_path / "flow.yaml"), tmp_path / "cast.yaml", inputs={}).run
+
+    assert run.status is None

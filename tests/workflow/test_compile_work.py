@@ -333,13 +333,13 @@ def test_gates_stand_in_stages_and_have_names(tmp_path: Path) -> None:
         rest + "inputs: {peer: bool}\n    ",
     )
     gates = gates_of(step)
-    assert [gate.name for gate in gates.members] == ["tests", "check", "human", "run", "run_2", "peer"]
+    assert [gate.name for gate in gates.members] == ["tests", "check", "run", "run_2", "peer", "human"]
     assert [[gate.name for gate in stage] for stage in gates.stages] == [
         ["tests", "check", "run", "run_2"],
         ["peer"],
         ["human"],
     ]
-    tests, check, human, run, run_2, peer = gates.members
+    tests, check, run, run_2, peer, human = gates.members
     assert verb_of(tests, Command).junit == "r.xml"
     assert (check.on_fail, tests.on_fail) == ("block", "retry")
     assert isinstance(check.verb, Check)

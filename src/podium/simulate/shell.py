@@ -125,9 +125,11 @@ def perform(effect: Effect, state: State, world: World, clock: _Clock) -> None:
         case StartTimer(path=path, due=due):
             clock.at(due, Fired(path, due))
         case AskPerson(asked=asked):
-            _timers(clock, asked.path, asked.expires, asked.remind, asked.escalate)
-            for number in range(asked.approvals):
-                answer = world.person(asked, state, number)
+            answers = [world.person(asked, state, number) for number in range(asked.approvals)]
+            # Where nobody will ever answer, reminders would go on for ever; the run stands still instead.
+            still = asked.expires is None and not any(answers)
+            _timers(clock, asked.path, asked.expires, None if still else asked.remind, asked.escalate)
+            for answer in answers:
                 if answer is not None:
                     clock.after(answer.after, answer.message)
         case Watch(asked=waited):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -32,8 +32,13 @@ def compile_gates(site: Site, raw: RawStep | None, role: Role | None = None) -> 
 
 def _in_stages(gates: list[tuple[str, Step]]) -> Step:
     stages = (tuple(step for verb, step in gates if verb in kinds) for kinds in _STAGES)
-    members = tuple(step for _, step in gates)
-    return Step(name="gates", verb=Gates(tuple(stage for stage in stages if stage), members))
+    return Step(name="gates", verb=_staged(stages))
+
+
+def _staged(stages: Iterable[tuple[Step, ...]]) -> Gates:
+    """Whatever the order in the file: a person is never asked about what a command would have refused."""
+    kept = tuple(stage for stage in stages if stage)
+    return Gates(kept, tuple(step for stage in kept for step in stage))
 
 
 def with_commands(gates: Step | None, extra: tuple[Step, ...]) -> Step | None:
@@ -45,8 +50,7 @@ def with_commands(gates: Step | None, extra: tuple[Step, ...]) -> Step | None:
     first, *later = gates.verb.stages
     if not isinstance(first[0].verb, Command | Check | ForEach):
         first, later = (), [first, *later]
-    stages = ((*first, *added), *later)
-    return replace(gates, verb=Gates(tuple(filter(None, stages)), (*gates.verb.members, *added)))
+    return replace(gates, verb=_staged(((*first, *added), *later)))
 
 
 def _entries(site: Site, owner: Raw | None) -> Iterator[tuple[str, Gate]]:
