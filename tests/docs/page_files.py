@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from podium.errors import ConfigurationError
-from podium.simulate.cast import read_cast
+from podium.workflow.cast import read_cast
 from podium.workflow import yaml
 from podium.workflow.load import load
 from podium.workflow.raw import known_keys

@@ -8,7 +8,7 @@ import pytest
 
 from podium.app.workflows import open_workflow
 from podium.core.words import MicroUsd, Millis
-from podium.simulate.cast import NO_CAST
+from podium.workflow.cast import NO_CAST
 from podium.simulate.scripted import Scripted
 from podium.simulate.shell import simulate
 from podium.views.graph import as_mermaid, as_text

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from podium.core.model import Input, Workflow
-from podium.simulate.cast import NO_CAST, line_of, read_cast
+from podium.workflow.cast import NO_CAST, line_of, read_cast
 from podium.simulate.chance import Odds
 from podium.simulate.report import Survey, survey
 from podium.simulate.scripted import Scripted
