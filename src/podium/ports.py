@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from podium.core.chain import Record, RunId
+from podium.core.words import MicroUsd, Millis
+
+if TYPE_CHECKING:
+    # The commands that only read the log need no processes.
+    from podium.process import Finished, Launch, OnOutput
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +87,139 @@ class Store(Protocol):
     def discard(self, letter: Letter) -> None: ...
 
     def close(self) -> None: ...
+
+
+SandboxLevel: TypeAlias = Literal["none", "limits", "bubblewrap", "container"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walls:
+    """What a process is allowed, whatever the sandbox can enforce of it."""
+
+    writable: tuple[Path, ...] = ()
+    network: tuple[str, ...] | Literal["open"] = ()
+    memory_bytes: int | None = None
+    cpu_s: int | None = None
+
+
+class Sandbox(Protocol):
+    """Runs a process within walls. The launch says what, the walls say how freely."""
+
+    @property
+    def level(self) -> SandboxLevel: ...
+
+    async def run(self, launch: Launch, walls: Walls, *, on_output: OnOutput | None = None) -> Finished: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What an agent is asked: everything it may know, nothing it has to look up."""
+
+    agent: str
+    config: Mapping[str, Any]
+    """The agent's own settings: `agents.NAME` of the file."""
+    path: str
+    step: str
+    visit: int
+    attempt: int
+    prompt: str
+    system: str = ""
+    model: str | None = None
+    schema: Mapping[str, Any] | None = None
+    """The shape of the value it must answer with; None: text is enough."""
+    judge: bool = False
+    """It gives a verdict; the value is a Review."""
+    nonce: str = ""
+    """What an answer must repeat to be taken for an answer to exactly this request."""
+    project: Path
+    """Where files named in `config` are looked for."""
+    cwd: Path
+    home: Path
+    """A fresh folder that belongs to this attempt alone."""
+    tools: tuple[str, ...] | None = None
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """The process that plays an agent, without the walls and bounds that the launch path adds."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    stdin: bytes | None = field(default=None, repr=False)
+    files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    """Written below `home` before it starts."""
+    network: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One thing an agent was seen doing."""
+
+    kind: Literal["text", "tool", "file", "retry", "usage", "note"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Of this attempt alone, as deltas."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    calls: int = 1
+
+
+AgentTrouble: TypeAlias = Literal[
+    "failed",
+    "refused",
+    "blocked",
+    "malformed",
+    "quota",
+    "transient",
+    "auth",
+    "unavailable",
+    "timeout",
+    "error",
+]
+"""Whose doing it was that there is no answer: the worker's, its vendor's, or the world's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentResult:
+    """What an agent said, understood; never what it claims to have changed."""
+
+    text: str = ""
+    value: Any = None
+    has_value: bool = False
+    """Whether there was exactly one JSON value where the answer stands; null is one."""
+    usage: Usage = Usage()
+    cost: MicroUsd | None = None
+    """None: unknown, which is not zero."""
+    trouble: AgentTrouble | None = None
+    detail: str = ""
+    """Why, in words for a person and for the next attempt."""
+    retry_at: Millis | None = None
+    session: str | None = None
+
+
+class Conversation(Protocol):
+    """Reads what one process says while it says it."""
+
+    def feed(self, data: bytes) -> Iterable[Progress]: ...
+
+    def finish(self, finished: Finished) -> AgentResult: ...
+
+
+class Agent(Protocol):
+    """A program that works. It starts nothing and opens nothing itself: it says what to start and reads the answer."""
+
+    def prepare(self, request: Request) -> tuple[Program, Conversation]:
+        """Raises ConfigurationError where its settings cannot be used."""
+
+
+Agents: TypeAlias = Mapping[str, Agent]
+"""By type, as `agents.NAME.type` says."""
+
+OnProgress: TypeAlias = Callable[[str, Progress], None]
+"""Told the path of the attempt and what was seen."""

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from podium.errors import ConfigurationError
-from podium.workflow.cast import read_cast
 from podium.workflow import yaml
+from podium.workflow.cast import read_cast
 from podium.workflow.load import load
 from podium.workflow.raw import known_keys
 from podium.workflow.schema import read

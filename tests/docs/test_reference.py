@@ -12,8 +12,8 @@ from podium.core.events import Event, InstanceEvent, RunEvent
 from podium.core.functions import ARITY
 from podium.core.words import OUTCOMES, UNITS
 from podium.frontends.cli.main import COMMANDS
-from podium.workflow.cast import Cast, Match, Rule, Usage, VerdictSpec
 from podium.workflow.builtin_schemas import BUILTIN
+from podium.workflow.cast import Cast, Match, Rule, Usage, VerdictSpec
 from podium.workflow.defaults import BUILT_IN_AGENTS, PRESETS
 from podium.workflow.prompt_environment import FILTERS
 from podium.workflow.raw import Raw, known_keys

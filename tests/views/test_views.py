@@ -8,12 +8,12 @@ import pytest
 
 from podium.app.workflows import open_workflow
 from podium.core.words import MicroUsd, Millis
-from podium.workflow.cast import NO_CAST
 from podium.simulate.scripted import Scripted
 from podium.simulate.shell import simulate
 from podium.views.graph import as_mermaid, as_text
 from podium.views.numbers import count, dollars, duration
 from podium.views.trace import trace
+from podium.workflow.cast import NO_CAST
 
 FLOW = """\
 podium: 1

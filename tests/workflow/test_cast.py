@@ -9,8 +9,8 @@ import pytest
 from podium.app.rehearsal import rehearse
 from podium.app.workflows import open_workflow
 from podium.errors import ConfigurationError
-from podium.workflow.cast import iteration_of, judged_by, place_of, read_cast
 from podium.views.trace import Trace
+from podium.workflow.cast import iteration_of, judged_by, place_of, read_cast
 
 FLOW = """\
 podium: 1

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from podium.core.model import Input, Workflow
-from podium.workflow.cast import NO_CAST, line_of, read_cast
 from podium.simulate.chance import Odds
 from podium.simulate.report import Survey, survey
 from podium.simulate.scripted import Scripted
 from podium.simulate.shell import simulate
 from podium.views.trace import Trace, trace
+from podium.workflow.cast import NO_CAST, line_of, read_cast
 
 
 @dataclass(frozen=True, slots=True)

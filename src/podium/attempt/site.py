@@ -1,0 +1,57 @@
+"""Where the attempts of one run happen, and with what."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from podium.core.chain import RunId
+from podium.core.model import Workflow
+from podium.core.words import Millis
+from podium.git.repository import Repository
+from podium.ports import Agents, OnProgress, Sandbox
+from podium.process import Mask
+
+
+def wall_clock() -> Millis:
+    return Millis(time.time_ns() // 1_000_000)
+
+
+def no_progress(path: str, progress: Any) -> None:
+    """For callers that do not look."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    run: RunId
+    workflow: Workflow
+    project: Path
+    """The root of the project: the top of its repository, or the folder itself."""
+    state_dir: Path
+    """`.podium` in the project: the log, the records of runs, published artifacts."""
+    work_dir: Path
+    """For workspaces of this run; outside the project, so that nothing in them finds the user's files by looking up."""
+    repository: Repository | None
+    """None outside of git: then steps work in the project itself, one at a time."""
+    agents: Agents
+    sandbox: Sandbox
+    marker: str
+    """In the environment of every process of this run, so that a sweep finds them."""
+    mask: Mask
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The values of the declared secrets; a process gets those that its step names."""
+    host_env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The environment of the user, from which `env: [NAME]` takes."""
+    now: Callable[[], Millis] = wall_clock
+    on_progress: OnProgress = no_progress
+
+    @property
+    def run_dir(self) -> Path:
+        return self.state_dir / "runs" / self.run
+
+    def log_dir(self, path: str, attempt: int) -> Path:
+        """Where what an attempt was told and said is kept."""
+        return self.run_dir / "agent_logs" / path.replace("/", "+") / str(attempt)
