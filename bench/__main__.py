@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 
 from bench.core import GROWING, RUNS_BOUND, Figure, folding, growth, runs_per_second
+from bench.engine import PEER, costs
+from bench.startup import startups
 
 
 def main() -> int:
@@ -23,7 +25,33 @@ def main() -> int:
         print(f"fewer than {RUNS_BOUND} runs per second")
     if not kept:
         print("double the size took more than 2.3 times as long")
-    return 0 if kept and calm >= RUNS_BOUND else 1
+    quick = started()
+    cheap = engine()
+    return 0 if kept and quick and cheap and calm >= RUNS_BOUND else 1
+
+
+def engine() -> bool:
+    """Shows what durability and processes cost beside the floor and the peer, and whether each keeps its bound."""
+    print()
+    found = costs()
+    for one in found:
+        bound = f"at {'most' if one.at_most else 'least'} {one.bound:g} {one.unit}"
+        mark = "" if one.holds else "  MISSED"
+        print(f"{one.name:42} {one.figure:8.2f} {one.unit:<3} {bound:<16} {one.detail}{mark}")
+    if not PEER.exists():
+        print("the peer was not measured: make bench installs it")
+    return all(one.holds for one in found)
+
+
+def started() -> bool:
+    """Shows what commands take as processes, and says whether each keeps its bound."""
+    print()
+    found = startups()
+    for one in found:
+        print(
+            f"{one.name:38} {one.ms:.0f} ms, {one.ratio:.1f} x an empty Python; at most {one.bound_ms:.0f} ms"
+        )
+    return all(one.holds for one in found)
 
 
 def show(figure: Figure) -> None:

@@ -43,7 +43,7 @@ def fresh(root: Path) -> Mapping[str, str]:
 
 def generated() -> Mapping[str, str]:
     """The pages that are written from the code alone."""
-    from podium.workflow.lint import rules_page
+    from podium.workflow.lint.page import rules_page
     from tools.pages import cli, events, outcomes, schemas, states
     from tools.pages.markdown import noticed
 

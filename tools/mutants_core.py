@@ -48,15 +48,15 @@ LIFE_BUGS: Final = (
     Bug(
         "a claim is kept after its attempt",
         "leaves.py",
-        "claims=state.claims.drop(path)",
-        "claims=state.claims",
+        "state.claims.discard(path)",
+        "pass",
         ENDS,
     ),
     Bug(
         "the head of the queue skips one",
         "leaves.py",
-        "state.queue.drop(leaf.ticket), state.head",
-        "state.queue.drop(leaf.ticket), state.head + 1",
+        "    head = state.head\n",
+        "    head = state.head + 1\n",
         ENDS,
     ),
     Bug(
@@ -119,22 +119,22 @@ LIFE_BUGS: Final = (
     Bug(
         "a timer of a retry fires twice",
         "leaves.py",
-        'state = state._replace(pending=state.pending.drop(("timer", event.path)))',
-        "state = state._replace()",
+        'if instance.phase == "paused":\n        _check_due(state, event)\n        state.pending.discard(("timer", event.path))',
+        'if instance.phase == "paused":\n        _check_due(state, event)',
         TWICE,
     ),
     Bug(
         "a timer of a block fires twice",
         "leaves.py",
-        'instance._replace(expired=True)),\n            pending=state.pending.drop(("timer", event.path)),',
-        "instance._replace(expired=True)),",
+        'instance._replace(expired=True))\n        state.pending.discard(("timer", event.path))',
+        "instance._replace(expired=True))",
         TWICE,
     ),
     Bug(
         "a join that was made is still pending",
         "joins.py",
-        'state = state._replace(pending=state.pending.drop(("join", event.path)))',
-        "state = state._replace()",
+        'state.pending.discard(("join", event.path))',
+        "pass",
         TWICE,
     ),
     Bug(
@@ -201,7 +201,7 @@ ORDER_BUGS: Final = (
     Bug(
         "only what ended last is told to the next attempt of a scope",
         "finish.py",
-        'if order_of(scope) in ("seq", "repeat"):',
+        'if scope.place.order in ("seq", "repeat"):',
         "if True:",
         ORDERLESS,
     ),
@@ -246,15 +246,15 @@ CRASH_BUGS: Final = (
     Bug(
         "a wait that is over is still pending",
         "leaves.py",
-        'pending=state.pending.drop(("wait", event.path)),',
-        "pending=state.pending,",
+        'state.pending.discard(("wait", event.path))',
+        "pass",
         PENDING,
     ),
     Bug(
         "a question is closed by the first of two approvals",
         "leaves.py",
-        "if enough else state.pending,",
-        "if given else state.pending,",
+        "    if enough:\n",
+        "    if given:\n",
         PENDING,
     ),
 )

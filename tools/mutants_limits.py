@@ -89,8 +89,8 @@ BOUND_BUGS: Final = (
     Bug(
         "questions are no transitions",
         "ledger.py",
-        'if role in ("question", "advice"):',
-        "if False:",
+        'return role in ("question", "advice")',
+        "return False",
         QUESTIONS,
     ),
     Bug(

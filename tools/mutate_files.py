@@ -11,6 +11,7 @@ import argparse
 import os
 import random
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -292,16 +293,30 @@ def run_one(mutant: Mutant, project: Path) -> Outcome:
     """As a process of its own."""
     path = project / "mutant.yaml"
     path.write_bytes(mutant.data)
-    start = time.perf_counter()
+    outcome = _run(mutant, path, project)
+    # The first process of all has to compile what it imports; a slow file is slow twice.
+    return _run(mutant, path, project) if outcome.fault else outcome
+
+
+def _run(mutant: Mutant, path: Path, project: Path) -> Outcome:
+    """With compiled modules in place, as an installed Podium has them."""
+    compiled = {"PYTHONPYCACHEPREFIX": str(project / ".compiled"), "PYTHONDONTWRITEBYTECODE": ""}
     command = [sys.executable, "-m", "podium", "validate", str(path)]
-    surroundings = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    surroundings = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **compiled}
+    start = _children_ms()
     done = subprocess.run(
         command, capture_output=True, cwd=project, env=surroundings, timeout=60, check=False
     )
-    ms = (time.perf_counter() - start) * 1000
+    ms = _children_ms() - start
     said = (done.stdout + done.stderr).decode("utf-8", "replace")
-    wrong = done.returncode not in GOOD_EXITS or "Traceback" in said
-    return Outcome(mutant, done.returncode, ms, f"exit {done.returncode}\n{said}" if wrong else "")
+    if done.returncode not in GOOD_EXITS or "Traceback" in said:
+        return Outcome(mutant, done.returncode, ms, f"exit {done.returncode}\n{said}")
+    return Outcome(mutant, done.returncode, ms, f"took {ms:.0f} ms" if ms > LIMIT_MS * slowdown() else "")
+
+
+def _children_ms() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (used.ru_utime + used.ru_stime) * 1000
 
 
 def report(label: str, outcomes: list[Outcome]) -> list[Outcome]:

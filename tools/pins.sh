@@ -25,3 +25,4 @@ pin() {
 
 pin requirements/base.txt pyproject.toml
 pin requirements/dev.txt pyproject.toml requirements/dev.in
+pin requirements/bench.txt requirements/bench.in

@@ -29,6 +29,7 @@ from podium.core.events import (
     StepEnded,
     StepEntered,
     StepExpanded,
+    StepReopened,
     TimerFired,
     WaitEnded,
     WaitStarted,
@@ -216,6 +217,9 @@ def check_feedback(story: Story) -> None:
             case JumpOrdered():
                 assert event.feedback, f"{event.path!r} goes back without a word"
                 carried[event.path].extend(event.feedback)
+            case StepReopened():
+                # Its children are entered anew, with what made the attempt fail; older words were about that attempt.
+                carried.pop(event.path, None)
             case StepEntered(role="step"):
                 handed = carried[event.parent]
                 missing = [path for path in handed if path not in event.feedback]

@@ -113,10 +113,16 @@ def check_results(story: Story) -> None:
 
 
 def _check_best(story: Story, tale: Tale) -> None:
-    passed = [child.ended for child in story.newest(tale) if child.ended and child.ended.outcome == "passed"]
-    top = max((ended.score if ended.score is not None else -1.0) for ended in passed)
+    found: list[tuple[float, Tree | None]] = []
+    for child in story.newest(tale):
+        if child.ended is not None and child.entered is not None and child.ended.outcome == "passed":
+            score = -1.0 if child.ended.score is None else child.ended.score
+            # The best may have had nothing to add: what it was given is its work, and on a later visit that is
+            # what the visit before left, not what the list builds on.
+            found.append((score, child.ended.tree or child.entered.start))
+    top = max(score for score, _ in found)
     assert tale.ended is not None
-    assert tale.ended.tree in {e.tree for e in passed if (e.score if e.score is not None else -1.0) == top}
+    assert tale.ended.tree in {tree for score, tree in found if score == top}
 
 
 def _possible(story: Story, tale: Tale) -> set[Tree | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import FrozenInstanceError
 from typing import Any
 
 import pytest
@@ -209,3 +210,16 @@ def test_a_refused_member_is_told_so_with_its_reason() -> None:
     game.joined("g/c", None, refused=(refused,))
     assert game.outcome("g/c") == ("conflict", "conflict")
     assert game.outcome() == ("failed", "conflict")
+
+
+def test_an_event_makes_another_state_and_leaves_the_old_one_alone() -> None:
+    """Inside, evolve works on a draft that changes in place; nobody outside may notice."""
+    game = Game(WORKING)
+    before = fold(WORKING, game.log)
+    after = evolve(game.state, CancelOrdered(NOW, A, "unwanted"))
+    assert after.instances[A].cancelling and not game.state.instances[A].cancelling
+    assert game.state == before._replace(root=game.state.root)
+    with pytest.raises(FrozenInstanceError):
+        after.busy = 7  # type: ignore[misc]  # that is what is shown
+    with pytest.raises(TypeError):
+        after.queue.put(7, A)

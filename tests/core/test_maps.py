@@ -16,15 +16,17 @@ def test_a_map_is_a_dict_that_keeps_the_order_of_first_writing(
     steps: list[tuple[str, int, int]], drafted: bool
 ) -> None:
     plain: dict[int, int] = {}
-    found: Map[int, int] = Map().draft() if drafted else Map()
+    found: Map[int, int] = Map()
     for word, key, value in steps:
+        draft = found.draft()
         if word == "set":
-            found = found.set(key, value)
+            draft.put(key, value)
+            found = draft.freeze() if drafted else found.set(key, value)
             plain[key] = value
         else:
-            found = found.drop(key)
+            draft.discard(key)
+            found = draft.freeze() if drafted else found.drop(key)
             plain.pop(key, None)
-    found = found.freeze()
     assert dict(found.items()) == plain
     assert len(found) == len(plain)
     assert bool(found) == bool(plain)
@@ -45,9 +47,22 @@ def test_an_older_version_does_not_change() -> None:
 def test_a_draft_changes_in_place_and_leaves_its_origin_alone() -> None:
     origin = Map({1: "a"})
     draft = origin.draft()
-    assert draft.set(2, "b") is draft
-    assert 2 not in origin
-    assert draft.freeze() == Map({1: "a", 2: "b"})
+    draft.put(2, "b")
+    draft.discard(1)
+    draft.discard(3)
+    assert dict(origin.items()) == {1: "a"}
+    assert draft.freeze() == Map({2: "b"})
+    other = origin.draft()
+    assert other.set(2, "c").drop(1) is other
+    assert other.freeze() == Map({2: "c"})
+
+
+def test_only_a_draft_changes_in_place() -> None:
+    found = Map({1: "a"})
+    with pytest.raises(TypeError):
+        found.put(2, "b")
+    with pytest.raises(TypeError):
+        found.discard(1)
 
 
 def test_an_untouched_draft_freezes_to_the_very_map_it_was_made_of() -> None:

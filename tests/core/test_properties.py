@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from podium.core.decide import decide
@@ -26,6 +26,7 @@ from tests.core.oracles import check_once, still_asked, view
 from tests.core.oracles_limits import by_hand
 from tests.core.story import Story
 from tests.core.strategies import Case, cases
+from tests.core.strategies import case as make_case
 from tests.core.worlds import Stubborn, Wild
 
 ANY = Bias()
@@ -33,6 +34,7 @@ WITH_ONCE = Bias(once=0.5, tight=0, totals=False, depth=2)
 
 
 @given(cases(ANY))
+@example(make_case(486, ANY))  # answers that are alike end the tries
 def test_every_run_ends_and_leaves_nothing_behind(case: Case) -> None:
     """P1, R103: nothing is pending, held, queued, claimed or alive when a run is over."""
     state = drive(case.workflow, case.world()).state
@@ -90,6 +92,7 @@ def test_everything_happens_at_most_once(case: Case) -> None:
 
 
 @given(cases(TIMELESS), st.integers(1, 5))
+@example(make_case(692, TIMELESS), 1)  # a scope is tried again after its members ended in another order
 def test_the_order_of_completions_does_not_change_the_view(case: Case, pace: int) -> None:
     """P7: under the conditions of core.md 9, timing decides nothing."""
     run, other = drive(case.workflow, case.world()), drive(case.workflow, case.world(pace))

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from podium.workflow.lint import CHECKS, check, rules_page
+from podium.workflow.lint import CHECKS, check
 from podium.workflow.lint.circles import circles
 from podium.workflow.lint.flow import NEVER, Edge, Flow
-from podium.workflow.lint.page import RULES
+from podium.workflow.lint.page import RULES, rules_page
 from podium.workflow.load import Loaded, load
 from podium.workflow.schema_parts import known_keys
 from podium.workflow.schema_step import Step

@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podium.core.expr import MissingValue, NeedFact
+from podium.core.kinds import MAX_TEXT
+from podium.workflow.prompt import plain_prompt
 from podium.workflow.prompts import Prompt, PromptError, parse_prompt, render
 from tests.core.random_nodes import LazyMap, values
 
@@ -37,6 +39,17 @@ def parsed(text: str, folder: Path | None = None) -> Prompt:
 
 def rendered(template: str, **more: Any) -> str:
     return render(parsed(template), {**NAMES, **more}, fact=lambda query: query[1] == "there")
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("{}%#-\n"), max_size=30))
+def test_a_text_without_tags_is_the_same_prompt_whether_it_is_parsed_or_not(text: str) -> None:
+    assert plain_prompt(text, name="p.md") in (None, parsed(text) if "{" not in text else None)
+
+
+def test_a_text_that_is_too_long_or_may_have_a_tag_is_not_plain() -> None:
+    assert plain_prompt("x" * MAX_TEXT, name="p.md") is not None
+    assert plain_prompt("x" * (MAX_TEXT + 1), name="p.md") is None
+    assert plain_prompt("{", name="p.md") is None
 
 
 def test_every_shape_of_the_language_is_rendered() -> None:

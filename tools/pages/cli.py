@@ -12,15 +12,15 @@ from tools.pages import markdown
 from tools.pages.markdown import code, table
 
 EXITS = (
-    ("0", "done; of `simulate`: the run passed"),
+    ("0", "done; of a command that carries a run on, and of `simulate`: it passed"),
     ("1", "the run failed"),
     ("2", "a file or a call is wrong; nothing has started"),
     ("3", "a path leaves the project"),
     ("4", "a person rejected or stopped it"),
     ("5", "a hard limit was reached"),
-    ("6", "the run waits and nobody answers"),
+    ("6", "the run waits for somebody, or is paused"),
     ("124", "its time ran out"),
-    ("130", "cancelled"),
+    ("130", "cancelled; or the process was interrupted, and the run is not over"),
 )
 
 INTRO = """\
@@ -40,6 +40,7 @@ def page() -> str:
         *(part for name in COMMANDS for part in _command(context, name)),
         "## Exit codes",
         table(("code", "meaning"), EXITS),
+        "[Exit codes](exit-codes.md) says what they mean for each command.",
     )
 
 

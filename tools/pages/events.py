@@ -78,9 +78,9 @@ def _summary(kind: type) -> str:
 
 
 def _doc(kind: type) -> str:
-    """A dataclass without a text of its own is given its signature as one; that is none."""
+    """A dataclass of the standard library is given its signature as a text, where it has none of its own."""
     found = inspect.getdoc(kind) or ""
-    return SAYS.get(kind.__name__, "") if found.startswith(f"{kind.__name__}(") else found
+    return SAYS.get(kind.__name__, "") if not found or found.startswith(f"{kind.__name__}(") else found
 
 
 def _effect(kind: type) -> str:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from podium.core.model import Workflow
+from podium.core.records import dataclass
 from podium.errors import EXIT_CONFIGURATION, EXIT_PASSED, EXIT_PATH, ConfigurationError, PathViolation
 from podium.workflow.load import load
-from podium.workflow.merge import merge
-from podium.workflow.problems import Problem
-from podium.workflow.resolve import resolve
-from podium.workflow.sources import gather
-from podium.workflow.yaml import load as load_yaml
+
+if TYPE_CHECKING:
+    from podium.core.model import Workflow
+    from podium.workflow.problems import Problem
 
 PATH_RULE = 24
 
@@ -47,10 +45,14 @@ def check(path: Path, *, user_dir: Path | None = None) -> Checked:
 
 
 def open_workflow(
-    path: Path, *, inputs: Mapping[str, Any] | None = None, user_dir: Path | None = None
+    path: Path,
+    *,
+    inputs: Mapping[str, Any] | None = None,
+    user_dir: Path | None = None,
+    project: Path | None = None,
 ) -> Workflow:
     """A workflow that is ready to run; raises with all its mistakes otherwise."""
-    loaded = load(path, user_dir=user_dir, inputs=inputs)
+    loaded = load(path, user_dir=user_dir, inputs=inputs, project=project)
     if loaded.workflow is not None:
         return loaded.workflow
     checked = Checked(path, loaded.problems)
@@ -62,6 +64,10 @@ def open_workflow(
 
 def resolved(path: Path, *, origin: bool = False, user_dir: Path | None = None) -> str:
     """The file that a workflow stands for once templates and configuration are merged in."""
+    from podium.workflow.merge import merge
+    from podium.workflow.resolve import resolve
+    from podium.workflow.sources import gather
+
     merged = merge(gather(path, user_dir=user_dir))
     checked = Checked(path, tuple(merged.problems))
     if checked.errors:
@@ -86,6 +92,8 @@ def parse_inputs(pairs: tuple[str, ...], workflow: Workflow | None = None) -> di
 def _typed(key: str, value: str, kind: str) -> Any:
     if kind in ("string", "path"):
         return value
+    from podium.workflow.yaml import load as load_yaml
+
     parsed = load_yaml(value, name=key).value
     accepted = {"int": int, "number": (int, float), "bool": bool, "list": list, "map": dict}[kind]
     if not isinstance(parsed, accepted) or (isinstance(parsed, bool) and kind != "bool"):  # type: ignore[arg-type]  # a type or types

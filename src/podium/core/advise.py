@@ -11,7 +11,7 @@ from podium.core.events import Event, JumpOrdered
 from podium.core.graph import ACTIONS, TO_A_PERSON, body_of
 from podium.core.model import Block, Call, Human
 from podium.core.state import Instance, Scope, State
-from podium.core.words import Millis
+from podium.core.words import Millis, Path
 
 
 class Decision(NamedTuple):
@@ -21,10 +21,10 @@ class Decision(NamedTuple):
     by_person: bool = False
 
 
-def after_advice(state: State, scope: Scope, now: Millis) -> Event | Done | None:
+def after_advice(state: State, scope: Scope, told_at: Path, now: Millis) -> Event | Done | None:
     """Carry out the decision that has just been given about this scope; None if there is none."""
-    told = None if scope.told is None else state.instances[scope.told]
-    if told is None or told.place.role != "advice" or told.ending is None:
+    told = state.instances[told_at]
+    if told.place.role != "advice" or told.ending is None:
         return None
     rule = told.place.about.removeprefix(TO_A_PERSON)
     if told.ending.hard is not None:

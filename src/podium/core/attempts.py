@@ -80,9 +80,7 @@ def _after_ok(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> Ev
 
 
 def _pass(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> StepEnded:
-    gates = state.instances.get(paths.attempt(leaf.place.path, leaf.attempt))
-    score = None if gates is None or gates.ending is None else gates.ending.score
-    degraded = _degrade_of(state, leaf) > 0 or leaf.soft.fallback > 0
+    degraded = degrade_of(state, leaf) > 0 or leaf.soft.fallback > 0
     return StepEnded(
         now,
         leaf.place.path,
@@ -90,8 +88,16 @@ def _pass(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> StepEn
         result=answer.result,
         tree=None if answer.tree == leaf.base else answer.tree,
         degraded=degraded,
-        score=score,
+        score=_score(state, leaf),
     )
+
+
+def _score(state: State, leaf: Leaf) -> float | None:
+    """What the gates of the last attempt gave it."""
+    if leaf.place.step.gates is None:
+        return None
+    gates = state.instances.get(_attempt(leaf))
+    return None if gates is None or gates.ending is None else gates.ending.score
 
 
 def _verdict(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> StepEnded:

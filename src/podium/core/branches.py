@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from podium.core.graph import children_of, dependents_of
-from podium.core.model import Block, Call, ForEach, Members
+from podium.core.graph import BLOCKS, children_of, dependents_of
+from podium.core.model import ForEach, Members
 from podium.core.state import Instance, Scope, State
 from podium.core.words import Path, Tree
 
@@ -17,7 +17,7 @@ Work: TypeAlias = tuple[Path, Tree]
 def base_in_graph(state: State, scope: Scope, index: int) -> tuple[Tree | None, tuple[Work, ...]]:
     """The tree a child of a graph builds on, and what must be merged into it first."""
     verb = scope.place.step.verb
-    if not isinstance(verb, Block | Call):
+    if not isinstance(verb, BLOCKS):
         # Items of a loop: their results are merged one by one onto the head of the loop.
         return scope.head, ()
     trees = _trees_of(state, scope, children_of(verb)[index].needs)

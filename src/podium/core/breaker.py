@@ -46,7 +46,7 @@ def objection(state: State, scope: Scope, step: Step, index: int, visit: int) ->
         hit = next(_content(state, scope, index, rules), None)
         if hit is not None:
             return hit
-    return next(_totals(state, rules), None) if scope.next else None
+    return next(_totals(state, rules), None) if scope.next and _counts_totals(rules) else None
 
 
 def is_cycle(trail: tuple[int, ...], following: int, times: int) -> bool:
@@ -146,12 +146,14 @@ def plateau(past: tuple[Past, ...]) -> int:
     return len(scores) - 1 - scores.index(max(scores))
 
 
+def _counts_totals(rules: Breaker) -> bool:
+    return any(
+        (rules.transitions, rules.time, rules.usd, rules.tokens, rules.calls, rules.near, rules.failures)
+    )
+
+
 def _totals(state: State, rules: Breaker) -> Iterator[str]:
     """Rules about the whole run; each asks once, since a total never shrinks."""
-    if not any(
-        (rules.transitions, rules.time, rules.usd, rules.tokens, rules.calls, rules.near, rules.failures)
-    ):
-        return
     book = state.ledgers[ROOT]
     used = ledger.total(book)
     worked = ledger.working_time(book, state.at)

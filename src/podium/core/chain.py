@@ -35,9 +35,12 @@ def link(run: RunId, prev: Record | None, *, cause: str, type: str, body: str) -
 
 
 def hash_of(run: RunId, seq: int, cause: str, type: str, body: str, prev: str) -> str:  # noqa: A002
-    parts = (prev, run, str(seq), cause, type, body)
     # Each part with its length, so that no two different records have the same text.
-    text = "".join(f"{len(part)}:{part}" for part in parts)
+    number = str(seq)
+    text = (
+        f"{len(prev)}:{prev}{len(run)}:{run}{len(number)}:{number}"
+        f"{len(cause)}:{cause}{len(type)}:{type}{len(body)}:{body}"
+    )
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -52,11 +52,20 @@ def decode(value: Mapping[str, Json]) -> Event:
 def _written(record: Any) -> dict[str, Json]:
     found: dict[str, Json] = {}
     kind: Any = type(record)
-    for part in _parts(kind):
-        value = getattr(record, part.name)
-        if part.field.default is MISSING or value != part.field.default:
-            found[part.name] = part.write(value)
+    for name, default, write in _writers(kind):
+        value = getattr(record, name)
+        # Most fields of most events have their default, and most defaults are one and the same object.
+        if value is not default and (default is MISSING or value != default):
+            found[name] = value if write is None else write(value)
     return found
+
+
+@cache
+def _writers(kind: Any) -> tuple[tuple[str, Any, Convert | None], ...]:
+    """What `_written` needs of each field; no function where the value is stored as it is."""
+    return tuple(
+        (part.name, part.field.default, None if part.write is _same else part.write) for part in _parts(kind)
+    )
 
 
 def _read(kind: Any, value: Json) -> Any:

@@ -50,10 +50,11 @@ from podium.core.events import (
     WaitEnded,
     WaitStarted,
 )
-from podium.core.evolve import evolve
+from podium.core.evolve import advance
 from podium.core.expand import expansion
 from podium.core.flow import scope_event
-from podium.core.graph import WORK, descendants_of, live_children, order_of
+from podium.core.graph import WORK, descendants_of, live_children
+from podium.core.leaves import is_by_hand
 from podium.core.model import Agent, Call, Check, Human, Set, Step, Wait
 from podium.core.paths import ROOT
 from podium.core.people import after_person, ask_person
@@ -87,7 +88,7 @@ def settle(state: State, now: Millis, touched: Iterable[Path]) -> tuple[State, l
         event = _next(state, agenda, now)
         if event is None:
             return state, decided
-        state = evolve(state, event)
+        state = advance(state, event)
         decided.append(event)
         agenda.extend(touches(state, event))
 
@@ -116,14 +117,21 @@ def touches(state: State, event: Event) -> tuple[Path, ...]:
             return (event.path, event.parent) if more else (event.path,)
         case StepEnded():
             return (ROOT if event.path == ROOT else state.instances[event.path].place.parent,)
+        case AttemptStarted():
+            return ()  # The world's turn.
         case (
-            AttemptStarted()
-            | AttemptQueued()
-            | RetryScheduled()
-            | WaitStarted()
-            | ApprovalAsked()
-            | FactsAsked()
+            AttemptEnded()
+            | StepExpanded()
+            | StepReopened()
+            | AttemptDoubted()
+            | WaitEnded()
+            | SignalReceived()
+            | ApprovalGiven()
+            | FactsFound()
+            | JoinAsked()
         ):
+            return (event.path,)
+        case AttemptQueued() | RetryScheduled() | WaitStarted() | ApprovalAsked() | FactsAsked():
             return ()  # The world's turn, or the queue's.
         case JoinQueued():
             return (state.instances[event.path].place.parent,)
@@ -138,18 +146,6 @@ def touches(state: State, event: Event) -> tuple[Path, ...]:
             instance = state.instances[event.path]
             below = live_children(state, instance) if isinstance(instance, Scope) else ()
             return (event.path, *below)
-        case (
-            StepExpanded()
-            | StepReopened()
-            | AttemptEnded()
-            | AttemptDoubted()
-            | WaitEnded()
-            | SignalReceived()
-            | ApprovalGiven()
-            | FactsFound()
-            | JoinAsked()
-        ):
-            return (event.path,)
         case (
             RunStarted()
             | RunResumed()
@@ -202,7 +198,7 @@ def _is_unwanted(state: State, instance: Instance) -> bool:
         return True
     if parent.jump < 0 or place.role != "step":
         return False
-    return order_of(parent) != "dag" or place.slot in descendants_of(parent, parent.jump)
+    return parent.place.order != "dag" or place.slot in descendants_of(parent, parent.jump)
 
 
 def _wind_up(state: State, instance: Instance, now: Millis) -> Event | None:
@@ -235,9 +231,9 @@ def _run_end(state: State, root: Instance, now: Millis) -> RunEnded | None:
 def _begin(state: State, instance: Instance, now: Millis) -> Event | None:
     """An instance that has just been entered: is it to be done at all, on which tree, and how does it start?"""
     path, place = instance.place.path, instance.place
-    if ("fact", path) in state.pending or ("join", path) in state.pending:
+    if isinstance(instance, Leaf) and (instance.attempt or instance.tries or _is_queued(instance)):
         return None
-    if isinstance(instance, Leaf) and (instance.attempt or instance.tries):
+    if ("fact", path) in state.pending or ("join", path) in state.pending:
         return None
     if place.adopt is not None:
         taken = state.instances[place.adopt].ending
@@ -252,6 +248,11 @@ def _begin(state: State, instance: Instance, now: Millis) -> Event | None:
     if joining is not None:
         return joining
     return _start_leaf(state, instance, now) if isinstance(instance, Leaf) else _expand(state, instance, now)
+
+
+def _is_queued(leaf: Leaf) -> bool:
+    """All that could object was asked before it got its ticket, except whether there is a person to work by hand."""
+    return leaf.ticket >= 0 and not is_by_hand(leaf)
 
 
 def _has_bad_need(state: State, instance: Instance) -> bool:

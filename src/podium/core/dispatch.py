@@ -17,9 +17,8 @@ from podium.core.events import AttemptStarted, Event, StepEnded
 from podium.core.expr import Node
 from podium.core.facts import Amounts
 from podium.core.globs import globs_overlap
-from podium.core.graph import order_of, workflow_of
 from podium.core.leaves import is_by_hand
-from podium.core.model import Agent, Git
+from podium.core.model import Agent, Call, Git
 from podium.core.paths import ROOT
 from podium.core.state import Claim, Leaf, Scope, State
 from podium.core.trees import merges_members
@@ -32,7 +31,9 @@ def dispatch(state: State, now: Millis) -> Event | None:
     """Start the next attempt, or refuse one that can never be paid."""
     if state.head == state.tail or state.paused:
         return None
-    slots = workflow_of(state, state.instances[ROOT].place).max_parallel
+    run = state.root.verb
+    assert isinstance(run, Call)
+    slots = run.workflow.max_parallel
     waiting: list[Claim] = []
     for path in _first(state):
         leaf = state.instances[path]
@@ -93,7 +94,7 @@ def _works_beside_others(state: State, leaf: Leaf) -> bool:
     path = leaf.place.path
     while path != ROOT:
         scope = state.instances[state.instances[path].place.parent]
-        if isinstance(scope, Scope) and (merges_members(scope) or order_of(scope) == "dag"):
+        if isinstance(scope, Scope) and (merges_members(scope) or scope.place.order == "dag"):
             return True
         path = scope.place.path
     return False
@@ -114,7 +115,7 @@ def _overlap(a: Claim, b: Claim) -> bool:
 def _reserve(leaf: Leaf) -> Amounts:
     verb = leaf.place.step.verb
     if not isinstance(verb, Agent) or verb.by_hand:
-        return Amounts()
+        return ledger.NOTHING
     return Amounts(verb.estimate.usd, verb.estimate.tokens, 1)
 
 
@@ -122,7 +123,6 @@ def _start(state: State, leaf: Leaf, reserve: Amounts, claim: Claim, now: Millis
     step = leaf.place.step
     works = isinstance(step.verb, Agent) and not step.verb.judge and leaf.place.role != "advice"
     left = ledger.time_left(state, leaf.place.ledger)
-    limits = [limit for limit in (step.timeout, left) if limit is not None]
     return AttemptStarted(
         at=now,
         path=leaf.place.path,
@@ -132,7 +132,7 @@ def _start(state: State, leaf: Leaf, reserve: Amounts, claim: Claim, now: Millis
         start=_start_tree(state, leaf),
         agent=leaf.soft.fallback,
         degrade=degrade_of(state, leaf),
-        timeout=min(limits, default=None),
+        timeout=left if step.timeout is None else step.timeout if left is None else min(left, step.timeout),
         guidance=state.guidance if works else (),
         claim=None if claim == "all" else claim,
     )

@@ -7,7 +7,6 @@ to exactly this question ends it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from podium.core.events import (
@@ -22,6 +21,7 @@ from podium.core.events import (
     TimerFired,
     WaitStarted,
 )
+from podium.core.records import dataclass
 from podium.core.words import Millis, Path
 
 EffectKind: TypeAlias = Literal["attempt", "timer", "person", "wait", "fact", "join"]
@@ -74,6 +74,9 @@ class JoinTrees:
 
 
 Effect: TypeAlias = RunAttempt | CancelAttempt | StartTimer | AskPerson | Watch | FindFact | JoinTrees
+
+IN_FLIGHT: Final = (RunAttempt, CancelAttempt)
+"""The effects of an attempt that has not ended."""
 
 
 _KIND_OF: Final[Mapping[type[Event], EffectKind]] = {

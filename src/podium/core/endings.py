@@ -8,11 +8,11 @@ from typing import Final
 from podium.core import paths
 from podium.core.effects import EffectKind
 from podium.core.events import StepEnded
-from podium.core.graph import dependents_of, is_accepted, join_of, order_of
+from podium.core.graph import dependents_of, is_accepted, join_of
 from podium.core.leaves import leave_queue
 from podium.core.lifecycle import IllegalEvent, phases_after
 from podium.core.model import ForEach
-from podium.core.scopes import tally
+from podium.core.scopes import side_of
 from podium.core.state import Best, Instance, Leaf, Phase, Scope, State, Unmet, Visit
 from podium.core.words import Path, Tree
 
@@ -33,36 +33,30 @@ def ended(state: State, event: StepEnded) -> State:
     if instance is None:
         raise IllegalEvent(f"there is no {event.path!r}")
     phases_after(instance, event)
-    pending = state.pending
-    for kind in MAY_ASK[instance.phase]:
-        pending = pending.drop((kind, event.path))
     busy = isinstance(instance, Scope) and instance.live
     if busy or instance.aside is not None or ("attempt", event.path) in state.pending:
         raise IllegalEvent(f"{event.path!r} cannot end while something in it is live")
     if isinstance(instance, Leaf):
-        state = leave_queue(state, instance)
+        if instance.ticket >= 0:
+            state = state._replace(head=leave_queue(state, instance))
         over: Instance = instance._replace(phase="ended", ending=event, ticket=-1)
     else:
-        state = _drop_tickets(state, instance)
+        _drop_tickets(state, instance)
         over = instance._replace(phase="ended", ending=event)
-    state = state._replace(
-        instances=state.instances.set(event.path, over),
-        pending=pending,
-        limited=state.limited or event.reason == "limit",
-    )
+    state.instances.put(event.path, over)
+    for kind in MAY_ASK[instance.phase]:
+        state.pending.discard((kind, event.path))
     for name, value in event.sets:
-        state = state._replace(vars=state.vars.set((instance.place.frame, name), (value,)))
+        state.vars.put((instance.place.frame, name), (value,))
+    if event.reason == "limit":
+        state = state._replace(limited=True)
     return state if event.path == paths.ROOT else _tell_parent(state, over, event)
 
 
-def _drop_tickets(state: State, scope: Scope) -> State:
+def _drop_tickets(state: State, scope: Scope) -> None:
     """Members of a cancelled scope may still have been waiting for their turn to be merged."""
-    if scope.joined == scope.joins:
-        return state
-    joins = state.joins
     for number in range(scope.joined, scope.joins):
-        joins = joins.drop((scope.place.path, number))
-    return state._replace(joins=joins)
+        state.joins.discard((scope.place.path, number))
 
 
 def _tell_parent(state: State, child: Instance, event: StepEnded) -> State:
@@ -73,23 +67,28 @@ def _tell_parent(state: State, child: Instance, event: StepEnded) -> State:
         told = parent._replace(aside=None, told=event.path if spoke else parent.told)
         if isinstance(told, Leaf) and child.place.role == "gates":
             told = told._replace(best=_better(told, event))
-        return state._replace(instances=state.instances.set(parent.place.path, told))
+        state.instances.put(parent.place.path, told)
+        return state
     assert isinstance(parent, Scope)
     key = (parent.place.path, child.place.slot)
     visit = state.latest[key]
-    scope = tally(parent, child, 1)._replace(
+    side = side_of(child)
+    scope = parent._replace(
         live=parent.live - 1,
+        ok=parent.ok + (side == "ok"),
+        bad=parent.bad + (side == "bad"),
+        skipped=parent.skipped + (side == "skipped"),
         last=event.path,
         head=_head_after(parent, child, event),
         leaving=parent.leaving or event.leaves,
         hard=parent.hard if event.hard is None else event.hard,
         routes=_routes(parent, child, event),
     )
-    state = state._replace(
-        instances=state.instances.set(parent.place.path, scope),
-        latest=state.latest.set(key, Visit(visit.number, visit.path, fresh=True)),
-    )
-    return _release_dependents(state, scope, child, event)
+    state.latest.put(key, Visit(visit.number, visit.path, fresh=True))
+    if scope.place.order == "dag":
+        scope = _release_dependents(state, scope, child, event)
+    state.instances.put(parent.place.path, scope)
+    return state
 
 
 def _better(leaf: Leaf, gates: StepEnded) -> Best | None:
@@ -107,7 +106,7 @@ def _head_after(scope: Scope, child: Instance, event: StepEnded) -> Tree | None:
     """A child that has passed moves the head of a sequence; a member that was not merged moves it if it leads."""
     if event.outcome != "passed" or event.tree is None or child.merge == "joined":
         return scope.head
-    order = order_of(scope)
+    order = scope.place.order
     if order in ("seq", "repeat"):
         return event.tree
     # The branches of a graph of steps are merged at its end; items, also those with needs, one by one.
@@ -120,21 +119,19 @@ def _head_after(scope: Scope, child: Instance, event: StepEnded) -> Tree | None:
 def _routes(scope: Scope, child: Instance, event: StepEnded) -> tuple[Path, ...]:
     """In a graph, an outcome that leads back is kept until the way back is free."""
     target = child.place.step.on.get(event.outcome)
-    if target is None or target.kind != "step" or event.hard is not None or order_of(scope) != "dag":
+    if target is None or target.kind != "step" or event.hard is not None or scope.place.order != "dag":
         return scope.routes
     return (*scope.routes, event.path)
 
 
-def _release_dependents(state: State, scope: Scope, child: Instance, event: StepEnded) -> State:
-    if order_of(scope) != "dag":
-        return state
+def _release_dependents(state: State, scope: Scope, child: Instance, event: StepEnded) -> Scope:
     path = scope.place.path
     bad = not is_accepted(child.place.step, event)
-    unmet, ready = state.unmet, scope.ready
+    ready = scope.ready
     for index in dependents_of(scope)[child.place.slot]:
-        left = unmet[(path, index)]
+        left = state.unmet[(path, index)]
         left = Unmet(left.left - 1, left.bad or bad)
-        unmet = unmet.set((path, index), left)
+        state.unmet.put((path, index), left)
         if left.left == 0:
             ready = (*ready, index)
-    return state._replace(unmet=unmet, instances=state.instances.set(path, scope._replace(ready=ready)))
+    return scope._replace(ready=ready)

@@ -9,8 +9,8 @@ from podium.core.ask import count_of
 from podium.core.branches import base_in_graph, tree_of
 from podium.core.done import Done
 from podium.core.events import StepEnded, StepEntered
-from podium.core.graph import TO_A_PERSON, child_step, descendants_of, order_of
-from podium.core.model import Block, Call, ForEach, Gates, Members, Repeat, Review, Step
+from podium.core.graph import BLOCKS, LOOPS, TO_A_PERSON, TOGETHER, child_step, descendants_of
+from podium.core.model import Block, Call, ForEach, Step
 from podium.core.policy import Count
 from podium.core.state import Instance, Leaf, Ledger, Scope, State
 from podium.core.words import Millis, Path, Tree, Unit
@@ -41,7 +41,7 @@ def enter(
             return refusal
     previous = None if before is None else state.instances[before.path]
     way = Way(index, visit, previous, _stale(scope, index))
-    if not adopt and not excused and isinstance(scope.place.step.verb, Block | Call):
+    if not adopt and not excused and isinstance(scope.place.step.verb, BLOCKS):
         objection = breaker.objection(state, scope, step, index, visit)
         if objection is not None:
             return _objected(state, scope, step, way, objection, now)
@@ -49,16 +49,14 @@ def enter(
 
 
 def _path(scope: Scope, step: Step, index: int, visit: int) -> Path:
-    if isinstance(scope.place.step.verb, ForEach | Repeat):
+    if isinstance(scope.place.step.verb, LOOPS):
         return paths.iteration(scope.place.path, index + 1, visit)
     return paths.child(scope.place.path, step.name, visit)
 
 
 def _stale(scope: Scope, index: int) -> tuple[int, ...]:
     """What a step back makes stale: in a sequence all from there on, in a graph all that needs it."""
-    if index >= scope.next and order_of(scope) != "dag":
-        return ()
-    match order_of(scope):
+    match scope.place.order:
         case "seq":
             return tuple(range(index, scope.next))
         case "dag" if scope.jump == index:
@@ -161,9 +159,9 @@ def start_of(leaf: Leaf) -> Tree | None:
 def _furnished(state: State, scope: Scope, step: Step, way: Way, now: Millis, *, adopt: bool) -> StepEntered:
     """The entry with its trees and feedback."""
     base, start = _trees(state, scope, way)
-    feedback = (*scope.feedback, *scope.carry)
+    feedback = scope.feedback + scope.carry
     if way.previous is not None:
-        feedback = (*way.previous.feedback, *feedback)
+        feedback = way.previous.feedback + feedback
     return StepEntered(
         at=now,
         path=_path(scope, step, way.slot, way.visit),
@@ -173,7 +171,7 @@ def _furnished(state: State, scope: Scope, step: Step, way: Way, now: Millis, *,
         visit=way.visit,
         base=base,
         start=start,
-        feedback=tuple(dict.fromkeys(feedback))[-FEEDBACK_KEPT:],
+        feedback=tuple(dict.fromkeys(feedback))[-FEEDBACK_KEPT:] if feedback else (),
         stale=way.stale,
         held=_is_held(state, scope, step, way.slot),
         adopt=breaker.best_visit(state, scope, way.slot) if adopt else None,
@@ -193,7 +191,7 @@ def _trees(state: State, scope: Scope, way: Way) -> tuple[Tree | None, Tree | No
 
 def _base(state: State, scope: Scope, way: Way) -> Tree | None:
     verb = scope.place.step.verb
-    match order_of(scope):
+    match scope.place.order:
         case "seq" if way.stale:
             return _head_before(state, scope, way.stale)
         case "seq" | "repeat":
@@ -201,7 +199,7 @@ def _base(state: State, scope: Scope, way: Way) -> Tree | None:
         case "dag":
             return base_in_graph(state, scope, way.slot)[0]
         case _:
-            if isinstance(verb, Gates | Review | Members):
+            if isinstance(verb, TOGETHER):
                 return scope.fork
             return scope.head if width(state, scope) == 1 else scope.fork
 
@@ -217,7 +215,7 @@ def _is_held(state: State, scope: Scope, step: Step, index: int) -> bool:
     """Whether something has to be found out before the child may take a slot."""
     if step.when is not None:
         return True
-    if order_of(scope) != "dag":
+    if scope.place.order != "dag":
         return False
     unmet = state.unmet.get((scope.place.path, index))
     return bool(unmet and unmet.bad) or bool(base_in_graph(state, scope, index)[1])

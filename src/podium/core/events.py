@@ -8,10 +8,10 @@ JSON values, or small records of them (codec.py).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from podium.core.facts import Amounts, Refused, RunFacts, Verdict
+from podium.core.records import dataclass
 from podium.core.words import Level, Millis, Outcome, Path, Reason, RunStatus, Tree, Unit
 
 SCHEMA_VERSION = 1

@@ -61,11 +61,17 @@ def fold(workflow: Workflow, events: Iterable[Event]) -> State:
     """The state a log stands for."""
     state = draft(initial(workflow))
     for event in events:
-        state = evolve(state, event)
+        state = advance(state, event)
     return freeze(state)
 
 
 def evolve(state: State, event: Event) -> State:
+    """The state after this event."""
+    return freeze(advance(draft(state), event))
+
+
+def advance(state: State, event: Event) -> State:
+    """`evolve` for the one owner of a draft: its maps change in place, what it returns takes its place."""
     if (state.started is None) != isinstance(event, RunStarted):
         raise IllegalEvent(f"{type(event).__name__} cannot be the first event, or comes twice")
     if state.ended is not None:
@@ -148,7 +154,8 @@ def _apply_to_run(
         case LimitRaised():
             return _raised(state, event)
         case RunRecovered():
-            return ledger.forget_downtime(state, event.at)
+            ledger.forget_downtime(state, event.at)
+            return state
         case RunEnded():
             if state.instances[paths.ROOT].phase != "ended" or state.pending:
                 raise IllegalEvent("the run cannot end while something is open")
@@ -179,16 +186,15 @@ def _started(state: State, event: RunStarted) -> State:
         adopt=None,
         order=order_of_verb(call),
     )
-    return state._replace(
-        started=event,
-        instances=state.instances.set(paths.ROOT, Scope(place, head=event.tree, base=event.tree)),
-        ledgers=state.ledgers.set(paths.ROOT, Ledger(paths.ROOT, None, call.workflow.limits)),
-        vars=state.vars.set((paths.ROOT, scopes.INPUTS), (event.inputs,)),
-    )
+    state.instances.put(paths.ROOT, Scope(place, head=event.tree, base=event.tree))
+    state.ledgers.put(paths.ROOT, Ledger(paths.ROOT, None, call.workflow.limits))
+    state.vars.put((paths.ROOT, scopes.INPUTS), (event.inputs,))
+    return state._replace(started=event)
 
 
 def _raised(state: State, event: LimitRaised) -> State:
     found = state.ledgers[event.ledger]
     changes: dict[str, Any] = {event.unit: event.to}
     limits = replace(found.limits, **changes)
-    return state._replace(ledgers=state.ledgers.set(event.ledger, found._replace(limits=limits)))
+    state.ledgers.put(event.ledger, found._replace(limits=limits))
+    return state

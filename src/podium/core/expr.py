@@ -6,7 +6,6 @@ loop and at most 200 parts, and what its functions do is metered; so every evalu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias, assert_never
 
 from podium.core.functions import call, check_arity, text_of, touched
@@ -21,6 +20,7 @@ from podium.core.operators import (
     number,
     truth,
 )
+from podium.core.records import dataclass
 
 __all__ = [
     "And", "Arith", "Call", "Compare", "Const", "ExprError", "Field", "IfElse", "Item", "Json", "ListOf", "MissingValue",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from podium.core.records import dataclass
 from podium.core.words import MicroUsd, Path, Tree
 
 

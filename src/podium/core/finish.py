@@ -7,8 +7,8 @@ from podium.core.ask import ask_value, count_of
 from podium.core.done import Done
 from podium.core.events import Event, StepEnded, StepReopened
 from podium.core.facts import Refused
-from podium.core.graph import fresh_children, is_accepted, order_of, workflow_of
-from podium.core.model import Block, Call, Gates, Review
+from podium.core.graph import JUDGES, fresh_children, is_accepted, workflow_of
+from podium.core.model import Block, Call, Review
 from podium.core.paths import ROOT
 from podium.core.people import oversight_of
 from podium.core.state import Scope, State
@@ -67,12 +67,7 @@ def _overseen(state: State, scope: Scope, done: Done, now: Millis) -> Event | Do
 def _retried(state: State, scope: Scope, done: Done, now: Millis) -> Event | Done | None:
     retry = scope.place.step.retry
     final = done.final or done.outcome in GOOD or done.hard is not None or done.leaves
-    if (
-        final
-        or done.outcome == "aborted"
-        or scope.expired
-        or isinstance(scope.place.step.verb, Review | Gates)
-    ):
+    if final or done.outcome == "aborted" or scope.expired or isinstance(scope.place.step.verb, JUDGES):
         return done
     if scope.tries + 1 < count_of(state, scope, retry.attempts):
         feedback = done.feedback or _culprits(state, scope)
@@ -80,9 +75,17 @@ def _retried(state: State, scope: Scope, done: Done, now: Millis) -> Event | Don
     if not retry.stated or retry.on_exhausted == "fail":
         return done
     if retry.on_exhausted == "accept_best":
-        fit = _last_fit(state, scope)
-        return Done("passed", "exhausted") if fit else done
+        return _taken(state, scope, done, now)
     return _asked(state, scope, done, now)
+
+
+def _taken(state: State, scope: Scope, done: Done, now: Millis) -> Event | Done | None:
+    """The last attempt, if only reviewers or people were against it, and once it is merged with what others did."""
+    if isinstance(scope.merge, Refused) or not _last_fit(state, scope):
+        return done
+    if scope.merge == "queued":
+        return None
+    return queue_for_join(state, scope, now) or Done("passed", "exhausted")
 
 
 def _asked(state: State, scope: Scope, done: Done, now: Millis) -> Event | Done | None:
@@ -95,8 +98,8 @@ def _asked(state: State, scope: Scope, done: Done, now: Millis) -> Event | Done 
         case "retry":
             feedback = (told.place.path,)
             return StepReopened(now, scope.place.path, scope.tries + 2, feedback, granted=True)
-        case "accept" if _last_fit(state, scope):
-            return Done("passed", "exhausted")
+        case "accept":
+            return _taken(state, scope, done, now)
         case _:
             return done
 
@@ -109,7 +112,7 @@ def _last_fit(state: State, scope: Scope) -> bool:
 
 def _culprits(state: State, scope: Scope) -> tuple[Path, ...]:
     """The children that went wrong, in their order: which of them ended last is a matter of chance."""
-    if order_of(scope) in ("seq", "repeat"):
+    if scope.place.order in ("seq", "repeat"):
         return () if scope.last is None else (scope.last,)
     return tuple(
         child.place.path

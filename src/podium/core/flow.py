@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from podium.core import rules
 from podium.core.advise import after_advice
@@ -11,7 +11,7 @@ from podium.core.done import Done
 from podium.core.enter import enter, question, width
 from podium.core.events import Event, JumpOrdered, StepEnded
 from podium.core.finish import conclude
-from podium.core.graph import dependents_of, fresh_children, is_accepted, order_of
+from podium.core.graph import dependents_of, fresh_children, is_accepted
 from podium.core.model import Block, Call, Check, Command, ForEach, Gates, Members, Repeat, Review, Target
 from podium.core.policy import PassRule
 from podium.core.state import Instance, Scope, State
@@ -21,12 +21,15 @@ from podium.core.words import GOOD, Millis
 Move: TypeAlias = Event | Done | None
 """An event, the end of the scope's own work, or nothing to do now."""
 
+NEXT: Final = Target("next")
+
 
 def scope_event(state: State, scope: Scope, now: Millis) -> Event | None:
     """The next decision of an open scope that is still wanted."""
     if scope.aside is not None or ("fact", scope.place.path) in state.pending:
         return None
-    move = after_advice(state, scope, now) or _move(state, scope, now)
+    advised = None if scope.told is None else after_advice(state, scope, scope.told, now)
+    move = advised or _move(state, scope, now)
     if not isinstance(move, Done):
         return move
     if scope.live:
@@ -36,7 +39,7 @@ def scope_event(state: State, scope: Scope, now: Millis) -> Event | None:
 
 
 def _move(state: State, scope: Scope, now: Millis) -> Move:
-    match order_of(scope):
+    match scope.place.order:
         case "seq":
             return _sequence(state, scope, now)
         case "dag":
@@ -67,7 +70,7 @@ def _sequence(state: State, scope: Scope, now: Millis) -> Move:
     if target is None:
         if ending.outcome not in GOOD:
             return _as_block(ending)
-        target = Target("next")
+        target = NEXT
     return _follow(state, scope, last, target, now)
 
 

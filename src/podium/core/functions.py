@@ -33,7 +33,6 @@ from podium.core.kinds import (
     phrase,
     plain,
 )
-from podium.core.pattern import search
 
 Arity = tuple[int, int | None]
 
@@ -278,6 +277,8 @@ def _matches(meter: Meter, text: Json, pattern: Json) -> Json:
     subject = text_of(text, "matches")
     if len(subject) > MAX_TEXT:
         raise TooBig(f"matches on a text of {len(subject)} characters; at most {MAX_TEXT}")
+    from podium.core.pattern import search
+
     return search(subject, text_of(pattern, "matches"), meter)
 
 

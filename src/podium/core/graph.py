@@ -30,6 +30,11 @@ from podium.core.state import Instance, Leaf, Order, Place, Scope, State
 from podium.core.words import GOOD, Path, Tree
 
 SCOPES: Final = (Block, Members, Review, ForEach, Repeat, Call, Gates)
+BLOCKS: Final = (Block, Call)
+LOOPS: Final = (ForEach, Repeat)
+JUDGES: Final = (Gates, Review)
+TOGETHER: Final = (Gates, Review, Members)
+"""What judges or works on the same tree side by side."""
 WORK: Final = (Agent, Command, Git, Write)
 
 QUESTIONS: Final = {
@@ -146,6 +151,11 @@ def child_step(state: State, parent: Instance, role: Role, index: int, about: st
     step = parent.place.step
     verb = step.verb
     match role:
+        case "step":
+            if isinstance(verb, LOOPS):
+                return verb.body
+            assert isinstance(verb, SCOPES)
+            return children_of(verb)[index]
         case "gates":
             assert step.gates is not None
             return step.gates
@@ -157,23 +167,17 @@ def child_step(state: State, parent: Instance, role: Role, index: int, about: st
         case "finally":
             assert isinstance(verb, Call) and verb.workflow.finally_ is not None
             return verb.workflow.finally_
-        case "step":
-            if isinstance(verb, ForEach | Repeat):
-                return verb.body
-            assert isinstance(verb, SCOPES)
-            return children_of(verb)[index]
         case _:
             assert_never(role)
 
 
 def workflow_of(state: State, place: Place) -> Workflow:
     """The file an instance belongs to: that of the nearest Call around it (or of itself)."""
-    instance: Instance | None = state.instances.get(place.path)
-    while True:
-        step = place.step if instance is None else instance.place.step
-        if isinstance(step.verb, Call):
-            return step.verb.workflow
-        instance = state.instances[place.parent if instance is None else instance.place.parent]
+    verb = place.step.verb
+    while not isinstance(verb, Call):
+        place = state.instances[place.parent].place
+        verb = place.step.verb
+    return verb.workflow
 
 
 def frame_of_child(parent: Instance, step: Step, path: Path) -> Path:
@@ -183,11 +187,12 @@ def frame_of_child(parent: Instance, step: Step, path: Path) -> Path:
     if isinstance(step.verb, Call) or not isinstance(parent, Scope):
         return shared
     match verb:
+        case Block():
+            return shared if verb.kind == "seq" else path
+        case Call():
+            return shared if verb.workflow.body.kind == "seq" else path
         case ForEach():
             return path
-        case Block() | Call():
-            body = body_of(verb)
-            return shared if body is None or body.kind == "seq" else path
         case _:
             return shared
 

@@ -6,9 +6,11 @@ asked for gives no events. Commands of people that cannot be followed are refuse
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, assert_never
+from collections.abc import Callable, Mapping
+from operator import attrgetter
+from typing import Any, Final, TypeVar, assert_never
 
-from podium.core.effects import AskPerson, CancelAttempt, RunAttempt, StartTimer, Watch
+from podium.core.effects import IN_FLIGHT, AskPerson, RunAttempt, StartTimer, Watch
 from podium.core.events import (
     ApprovalGiven,
     AttemptDoubted,
@@ -53,6 +55,11 @@ from podium.core.words import Millis
 Handled = tuple[Event, ...] | Refusal
 R = TypeVar("R", AttemptEnded, WaitEnded, FactsFound, JoinEnded)
 
+_REST: Final[Mapping[type[Event], Callable[[Event], tuple[Any, ...]]]] = {
+    kind: attrgetter(*kind.__slots__[1:]) for kind in (AttemptEnded, WaitEnded, FactsFound, JoinEnded)
+}
+"""All fields of a report but its time."""
+
 
 def handle(state: State, message: Message, now: Millis) -> Handled:
     if isinstance(message, Start):
@@ -92,7 +99,7 @@ def _report(
     match message:
         case AttemptEnded():
             effect = state.pending.get(("attempt", message.path))
-            wanted = isinstance(effect, RunAttempt | CancelAttempt)
+            wanted = isinstance(effect, IN_FLIGHT)
             if not wanted or effect.asked.attempt != message.attempt:  # type: ignore[union-attr]  # wanted says so
                 return ()
             return (_stamped(message, now),)
@@ -112,7 +119,8 @@ def _report(
 
 def _stamped(report: R, now: Millis) -> R:
     """The report with the time of its turn, which is the first field of every event."""
-    return type(report)(now, *(getattr(report, name) for name in report.__slots__[1:]))
+    kind = type(report)
+    return kind(now, *_REST[kind](report))
 
 
 def _fact(state: State, message: FactsFound, now: Millis) -> tuple[Event, ...]:

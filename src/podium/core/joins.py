@@ -19,7 +19,8 @@ def joining(state: State, event: JoinQueued | JoinAsked | JoinEnded) -> State:
         case JoinAsked():
             if ("join", event.path) in state.pending:
                 raise IllegalEvent(f"{event.path!r} has asked for a join already")
-            return state._replace(pending=state.pending.set(("join", event.path), JoinTrees(event)))
+            state.pending.put(("join", event.path), JoinTrees(event))
+            return state
         case JoinEnded():
             return _joined(state, instance, event)
         case _:
@@ -30,21 +31,17 @@ def _queue_for_join(state: State, member: Instance) -> State:
     scope = state.instances[member.place.parent]
     if not isinstance(scope, Scope) or member.merge is not None:
         raise IllegalEvent(f"{member.place.path!r} cannot queue for a join")
-    ticket = (scope.place.path, scope.joins)
-    return state._replace(
-        joins=state.joins.set(ticket, member.place.path),
-        instances=state.instances.set(member.place.path, member._replace(merge="queued")).set(
-            scope.place.path, scope._replace(joins=scope.joins + 1)
-        ),
-    )
+    state.joins.put((scope.place.path, scope.joins), member.place.path)
+    state.instances.put(member.place.path, member._replace(merge="queued"))
+    state.instances.put(scope.place.path, scope._replace(joins=scope.joins + 1))
+    return state
 
 
 def _joined(state: State, instance: Instance, event: JoinEnded) -> State:
     effect = state.pending.get(("join", event.path))
     if not isinstance(effect, JoinTrees):
         raise IllegalEvent(f"{event.path!r} asked for no join")
-    state = state._replace(pending=state.pending.drop(("join", event.path)))
-    instances, joins = state.instances, state.joins
+    state.pending.discard(("join", event.path))
     if not effect.asked.gated:
         # The base of one child of a graph, or the result of the graph: only the instance itself is concerned.
         merge: Merge = event.refused[0] if event.refused else "joined"
@@ -54,17 +51,18 @@ def _joined(state: State, instance: Instance, event: JoinEnded) -> State:
             changed = instance._replace(merge=merge, base=event.tree, head=event.tree)
         else:
             changed = instance._replace(sinks=merge, head=event.tree or instance.head)
-        return state._replace(instances=instances.set(event.path, changed))
+        state.instances.put(event.path, changed)
+        return state
     refused = {member.path: member for member in event.refused}
     assert isinstance(instance, Scope)
     for number, (path, _) in enumerate(effect.asked.members, start=instance.joined):
         outcome: Merge = refused.get(path, "joined")
-        member = instances[path]
-        joins = joins.drop((event.path, number))
-        instances = instances.set(path, member._replace(merge=outcome))
+        state.joins.discard((event.path, number))
+        state.instances.put(path, state.instances[path]._replace(merge=outcome))
     scope = instance._replace(
         joined=instance.joined + len(effect.asked.members),
         merged=tuple(path for path, _ in effect.asked.members),
         head=instance.head if event.tree is None else event.tree,
     )
-    return state._replace(instances=instances.set(event.path, scope), joins=joins)
+    state.instances.put(event.path, scope)
+    return state

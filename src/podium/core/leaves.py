@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from podium.core import ledger
-from podium.core.effects import AskPerson, CancelAttempt, FindFact, RunAttempt, StartTimer, Watch
+from podium.core.effects import IN_FLIGHT, AskPerson, CancelAttempt, FindFact, RunAttempt, StartTimer, Watch
 from podium.core.events import (
     ApprovalAsked,
     ApprovalGiven,
@@ -38,17 +38,17 @@ def started(state: State, event: AttemptStarted) -> State:
     if event.attempt != leaf.attempt + 1 or leaf.cancelling:
         raise IllegalEvent(f"attempt {event.attempt} of {event.path!r} cannot start now")
     by_hand = is_by_hand(leaf)
-    state = leave_queue(state, leaf)
-    state = ledger.hold(state, leaf.place, event, timed=not by_hand)
+    head = leave_queue(state, leaf)
+    ledger.hold(state, leaf.place, event, timed=not by_hand)
+    working = leaf._replace(phase=phase, attempt=event.attempt, ticket=-1, doubted=False, merge=None)
+    state.instances.put(event.path, working)
+    state.pending.put(("attempt", event.path), RunAttempt(event, by_hand))
     claim: Claim = "all" if event.claim is None else event.claim
+    if claim:
+        state.claims.put(event.path, claim)
     return state._replace(
-        instances=state.instances.set(
-            event.path,
-            leaf._replace(phase=phase, attempt=event.attempt, ticket=-1, doubted=False, merge=None),
-        ),
-        pending=state.pending.set(("attempt", event.path), RunAttempt(event, by_hand)),
+        head=head,
         busy=state.busy + (not by_hand),
-        claims=state.claims.set(event.path, claim) if claim else state.claims,
         guidance=() if event.guidance else state.guidance,
     )
 
@@ -56,22 +56,22 @@ def started(state: State, event: AttemptStarted) -> State:
 def answered(state: State, event: AttemptEnded) -> State:
     leaf, phase = _leaf(state, event)
     state = _attempt_over(state, leaf, event.attempt, event)
-    failures = state.failures
     if event.kind in ("failed", "timeout", "error"):
-        failures = (*failures, event.at)[-FAILURES_KEPT:]
+        state = state._replace(failures=(*state.failures, event.at)[-FAILURES_KEPT:])
     answered_leaf = leaf._replace(phase=phase, answer=event, soft=_after(leaf.soft, event))
-    state = state._replace(instances=state.instances.set(event.path, answered_leaf), failures=failures)
-    return _charge(state, event.path, event.used.usd) if event.used.usd else state
+    state.instances.put(event.path, answered_leaf)
+    if event.used.usd:
+        _charge(state, event.path, event.used.usd)
+    return state
 
 
-def _charge(state: State, path: Path, usd: MicroUsd) -> State:
+def _charge(state: State, path: Path, usd: MicroUsd) -> None:
     """Book a cost on the instance and on everything around it, for `steps.x.usd`."""
-    instances = state.instances
     while True:
-        instance = instances[path]
-        instances = instances.set(path, instance._replace(usd=MicroUsd(instance.usd + usd)))
+        instance = state.instances[path]
+        state.instances.put(path, instance._replace(usd=MicroUsd(instance.usd + usd)))
         if path == ROOT:
-            return state._replace(instances=instances)
+            return
         path = instance.place.parent
 
 
@@ -80,22 +80,20 @@ def doubted(state: State, event: AttemptDoubted) -> State:
     # Whether it took effect is not known, so neither is its price: the reservation stays booked as unknown.
     lost = AttemptEnded(event.at, event.path, event.attempt, "error", reason="doubted", cost_known=False)
     state = _attempt_over(state, leaf, event.attempt, lost)
-    doubted_leaf = leaf._replace(phase=phase, doubted=True, answer=lost)
-    return state._replace(instances=state.instances.set(event.path, doubted_leaf))
+    state.instances.put(event.path, leaf._replace(phase=phase, doubted=True, answer=lost))
+    return state
 
 
 def _attempt_over(state: State, leaf: Leaf, attempt: int, event: AttemptEnded) -> State:
     path = leaf.place.path
     effect = state.pending.get(("attempt", path))
-    if not isinstance(effect, RunAttempt | CancelAttempt) or attempt != leaf.attempt:
+    if not isinstance(effect, IN_FLIGHT) or attempt != leaf.attempt:
         raise IllegalEvent(f"attempt {attempt} of {path!r} is not in flight")
     by_hand = effect.by_hand
-    state = ledger.settle(state, leaf.place, effect.asked.reserve, event, timed=not by_hand)
-    return state._replace(
-        pending=state.pending.drop(("attempt", path)),
-        busy=state.busy - (not by_hand),
-        claims=state.claims.drop(path),
-    )
+    ledger.settle(state, leaf.place, effect.asked.reserve, event, timed=not by_hand)
+    state.pending.discard(("attempt", path))
+    state.claims.discard(path)
+    return state._replace(busy=state.busy - (not by_hand), usd=MicroUsd(state.usd + event.used.usd))
 
 
 def _after(soft: Soft, event: AttemptEnded) -> Soft:
@@ -139,25 +137,21 @@ def again(state: State, event: AttemptQueued | RetryScheduled) -> State:
         due=event.due if isinstance(event, RetryScheduled) else None,
     )
     if isinstance(event, RetryScheduled):
-        timer = StartTimer(event.path, event.due)
-        return state._replace(
-            instances=state.instances.set(event.path, leaf),
-            pending=state.pending.set(("timer", event.path), timer),
-        )
+        state.instances.put(event.path, leaf)
+        state.pending.put(("timer", event.path), StartTimer(event.path, event.due))
+        return state
     return join_queue(state, leaf)
 
 
 def waiting(state: State, event: WaitStarted | ApprovalAsked) -> State:
     leaf, phase = _leaf(state, event)
     if isinstance(event, WaitStarted):
-        return state._replace(
-            instances=state.instances.set(event.path, leaf._replace(phase=phase, due=event.due)),
-            pending=state.pending.set(("wait", event.path), Watch(event)),
-        )
-    return state._replace(
-        instances=state.instances.set(event.path, leaf._replace(phase=phase, asked=event, given=())),
-        pending=state.pending.set(("person", event.path), AskPerson(event)),
-    )
+        state.instances.put(event.path, leaf._replace(phase=phase, due=event.due))
+        state.pending.put(("wait", event.path), Watch(event))
+    else:
+        state.instances.put(event.path, leaf._replace(phase=phase, asked=event, given=()))
+        state.pending.put(("person", event.path), AskPerson(event))
+    return state
 
 
 def arrived(state: State, event: WaitEnded | SignalReceived) -> State:
@@ -165,10 +159,9 @@ def arrived(state: State, event: WaitEnded | SignalReceived) -> State:
     if isinstance(event, SignalReceived):
         event = WaitEnded(event.at, event.path, "ok", result={"output": event.data})
     answer = AttemptEnded(event.at, event.path, 0, event.kind, reason=event.reason, result=event.result)
-    return state._replace(
-        instances=state.instances.set(event.path, leaf._replace(phase=phase, answer=answer)),
-        pending=state.pending.drop(("wait", event.path)),
-    )
+    state.instances.put(event.path, leaf._replace(phase=phase, answer=answer))
+    state.pending.discard(("wait", event.path))
+    return state
 
 
 def approved(state: State, event: ApprovalGiven) -> State:
@@ -179,23 +172,22 @@ def approved(state: State, event: ApprovalGiven) -> State:
     given = (*leaf.given, event)
     enough = event.action != "approve" or len(given) >= leaf.asked.approvals
     phase: Phase = "answered" if enough else "waiting"
-    return state._replace(
-        instances=state.instances.set(event.path, leaf._replace(phase=phase, given=given)),
-        pending=state.pending.drop(("person", event.path)) if enough else state.pending,
-    )
+    state.instances.put(event.path, leaf._replace(phase=phase, given=given))
+    if enough:
+        state.pending.discard(("person", event.path))
+    return state
 
 
 def fired(state: State, event: TimerFired) -> State:
     instance, phases = _instance(state, event)
     if isinstance(instance, Scope):
         _check_due(state, event)
-        return state._replace(
-            instances=state.instances.set(event.path, instance._replace(expired=True)),
-            pending=state.pending.drop(("timer", event.path)),
-        )
+        state.instances.put(event.path, instance._replace(expired=True))
+        state.pending.discard(("timer", event.path))
+        return state
     if instance.phase == "paused":
         _check_due(state, event)
-        state = state._replace(pending=state.pending.drop(("timer", event.path)))
+        state.pending.discard(("timer", event.path))
         return join_queue(state, instance._replace(phase=phases[0], due=None))
     return _time_is_up(state, instance, event)
 
@@ -210,10 +202,10 @@ def _time_is_up(state: State, leaf: Leaf, event: TimerFired) -> State:
     """A waiting leaf: its own time is over, or a person is to be reminded, or somebody else is to be told."""
     path, asked = event.path, leaf.asked
     if leaf.due == event.due or (asked is not None and asked.expires == event.due):
-        return state._replace(
-            instances=state.instances.set(path, leaf._replace(phase="answered", silent=True)),
-            pending=state.pending.drop(("wait", path)).drop(("person", path)),
-        )
+        state.instances.put(path, leaf._replace(phase="answered", silent=True))
+        state.pending.discard(("wait", path))
+        state.pending.discard(("person", path))
+        return state
     verb = leaf.place.step.verb
     if asked is None or not isinstance(verb, Human) or event.due not in (asked.remind, asked.escalate):
         raise IllegalEvent(f"no timer of {path!r} is due at {event.due}")
@@ -224,10 +216,9 @@ def _time_is_up(state: State, leaf: Leaf, event: TimerFired) -> State:
         # Where anybody may answer, telling more people must not shut the others out.
         wider = (*asked.by, *verb.oversight.escalate_to) if asked.by else ()
         asked = replace(asked, escalate=None, by=wider)
-    return state._replace(
-        instances=state.instances.set(path, leaf._replace(asked=asked)),
-        pending=state.pending.set(("person", path), AskPerson(asked)),
-    )
+    state.instances.put(path, leaf._replace(asked=asked))
+    state.pending.put(("person", path), AskPerson(asked))
+    return state
 
 
 def facts(state: State, event: FactsAsked | FactsFound) -> State:
@@ -235,48 +226,47 @@ def facts(state: State, event: FactsAsked | FactsFound) -> State:
     if isinstance(event, FactsAsked):
         if ("fact", event.path) in state.pending:
             raise IllegalEvent(f"{event.path!r} has asked already")
-        return state._replace(pending=state.pending.set(("fact", event.path), FindFact(event)))
+        state.pending.put(("fact", event.path), FindFact(event))
+        return state
     if ("fact", event.path) not in state.pending:
         raise IllegalEvent(f"{event.path!r} did not ask for a fact")
     # Facts are about a tree: of another tree they are of no use any more.
     known = (*(fact for fact in instance.facts if fact.tree == event.tree), event)
-    return state._replace(
-        instances=state.instances.set(event.path, instance._replace(facts=known)),
-        pending=state.pending.drop(("fact", event.path)),
-    )
+    state.instances.put(event.path, instance._replace(facts=known))
+    state.pending.discard(("fact", event.path))
+    return state
 
 
 def cancelling(state: State, event: CancelOrdered) -> State:
     instance, _ = _instance(state, event)
     if instance.cancelling:
         raise IllegalEvent(f"{event.path!r} is being cancelled already")
-    pending = state.pending
-    effect = pending.get(("attempt", event.path))
+    effect = state.pending.get(("attempt", event.path))
     if isinstance(effect, RunAttempt):
-        pending = pending.set(("attempt", event.path), CancelAttempt(effect.asked, effect.by_hand))
-    return state._replace(
-        instances=state.instances.set(event.path, instance._replace(cancelling=True)),
-        pending=pending,
-    )
+        state.pending.put(("attempt", event.path), CancelAttempt(effect.asked, effect.by_hand))
+    state.instances.put(event.path, instance._replace(cancelling=True))
+    return state
 
 
 def join_queue(state: State, leaf: Leaf) -> State:
     """Give the leaf a ticket for a slot."""
-    ticket = state.tail
-    return state._replace(
-        instances=state.instances.set(leaf.place.path, leaf._replace(ticket=ticket)),
-        queue=state.queue.set(ticket, leaf.place.path),
-        tail=ticket + 1,
-    )
+    state.instances.put(leaf.place.path, leaf._replace(ticket=state.tail))
+    return take_ticket(state, leaf.place.path)
 
 
-def leave_queue(state: State, leaf: Leaf) -> State:
-    if leaf.ticket < 0:
-        return state
-    queue, head = state.queue.drop(leaf.ticket), state.head
-    while head < state.tail and head not in queue:
+def take_ticket(state: State, path: Path) -> State:
+    """Queue up for a slot; the leaf at this path has the number of the ticket already."""
+    state.queue.put(state.tail, path)
+    return state._replace(tail=state.tail + 1)
+
+
+def leave_queue(state: State, leaf: Leaf) -> int:
+    """Take back the ticket of the leaf; the new head of the queue."""
+    state.queue.discard(leaf.ticket)
+    head = state.head
+    while head < state.tail and head not in state.queue:
         head += 1
-    return state._replace(queue=queue, head=head)
+    return head
 
 
 def is_by_hand(leaf: Leaf) -> bool:

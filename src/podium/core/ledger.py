@@ -6,7 +6,6 @@ and in every one around it, so a sub-workflow owns limits and shares those of it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from podium.core.events import AttemptEnded, AttemptStarted, Role
@@ -18,12 +17,14 @@ from podium.core.words import MicroUsd, Millis, Path, Unit
 NOTHING: Final = Amounts()
 
 
-def chain(state: State, path: Path | None) -> Iterator[Ledger]:
+def chain(state: State, path: Path | None) -> list[Ledger]:
     """The ledger at `path` and those around it, innermost first."""
+    found = []
     while path is not None:
         ledger = state.ledgers[path]
-        yield ledger
+        found.append(ledger)
         path = ledger.parent
+    return found
 
 
 def poor_in(state: State, path: Path, reserve: Amounts) -> tuple[Ledger, Unit] | None:
@@ -36,7 +37,8 @@ def poor_in(state: State, path: Path, reserve: Amounts) -> tuple[Ledger, Unit] |
 
 
 def _short(ledger: Ledger, reserve: Amounts, at: Millis) -> Unit | None:
-    limits, taken = ledger.limits, total(ledger)
+    limits = ledger.limits
+    taken = NOTHING if limits.usd is limits.tokens is limits.calls is None else total(ledger)
     if limits.usd is not None and reserve.usd and taken.usd + reserve.usd > limits.usd:
         return "usd"
     if limits.tokens is not None and reserve.tokens and taken.tokens + reserve.tokens > limits.tokens:
@@ -67,12 +69,12 @@ def working_time(ledger: Ledger, at: Millis) -> Millis:
 
 def time_left(state: State, path: Path) -> Millis | None:
     """How long an attempt may take before a limit on working time is reached."""
-    left = [
-        Millis(ledger.limits.time - working_time(ledger, state.at))
-        for ledger in chain(state, path)
-        if ledger.limits.time is not None
-    ]
-    return min(left, default=None)
+    least: Millis | None = None
+    for ledger in chain(state, path):
+        if ledger.limits.time is not None:
+            left = Millis(ledger.limits.time - working_time(ledger, state.at))
+            least = left if least is None else min(least, left)
+    return least
 
 
 def exhausted_transitions(state: State, path: Path) -> Ledger | None:
@@ -89,10 +91,8 @@ def is_counted(role: Role, parent: Place, *, index: int, visit: int) -> bool:
     Members and iterations are bounded by their width, gates by their step; what could go on for ever are moves of
     control in a block, further rounds, and the questions that allow one more.
     """
-    if role in ("question", "advice"):
-        return True
     if role != "step":
-        return False
+        return role in ("question", "advice")
     match parent.step.verb:
         case Block() | Call():
             return visit > 1 or not parent.fanned
@@ -104,18 +104,16 @@ def is_counted(role: Role, parent: Place, *, index: int, visit: int) -> bool:
             return False
 
 
-def count_transition(state: State, path: Path) -> State:
-    ledgers = state.ledgers
-    for ledger in chain(state, path):
-        ledgers = ledgers.set(ledger.path, ledger._replace(transitions=ledger.transitions + 1))
-    return state._replace(ledgers=ledgers)
+def count_transition(draft: State, path: Path) -> None:
+    for ledger in chain(draft, path):
+        draft.ledgers.put(ledger.path, ledger._replace(transitions=ledger.transitions + 1))
 
 
-def hold(state: State, place: Place, event: AttemptStarted, *, timed: bool) -> State:
+def hold(draft: State, place: Place, event: AttemptStarted, *, timed: bool) -> None:
     """`timed` is False for a person's work, which costs no working time."""
-    ledgers, add = state.ledgers, 1 if timed else 0
-    for ledger in chain(state, place.ledger):
-        ledgers = ledgers.set(
+    add = 1 if timed else 0
+    for ledger in chain(draft, place.ledger):
+        draft.ledgers.put(
             ledger.path,
             ledger._replace(
                 held=_plus(ledger.held, event.reserve),
@@ -123,17 +121,16 @@ def hold(state: State, place: Place, event: AttemptStarted, *, timed: bool) -> S
                 busy=ledger.busy + add,
             ),
         )
-    return state._replace(ledgers=ledgers)
 
 
-def settle(state: State, place: Place, reserve: Amounts, event: AttemptEnded, *, timed: bool) -> State:
+def settle(draft: State, place: Place, reserve: Amounts, event: AttemptEnded, *, timed: bool) -> None:
     """Give the reservation back and book what was used, or keep it as unknown where no price was told."""
     used = event.used
     unknown = NOTHING if event.cost_known else Amounts(MicroUsd(max(0, reserve.usd - used.usd)))
-    ledgers, less = state.ledgers, 1 if timed else 0
-    for ledger in chain(state, place.ledger):
+    less = 1 if timed else 0
+    for ledger in chain(draft, place.ledger):
         busy = ledger.busy - less
-        ledgers = ledgers.set(
+        draft.ledgers.put(
             ledger.path,
             ledger._replace(
                 held=_minus(ledger.held, reserve),
@@ -144,17 +141,14 @@ def settle(state: State, place: Place, reserve: Amounts, event: AttemptEnded, *,
                 worked=Millis(ledger.worked + (event.at - ledger.since if less and not busy else 0)),
             ),
         )
-    return state._replace(ledgers=ledgers, usd=MicroUsd(state.usd + used.usd))
 
 
-def forget_downtime(state: State, at: Millis) -> State:
+def forget_downtime(draft: State, at: Millis) -> None:
     """After a crash: the time since the last event was nobody's work."""
-    ledgers = state.ledgers
-    for path, ledger in tuple(ledgers.items()):
+    for path, ledger in tuple(draft.ledgers.items()):
         if ledger.busy:
-            worked = Millis(ledger.worked + max(0, state.at - ledger.since))
-            ledgers = ledgers.set(path, ledger._replace(worked=worked, since=at))
-    return state._replace(ledgers=ledgers)
+            worked = Millis(ledger.worked + max(0, draft.at - ledger.since))
+            draft.ledgers.put(path, ledger._replace(worked=worked, since=at))
 
 
 def _plus(a: Amounts, b: Amounts) -> Amounts:

@@ -8,7 +8,7 @@ Rule 2: where two phases are listed, the first is usual and the second is for an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 from podium.core.events import (
     ApprovalAsked,
@@ -115,11 +115,18 @@ TABLE: Final[Mapping[tuple[Kind, Phase], Row]] = {
 }
 
 
+def _rows(kind: Kind) -> Mapping[Phase, Row]:
+    return {phase: TABLE.get((kind, phase), {}) for phase in get_args(Phase)}
+
+
+_LEAF: Final = _rows("leaf")
+_SCOPE: Final = _rows("scope")
+
+
 def phases_after(instance: Instance, event: InstanceEvent) -> tuple[Phase, ...]:
     """Where this event may lead from here; raises if it is not allowed."""
-    kind: Kind = "leaf" if isinstance(instance, Leaf) else "scope"
-    row = TABLE.get((kind, instance.phase), {})
-    phases = row.get(type(event))
+    rows = _LEAF if isinstance(instance, Leaf) else _SCOPE
+    phases = rows[instance.phase].get(type(event))
     if phases is None:
         raise IllegalEvent(
             f"{type(event).__name__} cannot happen to {event.path!r}, which is {instance.phase}"

@@ -1,8 +1,8 @@
 """A persistent map that keeps insertion order: a big shared base and a small overlay that is copied on write.
 
-`set` copies only the overlay, which is merged into a new base once it outgrows 24 + sqrt(n): a write costs
-O(sqrt n) with a tiny constant, a read one or two dict look-ups. A Draft has the same interface and changes in
-place; a turn works on drafts and freezes them at its end, so that several writes share one copy.
+`set` copies only the overlay, which is merged into a new base once it outgrows SMALL + sqrt(n): a write costs
+O(sqrt n) with a tiny constant, a read one or two dict look-ups. A Draft can be read like a map and changes in place,
+by `put` and `discard`; a turn works on drafts and freezes them at its end, so that its writes share one copy.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 _GONE: Final = object()
+
+SMALL: Final = 24
+"""An overlay of this size is never merged."""
 
 
 class Map(Generic[K, V]):
@@ -49,9 +52,15 @@ class Map(Generic[K, V]):
     def drop(self, key: K) -> Map[K, V]:
         return self.set(key, cast(V, _GONE)) if key in self else self
 
+    def put(self, key: K, value: V) -> None:
+        raise TypeError("only the draft of a map changes in place")
+
+    def discard(self, key: K) -> None:
+        raise TypeError("only the draft of a map changes in place")
+
     def settled(self) -> Map[K, V]:
         """The same map, with an overlay that has grown too large merged into a new base."""
-        size = len(self._over) - 24
+        size = len(self._over) - SMALL
         if size <= 0 or size * size <= len(self._base):
             return self
         merged = {**self._base, **self._over}
@@ -76,7 +85,7 @@ class Map(Generic[K, V]):
                 yield key, value
 
     def draft(self) -> Map[K, V]:
-        return Draft(self._base, self._over, self)
+        return Draft(self)
 
     def freeze(self) -> Map[K, V]:
         return self
@@ -100,22 +109,31 @@ class Map(Generic[K, V]):
 class Draft(Map[K, V]):
     """A Map that its only owner may change in place, until `freeze`. The first write makes the overlay its own."""
 
-    __slots__ = ("_origin",)
+    __slots__ = ("origin",)
 
-    def __init__(self, base: dict[K, V], over: dict[K, V], origin: Map[K, V]) -> None:
-        self._base = base
-        self._over = over
-        self._origin: Map[K, V] | None = origin
+    def __init__(self, origin: Map[K, V]) -> None:
+        self._base = origin._base  # noqa: SLF001 (a map of its own kind)
+        self._over = origin._over  # noqa: SLF001 (same)
+        self.origin: Map[K, V] | None = origin
         """The map it was made of, as long as nothing has been changed."""
 
-    def set(self, key: K, value: V) -> Map[K, V]:
-        if self._origin is not None:
+    def put(self, key: K, value: V) -> None:
+        if self.origin is not None:
             self._over = self._over.copy()
-            self._origin = None
+            self.origin = None
         self._over[key] = value
+
+    def discard(self, key: K) -> None:
+        found = self._over.get(key)
+        if found is not _GONE and (found is not None or key in self._base):
+            self.put(key, cast(V, _GONE))
+
+    def set(self, key: K, value: V) -> Map[K, V]:
+        self.put(key, value)
         return self
 
     def freeze(self) -> Map[K, V]:
-        if self._origin is not None:
-            return self._origin
-        return Map(self._base, self._over).settled()
+        if self.origin is not None:
+            return self.origin
+        frozen = Map(self._base, self._over)
+        return frozen if len(self._over) <= SMALL else frozen.settled()

@@ -9,7 +9,7 @@ which the core never reads.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
@@ -26,6 +26,7 @@ from podium.core.policy import (
     PolicyRule,
     Retry,
 )
+from podium.core.records import dataclass
 from podium.core.template import Value
 from podium.core.words import Level, Millis, Outcome, Severity
 

@@ -9,7 +9,7 @@ tests/core/test_pattern.py and tools/fuzz.py hold it against measured time.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from itertools import takewhile
 from typing import Final, Protocol, assert_never
@@ -27,6 +27,7 @@ from podium.core.pattern_shape import (
     head,
     shape_of,
 )
+from podium.core.records import dataclass
 
 MAX_PATTERN: Final = 500
 MAX_GROUPS: Final = 30

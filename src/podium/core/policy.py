@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from podium.core.expr import Node
+from podium.core.records import dataclass
 from podium.core.words import Level, MicroUsd, Millis
 
 Count: TypeAlias = int | Node

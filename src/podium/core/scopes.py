@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 from podium.core import ledger, paths
 from podium.core.effects import StartTimer
 from podium.core.events import InstanceEvent, JumpAsked, JumpOrdered, StepEntered, StepExpanded, StepReopened
 from podium.core.graph import (
+    BLOCKS,
     SCOPES,
     WORK,
     child_step,
     children_of,
     frame_of_child,
     is_accepted,
-    order_of,
     order_of_verb,
 )
-from podium.core.leaves import join_queue
+from podium.core.leaves import take_ticket
 from podium.core.lifecycle import IllegalEvent, phases_after
-from podium.core.model import Block, Call, ForEach, Step
+from podium.core.model import Call, ForEach, Step
 from podium.core.policy import NO_LIMITS, Limits
 from podium.core.state import Instance, Leaf, Ledger, Place, Scope, State, Unmet, Visit
 from podium.core.words import MicroUsd, Millis, Path
@@ -38,13 +38,12 @@ def entered(state: State, event: StepEntered) -> State:
         raise IllegalEvent(f"{event.path!r} cannot be entered now")
     if event.role == "step" and not isinstance(parent, Scope):
         raise IllegalEvent(f"{event.parent!r} has no steps of its own")
-    step = child_step(state, parent, event.role, event.index, event.about)
-    verb = parent.place.step.verb
+    above, step = parent.place, child_step(state, parent, event.role, event.index, event.about)
     own = _own_ledger(state, parent, step, event)
     if own is not None and own.path not in state.ledgers:
-        state = state._replace(ledgers=state.ledgers.set(own.path, own))
-    if ledger.is_counted(event.role, parent.place, index=event.index, visit=event.visit):
-        state = ledger.count_transition(state, parent.place.ledger)
+        state.ledgers.put(own.path, own)
+    if ledger.is_counted(event.role, above, index=event.index, visit=event.visit):
+        ledger.count_transition(state, above.ledger)
     state = _note_in_parent(state, parent, step, event)
     place = Place(
         path=event.path,
@@ -54,9 +53,9 @@ def entered(state: State, event: StepEntered) -> State:
         slot=event.index,
         visit=event.visit,
         frame=frame_of_child(parent, step, event.path),
-        ledger=parent.place.ledger if own is None else own.path,
-        fanned=parent.place.fanned or isinstance(verb, ForEach),
-        shield=parent.place.shield or event.role == "finally",
+        ledger=above.ledger if own is None else own.path,
+        fanned=above.fanned or isinstance(above.step.verb, ForEach),
+        shield=above.shield or event.role == "finally",
         base=event.base,
         start=event.start,
         entered=event.at,
@@ -72,11 +71,12 @@ def _settle_in(state: State, place: Place, event: StepEntered) -> State:
     verb = place.step.verb
     if isinstance(verb, SCOPES):
         scope = Scope(place, head=event.start, base=event.base, feedback=event.feedback)
-        return state._replace(instances=state.instances.set(event.path, scope))
-    leaf = Leaf(place, feedback=event.feedback, base=event.base)
-    if isinstance(verb, WORK) and not event.held and event.adopt is None:
-        return join_queue(state, leaf)
-    return state._replace(instances=state.instances.set(event.path, leaf))
+        state.instances.put(event.path, scope)
+        return state
+    queued = isinstance(verb, WORK) and not event.held and event.adopt is None
+    ticket = state.tail if queued else -1
+    state.instances.put(event.path, Leaf(place, ticket=ticket, feedback=event.feedback, base=event.base))
+    return take_ticket(state, event.path) if queued else state
 
 
 def _own_ledger(state: State, parent: Instance, step: Step, event: StepEntered) -> Ledger | None:
@@ -86,9 +86,9 @@ def _own_ledger(state: State, parent: Instance, step: Step, event: StepEntered) 
         limits = Limits(usd=left, time=FINALLY_TIME, transitions=FINALLY_TRANSITIONS)
         return Ledger(event.path, None, limits)
     limits = step.limits
-    if limits == NO_LIMITS and isinstance(step.verb, Call):
+    if isinstance(step.verb, Call) and limits == NO_LIMITS:
         limits = step.verb.workflow.limits
-    if limits == NO_LIMITS:
+    if limits is NO_LIMITS or limits == NO_LIMITS:
         return None
     return Ledger(paths.without_visit(event.path), parent.place.ledger, limits)
 
@@ -107,29 +107,30 @@ def _money_left(state: State, path: Path) -> MicroUsd | None:
 
 def _note_in_parent(state: State, parent: Instance, step: Step, event: StepEntered) -> State:
     if event.role != "step":
-        excused = (*state.excused, event.about) if event.role == "advice" else state.excused
-        instances = state.instances.set(event.parent, _with_aside(parent, event))
-        return state._replace(instances=instances, excused=excused)
+        state.instances.put(event.parent, _with_aside(parent, event))
+        return state._replace(excused=(*state.excused, event.about)) if event.role == "advice" else state
     assert isinstance(parent, Scope)
-    back = bool(event.stale) and order_of(parent) == "seq"
+    back = bool(event.stale) and parent.place.order == "seq"
     if event.stale:
-        state, parent = _make_stale(state, parent, event.stale)
-        state, parent = _unrelease(state, parent, event)
+        parent = _unrelease(state, _make_stale(state, parent, event.stale), event)
     scope = parent._replace(
         live=parent.live + 1,
         # A sequence that has gone back has not been further than this.
         next=event.index + 1 if back else max(parent.next, event.index + 1),
         jump=-1,
         told=None,
-        carry=() if step.has_worker else tuple(dict.fromkeys((*parent.carry, *event.feedback))),
+        carry=() if step.has_worker else _once((*parent.carry, *event.feedback)),
         ready=parent.ready[1:] if parent.ready and parent.ready[0] == event.index else parent.ready,
         trail=(*parent.trail[1 - TRAIL_KEPT :], event.index),
         head=event.base if back else parent.head,
     )
-    return state._replace(
-        instances=state.instances.set(event.parent, scope),
-        latest=state.latest.set((event.parent, event.index), Visit(event.visit, event.path, False)),
-    )
+    state.instances.put(event.parent, scope)
+    state.latest.put((event.parent, event.index), Visit(event.visit, event.path, False))
+    return state
+
+
+def _once(feedback: tuple[Path, ...]) -> tuple[Path, ...]:
+    return tuple(dict.fromkeys(feedback)) if len(feedback) > 1 else feedback
 
 
 def _with_aside(parent: Instance, event: StepEntered) -> Instance:
@@ -142,29 +143,29 @@ def _with_aside(parent: Instance, event: StepEntered) -> Instance:
     )
 
 
-def _make_stale(state: State, scope: Scope, stale: tuple[int, ...]) -> tuple[State, Scope]:
+def _make_stale(state: State, scope: Scope, stale: tuple[int, ...]) -> Scope:
     """From here on these results may not be read, and no longer count for the scope."""
-    latest, path = state.latest, scope.place.path
+    path = scope.place.path
     for index in stale:
-        visit = latest.get((path, index))
+        visit = state.latest.get((path, index))
         if visit is not None and visit.fresh:
-            latest = latest.set((path, index), visit._replace(fresh=False))
-            scope = tally(scope, state.instances[visit.path], -1)
+            state.latest.put((path, index), visit._replace(fresh=False))
+            scope = _untally(scope, state.instances[visit.path])
     gone = set(stale)
     routes = tuple(p for p in scope.routes if state.instances[p].place.slot not in gone)
-    return state._replace(latest=latest), scope._replace(routes=routes)
+    return scope._replace(routes=routes)
 
 
-def _unrelease(state: State, scope: Scope, event: StepEntered) -> tuple[State, Scope]:
+def _unrelease(state: State, scope: Scope, event: StepEntered) -> Scope:
     """A graph went back: what depends on the entered child waits for it again."""
-    if order_of(scope) != "dag":
-        return state, scope
-    path, stale, unmet = scope.place.path, set(event.stale), state.unmet
+    if scope.place.order != "dag":
+        return scope
+    path, stale = scope.place.path, set(event.stale)
     for index in event.stale:
-        waits = Unmet(0, False) if index == event.index else _waits_for(state, scope, index, stale)
-        unmet = unmet.set((path, index), waits)
-    ready = tuple(index for index in scope.ready if index not in stale)
-    return state._replace(unmet=unmet), scope._replace(ready=ready)
+        waits = _waits_for(state, scope, index, stale)
+        # What the entered child needs is over; whether that went well counts for this visit as well.
+        state.unmet.put((path, index), waits._replace(left=0) if index == event.index else waits)
+    return scope._replace(ready=tuple(index for index in scope.ready if index not in stale))
 
 
 def _waits_for(state: State, scope: Scope, index: int, stale: set[int]) -> Unmet:
@@ -180,24 +181,32 @@ def _waits_for(state: State, scope: Scope, index: int, stale: set[int]) -> Unmet
     return Unmet(left, bad)
 
 
-def tally(scope: Scope, child: Instance, by: int) -> Scope:
-    """Count an ended child for or against its scope, or (by = -1) take that back."""
+def _untally(scope: Scope, child: Instance) -> Scope:
+    """Take back that an ended child was counted for or against its scope."""
+    match side_of(child):
+        case "bad":
+            return scope._replace(bad=scope.bad - 1)
+        case "skipped":
+            return scope._replace(skipped=scope.skipped - 1)
+        case _:
+            return scope._replace(ok=scope.ok - 1)
+
+
+def side_of(child: Instance) -> Literal["ok", "skipped", "bad"]:
+    """What an ended child is counted as by its scope."""
     ending = child.ending
     assert ending is not None
     if not is_accepted(child.place.step, ending):
-        return scope._replace(bad=scope.bad + by)
-    if ending.outcome == "skipped":
-        return scope._replace(skipped=scope.skipped + by)
-    return scope._replace(ok=scope.ok + by)
+        return "bad"
+    return "skipped" if ending.outcome == "skipped" else "ok"
 
 
 def expanded(state: State, event: StepExpanded) -> State:
     scope = _scope(state, event)
     if event.due is not None:
-        timer = StartTimer(event.path, event.due)
-        state = state._replace(pending=state.pending.set(("timer", event.path), timer))
+        state.pending.put(("timer", event.path), StartTimer(event.path, event.due))
     if isinstance(scope.place.step.verb, Call) and event.path != paths.ROOT:
-        state = state._replace(vars=state.vars.set((event.path, INPUTS), (event.items[0],)))
+        state.vars.put((event.path, INPUTS), (event.items[0],))
     scope = scope._replace(
         phase="open",
         total=event.total,
@@ -221,20 +230,19 @@ def _reverse(needs: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
 def _release(state: State, scope: Scope) -> State:
     """Open a scope; in a graph count what each child waits for, and what waits for nothing is ready."""
     path = scope.place.path
-    if order_of(scope) == "dag":
+    if scope.place.order == "dag":
         needs = needs_of(scope)
-        unmet = state.unmet
         for index, wanted in enumerate(needs):
-            unmet = unmet.set((path, index), Unmet(len(wanted), False))
+            state.unmet.put((path, index), Unmet(len(wanted), False))
         scope = scope._replace(ready=tuple(i for i, wanted in enumerate(needs) if not wanted))
-        state = state._replace(unmet=unmet)
-    return state._replace(instances=state.instances.set(path, scope))
+    state.instances.put(path, scope)
+    return state
 
 
 def needs_of(scope: Scope) -> tuple[tuple[int, ...], ...]:
     """Per child of a graph, what it needs. O(width)."""
     verb = scope.place.step.verb
-    if isinstance(verb, Block | Call):
+    if isinstance(verb, BLOCKS):
         return tuple(step.needs for step in children_of(verb))
     return _reverse(scope.dependents)
 
@@ -244,7 +252,7 @@ def reopened(state: State, event: StepReopened) -> State:
     scope = _scope(state, event)
     if scope.live or event.attempt != scope.tries + 2:
         raise IllegalEvent(f"{event.path!r} cannot be tried again now")
-    state, kept = _make_stale(state, scope, tuple(range(scope.next)))
+    kept = _make_stale(state, scope, tuple(range(scope.next)))
     fresh = Scope(
         kept.place,
         phase="open",
@@ -277,7 +285,8 @@ def jumping(state: State, event: JumpOrdered | JumpAsked) -> State:
         jumped = scope._replace(jump=event.target, carry=carry, routes=routes, told=None)
     else:
         jumped = scope._replace(jump=event.target)
-    return state._replace(instances=state.instances.set(event.path, jumped))
+    state.instances.put(event.path, jumped)
+    return state
 
 
 def _scope(state: State, event: InstanceEvent) -> Scope:

@@ -7,6 +7,8 @@ or by (scope, index); nothing here is ever scanned.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from operator import attrgetter
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from podium.core.effects import (
@@ -31,9 +33,10 @@ from podium.core.events import (
     StepEnded,
 )
 from podium.core.facts import Amounts, Refused
-from podium.core.maps import Map
+from podium.core.maps import Draft, Map
 from podium.core.model import Step
 from podium.core.policy import Limits
+from podium.core.records import dataclass
 from podium.core.words import MicroUsd, Millis, Path, Tree
 
 Merge: TypeAlias = Literal["queued", "joined"] | Refused | None
@@ -56,25 +59,23 @@ def quick(kind: R) -> R:
     """Gives a record with many fields a `_replace` that costs what is changed, not what is kept.
 
     The one of NamedTuple looks at every field; for a scope that is three times as slow, and each event changes two
-    or three records. A map that was changed in place is the same map, so that there is often nothing to copy.
+    or three records.
     """
     places = {name: place for place, name in enumerate(kind._fields)}  # type: ignore[attr-defined]  # a NamedTuple
+    new = tuple.__new__
 
     def _replace(self: Any, **changes: Any) -> Any:
-        values: list[Any] | None = None
+        values = [*self]
         for name, value in changes.items():
-            place = places[name]
-            if self[place] is not value:
-                values = list(self) if values is None else values
-                values[place] = value
-        return self if values is None else tuple.__new__(kind, values)
+            values[places[name]] = value
+        return new(kind, values)
 
     kind._replace = _replace  # type: ignore[attr-defined]
     return kind
 
 
-@quick
-class Place(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Place:
     """Where an instance lives and what it was given on entry."""
 
     path: Path
@@ -242,8 +243,8 @@ class Ledger(NamedTuple):
     since: Millis = Millis(0)
 
 
-@quick
-class State(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class State:
     root: Step
     started: RunStarted | None = None
     at: Millis = Millis(0)
@@ -271,29 +272,54 @@ class State(NamedTuple):
     """Rules of the breaker about the whole run that have been asked about; each is asked once."""
     ended: RunEnded | None = None
 
+    def _replace(self, **changes: Any) -> State:
+        """The state with these fields changed; a draft changes in place, and only evolve may do that."""
+        return replace(self, **changes)
 
-_MAPS: Final = tuple(
-    map(
-        State._fields.index,
-        ("instances", "latest", "unmet", "pending", "queue", "claims", "joins", "vars", "ledgers"),
-    )
+
+def _change(draft: Any, **changes: Any) -> Any:
+    for name, value in changes.items():
+        setattr(draft, name, value)
+    return draft
+
+
+_Opened: Any = dataclass(slots=True)(
+    type("State", (), {"__annotations__": State.__annotations__, "_replace": _change})
 )
-"""Where the maps stand among the fields of a state."""
+"""What a draft is: the same fields, which can be assigned to."""
+
+_values: Final = attrgetter(*State.__annotations__)
 
 
 def draft(state: State) -> State:
-    """The same state on maps that change in place; for one owner, until `freeze`."""
-    values: list[Any] = list(state)
-    for place in _MAPS:
-        values[place] = values[place].draft()
-    return State(*values)
+    """The same state, to be changed in place; for one owner, until `freeze`."""
+    made = _Opened(*_values(state))
+    made.instances = Draft(state.instances)
+    made.latest = Draft(state.latest)
+    made.unmet = Draft(state.unmet)
+    made.pending = Draft(state.pending)
+    made.queue = Draft(state.queue)
+    made.claims = Draft(state.claims)
+    made.joins = Draft(state.joins)
+    made.vars = Draft(state.vars)
+    made.ledgers = Draft(state.ledgers)
+    return made  # type: ignore[no-any-return]  # all that reads a state may read its draft
 
 
-def freeze(state: State) -> State:
-    values: list[Any] = list(state)
-    for place in _MAPS:
-        values[place] = values[place].freeze()
-    return State(*values)
+def freeze(draft: State) -> State:
+    """The draft itself, which nobody can change from now on."""
+    made: Any = draft
+    made.instances = draft.instances.freeze()
+    made.latest = draft.latest.freeze()
+    made.unmet = draft.unmet.freeze()
+    made.pending = draft.pending.freeze()
+    made.queue = draft.queue.freeze()
+    made.claims = draft.claims.freeze()
+    made.joins = draft.joins.freeze()
+    made.vars = draft.vars.freeze()
+    made.ledgers = draft.ledgers.freeze()
+    made.__class__ = State
+    return draft
 
 
 def effects_of(event: Event, state: State) -> Effect | None:

@@ -7,7 +7,6 @@ what was inserted is never parsed again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from podium.core.expr import (
@@ -29,6 +28,7 @@ from podium.core.expr import (
     evaluate,
 )
 from podium.core.kinds import MAX_TEXT, Json, Meter, MissingValue, TooBig, as_text, is_list
+from podium.core.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from podium.core.done import Done
 from podium.core.enter import result_tree
 from podium.core.events import JoinAsked, JoinQueued, StepEnded
 from podium.core.facts import Refused
-from podium.core.graph import join_of, order_of
-from podium.core.model import Block, Call, ForEach, Gates, Members, Review
+from podium.core.graph import JUDGES, join_of
+from podium.core.model import Block, Call, ForEach, Members
 from podium.core.paths import ROOT
 from podium.core.state import Instance, Scope, State
 from podium.core.words import Millis, Tree
@@ -73,7 +73,7 @@ def join_needs(state: State, child: Instance, now: Millis) -> JoinAsked | StepEn
     if child.place.path == ROOT or child.place.role != "step":
         return None
     scope = state.instances[child.place.parent]
-    if not isinstance(scope, Scope) or order_of(scope) != "dag":
+    if not isinstance(scope, Scope) or scope.place.order != "dag":
         return None
     onto, others = base_in_graph(state, scope, child.place.slot)
     if onto is None or not others:
@@ -98,7 +98,7 @@ def join_sinks(state: State, scope: Scope, now: Millis) -> JoinAsked | Done | No
 
 def final_tree(state: State, scope: Scope) -> Tree | None:
     """What a scope that has passed hands to its parent; None if nothing has changed."""
-    if isinstance(scope.place.step.verb, Gates | Review):
+    if isinstance(scope.place.step.verb, JUDGES):
         return None
     tree = tree_of(state, scope)
     return None if tree == scope.base else tree

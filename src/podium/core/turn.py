@@ -7,7 +7,7 @@ from typing import NamedTuple
 from podium.core.decide import settle, touches
 from podium.core.effects import Effect, EffectKey, key_of
 from podium.core.events import Event
-from podium.core.evolve import evolve
+from podium.core.evolve import advance
 from podium.core.handle import handle
 from podium.core.messages import Message, Refusal
 from podium.core.state import State, draft, freeze
@@ -31,7 +31,7 @@ def turn(state: State, message: Message, now: Millis) -> Turn | Refusal:
     touched: list[Path] = []
     state = draft(state)
     for event in said:
-        state = evolve(state, event)
+        state = advance(state, event)
         touched.extend(touches(state, event))
     state, decided = settle(state, now, touched)
     state, events = freeze(state), (*said, *decided)
@@ -45,4 +45,4 @@ def wanted(state: State, events: tuple[Event, ...]) -> tuple[Effect, ...]:
         key = key_of(event)
         if key is not None:
             keys[key] = None
-    return tuple(effect for key in keys if (effect := state.pending.get(key)) is not None)
+    return tuple([effect for key in keys if (effect := state.pending.get(key)) is not None])

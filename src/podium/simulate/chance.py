@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 from podium.core.events import (
@@ -78,22 +78,8 @@ class Chance:
         return Later(took, self._ended(asked, step, kind, place))
 
     def _kind(self, place: str, step: Step) -> AnswerKind:
-        odds, share = self._odds, self._draw(place, "kind")
-        troubles: list[tuple[AnswerKind, float]] = [("failed", odds.failed), ("timeout", odds.timeout)]
-        if isinstance(step.verb, Agent):
-            troubles += [
-                ("transient", odds.transient),
-                ("malformed", odds.malformed),
-                ("quota", odds.quota),
-                ("unavailable", odds.unavailable),
-                ("blocked", odds.blocked),
-            ]
-            if step.verb.judge:
-                troubles[0] = ("failed", 0.0)
-        if isinstance(step.verb, Git):
-            troubles = [("failed", odds.conflict)]
-        troubles.append(("error", odds.error))
-        for kind, odd in troubles:
+        share = self._draw(place, "kind")
+        for kind, odd in _troubles(self._odds, step):
             if share < odd:
                 return kind
             share -= odd
@@ -105,7 +91,7 @@ class Chance:
         judge = isinstance(verb, Agent) and verb.judge
         ok = kind == "ok"
         keeps = (agent or bool(step.touches)) and not judge and step.touches != ()
-        changed = ok and keeps and self._draw(place, "same") >= self._odds.unchanged
+        changed = ok and keeps and not self._happens(place, "same", self._odds.unchanged)
         result: dict[str, Any] = {"text": f"answer of {step.name}"}
         if ok:
             result["output"] = example_of(step.output, step.name, lambda at: self._draw(place, at))
@@ -122,7 +108,7 @@ class Chance:
             change={"files": 2, "added": 9, "removed": 3, "paths": ["src/a.py", "tests/b.py"]},
             verdict=self._verdict(place, asked.start) if judge and ok else None,
             used=self._used(asked, place) if agent else Amounts(),
-            cost_known=not agent or self._draw(place, "cost") >= self._odds.unknown_cost,
+            cost_known=not (agent and self._happens(place, "cost", self._odds.unknown_cost)),
             digest=place if changed or not ok else "same",
             likeness=int(self._draw(place, "like") * 100),
         )
@@ -149,23 +135,25 @@ class Chance:
         return Verdict("approve", max(score, 7), (), tree)
 
     def _used(self, asked: AttemptStarted, place: str) -> Amounts:
-        share = 0.2 + 0.8 * self._draw(place, "used")
         reserve = asked.reserve
+        if not reserve.usd and not reserve.tokens:
+            return reserve
+        share = 0.2 + 0.8 * self._draw(place, "used")
         return Amounts(MicroUsd(int(reserve.usd * share)), int(reserve.tokens * share), reserve.calls)
 
     def _duration(self, place: str, step: Step) -> Millis:
         longest = 5 * MINUTE if isinstance(step.verb, Agent) else MINUTE // 2
-        share = _share(self._pace, place)
+        share = _share(f"{self._pace}|{place}")
         return Millis(1_000 + int(share * share * longest))
 
     def person(self, asked: ApprovalAsked, state: State, number: int) -> Later | None:
         place = asked.path if number == 0 else f"{asked.path}:{number}"
-        if asked.expires is not None and self._draw(place, "silence") < self._odds.silence:
+        if asked.expires is not None and self._happens(place, "silence", self._odds.silence):
             return None
         step = state.instances[asked.path].place.step
         action = self._action(place, step)
         by = asked.by[number % len(asked.by)] if asked.by else f"person{number + 1}"
-        took = Millis(MINUTE + int(_share(self._pace, place) * 60 * MINUTE))
+        took = Millis(MINUTE + int(_share(f"{self._pace}|{place}") * 60 * MINUTE))
         answer = step.output.choices[0] if step.output.choices else None
         return Later(took, Approve(asked.path, action, by, "because", answer))
 
@@ -182,12 +170,12 @@ class Chance:
         verb = state.instances[asked.path].place.step.verb
         if getattr(verb, "timer", None) is not None or getattr(verb, "minute_of_day", None) is not None:
             return None
-        if asked.due is not None and self._draw(asked.path, "silence") < self._odds.silence:
+        if asked.due is not None and self._happens(asked.path, "silence", self._odds.silence):
             return None
         kind = "failed" if self._draw(asked.path, "wait") < self._odds.failed else "ok"
         if getattr(verb, "what", "") != "poll":
             kind = "ok"
-        took = Millis(1_000 + int(_share(self._pace, asked.path) * 10 * MINUTE))
+        took = Millis(1_000 + int(_share(f"{self._pace}|{asked.path}") * 10 * MINUTE))
         ended = WaitEnded(Millis(0), asked.path, "ok" if kind == "ok" else "failed", {"output": {}})
         return Later(took, ended)
 
@@ -199,21 +187,42 @@ class Chance:
 
     def join(self, asked: JoinAsked, state: State) -> JoinEnded:
         place = "+".join((asked.onto, *(path for path, _ in asked.members)))
-        if self._draw(place, "join") < self._odds.conflict:
+        if self._happens(place, "join", self._odds.conflict):
             path = asked.members[-1][0]
             refused = (Refused(path if asked.gated else asked.path, "conflict", "both changed src/a.py"),)
             kept = len(asked.members) > 1 and asked.gated
             return JoinEnded(Millis(0), asked.path, Tree(_short(place)) if kept else None, refused)
         return JoinEnded(Millis(0), asked.path, Tree(_short(place)))
 
+    def _happens(self, place: Path | str, what: str, odd: float) -> bool:
+        return odd > 0 and self._draw(place, what) < odd
+
     def _draw(self, place: Path | str, what: str) -> float:
-        return _share(self._seed, f"{place}|{what}")
+        return _share(f"{self._seed}|{place}|{what}")
 
 
-def _share(seed: str, place: str) -> float:
-    digest = hashlib.blake2b(f"{seed}|{place}".encode(), digest_size=6).digest()
-    return int.from_bytes(digest) / 2**48
+def _troubles(odds: Odds, step: Step) -> tuple[tuple[AnswerKind, float], ...]:
+    """How an attempt of this step may go wrong, and how often it does."""
+    verb = step.verb
+    if isinstance(verb, Git):
+        return (("failed", odds.conflict), ("error", odds.error))
+    if not isinstance(verb, Agent):
+        return (("failed", odds.failed), ("timeout", odds.timeout), ("error", odds.error))
+    return (
+        ("failed", 0.0 if verb.judge else odds.failed),
+        ("timeout", odds.timeout),
+        ("transient", odds.transient),
+        ("malformed", odds.malformed),
+        ("quota", odds.quota),
+        ("unavailable", odds.unavailable),
+        ("blocked", odds.blocked),
+        ("error", odds.error),
+    )
+
+
+def _share(place: str) -> float:
+    return int.from_bytes(blake2b(place.encode(), digest_size=6).digest()) / 2**48
 
 
 def _short(text: str) -> str:
-    return "join-" + hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+    return "join-" + blake2b(text.encode(), digest_size=8).hexdigest()

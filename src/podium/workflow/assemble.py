@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from podium.core.records import dataclass
 from podium.workflow.context import Context, FeatureFile, is_prompt_file, problem_at
 from podium.workflow.defaults import MAX_DEPTH
 from podium.workflow.files import is_inside, leaves, read_tree

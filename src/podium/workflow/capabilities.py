@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
+
+from podium.core.records import dataclass
 
 Price: TypeAlias = Literal["known", "unknown"]
 Wall: TypeAlias = Literal["limits", "bubblewrap"]

@@ -7,11 +7,12 @@ loosen. Only the command line may.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from types import MappingProxyType
 from typing import Any, Final
 
+from podium.core.records import dataclass
 from podium.workflow.problems import Problem
 from podium.workflow.raw import Wrong
 from podium.workflow.scalars import duration, share, tokens

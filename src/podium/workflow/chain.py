@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from podium.core.records import dataclass
 from podium.workflow.files import Tree, is_inside, leaves, read_tree, shown
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.scalars import NAME

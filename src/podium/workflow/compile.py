@@ -26,7 +26,6 @@ from podium.core.model import (
 from podium.core.policy import NO_LIMITS, Count, Limits, PassRule
 from podium.core.words import Outcome
 from podium.workflow import compile_policy, schema_file
-from podium.workflow.compile_build import build_step
 from podium.workflow.compile_gates import compile_gates, review
 from podium.workflow.compile_leaves import human, retry_layers
 from podium.workflow.compile_settings import output, picked
@@ -308,6 +307,8 @@ def _plain(site: Site, name: str, raw: RawStep, names: Names) -> Step:
             return _call(site, name, raw)
         case _:
             width = _width(site, raw) if raw.parallel is not None else 1
+            from podium.workflow.compile_build import build_step
+
             return build_step(inner_site(site, raw), name, raw, width, compile_step)
 
 

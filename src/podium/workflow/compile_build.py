@@ -12,7 +12,7 @@ feature                 block; knows `feature` and `interfaces`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from podium.core import features
 from podium.core.expr import Call, Const, Field, Name, Node
 from podium.core.model import Block, Command, ForEach, Output, Step, Write
 from podium.core.policy import Count
+from podium.core.records import dataclass
 from podium.core.template import Value
 from podium.workflow import compile_policy
 from podium.workflow.compile_gates import compile_gates, with_commands

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any, Final
 
 from podium.core.expr import Const, Node
 from podium.core.model import Fields, Prompt
 from podium.core.policy import Count
+from podium.core.records import dataclass
 from podium.core.template import Value
 from podium.workflow.context import Context
 from podium.workflow.expressions import ExpressionError, parse_expression, parse_value

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 from podium.core.model import Prompt
+from podium.core.records import dataclass
 from podium.workflow.defaults import BUILT_IN_AGENTS
 from podium.workflow.problems import Problem
 from podium.workflow.raw import DocPath

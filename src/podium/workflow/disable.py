@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from podium.core.records import dataclass
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.tree import Node, fields, items, scalars, text, with_field
 from podium.workflow.walk import below, changed

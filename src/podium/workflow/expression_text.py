@@ -10,8 +10,9 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from podium.core.records import dataclass
 
 MAX_LENGTH: Final = 2000
 MAX_BRACKETS: Final = 50

@@ -33,7 +33,6 @@ from podium.core.expr import (
 from podium.core.functions import ARITY, check_arity
 from podium.core.kinds import MAX_INT, MAX_NODES
 from podium.core.operators import ArithmeticSign, CompareSign
-from podium.core.pattern import check_pattern
 from podium.core.template import Text, walk
 from podium.errors import ConfigurationError
 from podium.workflow.expression_text import Fault, Source, mask, unquote
@@ -317,6 +316,8 @@ def _call(tree: ast.Call, source: Source) -> Node:
     try:
         check_arity(name, len(args))
         if name == "matches" and isinstance(args[1], Const) and isinstance(args[1].value, str):
+            from podium.core.pattern import check_pattern
+
             check_pattern(args[1].value)
     except ExprError as error:
         raise Fault(str(error), tree.col_offset) from error

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from podium.core.records import dataclass
 from podium.workflow.problems import Problem
 from podium.workflow.tree import Node, Place
 from podium.workflow.yaml import Spot, read

@@ -7,7 +7,6 @@ must stand inside `default(x, y)`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import reduce
 from typing import Final, TypeAlias, assert_never
 
@@ -30,6 +29,7 @@ from podium.core.expr import (
 from podium.core.expr import ListOf as ListNode
 from podium.core.functions import ARITY, check_arity
 from podium.core.kinds import ExprError, Kind, phrase
+from podium.core.records import dataclass
 from podium.errors import ConfigurationError
 from podium.workflow.problems import did_you_mean
 from podium.workflow.types import (

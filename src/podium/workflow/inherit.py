@@ -8,10 +8,11 @@ Rule 3: a role that names no parent, or itself, refines the role of that name in
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial, reduce
 from typing import Final, TypeAlias
 
+from podium.core.records import dataclass
 from podium.workflow.context import is_prompt_file
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.raw import known_keys

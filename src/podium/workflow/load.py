@@ -7,20 +7,18 @@ problems are told at once.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from podium.core.model import Workflow
+from podium.core.records import dataclass
 from podium.workflow.assemble import Session, gather_context
-from podium.workflow.compile import compile_workflow
-from podium.workflow.compile_values import Site
-from podium.workflow.context import Context
 from podium.workflow.lint import check
 from podium.workflow.problems import Problem, in_order
+
+if TYPE_CHECKING:
+    from podium.core.model import Workflow
+    from podium.workflow.context import Context
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +61,10 @@ def load(
 
 
 def _compiled(context: Context, problems: list[Problem]) -> Workflow | None:
+    # Imported only now: a file with mistakes is told about them without all this.
+    from podium.workflow.compile import compile_workflow
+    from podium.workflow.compile_values import Site
+
     site = Site(context)
     workflow = compile_workflow(site, fingerprint=fingerprint(context))
     problems += site.problems
@@ -78,6 +80,9 @@ def fingerprint(context: Context) -> str:
 
     Keys are not sorted: the order of steps is part of what is said.
     """
+    import hashlib
+    import json
+
     text = json.dumps(_content(context), ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

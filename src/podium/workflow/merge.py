@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
+from podium.core.records import dataclass
 from podium.workflow.cascade import cascaded
 from podium.workflow.context import problem_at
 from podium.workflow.inherit import Roles, effective_roles

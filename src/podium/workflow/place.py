@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from podium.core.records import dataclass
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.tree import Node, fields, text, with_field
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
+
+from podium.core.records import dataclass
 
 MAX_WORD: Final = 80
 
@@ -35,6 +35,8 @@ def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
     """The candidate that was probably meant."""
+    import difflib
+
     # Comparing is quadratic in the length, and nobody mistypes a word of a thousand letters.
     close = difflib.get_close_matches(word[:MAX_WORD], list(candidates), n=1)
     return close[0] if close else None

@@ -7,21 +7,20 @@ name nobody declares is a load error. Loops and comparisons are replaced by mete
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Final, TypeAlias, cast
+from dataclasses import replace
+from typing import Final, cast
 
 from jinja2 import Environment, nodes
 
 from podium.core.functions import ARITY
-from podium.errors import ConfigurationError
+from podium.core.records import dataclass
 from podium.workflow.problems import did_you_mean
+from podium.workflow.prompt import Chain, PromptError, PromptReference
 from podium.workflow.prompt_environment import FILTERS, TESTS
 
 MAX_DEPTH: Final = 40
 MAX_PARTS: Final = 20_000
 PER_PART: Final = 50
-
-Chain: TypeAlias = tuple[str, ...]
 
 _ALLOWED: Final = (
     nodes.Template,
@@ -80,25 +79,6 @@ _SIGNS: Final[Mapping[str, str]] = {
     "in": "in",
     "notin": "not in",
 }
-
-
-class PromptError(ConfigurationError):
-    """`file` is the prompt or the included file, `line` counts from 1."""
-
-    def __init__(self, message: str, line: int, hint: str = "", *, file: str = "") -> None:
-        super().__init__(message, hint=hint or None)
-        self.line = line
-        self.file = file
-
-
-@dataclass(frozen=True, slots=True)
-class PromptReference:
-    """What a prompt reads, as `Reference` in expressions, and where."""
-
-    chain: Chain
-    optional: bool
-    line: int
-    file: str
 
 
 @dataclass(frozen=True, slots=True)

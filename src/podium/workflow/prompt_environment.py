@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from jinja2 import StrictUndefined, Undefined, pass_context
@@ -31,6 +30,7 @@ from podium.core.kinds import (
     phrase,
 )
 from podium.core.operators import ArithmeticSign, CompareSign, arithmetic, compare, field, item, number
+from podium.core.records import dataclass
 
 MAX_WORK: Final = 20_000_000
 MAX_INDENT: Final = 40

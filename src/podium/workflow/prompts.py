@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -18,7 +17,7 @@ from jinja2 import nodes
 
 from podium.core.kinds import MAX_TEXT, ExprError, Json, Meter, MissingValue
 from podium.workflow import prompt_check
-from podium.workflow.prompt_check import PromptError, PromptReference
+from podium.workflow.prompt import Prompt, PromptError, PromptReference
 from podium.workflow.prompt_environment import MAX_WORK, SESSION, PromptEnvironment, Session
 
 __all__ = ["Prompt", "PromptError", "PromptReference", "parse_prompt", "render"]
@@ -27,15 +26,6 @@ MAX_INCLUDES: Final = 20
 MAX_TAGS: Final = 5000
 
 Fact = Callable[[tuple[str, str]], Json]
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """`files` holds the text itself under its name and all that it includes."""
-
-    name: str
-    files: tuple[tuple[str, str], ...]
-    references: tuple[PromptReference, ...]
 
 
 def parse_prompt(text: str, *, folder: Path | None, name: str) -> Prompt:

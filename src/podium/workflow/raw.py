@@ -8,9 +8,10 @@ errors also had to be translated and the document read again without each mistak
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, NoReturn, Self, TypeAlias, get_origin, get_type_hints
+
+from podium.core.records import dataclass
 
 DocPath: TypeAlias = tuple[str | int, ...]
 Schema: TypeAlias = dict[str, Any]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from podium.core.records import dataclass
 from podium.workflow.defaults import BASE_REVIEWER
 from podium.workflow.files import Tree, read_tree
 from podium.workflow.inherit import Layer

@@ -6,10 +6,11 @@ A key with a mistake is left out and the rest is read all the same, so that late
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import UnionType
 from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar, Union, get_args, get_origin
 
+from podium.core.records import dataclass
 from podium.workflow.problems import did_you_mean
 from podium.workflow.raw import DocPath, Key, Raw, Scalar, Short, Wrong, keys_of, known_keys
 from podium.workflow.schema_file import Config, File

@@ -63,6 +63,8 @@ class Agent(Raw):
     command: str | Texts | None = None
     resume: str | Texts | None = None
     args: Texts = ()
+    script: str | None = None
+    """Of a scripted agent: the cast it plays, a path in the project."""
     enabled: bool = True
     stall: Duration | None = None
     price: Price | None = None

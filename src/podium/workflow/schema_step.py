@@ -3,9 +3,10 @@
 Which key fits which verb is not a matter of types; `fit.py` tells it with a better message.
 """
 
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
+from podium.core.records import dataclass
 from podium.workflow.raw import Raw, Scalar, Wrong
 from podium.workflow.scalars import (
     Continuity,
@@ -142,7 +143,7 @@ class Judging(Raw):
 
     verbs: ClassVar[tuple[str, ...]] = GATE_VERBS
 
-    @property
+    @cached_property
     def verb(self) -> str | None:
         """The one verb, `role` and `agent` both being "agent"; None if the file names none or several."""
         found = {("agent" if verb == "role" else verb) for verb in self.verbs if self.get(verb) is not None}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from podium.core.records import dataclass
 from podium.workflow.chain import Chain, read_chain
 from podium.workflow.context import is_prompt_file
 from podium.workflow.files import SHIPPED, Tree, is_inside, leaves, read_tree, shown

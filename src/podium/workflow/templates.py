@@ -8,11 +8,12 @@ Rule 3: new steps are placed first, then `disable` takes steps out, so a child m
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Final
 
+from podium.core.records import dataclass
 from podium.workflow.disable import disabled
 from podium.workflow.fit import VERBS_OF_KEY
 from podium.workflow.outcomes import OUTCOMES_OF_VERB

@@ -10,9 +10,11 @@ still knows its file and line. Two ways to lay one tree over another differ only
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
+
+from podium.core.records import dataclass
 
 Path: TypeAlias = tuple[str | int, ...]
 """Leads to a value of a document: keys of maps, indexes of lists."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias, assert_never
 
+from podium.core.records import dataclass
 from podium.workflow.problems import did_you_mean
 
 MAX_DEPTH: Final = 50

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from podium.core.records import dataclass
 from podium.workflow.context import Context
 from podium.workflow.defaults import BASE_REVIEWER
 from podium.workflow.scalars import INSERT

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import yaml
 
 from podium.core.kinds import MAX_INT, MIN_INT
+from podium.core.records import dataclass
 from podium.workflow.problems import Problem, in_order
-from podium.workflow.yaml_errors import Explained, explain
+
+if TYPE_CHECKING:
+    from podium.workflow.yaml_errors import Explained
 
 MAX_BYTES: Final = 2**20
 MAX_NESTING: Final = 50
@@ -117,6 +120,8 @@ def load(text: str, *, name: str) -> Document:
         for event in yaml.parse(text, Loader=Loader):
             builder.take(event)
     except yaml.YAMLError as error:
+        from podium.workflow.yaml_errors import explain
+
         builder.stop(explain(error, text))
     except _Stop:
         pass

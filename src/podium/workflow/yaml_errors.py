@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 import yaml
+
+from podium.core.records import dataclass
 
 FLOW_SIGNS: Final = "? , : [ ] { }"
 

@@ -26,10 +26,8 @@ from podium.workflow.lint import (
     routes,
     teams,
     texts,
-    walls,
     width,
 )
-from podium.workflow.lint.page import rules_page
 from podium.workflow.lint.walk import Survey, survey
 from podium.workflow.problems import Problem
 
@@ -60,9 +58,8 @@ def check(context: Context, *, sandbox: str | None = None) -> Iterator[Problem]:
     for theme, _ in CHECKS:
         yield from theme(found)
     if sandbox is not None:
+        from podium.workflow.lint import walls
+
         yield from walls.check(found, sandbox)
     for child in context.children.values():
         yield from check(child, sandbox=sandbox)
-
-
-__all__ = ["CHECKS", "check", "rules_page"]

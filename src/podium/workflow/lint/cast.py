@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
+from podium.core.records import dataclass
 from podium.workflow.capabilities import CAPABILITIES, Capabilities
 from podium.workflow.context import Context
 from podium.workflow.lint.walk import Site, Survey

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
+from podium.core.records import dataclass
 from podium.workflow.builtin_schemas import TYPES
 from podium.workflow.context import Context
 from podium.workflow.lint.cast import roles_of

@@ -7,10 +7,11 @@ whether a step has surely run when another starts is a question of the way since
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from heapq import heappop, heappush
 from typing import Final
 
+from podium.core.records import dataclass
 from podium.core.words import GOOD, OUTCOMES, Outcome
 from podium.workflow.lint.walk import Block, Site
 from podium.workflow.outcomes import possible_outcomes

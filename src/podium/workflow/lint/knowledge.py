@@ -12,7 +12,7 @@ from podium.workflow.infer import join
 from podium.workflow.lint.flow import Flow, flow_of, outcomes_of_need
 from podium.workflow.lint.results import Result, iteration_of, result_of
 from podium.workflow.lint.walk import Block, Site, Survey
-from podium.workflow.prompts import Prompt, PromptError
+from podium.workflow.prompt import Prompt, PromptError
 from podium.workflow.schema_file import Input
 from podium.workflow.types import ANY, ANY_LIST, BOOL, INT, NUMBER, TEXT, WORDS, Choice, ListOf, MapOf, Type
 

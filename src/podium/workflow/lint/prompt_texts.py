@@ -18,7 +18,7 @@ from podium.workflow.lint.reads import Complaint, check_reference
 from podium.workflow.lint.scope import Scope
 from podium.workflow.lint.spots import Spot
 from podium.workflow.problems import Problem
-from podium.workflow.prompts import Prompt, PromptError, parse_prompt
+from podium.workflow.prompt import Prompt, PromptError, plain_prompt
 
 FOLDER = "prompts"
 """Where a prompt that is no file itself includes from."""
@@ -46,10 +46,20 @@ def _parsed(context: Context, scope: Scope, written: model.Prompt) -> Prompt | P
     if (written.text, name) not in known:
         folder = context.project / (Path(name).parent if name else FOLDER)
         try:
-            known[written.text, name] = parse_prompt(written.text, folder=folder, name=name)
+            known[written.text, name] = _parse(written.text, folder, name)
         except PromptError as error:
             known[written.text, name] = error
     return known[written.text, name]
+
+
+def _parse(text: str, folder: Path, name: str) -> Prompt:
+    plain = plain_prompt(text, name=name)
+    if plain is not None:
+        return plain
+    # Imported only for a text with tags: the library that reads them takes as long as all the rest of a small file.
+    from podium.workflow.prompts import parse_prompt
+
+    return parse_prompt(text, folder=folder, name=name)
 
 
 def _reads(context: Context, scope: Scope, spot: Spot, prompt: Prompt) -> Iterator[Problem]:

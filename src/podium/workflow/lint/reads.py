@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from podium.core.expr import Node
 from podium.core.kinds import phrase
+from podium.core.records import dataclass
 from podium.core.template import Reference, Text, references
 from podium.workflow.expressions import ExpressionError, parse_expression, parse_value
 from podium.workflow.infer import TypeProblem, check_condition, kind
@@ -15,7 +15,7 @@ from podium.workflow.lint.roots import root, type_of
 from podium.workflow.lint.scope import Scope
 from podium.workflow.lint.visible import see, steps_type
 from podium.workflow.problems import did_you_mean
-from podium.workflow.prompts import PromptReference
+from podium.workflow.prompt import PromptReference
 from podium.workflow.types import ANY, MapOf, Type
 
 CONDITIONS: Final = frozenset({"when", "check", "until", "while", "where"})

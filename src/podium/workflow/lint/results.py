@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from podium.core.records import dataclass
 from podium.core.words import GOOD, OUTCOMES
 from podium.workflow.lint.contracts import contract_of
 from podium.workflow.lint.flow import NEVER

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from podium.core.records import dataclass
 from podium.workflow.lint.knowledge import Knowledge
 from podium.workflow.lint.walk import Site
 from podium.workflow.schema_file import Role

@@ -6,9 +6,10 @@ The tables say it by key. A key that no table names holds values: literal, with 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, Literal, TypeAlias
 
+from podium.core.records import dataclass
 from podium.workflow.schema_parts import DocPath
 
 Kind: TypeAlias = Literal["expression", "value", "template", "script", "plain"]

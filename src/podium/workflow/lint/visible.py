@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from podium.core.records import dataclass
 from podium.core.template import references
 from podium.workflow.lint.flow import ALL, is_above, outcomes_of_need
 from podium.workflow.lint.results import is_fragile

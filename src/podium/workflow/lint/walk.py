@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Any, Final, Literal, TypeAlias
 
+from podium.core.records import dataclass
 from podium.workflow.context import Context, data_at
 from podium.workflow.outcomes import is_wide
 from podium.workflow.problems import Problem

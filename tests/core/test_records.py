@@ -1,0 +1,184 @@
+"""A record is a dataclass to everyone who asks; only its methods are made later."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+import pickle
+from dataclasses import FrozenInstanceError, asdict, field, fields, is_dataclass, replace
+from typing import Any, Generic, TypeVar
+
+import pytest
+
+from podium.core.records import dataclass
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something is."""
+
+    file: str
+    line: int = 1
+    inner: tuple[int, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Version:
+    major: int
+    minor: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Token:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    pass
+
+
+@dataclass(slots=True)
+class Basket:
+    name: str
+    items: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    name: str
+    cache: dict[str, int] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Box(Generic[Item]):
+    content: Item
+
+
+class Child(Place):
+    """Adds no field."""
+
+    __slots__ = ()
+
+
+def test_a_record_is_made_by_place_and_by_name_with_its_defaults() -> None:
+    assert Place("a") == Place(file="a", line=1, inner=())
+    assert (Place("a", 2).file, Place("a", 2).line, Place("a", 2).shown) == ("a", 2, "a:2")
+    assert Place.__doc__ == "Where something is."
+
+
+@pytest.mark.parametrize(("args", "named"), [((), {}), (("a", 1, (), 2), {}), (("a",), {"x": 1})])
+def test_arguments_that_do_not_fit_are_refused_by_name(args: tuple[Any, ...], named: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match=r"Place\.__init__\(\)"):
+        Place(*args, **named)
+
+
+def test_a_frozen_record_cannot_be_changed() -> None:
+    place = Place("a")
+    with pytest.raises(FrozenInstanceError, match="cannot assign to field 'line'"):
+        place.line = 2  # type: ignore[misc]  # what is tried
+    with pytest.raises(FrozenInstanceError, match="cannot delete field 'line'"):
+        del place.line
+    with pytest.raises(FrozenInstanceError):
+        place.other = 2  # type: ignore[attr-defined]  # what is tried
+    assert place == Place("a")
+
+
+def test_a_record_has_slots_and_no_dict() -> None:
+    assert not hasattr(Place("a"), "__dict__")
+    basket = Basket("b")
+    basket.name = "c"
+    with pytest.raises(AttributeError):
+        basket.other = 1  # type: ignore[attr-defined]  # what is tried
+    assert basket.name == "c"
+
+
+def test_equal_records_have_equal_hashes_and_the_kind_counts() -> None:
+    assert Place("a") == Place("a") != Place("b")
+    assert hash(Place("a")) == hash(Place("a"))
+    assert len({Version(1), Version(1, 0), Version(2)}) == 2
+    assert len({Box((1,)), Box((1,)), Place("a"), Child("a")}) == 3
+    assert Box(math.nan) != Box(float("nan"))
+    assert Box(math.nan) == Box(math.nan), "as in a tuple, what is the same object is equal"
+    assert Nothing() == Nothing()
+    assert hash(Nothing()) == hash(())
+
+
+def test_without_eq_a_record_is_only_itself() -> None:
+    token = Token("a")
+    assert token != Token("a")
+    assert {token: 1}[token] == 1
+
+
+def test_a_record_that_can_change_has_no_hash() -> None:
+    assert Basket("a") == Basket("a")
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(Basket("a"))
+
+
+def test_a_field_that_does_not_compare_is_left_out() -> None:
+    assert Known("a", {"x": 1}) == Known("a", {})
+    assert hash(Known("a", {"x": 1})) == hash(Known("a"))
+
+
+def test_a_factory_makes_a_new_default_each_time() -> None:
+    first, second = Basket("a"), Basket("a")
+    first.items.append(1)
+    assert (first.items, second.items, Basket("a", [2]).items) == ([1], [], [2])
+
+
+def test_order_is_that_of_the_fields() -> None:
+    assert sorted([Version(2), Version(1, 5), Version(1)]) == [Version(1), Version(1, 5), Version(2)]
+    assert Version(1) <= Version(1) < Version(1, 1)
+    assert Version(2) >= Version(2) > Version(1)
+    with pytest.raises(TypeError):
+        _ = Version(1) < Box(2)  # type: ignore[operator]  # what is tried
+
+
+def test_a_record_is_shown_like_a_dataclass() -> None:
+    assert repr(Place("a", inner=(1,))) == "Place(file='a', line=1, inner=(1,))"
+    assert repr(Nothing()) == "Nothing()"
+
+
+def test_a_record_can_be_matched_by_place() -> None:
+    match Place("a", 3):
+        case Place(file, line):
+            assert (file, line) == ("a", 3)
+
+
+def test_the_functions_of_dataclasses_take_a_record_for_one_of_theirs() -> None:
+    assert is_dataclass(Place)
+    assert is_dataclass(Place("a"))
+    assert [(known.name, known.type, known.default) for known in fields(Place)] == [
+        ("file", "str", dataclasses.MISSING),
+        ("line", "int", 1),
+        ("inner", "tuple[int, ...]", ()),
+    ]
+    assert fields(Place) == fields(Place("b")), "made once"
+    assert replace(Place("a"), line=7) == Place("a", 7)
+    assert asdict(Known("a", {"b": 1})) == {"name": "a", "cache": {"b": 1}}
+
+
+@pytest.mark.parametrize("record", [Place("a", 2, (3,)), Version(1), Known("a", {"b": 1}), Basket("a", [1])])
+def test_a_record_survives_pickle_and_copy(record: Any) -> None:
+    for again in (pickle.loads(pickle.dumps(record)), copy.copy(record), copy.deepcopy(record)):
+        assert again == record
+
+
+def test_a_class_that_adds_no_field_inherits_everything() -> None:
+    child = Child("a", 2)
+    assert (child.file, child.line, repr(child)) == ("a", 2, "Child(file='a', line=2, inner=())")
+    assert child == Child("a", 2) != Place("a", 2)
+    assert replace(child, line=3) == Child("a", 3)
+
+
+def test_only_a_class_with_slots_becomes_a_record() -> None:
+    with pytest.raises(AssertionError):
+        dataclass(frozen=True, slots=False)

@@ -1,0 +1,62 @@
+"""What a command imports is most of the time that a person waits for it, so what it does not need stays out."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PLAIN = 'podium: 1\nname: plain\nsteps:\n  test: {run: make test}\n  ask: {human: "Go on?"}\n'
+BROKEN = PLAIN.replace("run: make test", "rum: make test")
+
+SHOW = """\
+import sys
+from podium.frontends.cli.main import main
+try:
+    main()
+finally:
+    sys.stdout.flush()
+    print(*sorted(sys.modules), file=sys.stderr)
+"""
+
+THE_RUN = ("podium.core.decide", "podium.core.evolve", "podium.core.events", "podium.core.state")
+THE_WORLD = ("asyncio", "anyio", "apsw", "podium.ports", "podium.process", "podium.simulate")
+
+
+def modules(*arguments: str, cwd: Path) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", SHOW, *arguments],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return set(done.stderr.splitlines()[-1].split())
+
+
+def test_help_needs_no_part_but_the_command_line(tmp_path: Path) -> None:
+    ours = {name for name in modules("--help", cwd=tmp_path) if name.startswith("podium.")}
+
+    assert ours == {"podium.errors", "podium.frontends", "podium.frontends.cli", "podium.frontends.cli.main"}
+
+
+@pytest.mark.parametrize("text", [PLAIN, BROKEN])
+def test_validate_needs_neither_the_run_nor_the_world(tmp_path: Path, text: str) -> None:
+    (tmp_path / "workflow.yaml").write_text(text)
+    found = modules("validate", "workflow.yaml", cwd=tmp_path)
+
+    assert "podium.workflow.load" in found
+    assert not found & {*THE_RUN, *THE_WORLD}
+
+
+def test_validate_compiles_only_what_has_no_mistake(tmp_path: Path) -> None:
+    (tmp_path / "plain.yaml").write_text(PLAIN)
+    (tmp_path / "broken.yaml").write_text(BROKEN)
+
+    assert "podium.workflow.compile" in modules("validate", "plain.yaml", cwd=tmp_path)
+    assert "podium.workflow.compile" not in modules("validate", "broken.yaml", cwd=tmp_path)
