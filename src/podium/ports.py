@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from podium.core.chain import Record, RunId
 from podium.core.words import MicroUsd, Millis
+from podium.errors import PodiumError
 
 if TYPE_CHECKING:
     # The commands that only read the log need no processes.
@@ -27,6 +28,8 @@ class RunHead:
     last_seq: int
     last_hash: str
     status: str = "running"
+    source: str = ""
+    """Where its definition came from, for whoever carries it on; the store does not look inside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ class Letter:
     body: Mapping[str, Any]
 
 
-class StoreError(Exception):
+class StoreError(PodiumError):
     """The store could not do what was asked; the message says why."""
 
 
@@ -58,16 +61,31 @@ class Store(Protocol):
     and the epoch of its owner, so that two owners can never interleave.
     """
 
-    def create(self, head: RunHead) -> None:
-        """A new run without events. StoreError if there is one of that name."""
+    def create(self, head: RunHead, letters: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+        """A new run without events, in one transaction with its first letters by name.
+
+        StoreError if there is one of that name.
+        """
 
     def claim(self, run: RunId) -> int:
         """Become the owner: a new epoch, which fences all earlier ones."""
 
     def append(
-        self, run: RunId, events: Sequence[tuple[str, str]], *, after: int, epoch: int, cause: str
+        self,
+        run: RunId,
+        events: Sequence[tuple[str, str]],
+        *,
+        after: int,
+        epoch: int,
+        cause: str,
+        status: str | None = None,
+        answers: tuple[Letter, str] | None = None,
     ) -> tuple[Record, ...]:
-        """Add events, each a pair of type and JSON text, behind position `after`."""
+        """Add events, each a pair of type and JSON text, behind position `after`.
+
+        In the same transaction: what the run's status is from now on, and the letter these events answer, with the
+        reply to whoever sent it; so a letter takes effect once, whenever its reader dies.
+        """
 
     def read(self, run: RunId, *, after: int = 0) -> tuple[Record, ...]: ...
 
@@ -84,7 +102,17 @@ class Store(Protocol):
     def letters(self, run: RunId) -> tuple[Letter, ...]:
         """What has been posted and not been answered, in order."""
 
-    def discard(self, letter: Letter) -> None: ...
+    def answer(self, letter: Letter, reply: str) -> None:
+        """Put a letter away that led to no event."""
+
+    def reply(self, run: RunId, name: str) -> str | None:
+        """The answer to a letter, once there is one."""
+
+    def stamp(self) -> int:
+        """Another number when a letter may have come since; cheap enough to be asked all the time."""
+
+    def forget(self, run: RunId) -> None:
+        """Delete a run with its events and letters; twice is once."""
 
     def close(self) -> None: ...
 
@@ -131,6 +159,10 @@ class Request:
     """It gives a verdict; the value is a Review."""
     nonce: str = ""
     """What an answer must repeat to be taken for an answer to exactly this request."""
+    tree: str = ""
+    """For a judge: the tree it judges, which its answer must repeat as well."""
+    must_touch: tuple[str, ...] = ()
+    """Globs of files without which, or without a change of which, its work would not count."""
     project: Path
     """Where files named in `config` are looked for."""
     cwd: Path

@@ -116,7 +116,8 @@ def test_runs_are_listed_oldest_first_and_say_whether_they_landed(project: Proje
 
     assert [(each.run, len(each.refs), each.landed) for each in runs] == [
         ("old/2", 2, False),
-        ("young.1", 3, True),
+        # Its two attempts, where it landed, and from where.
+        ("young.1", 4, True),
     ]
     assert [each.run for each in preview(runs, before_s=1500)] == ["old/2"]
     assert preview(runs, before_s=1500, keep={"old/2"}) == ()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from podium.attempt.pool import Pool
 from podium.core.chain import RunId
 from podium.core.model import Workflow
 from podium.core.words import Millis
@@ -22,6 +23,11 @@ def wall_clock() -> Millis:
 
 def no_progress(path: str, progress: Any) -> None:
     """For callers that do not look."""
+
+
+def nothing_passed(_workflow: str, _step: str) -> bool:
+    """For sites that know no other runs."""
+    return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,10 +53,21 @@ class Site:
     """The environment of the user, from which `env: [NAME]` takes."""
     now: Callable[[], Millis] = wall_clock
     on_progress: OnProgress = no_progress
+    base_commit: str | None = None
+    """The commit from which the run began; None for a repository without one."""
+    passed_steps: Callable[[str, str], bool] = nothing_passed
+    """Whether a step has passed in the newest run of a workflow, both by name; for `wait: {step}`."""
+    pool: Pool = field(default_factory=Pool)
+    """Checkouts that this process has made for the run and may use again."""
 
     @property
     def run_dir(self) -> Path:
         return self.state_dir / "runs" / self.run
+
+    @property
+    def artifacts_dir(self) -> Path:
+        """The published artifacts of this run, a folder per step."""
+        return self.run_dir / "artifacts"
 
     def log_dir(self, path: str, attempt: int) -> Path:
         """Where what an attempt was told and said is kept."""

@@ -38,7 +38,8 @@ def update(repository: Repository, used: Snapshot, folder: Path, tree: Tree) -> 
     The folder may have been used by anybody, so it is handled by descriptors, and whatever is not known to hold what
     the tree says is written anew.
     """
-    snapshot = _readable(repository, tree)
+    # The same tree again, as for one gate after another, is known already and costs no call of git.
+    snapshot = used if used.tree == tree else _readable(repository, tree)
     kept = _clean(folder, used, snapshot.listing)
     missing = (
         (path, name)

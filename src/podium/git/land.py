@@ -20,6 +20,7 @@ from podium.git.repository import (
     Signature,
     commit_of,
     component,
+    keep,
     refs,
     tree_of,
     write_commit,
@@ -143,6 +144,17 @@ def land(repository: Repository, prepared: Prepared) -> Landed | InTheWay | Move
     return Landed(prepared.commit, again, bring_along(repository, work_tree, old, prepared.tree))
 
 
+def follow(repository: Repository, landing: Landing, commit: str) -> str | None:
+    """After a crash between the two moves: brings the files along, if nobody has moved the branch on since."""
+    if commit_of(refs(repository), f"refs/heads/{landing.branch}") != commit:
+        return None
+    work_tree = with_branch(repository, landing.branch)
+    if work_tree is None:
+        return None
+    old = tree_of(repository, commit_of(refs(repository), _ref(landing, "landed-from")))
+    return bring_along(repository, work_tree, old, tree_of(repository, commit))
+
+
 def check_branch(repository: Repository, branch: str) -> None:
     git = refs(repository)
     if run(git, "check-ref-format", f"refs/heads/{branch}", codes=(0, 1)).code or branch.startswith("-"):
@@ -167,8 +179,8 @@ def _find_landed(repository: Repository, landing: Landing, tip: str | None) -> s
     return None
 
 
-def _ref(landing: Landing) -> str:
-    return f"{REFS}/{component(landing.run)}/landed/{component(landing.id)}"
+def _ref(landing: Landing, kind: str = "landed") -> str:
+    return f"{REFS}/{component(landing.run)}/{kind}/{component(landing.id)}"
 
 
 def _write(repository: Repository, landing: Landing, base: str | None, tree: Tree) -> str | Clashed:
@@ -232,6 +244,9 @@ def _swap(repository: Repository, prepared: Prepared) -> bool:
     """The branch first, then our ref: whoever sees the ref knows that the branch was moved."""
     landing = prepared.landing
     nothing = "0" * len(prepared.commit)
+    if prepared.tip is not None:
+        # Where the files came from, should we be killed before they follow.
+        keep(repository, _ref(landing, "landed-from"), prepared.tip)
     lines = (
         f"update refs/heads/{landing.branch} {prepared.commit} {prepared.tip or nothing}",
         f"create {_ref(landing)} {prepared.commit}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -43,6 +44,11 @@ class StoreContract:
             (3, "C", "3", "m2"),
         ]
         assert store.read(RUN, after=2) == records[2:]
+
+    def test_a_run_is_created_with_its_first_letters(self, store: Store) -> None:
+        store.create(run_head(), {"start": {"say": "start"}})
+
+        assert [(letter.name, letter.body) for letter in store.letters(RUN)] == [("start", {"say": "start"})]
 
     def test_events_are_chained_to_all_before_them(self, owned: tuple[Store, int]) -> None:
         store, epoch = owned
@@ -113,22 +119,85 @@ class StoreContract:
         assert [head.run for head in store.heads()] == ["c", "a", "b"]
         assert [head.status for head in store.heads()] == ["running", "passed", "running"]
 
-    def test_letters_are_kept_in_order_until_they_are_discarded(self, owned: tuple[Store, int]) -> None:
+    def test_letters_are_kept_in_order_until_they_are_answered(self, owned: tuple[Store, int]) -> None:
         store, _ = owned
         store.post(RUN, "one", {"approve": "a"})
         store.post(RUN, "two", {"cancel": True})
         first, second = store.letters(RUN)
 
-        store.discard(first)
+        store.answer(first, "done")
 
         assert (first.name, first.body) == ("one", {"approve": "a"})
         assert store.letters(RUN) == (second,)
+        assert (store.reply(RUN, "one"), store.reply(RUN, "two"), store.reply(RUN, "x")) == (
+            "done",
+            None,
+            None,
+        )
 
     def test_a_letter_sent_twice_is_heard_once(self, owned: tuple[Store, int]) -> None:
         store, _ = owned
         store.post(RUN, "one", {"n": 1})
-        store.discard(store.letters(RUN)[0])
+        store.answer(store.letters(RUN)[0], "")
 
         store.post(RUN, "one", {"n": 1})
 
         assert store.letters(RUN) == ()
+
+    def test_a_letter_is_answered_with_its_events_or_not_at_all(self, owned: tuple[Store, int]) -> None:
+        store, epoch = owned
+        store.post(RUN, "one", {"n": 1})
+        letter = store.letters(RUN)[0]
+
+        with pytest.raises(Misplaced):
+            store.append(RUN, [("A", "1")], after=5, epoch=epoch, cause="m", answers=(letter, "done"))
+        before = store.letters(RUN)
+        store.append(RUN, [("A", "1")], after=0, epoch=epoch, cause="m", answers=(letter, "done"))
+
+        assert before == (letter,)
+        assert (store.letters(RUN), store.reply(RUN, "one")) == ((), "done")
+
+    def test_the_status_changes_with_the_events_that_change_it(self, owned: tuple[Store, int]) -> None:
+        store, epoch = owned
+        store.append(RUN, [("A", "1")], after=0, epoch=epoch, cause="m", status="waiting")
+        waiting = store.head(RUN)
+        store.append(RUN, [("B", "1")], after=1, epoch=epoch, cause="m")
+        still = store.head(RUN)
+
+        assert waiting is not None
+        assert still is not None
+        assert (waiting.status, still.status) == ("waiting", "waiting")
+
+    def test_where_a_run_came_from_is_kept(self, store: Store) -> None:
+        store.create(replace(run_head(), source='{"file": "flow.yaml"}'))
+
+        head = store.head(RUN)
+
+        assert head is not None
+        assert head.source == '{"file": "flow.yaml"}'
+
+    def test_a_run_that_is_forgotten_is_gone_and_leaves_the_others(self, owned: tuple[Store, int]) -> None:
+        """R160"""
+        store, epoch = owned
+        other = RunId("other")
+        store.create(run_head(other))
+        store.append(RUN, [("A", "1")], after=0, epoch=epoch, cause="m")
+        store.post(RUN, "one", {})
+        store.post(other, "one", {})
+
+        store.forget(RUN)
+        store.forget(RUN)
+
+        assert (store.head(RUN), store.read(RUN), store.letters(RUN)) == (None, (), ())
+        assert [head.run for head in store.heads()] == [other]
+        assert len(store.letters(other)) == 1
+
+    def test_the_stamp_tells_that_a_letter_may_have_come(self, owned: tuple[Store, int]) -> None:
+        store, _ = owned
+        before = store.stamp()
+        again = store.stamp()
+
+        store.post(RUN, "one", {})
+
+        assert again == before
+        assert store.stamp() != before

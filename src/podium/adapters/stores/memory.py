@@ -15,13 +15,16 @@ class MemoryStore:
         self._heads: dict[RunId, RunHead] = {}
         self._records: dict[RunId, list[Record]] = {}
         self._letters: list[Letter] = []
-        self._posted: set[tuple[RunId, str]] = set()
+        self._replies: dict[tuple[RunId, str], str | None] = {}
+        self._posted = 0
 
-    def create(self, head: RunHead) -> None:
+    def create(self, head: RunHead, letters: Mapping[str, Mapping[str, Any]] | None = None) -> None:
         if head.run in self._heads:
             raise StoreError(f"there is a run {head.run} already")
         self._heads[head.run] = replace(head, epoch=0, last_seq=0, last_hash=FIRST_HASH)
         self._records[head.run] = []
+        for name, body in (letters or {}).items():
+            self.post(head.run, name, body)
 
     def claim(self, run: RunId) -> int:
         head = self._known(run)
@@ -29,7 +32,15 @@ class MemoryStore:
         return head.epoch + 1
 
     def append(
-        self, run: RunId, events: Sequence[tuple[str, str]], *, after: int, epoch: int, cause: str
+        self,
+        run: RunId,
+        events: Sequence[tuple[str, str]],
+        *,
+        after: int,
+        epoch: int,
+        cause: str,
+        status: str | None = None,
+        answers: tuple[Letter, str] | None = None,
     ) -> tuple[Record, ...]:
         head = self._known(run)
         if epoch != head.epoch:
@@ -44,7 +55,10 @@ class MemoryStore:
             added.append(last)
         records.extend(added)
         if last is not None:
-            self._heads[run] = replace(head, last_seq=last.seq, last_hash=last.hash)
+            head = replace(head, last_seq=last.seq, last_hash=last.hash)
+        self._heads[run] = head if status is None else replace(head, status=status)
+        if answers is not None:
+            self.answer(*answers)
         return tuple(added)
 
     def read(self, run: RunId, *, after: int = 0) -> tuple[Record, ...]:
@@ -61,15 +75,29 @@ class MemoryStore:
 
     def post(self, run: RunId, name: str, body: Mapping[str, Any]) -> None:
         self._known(run)
-        if (run, name) not in self._posted:
-            self._posted.add((run, name))
-            self._letters.append(Letter(len(self._posted), run, name, dict(body)))
+        if (run, name) not in self._replies:
+            self._replies[run, name] = None
+            self._posted += 1
+            self._letters.append(Letter(self._posted, run, name, dict(body)))
 
     def letters(self, run: RunId) -> tuple[Letter, ...]:
         return tuple(letter for letter in self._letters if letter.run == run)
 
-    def discard(self, letter: Letter) -> None:
+    def answer(self, letter: Letter, reply: str) -> None:
         self._letters = [kept for kept in self._letters if kept.number != letter.number]
+        self._replies[letter.run, letter.name] = reply
+
+    def reply(self, run: RunId, name: str) -> str | None:
+        return self._replies.get((run, name))
+
+    def stamp(self) -> int:
+        return self._posted
+
+    def forget(self, run: RunId) -> None:
+        self._heads.pop(run, None)
+        self._records.pop(run, None)
+        self._letters = [letter for letter in self._letters if letter.run != run]
+        self._replies = {key: reply for key, reply in self._replies.items() if key[0] != run}
 
     def close(self) -> None:
         """Nothing is held."""

@@ -35,6 +35,7 @@ class SqliteStore:
         try:
             self._db = apsw.Connection(str(path))
             self._db.set_busy_timeout(BUSY_MS)
+            self._posted = 0
             self._prepare()
         except apsw.Error as error:
             raise StoreError(f"{path} cannot be used: {error}") from error
@@ -60,11 +61,15 @@ class SqliteStore:
             raise
         self._db.execute("commit")
 
-    def create(self, head: RunHead) -> None:
-        values = (head.run, head.workflow, head.fingerprint, head.created, 0, 0, FIRST_HASH, head.status)
+    def create(self, head: RunHead, letters: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+        values = (
+            head.run, head.workflow, head.fingerprint, head.created, 0, 0, FIRST_HASH, head.status, head.source,
+        )  # fmt: skip
         try:
             with self._write():
-                self._db.execute("insert into run values (?, ?, ?, ?, ?, ?, ?, ?)", values)
+                self._db.execute("insert into run values (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+                for name, body in (letters or {}).items():
+                    self._post(head.run, name, body)
         except apsw.ConstraintError:
             raise StoreError(f"there is a run {head.run} already") from None
 
@@ -75,7 +80,15 @@ class SqliteStore:
         return epoch
 
     def append(
-        self, run: RunId, events: Sequence[tuple[str, str]], *, after: int, epoch: int, cause: str
+        self,
+        run: RunId,
+        events: Sequence[tuple[str, str]],
+        *,
+        after: int,
+        epoch: int,
+        cause: str,
+        status: str | None = None,
+        answers: tuple[Letter, str] | None = None,
     ) -> tuple[Record, ...]:
         with self._write():
             head = self._known(run)
@@ -91,6 +104,10 @@ class SqliteStore:
             if records:
                 last = (records[-1].seq, records[-1].hash, run)
                 self._db.execute("update run set last_seq = ?, last_hash = ? where run = ?", last)
+            if status is not None and status != head.status:
+                self._db.execute("update run set status = ? where run = ?", (status, run))
+            if answers is not None:
+                self._answer(*answers)
         return records
 
     def read(self, run: RunId, *, after: int = 0) -> tuple[Record, ...]:
@@ -117,21 +134,42 @@ class SqliteStore:
     def post(self, run: RunId, name: str, body: Mapping[str, Any]) -> None:
         with self._write():
             self._known(run)
-            self._db.execute(
-                "insert or ignore into letter (run, name, body) values (?, ?, ?)",
-                (run, name, json.dumps(body)),
-            )
+            self._post(run, name, body)
+
+    def _post(self, run: RunId, name: str, body: Mapping[str, Any]) -> None:
+        self._db.execute(
+            "insert or ignore into letter (run, name, body) values (?, ?, ?)", (run, name, json.dumps(body))
+        )
+        self._posted += 1
 
     def letters(self, run: RunId) -> tuple[Letter, ...]:
         rows = self._db.execute(
-            "select number, run, name, body from letter where run = ? and answered = 0 order by number",
+            "select number, run, name, body from letter where run = ? and reply is null order by number",
             (run,),
         )
         return tuple(Letter(number, run, name, json.loads(body)) for number, run, name, body in rows)
 
-    def discard(self, letter: Letter) -> None:
+    def answer(self, letter: Letter, reply: str) -> None:
         with self._write():
-            self._db.execute("update letter set answered = 1 where number = ?", (letter.number,))
+            self._answer(letter, reply)
+
+    def _answer(self, letter: Letter, reply: str) -> None:
+        self._db.execute("update letter set reply = ? where number = ?", (reply, letter.number))
+
+    def reply(self, run: RunId, name: str) -> str | None:
+        row = self._db.execute("select reply from letter where run = ? and name = ?", (run, name)).fetchone()
+        return None if row is None else row[0]
+
+    def stamp(self) -> int:
+        # The version changes with every commit of another connection, and is read from shared memory.
+        version: int = self._db.execute("pragma data_version").get
+        return version + (self._posted << 32)
+
+    def forget(self, run: RunId) -> None:
+        with self._write():
+            self._db.execute("delete from letter where run = ?", (run,))
+            self._db.execute("delete from event where run = ?", (run,))
+            self._db.execute("delete from run where run = ?", (run,))
 
     def close(self) -> None:
         self._db.close()

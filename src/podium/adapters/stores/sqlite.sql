@@ -6,7 +6,8 @@ create table run (
     epoch integer not null,
     last_seq integer not null,
     last_hash text not null,
-    status text not null
+    status text not null,
+    source text not null
 ) strict;
 
 create table event (
@@ -25,6 +26,6 @@ create table letter (
     run text not null references run (run),
     name text not null,
     body text not null,
-    answered integer not null default 0,
+    reply text,
     unique (run, name)
 ) strict;

@@ -1,0 +1,38 @@
+"""Records that a program writes as lines of JSON, read while they arrive, in whatever pieces."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+MAX_LINE: Final = 16 * 1024 * 1024
+
+
+class JsonLines:
+    """What is no JSON object is passed over: programs also talk. `rest` is what has not become a line."""
+
+    def __init__(self) -> None:
+        self._waiting = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[Mapping[str, Any]]:
+        self._waiting += data
+        while (end := self._waiting.find(b"\n")) >= 0:
+            line = bytes(self._waiting[:end])
+            del self._waiting[: end + 1]
+            record = _record(line)
+            if record is not None:
+                yield record
+        if len(self._waiting) > MAX_LINE:
+            self._waiting.clear()
+
+    def rest(self) -> str:
+        return self._waiting.decode("utf-8", "replace")
+
+
+def _record(line: bytes) -> Mapping[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

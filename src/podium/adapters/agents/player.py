@@ -1,0 +1,53 @@
+"""Plays one answer of a scripted agent: a program of its own, started as `python -I -S player.py`.
+
+The answer comes as JSON on stdin. What it says is done for real: it takes its time, files are written, and trouble is
+acted out, so that everything around an agent can be tried without one. Imports nothing of Podium.
+"""
+
+import json
+import os
+import pathlib
+import signal
+import sys
+import time
+
+
+def main() -> None:
+    part = json.load(sys.stdin)
+    time.sleep(part["delay_s"])
+    for name, content in part["write"].items():
+        place = pathlib.Path(name)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content.encode("utf-8", "surrogateescape"))
+        say({"type": "file", "path": name})
+    for name in part["delete"]:
+        pathlib.Path(name).unlink(missing_ok=True)
+        say({"type": "file", "path": name})
+    sys.exit(act(part))
+
+
+def act(part: dict) -> int:  # type: ignore[type-arg]  # whatever the script sent
+    match part["error"]:
+        case "crash":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "timeout":
+            while True:
+                signal.pause()
+        case "garbled":
+            sys.stdout.write('{"type": "answer", "text": "half an ans')
+            return 0
+        case None:
+            say({"type": "answer", **part["answer"]})
+        case trouble:
+            say({**part["answer"], "type": "error", "error": trouble})
+            return part["exit"] or 1
+    return int(part["exit"])
+
+
+def say(record: dict) -> None:  # type: ignore[type-arg]  # one line of JSON
+    sys.stdout.write(json.dumps(record) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+"""Resource limits of the kernel and nothing more: against accidents, not against malice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+from podium import process
+from podium.ports import Walls
+from podium.process import Finished, Launch, Limits, OnOutput
+
+
+class LimitsSandbox:
+    level: ClassVar[Literal["limits"]] = "limits"
+    in_force: ClassVar[tuple[str, ...]] = ("memory", "cpu", "core dumps")
+    """What this level enforces of the walls, for the record. Files and network stay open."""
+
+    async def run(self, launch: Launch, walls: Walls, *, on_output: OnOutput | None = None) -> Finished:
+        base = launch.limits or Limits()
+        limits = replace(
+            base,
+            memory_bytes=_least(base.memory_bytes, walls.memory_bytes),
+            cpu_s=_least(base.cpu_s, walls.cpu_s),
+        )
+        return await process.run(replace(launch, limits=limits), on_output=on_output)
+
+
+def _least(*bounds: int | None) -> int | None:
+    return min((bound for bound in bounds if bound is not None), default=None)

@@ -1,0 +1,19 @@
+"""No walls: the process may do what the user may. Its environment, output and end are bounded all the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+from podium import process
+from podium.ports import Walls
+from podium.process import Finished, Launch, OnOutput
+
+
+class NoSandbox:
+    level: ClassVar[Literal["none"]] = "none"
+    in_force: ClassVar[tuple[str, ...]] = ()
+    """What this level enforces of the walls, for the record."""
+
+    async def run(self, launch: Launch, walls: Walls, *, on_output: OnOutput | None = None) -> Finished:
+        return await process.run(replace(launch, limits=None), on_output=on_output)

@@ -1,0 +1,181 @@
+"""One attempt of an agent: asked within walls, its files taken by the host, its answer held against the contract.
+
+What happens to an agent is a value. What is raised could not be asked at all (a path, a setting, an expression); it
+becomes a value in perform.py, as for every other verb.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from anyio import to_thread
+
+from podium.attempt import accounting, judging, prompting
+from podium.attempt.asking import Asking, visit_of
+from podium.attempt.ending import ended
+from podium.attempt.finding import known_names
+from podium.attempt.launching import launch_of
+from podium.attempt.logs import write_question, write_story
+from podium.attempt.policy import globs_of
+from podium.attempt.resolving import Nobody, Worker, worker_for
+from podium.attempt.site import Site
+from podium.attempt.verdicts import echo_of, review_schema
+from podium.attempt.workspace import Workspace, opened
+from podium.core.events import AttemptEnded, AttemptStarted
+from podium.core.graph import workflow_of
+from podium.core.model import Agent, Step
+from podium.core.names import Here
+from podium.core.state import Leaf, State
+from podium.core.template import Value, fill_argv
+from podium.ports import Conversation, Program, Request
+from podium.process import Finished, OnOutput, StreamName, inside
+
+SEEN: Final = 2000
+"""So many things an agent was seen doing are kept for the log."""
+
+
+async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
+    leaf = state.instances[asked.path]
+    assert isinstance(leaf, Leaf)
+    names = await known_names(site, Here(state, leaf), _values(leaf.place.step), asked.start)
+    asking = Asking(site, state, leaf, asked, names, secrets.token_hex(8))
+    end = await _worked(asking)
+    config = workflow_of(state, leaf.place).config
+    await to_thread.run_sync(write_story, asking, config.get("record") or {}, end)
+    log = site.log_dir(asked.path, asked.attempt).relative_to(site.run_dir).as_posix()
+    message = site.mask.text(str((end.result or {}).get("message", "")))
+    return replace(
+        end, result={**(end.result or {}), **({"message": message} if message else {}), "log": log}
+    )
+
+
+def _values(step: Step) -> tuple[Value, ...]:
+    """All of the step that may ask about files."""
+    verb = step.verb
+    assert isinstance(verb, Agent)
+    wanted = ("dir", "env", "sandbox", "workspace", "protect", "context")
+    touches = step.touches if isinstance(step.touches, tuple) else (step.touches,)
+    settings = (step.settings.get(key) for key in wanted)
+    return (verb.role, verb.agent, verb.model, step.output.file, *step.output.files, *settings, *touches)
+
+
+async def _worked(asking: Asking) -> AttemptEnded:
+    site, asked = asking.site, asking.asked
+    config = workflow_of(asking.state, asking.leaf.place).config
+    worker = worker_for(site, config, asking.step, asked, asking.names)
+    if isinstance(worker, Nobody):
+        result = {"message": worker.message}
+        return ended(site, asked, "unavailable", "unavailable", result=result, tree=asked.start)
+    asking.story.worker = worker
+    told = await to_thread.run_sync(prompting.told, asking, worker)
+    asking.story.system, asking.story.prompt = told.system, told.prompt
+    await to_thread.run_sync(write_question, asking, config.get("record") or {})
+    kind: Literal["clone", "checkout"] = "checkout" if asking.verb.judge else "clone"
+    async with opened(site, asked, asking.step, kind=kind, names=asking.names) as workspace:
+        finished = await _run(asking, worker, workspace)
+        return await judging.judged(asking, workspace, finished)
+
+
+async def _run(asking: Asking, worker: Worker, workspace: Workspace) -> Finished:
+    request = _request(asking, worker, workspace)
+    program, conversation = worker.adapter.prepare(request)
+    asking.story.argv = program.argv
+    await to_thread.run_sync(_put, workspace.home, program.files)
+    launch, walls = launch_of(
+        asking.site,
+        asking.step,
+        asking.names,
+        workspace,
+        argv=program.argv,
+        extra_env={**_environment(asking.site, worker), **program.env},
+        stdin=program.stdin,
+        timeout_s=math.inf if asking.asked.timeout is None else asking.asked.timeout / 1000,
+        network=_network(asking.step, program),
+    )
+    finished = await asking.site.sandbox.run(launch, walls, on_output=_listener(asking, conversation))
+    asking.story.finished = finished
+    asking.story.result = accounting.priced(conversation.finish(finished), worker.config)
+    return finished
+
+
+def _listener(asking: Asking, conversation: Conversation) -> OnOutput:
+    def heard(stream: StreamName, data: bytes) -> None:
+        if stream != "stdout":
+            return
+        for progress in conversation.feed(data):
+            if len(asking.story.seen) < SEEN:
+                asking.story.seen.append(progress)
+            asking.site.on_progress(asking.asked.path, progress)
+
+    return heard
+
+
+def _put(home: Path, files: Mapping[str, bytes]) -> None:
+    for name, content in files.items():
+        place = inside(home, name)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
+
+
+def _environment(site: Site, worker: Worker) -> dict[str, str]:
+    """`agents.NAME.env`: like that of a step, a name passes on and `NAME=value` sets."""
+    pairs = (str(entry).partition("=") for entry in worker.config.get("env") or ())
+    return {
+        name: value if sign else site.host_env[name]
+        for name, sign, value in pairs
+        if sign or name in site.host_env
+    }
+
+
+def _network(step: Step, program: Program) -> tuple[str, ...] | None:
+    """What its vendor needs, besides what the step allows; None leaves it to the step."""
+    said = step.settings.get("network")
+    return None if said == "open" else (*(said or ()), *program.network)
+
+
+def _request(asking: Asking, worker: Worker, workspace: Workspace) -> Request:
+    step, asked, judge = asking.step, asking.asked, asking.verb.judge
+    return Request(
+        agent=worker.agent,
+        config=worker.config,
+        path=asked.path,
+        step=step.name,
+        visit=visit_of(asking.state, asking.leaf),
+        attempt=asked.attempt,
+        prompt=asking.story.prompt,
+        system=asking.story.system,
+        model=worker.model,
+        schema=_schema(asking),
+        judge=judge,
+        nonce=asking.nonce,
+        tree=echo_of(asked.start) if judge else "",
+        must_touch=() if judge else _must_touch(asking),
+        project=asking.site.project,
+        cwd=workspace.folder,
+        home=workspace.home,
+        tools=step.settings.get("tools"),
+    )
+
+
+def _schema(asking: Asking) -> Mapping[str, Any] | None:
+    if asking.verb.judge:
+        return None if asking.phrase is not None else review_schema()
+    match asking.step.output.kind:
+        case "schema":
+            return asking.step.output.schema or {}
+        case "json":
+            return {}
+        case _:
+            return None
+
+
+def _must_touch(asking: Asking) -> tuple[str, ...]:
+    promised = fill_argv(asking.step.output.files, asking.names)
+    if asking.verb.no_change == "pass" or promised:
+        return promised
+    return (globs_of(asking.step, asking.names) or (f"work/{asking.step.name}",))[:1]

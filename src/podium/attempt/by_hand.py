@@ -1,0 +1,101 @@
+"""A step that a person does: the task and a clone are laid out, and what comes back is judged like anybody's work (R006).
+
+The folder stays until the run is deleted: it is the person's, and a crash must not take it away.
+"""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Any, Final
+
+from anyio import to_thread
+
+from podium.attempt import judging, prompting
+from podium.attempt.asking import Asking
+from podium.attempt.finding import known_names
+from podium.attempt.site import Site
+from podium.attempt.waiting import look_out
+from podium.attempt.workspace import Workspace, clone_at, start_of
+from podium.core.events import AttemptEnded, AttemptStarted
+from podium.core.names import Here
+from podium.core.state import Leaf, State
+from podium.core.words import MicroUsd
+from podium.git.repository import Repository, read_outer_rules, trees
+from podium.git.snapshot import Snapshot, read_snapshot
+from podium.ports import AgentResult
+
+TASK: Final = "TASK.md"
+WORK: Final = "work"
+
+
+def folder_of(site: Site, asked: AttemptStarted) -> Path:
+    return site.run_dir / "by_hand" / asked.path.replace("/", "+") / str(asked.attempt)
+
+
+async def hand_out(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded | None:
+    """Lays out the work. Ends at once, or when what the step calls `done` has happened."""
+    asking = await _asking(asked, state, site)
+    await to_thread.run_sync(_lay_out, asking)
+    wait = asking.verb.done
+    if wait is None:
+        return None
+    found = await look_out(wait, asking.names, state, site)
+    return await take_in(asked, state, site, text=str(found.get("text", "")), answer=found.get("output"))
+
+
+async def take_in(
+    asked: AttemptStarted,
+    state: State,
+    site: Site,
+    *,
+    text: str = "",
+    answer: Any = None,
+    failed: bool = False,
+) -> AttemptEnded:
+    """What the person has done, held against the step's contract and its `touches`."""
+    asking = await _asking(asked, state, site)
+    folder = folder_of(site, asked) / WORK
+    snapshot = None
+    if site.repository is not None and folder.is_dir():
+        snapshot = await to_thread.run_sync(_snapshot, site, site.repository, asked)
+    home = folder.parent
+    workspace = Workspace(folder if snapshot is not None else site.project, home, home, snapshot, "clone")
+    said = AgentResult(
+        text=text,
+        value=answer,
+        has_value=answer is not None,
+        cost=MicroUsd(0),
+        trouble="failed" if failed else None,
+        detail=text or "the person who was asked could not do it" if failed else "",
+    )
+    asking.story.result = said
+    return await judging.work_of(asking, workspace, said)
+
+
+async def _asking(asked: AttemptStarted, state: State, site: Site) -> Asking:
+    leaf = state.instances[asked.path]
+    assert isinstance(leaf, Leaf)
+    step = leaf.place.step
+    touches = step.touches if isinstance(step.touches, tuple) else (step.touches,)
+    names = await known_names(site, Here(state, leaf), (*step.output.files, *touches), asked.start)
+    return Asking(site, state, leaf, asked, names, secrets.token_hex(8))
+
+
+def _lay_out(asking: Asking) -> None:
+    site, asked = asking.site, asking.asked
+    folder = folder_of(site, asked)
+    if (folder / TASK).exists():
+        return  # By an owner before us; what the person has done since is theirs.
+    told = prompting.told(asking, None)
+    folder.mkdir(parents=True, exist_ok=True)
+    if site.repository is not None and not (folder / WORK).exists():
+        clone_at(site, site.repository, asked, folder / WORK)
+    where = f"The files are in {WORK}/, a clone of its own." if site.repository is not None else ""
+    done = f"When it is done: podium approve {site.run} {asked.path}"
+    (folder / TASK).write_text(f"{told.prompt}\n---\n{where}\n{done}\n", "utf-8")
+
+
+def _snapshot(site: Site, repository: Repository, asked: AttemptStarted) -> Snapshot:
+    tree = start_of(site, repository, asked)
+    return read_snapshot(trees(repository), tree, read_outer_rules(repository))

@@ -1,0 +1,282 @@
+"""A `run` step or a command gate: a program on a checkout of exactly one tree, and what its end means.
+
+Whether it passed is decided here by what was seen: the exit code, the reports it wrote, the values it printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from anyio import to_thread
+
+from podium.attempt import artifacts, evidence
+from podium.attempt.contract import Fault, value_of
+from podium.attempt.ending import ended
+from podium.attempt.finding import known_names
+from podium.attempt.input import stdin_of
+from podium.attempt.launching import heard, launch_of
+from podium.attempt.policy import globs_of, objection
+from podium.attempt.site import Site
+from podium.attempt.toolchain import check_editable
+from podium.attempt.workspace import Spoiled, Taken, Workspace, captured, opened
+from podium.core.events import AnswerKind, AttemptEnded, AttemptStarted
+from podium.core.expr import Names
+from podium.core.graph import tree_in_view
+from podium.core.kinds import Meter, as_text
+from podium.core.model import Command, Gates, Step
+from podium.core.names import Here
+from podium.core.paths import ROOT
+from podium.core.state import State
+from podium.core.template import Value, fill, fill_argv
+from podium.core.words import Reason, Tree
+from podium.process import Captured, Finished
+
+MESSAGE_BYTES: Final = 6_000
+"""Of the end of the output, which is where tools say what went wrong; for the next attempt."""
+SCRIPT: Final = "script"
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a command ended, in the terms of an attempt."""
+
+    kind: AnswerKind
+    reason: Reason
+    result: Mapping[str, Any]
+    finished: Finished
+
+
+async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
+    return await judge(asked, state, site, before=tree_before(asked, state))
+
+
+async def judge(
+    asked: AttemptStarted, state: State, site: Site, *, before: Tree | None, again: bool = False
+) -> AttemptEnded:
+    """Runs the command of an instance on a tree, beside the one it has to be compared with.
+
+    `again`: it has passed before and only the tree is another, so that red before green is not asked for.
+    """
+    leaf = state.instances[asked.path]
+    step = leaf.place.step
+    names = await known_names(site, Here(state, leaf), values_of(step), tree_in_view(leaf))
+    return await judge_by(asked, site, step, names, before=before, again=again)
+
+
+async def judge_by(
+    asked: AttemptStarted, site: Site, step: Step, names: Names, *, before: Tree | None, again: bool = False
+) -> AttemptEnded:
+    """The same for a step that need not be an instance, such as a gate that is asked before its time."""
+    verb = step.verb
+    assert isinstance(verb, Command)
+    if verb.must_fail_before and not again:
+        unmet = await _passes_before(site, asked, step, names, before)
+        if unmet is not None:
+            return unmet
+    async with opened(site, asked, step, kind="checkout", names=names) as workspace:
+        ran = await run_in(site, asked, step, names, workspace)
+        if ran.kind != "ok":
+            return ended(site, asked, ran.kind, ran.reason, result=ran.result, tree=asked.start)
+        trees = evidence.Trees(before, asked.start)
+        return await _verified(site, asked, step, names, workspace, ran, trees)
+
+
+def tree_before(asked: AttemptStarted, state: State) -> Tree | None:
+    """What the work under judgement started from: that of the step around a gate, else that of the block around it."""
+    leaf = state.instances[asked.path]
+    path = leaf.place.parent
+    while path != ROOT:
+        scope = state.instances[path]
+        if isinstance(scope.place.step.verb, Gates):
+            return scope.place.base
+        path = scope.place.parent
+    if asked.base != asked.start:
+        return asked.base
+    around = state.instances[leaf.place.parent].base
+    return around or (None if state.started is None else state.started.tree)
+
+
+async def run_in(site: Site, asked: AttemptStarted, step: Step, names: Names, workspace: Workspace) -> Ran:
+    """Runs the command of a step in a workspace. Raises what launching raises."""
+    verb = step.verb
+    assert isinstance(verb, Command)
+    argv = _argv(verb, names, workspace)
+    stdin = None
+    if verb.stdin is not None:
+        stdin = await to_thread.run_sync(stdin_of, verb.stdin, names, workspace.folder)
+    timeout_s = float("inf") if asked.timeout is None else asked.timeout / 1000
+    launch, walls = launch_of(
+        site, step, names, workspace, argv=argv, stdin=stdin, timeout_s=timeout_s, plain=True
+    )
+    host = {**launch.env, "PATH": site.host_env.get("PATH", launch.env["PATH"])}
+    check_editable(site.project, site.sandbox.level, argv, host, verb.script or "")
+    evidence.forget_reports(verb, names, workspace.folder)
+    finished = await site.sandbox.run(launch, walls, on_output=heard(site, asked.path))
+    return _ran(site, argv, finished)
+
+
+async def _verified(
+    site: Site,
+    asked: AttemptStarted,
+    step: Step,
+    names: Names,
+    workspace: Workspace,
+    ran: Ran,
+    trees: evidence.Trees,
+) -> AttemptEnded:
+    """An exit code of 0 is a claim; what was declared besides must be there as well."""
+    verb = step.verb
+    assert isinstance(verb, Command)
+    seen = evidence.Seen()
+    if verb.junit is not None or verb.coverage is not None:
+        seen = await to_thread.run_sync(evidence.look, site, step, names, workspace, trees)
+    result = {**ran.result, **seen.result}
+    if seen.message is not None:
+        return _refused(site, asked, "reports", seen.message, result)
+    value = value_of(step.output, _answer(step, ran), (False, None))
+    if isinstance(value, Fault):
+        return _refused(site, asked, "contract", value.message, result)
+    taken = await _taken(site, asked, step, names, workspace)
+    if isinstance(taken, Spoiled):
+        return _refused(site, asked, taken.reason, taken.message, result)
+    result = {**result, "output": value.value, "files": list(taken.files)}
+    refusal = objection(site, step, names, taken) if _keeps(step, names) else None
+    if refusal is not None:
+        return _refused(site, asked, *refusal, result, tree=taken.tree)
+    promised = fill_argv(step.output.files, names)
+    missing = None
+    if promised:
+        missing = await to_thread.run_sync(
+            artifacts.missing_files, site, promised, taken.tree or asked.start, workspace.folder
+        )
+    if missing is not None:
+        return _refused(site, asked, "contract", missing, result, tree=taken.tree)
+    if step.output.file is not None:
+        file = as_text(fill(step.output.file, names), Meter())
+        result[artifacts.ARTIFACTS] = [await to_thread.run_sync(artifacts.keep, site, file, value.value)]
+    return ended(
+        site, asked, "ok", result=result, tree=taken.tree or asked.start, change=taken.change or None
+    )
+
+
+async def _taken(
+    site: Site, asked: AttemptStarted, step: Step, names: Names, workspace: Workspace
+) -> Taken | Spoiled:
+    """What `touches` says to keep; without it every change is thrown away with the checkout."""
+    if not _keeps(step, names):
+        return Taken(asked.start, {}, ())
+    return await captured(site, workspace, asked)
+
+
+def _keeps(step: Step, names: Names) -> bool:
+    return globs_of(step, names) != ()
+
+
+async def _passes_before(
+    site: Site, asked: AttemptStarted, step: Step, names: Names, before: Tree | None
+) -> AttemptEnded | None:
+    """Red before green: the tests that were changed must fail on the code from before. Says so if they do not."""
+    old = await to_thread.run_sync(evidence.old_code_new_tests, site, evidence.Trees(before, asked.start))
+    if isinstance(old, evidence.Unproven):
+        return _refused(site, asked, "must_fail_before", old.why, {"text": "", "exit_code": 0})
+    async with opened(site, asked, step, kind="checkout", names=names, tree=old) as workspace:
+        ran = await run_in(site, asked, step, names, workspace)
+    if ran.kind == "ok":
+        message = (
+            "the new and changed tests pass on the code from before as well, so they do not prove the change"
+        )
+        return _refused(site, asked, "must_fail_before", message, ran.result)
+    if ran.kind == "failed":
+        return None
+    return ended(site, asked, ran.kind, ran.reason, result=ran.result, tree=asked.start)
+
+
+def _argv(verb: Command, names: Names, workspace: Workspace) -> tuple[str, ...]:
+    if verb.script is None:
+        return fill_argv(verb.argv, names)
+    # Outside the tree: it is not part of what is judged or kept.
+    file = workspace.tmp.parent / SCRIPT
+    file.write_text(verb.script, "utf-8")
+    return (verb.shell or "bash", str(file))
+
+
+def values_of(step: Step) -> tuple[Value, ...]:
+    """All that is filled in for a command, so that the facts it asks for can be found first."""
+    verb = step.verb
+    assert isinstance(verb, Command)
+    report = dict(verb.coverage or {}).get("report")
+    settings = (step.settings.get(key) for key in ("dir", "env", "sandbox", "workspace", "protect"))
+    touches = step.touches if isinstance(step.touches, tuple) else (step.touches,)
+    output = (step.output.file, *step.output.files)
+    return (*verb.argv, verb.stdin, verb.junit, report, *settings, *touches, *output)
+
+
+def _ran(site: Site, argv: tuple[str, ...], finished: Finished) -> Ran:
+    result: dict[str, Any] = {
+        "text": _record(site, finished.stdout),
+        "exit_code": finished.exit_code,
+        "files": [],
+        **_log(site, finished),
+    }
+    program = Path(argv[0]).name
+    if finished.not_started is not None:
+        message = f'"{argv[0]}" could not be started: {finished.not_started}'
+        return Ran("error", "not_started", {**result, "message": message}, finished)
+    if finished.timed_out:
+        message = f"{program} did not end within {finished.duration_s:.0f} s and was stopped"
+        return Ran("timeout", "", {**result, "message": _told(site, message, finished)}, finished)
+    if finished.exit_code:
+        how = (
+            f"was ended by signal {finished.signal}"
+            if finished.signal
+            else f"ended with {finished.exit_code}"
+        )
+        return Ran("failed", "", {**result, "message": _told(site, f"{program} {how}", finished)}, finished)
+    return Ran("ok", "", result, finished)
+
+
+def _record(site: Site, captured: Captured) -> str:
+    """The mark of a cut names the file within the records of the run, wherever those lie."""
+    return captured.record().replace(f"{site.run_dir}/", "")
+
+
+def _log(site: Site, finished: Finished) -> dict[str, str]:
+    paths = [stream.path for stream in (finished.stdout, finished.stderr) if stream.path is not None]
+    return {"log": str(paths[0].relative_to(site.run_dir))} if paths else {}
+
+
+def _told(site: Site, message: str, finished: Finished) -> str:
+    ends = (_end(stream) for stream in (finished.stdout, finished.stderr))
+    return "\n".join((message, *filter(None, ends))).replace(f"{site.run_dir}/", "")
+
+
+def _end(captured: Captured) -> str:
+    text = captured.text()
+    if len(text) <= MESSAGE_BYTES:
+        return text.strip()
+    cut = text[-MESSAGE_BYTES:]
+    return f"[...]\n{cut[cut.find(chr(10)) + 1 :].strip()}"
+
+
+def _answer(step: Step, ran: Ran) -> str:
+    """Text is for the record and stays short; what is parsed is read whole."""
+    if step.output.kind == "text":
+        return str(ran.result["text"]).rstrip("\n")
+    return ran.finished.stdout.text()
+
+
+def _refused(
+    site: Site,
+    asked: AttemptStarted,
+    reason: Reason,
+    message: str,
+    result: Mapping[str, Any],
+    *,
+    tree: Tree | None = None,
+) -> AttemptEnded:
+    return ended(
+        site, asked, "failed", reason, result={**result, "message": message}, tree=tree or asked.start
+    )

@@ -1,0 +1,182 @@
+"""What a command must show besides its exit code: reports of its tests, coverage, and red before green."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from podium.attempt.artifacts import write_bytes
+from podium.attempt.reports import (
+    MAX_BYTES,
+    Report,
+    UnreadableReport,
+    complaint,
+    from_json,
+    read_coverage,
+    read_tests,
+    to_json,
+)
+from podium.attempt.site import Site
+from podium.attempt.workspace import Workspace
+from podium.core.expr import Names
+from podium.core.globs import glob_matches
+from podium.core.kinds import Meter, as_text
+from podium.core.model import Command, Step
+from podium.core.template import fill
+from podium.core.words import Tree
+from podium.git.change import changed_paths
+from podium.git.listing import FOLDER, Entry, build, read_listing
+from podium.git.repository import trees as objects_of
+from podium.process import inside, open_inside
+
+TEST_FILES: Final = (
+    "test/**", "tests/**", "**/test/**", "**/tests/**", "**/__tests__/**", "spec/**", "**/spec/**",
+    "**/test_*", "**/*_test.*", "**/*.test.*", "**/*.spec.*", "**/*Test.*", "**/*Tests.*", "**/conftest.py",
+)  # fmt: skip
+"""Where tests live in most projects; what else a visit changed is the code they are about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trees:
+    """What is judged, and what the work started from; the same where nothing has changed."""
+
+    before: Tree | None
+    now: Tree | None
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    message: str | None = None
+    """Why the command does not count as passed."""
+    result: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Unproven:
+    """There is nothing that could have failed before."""
+
+    why: str
+
+
+def forget_reports(verb: Command, names: Names, folder: Path) -> None:
+    """Removes reports that stand in the tree: only one that this command writes proves anything about it."""
+    for path in _reports(verb, names):
+        place = inside(folder, path)
+        with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            place.unlink()
+
+
+def look(site: Site, step: Step, names: Names, workspace: Workspace, trees: Trees) -> Seen:
+    verb = step.verb
+    assert isinstance(verb, Command)
+    folder = workspace.folder
+    seen = Seen() if verb.junit is None else _junit(site, verb, names, folder, trees)
+    if seen.message is not None or verb.coverage is None:
+        return seen
+    covered = _coverage(verb, names, folder)
+    return Seen(covered.message, {**seen.result, **covered.result})
+
+
+def old_code_new_tests(site: Site, compared: Trees) -> Tree | Unproven:
+    """The tree this visit started from with the tests it has added or changed; or why there is none."""
+    repository = site.repository
+    if repository is None or compared.before is None or compared.now is None:
+        return Unproven("must_fail_before needs a git repository: without one there is no code from before")
+    changed = [path for path in changed_paths(repository, compared.before, compared.now) if is_test(path)]
+    if not changed:
+        return Unproven("no test was added or changed, so none can fail on the code from before")
+    git = objects_of(repository)
+    after = read_listing(git, compared.now)
+    listing = {folder: dict(entries) for folder, entries in read_listing(git, compared.before).items()}
+    touched: set[str] = set()
+    for path in changed:
+        folder, _, name = path.rpartition("/")
+        _set(listing, folder, name, after.get(folder, {}).get(name))
+        touched.add(folder)
+    return build(repository.objects, listing, touched)
+
+
+def is_test(path: str) -> bool:
+    return any(glob_matches(pattern, path) for pattern in TEST_FILES)
+
+
+def _set(listing: dict[str, dict[str, Entry]], folder: str, name: str, entry: Entry | None) -> None:
+    entries = listing.setdefault(folder, {})
+    if entry is None:
+        entries.pop(name, None)
+    elif entry.mode != FOLDER:
+        entries[name] = entry
+
+
+def _reports(verb: Command, names: Names) -> list[str]:
+    report = dict(verb.coverage or {}).get("report")
+    return [as_text(fill(value, names), Meter()) for value in (verb.junit, report) if value is not None]
+
+
+def _junit(site: Site, verb: Command, names: Names, folder: Path, trees: Trees) -> Seen:
+    path = as_text(fill(verb.junit, names), Meter())
+    content = _read(folder, path)
+    if content is None:
+        return Seen(f'the command passed, but wrote no report to "{path}"')
+    try:
+        tests = read_tests(content)
+    except UnreadableReport as error:
+        return Seen(f'the report "{path}" cannot be used: {error}')
+    counts = tests.counts()
+    base = _known(site, verb, trees.before) if trees.before != trees.now else None
+    why = complaint(tests, base)
+    failed = counts["failed"] + counts["errors"]
+    if why is None and failed:
+        why = f"the command passed, but its report says that {failed} of {counts['total']} tests failed"
+    if why is None:
+        _remember(site, verb, trees.now, tests)
+    return Seen(why, {"tests": counts})
+
+
+def _coverage(verb: Command, names: Names, folder: Path) -> Seen:
+    wanted = dict(verb.coverage or {})
+    path = as_text(fill(wanted["report"], names), Meter())
+    least = wanted.get("min")
+    content = _read(folder, path)
+    if content is None:
+        return Seen(f'the command passed, but wrote no coverage to "{path}"')
+    try:
+        covered = read_coverage(content)
+    except UnreadableReport as error:
+        return Seen(f'the coverage report "{path}" cannot be used: {error}')
+    result = {"coverage": covered}
+    if least is not None and covered < least:
+        return Seen(f"{covered} % of the lines are covered; at least {least} % are asked for", result)
+    return Seen(None, result)
+
+
+def _read(folder: Path, path: str) -> bytes | None:
+    try:
+        with open_inside(folder, path, "rb") as file:
+            return file.read(MAX_BYTES + 1)
+    except OSError:
+        return None
+
+
+def _remember(site: Site, verb: Command, tree: Tree | None, tests: Report) -> None:
+    """What passed on a tree is the base for whoever starts from it, in this run and in later ones."""
+    if tree is not None:
+        write_bytes(_place(site, verb, tree), to_json(tests).encode("utf-8", "surrogateescape"))
+
+
+def _known(site: Site, verb: Command, tree: Tree | None) -> Report | None:
+    if tree is None:
+        return None
+    try:
+        return from_json(_place(site, verb, tree).read_text("utf-8", "surrogateescape"))
+    except (OSError, ValueError):
+        return None
+
+
+def _place(site: Site, verb: Command, tree: Tree) -> Path:
+    """Reports of different commands are not compared: one may run only some of the tests."""
+    command = hashlib.sha256(repr((verb.argv, verb.script, verb.junit)).encode()).hexdigest()[:16]
+    return site.state_dir / "reports" / command / f"{tree}.json"

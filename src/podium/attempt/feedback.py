@@ -1,0 +1,260 @@
+"""What a failed attempt hands to the next one, as text: the latest in full, a digest of what came before (C40).
+
+The core keeps addresses only; here they become words. Each entry is also a file, `feedback/<step>/<n>.md` of the run
+(R113, R114), in which it outlives the state: an attempt's own words are forgotten there as soon as the next one ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from podium.attempt.artifacts import write_bytes
+from podium.attempt.fenced import cut, fence, first_line
+from podium.attempt.site import Site
+from podium.core.advise import decision_of
+from podium.core.graph import fresh_children
+from podium.core.model import Agent, Check, Command, Gates, Human, Review
+from podium.core.paths import attempt, without_visit
+from podium.core.state import Instance, Leaf, Scope, State
+from podium.core.words import GOOD
+from podium.core.words import Path as StepPath
+
+IN_FULL: Final = 16_000
+"""So many characters of one entry stand in a prompt; the file has all of it."""
+DIGESTED: Final = 12
+_ATTEMPT: Final = re.compile(r"(.*)#(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    source: str
+    """The address that the core keeps."""
+    title: str
+    body: str = ""
+
+    @property
+    def text(self) -> str:
+        return f"{self.title}\n\n{self.body}".strip() if self.body else self.title
+
+
+def feedback_of(site: Site, state: State, leaf: Leaf) -> str:
+    """For the next prompt; empty when there is none."""
+    entries = gathered(site, state, leaf)
+    if not entries:
+        return ""
+    newest = _occasion(entries[-1].source)
+    latest = [entry for entry in entries if _occasion(entry.source) == newest]
+    earlier = [entry for entry in entries if _occasion(entry.source) != newest][-DIGESTED:]
+    parts = [cut(entry.text, IN_FULL) for entry in latest]
+    if earlier:
+        lines = "\n".join(f"- {_digest(entry)}" for entry in earlier)
+        parts.append(f"Earlier, in short:\n{lines}")
+    return "\n\n".join(parts)
+
+
+def situation_of(state: State, instance: Instance) -> str:
+    """What stands still, for whoever is asked how to go on."""
+    if isinstance(instance, Leaf):
+        entry = described(state, attempt(instance.place.path, instance.attempt))
+        return "" if entry is None else cut(entry.text, IN_FULL)
+    ended = [child for child in fresh_children(state, instance) if child.ending is not None]
+    steps = [f"- {child.place.path}, visit {child.place.visit}: {_outcome(child)}" for child in ended]
+    return cut("\n".join((*steps, _several(state, instance)[1])).strip(), IN_FULL)
+
+
+def gathered(site: Site, state: State, leaf: Leaf) -> tuple[Entry, ...]:
+    """Every entry, the newest last, from the state or from the file it was written to when it was new."""
+    folder = folder_of(site, leaf.place.path)
+    known = _files(folder)
+    found: list[Entry] = []
+    for source in dict.fromkeys(leaf.feedback):
+        entry = described(state, source)
+        if entry is None:
+            entry = _read(source, known.get(source))
+        elif source not in known:
+            known[source] = _write(site, folder / f"{len(known) + 1}.md", entry)
+        found.append(entry)
+    return tuple(found)
+
+
+def folder_of(site: Site, path: StepPath) -> Path:
+    return site.run_dir / "feedback" / without_visit(path).replace("/", "+")
+
+
+def _occasion(source: str) -> str:
+    """What belongs together: all that was said about one attempt."""
+    found = re.match(r"(.*?#\d+)", source)
+    return found[1] if found is not None else source
+
+
+def _digest(entry: Entry) -> str:
+    said = first_line(entry.body.lstrip("`\n"))
+    return f"{first_line(entry.title)} {said}".strip()
+
+
+def described(state: State, source: str) -> Entry | None:
+    """What an address stands for; None if the state no longer knows."""
+    instance = state.instances.get(StepPath(source))
+    own = _ATTEMPT.fullmatch(source)
+    owner = None if own is None else state.instances.get(StepPath(own[1]))
+    if own is not None and isinstance(owner, Leaf) and not _is_failed(instance):
+        return _own(owner, source, int(own[2]))
+    if instance is None:
+        return None
+    title, body = _told(state, instance)
+    return Entry(source, title, body)
+
+
+def _is_failed(instance: Instance | None) -> bool:
+    """The gates of an attempt stand under the attempt's own address; only if they are why it failed do they speak."""
+    return instance is not None and instance.ending is not None and instance.ending.outcome not in GOOD
+
+
+def _own(leaf: Leaf, source: str, number: int) -> Entry | None:
+    """The attempt itself was not good enough: what it broke, and its words if they could not be read."""
+    answer = leaf.answer
+    if answer is None or answer.attempt != number:
+        return None
+    result = answer.result or {}
+    why = str(result.get("message") or answer.reason or answer.kind)
+    title = f"Attempt {number} ended {_ENDED.get(answer.kind, answer.kind)}: {why}"
+    text = str(result.get("text") or "")
+    wants_words = answer.kind == "malformed" and text.strip()
+    return Entry(source, title, f"It answered:\n{fence(cut(text, 4000))}" if wants_words else "")
+
+
+_ENDED: Final = {"timeout": "because its time ran out", "malformed": "with an answer that cannot be used"}
+
+
+def _told(state: State, instance: Instance) -> tuple[str, str]:
+    verb, name = instance.place.step.verb, instance.place.step.name
+    ending = instance.ending
+    result: Mapping[str, Any] = (ending.result if ending is not None else None) or {}
+    message = ending.message if ending is not None else ""
+    match verb:
+        case _ if instance.place.role in ("question", "advice"):
+            return _said(instance, result)
+        case Command():
+            code = result.get("exit_code")
+            how = f"failed with exit code {code}" if code is not None else "failed"
+            return f'The command "{name}" {how}. {message}'.strip(), _output(result)
+        case Check():
+            return f'The check "{name}" does not hold. {message}'.strip(), ""
+        case Human():
+            return _said(instance, result)
+        case Agent(judge=True):
+            return f'The reviewer "{name}" says: {_outcome(instance)}.', findings_text(result)
+        case Review() | Gates():
+            return _several(state, instance)
+        case _:
+            return _step(state, instance, result)
+
+
+def _output(result: Mapping[str, Any]) -> str:
+    """What it said, once: the message of a failed command ends with the end of its output."""
+    body = ""
+    for key in ("message", "text", "stderr"):
+        said = str(result.get(key) or "").strip()
+        body = body if said in body else f"{body}\n{said}".strip()
+    return fence(body) if body else ""
+
+
+def _said(instance: Instance, result: Mapping[str, Any]) -> tuple[str, str]:
+    """A person's words, or an advisor's."""
+    decision = decision_of(instance) if instance.place.role == "advice" else None
+    text = decision.guidance if decision is not None else str(result.get("text") or "")
+    verdict = result.get("verdict")
+    by = ", ".join(verdict.get("by", ())) if isinstance(verdict, Mapping) else ""
+    who = f"{by} says" if by else "The advisor says" if decision is not None else "A person says"
+    what = {"rejected": " (rejected)", "aborted": " (stop)"}.get(_outcome(instance), "")
+    return f"{who}{what}: {text.strip() or 'no further words'}", ""
+
+
+def _outcome(instance: Instance) -> str:
+    return "" if instance.ending is None else instance.ending.outcome
+
+
+def findings_text(result: Mapping[str, Any]) -> str:
+    """The findings that are still open, each with its id; then the words around them."""
+    lines = [_finding(finding) for finding in result.get("findings") or () if _is_open(finding)]
+    summary = str(result.get("summary") or "").strip()
+    return "\n".join((*lines, *((summary,) if summary else ())))
+
+
+def _is_open(finding: Mapping[str, Any]) -> bool:
+    return bool(finding.get("status", "open") != "fixed")
+
+
+def _finding(finding: Mapping[str, Any]) -> str:
+    path, line = finding.get("path"), finding.get("line")
+    where = f" ({path}:{line})" if path and line else f" ({path})" if path else ""
+    fix = f" Suggested: {finding['fix']}" if finding.get("fix") else ""
+    name, severity = finding.get("id", "?"), finding.get("severity", "major")
+    disputed = " [disputed]" if finding.get("status") == "disputed" else ""
+    return f"- {name} [{severity}]{disputed}{where}: {finding.get('issue', '')}{fix}"
+
+
+def _several(state: State, instance: Instance) -> tuple[str, str]:
+    """A review or a set of gates: what each of those that objected says."""
+    parts = ["\n".join(filter(None, _told(state, child))) for child in _objecting(state, instance)]
+    name = instance.place.step.name
+    kind = "review" if isinstance(instance.place.step.verb, Review) else "set of gates"
+    message = "" if instance.ending is None else instance.ending.message
+    return f'The {kind} "{name}" ended {_outcome(instance)}. {message}'.strip(), "\n\n".join(parts)
+
+
+def _objecting(state: State, instance: Instance) -> Iterator[Instance]:
+    if not isinstance(instance, Scope):
+        return
+    children = list(fresh_children(state, instance))
+    told = None if instance.told is None else state.instances.get(instance.told)
+    for child in (*children, *((told,) if told is not None else ())):
+        if child.ending is not None and child.ending.outcome not in GOOD:
+            yield child
+
+
+def _step(state: State, instance: Instance, result: Mapping[str, Any]) -> tuple[str, str]:
+    """Any other step that did not make it, down to what in it went wrong."""
+    ending = instance.ending
+    reason = f" ({ending.reason})" if ending is not None and ending.reason else ""
+    message = "" if ending is None else ending.message
+    title = f'Step "{instance.place.step.name}" ended {_outcome(instance)}{reason}. {message}'.strip()
+    if isinstance(instance, Scope):
+        return title, "\n\n".join(
+            "\n".join(filter(None, _told(state, c))) for c in _objecting(state, instance)
+        )
+    return title, _output(result)
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    """What was written down already, by its address."""
+    found: dict[str, Path] = {}
+    for path in sorted(folder.glob("*.md")):
+        with path.open(encoding="utf-8", errors="surrogateescape") as file:
+            found[file.readline().removeprefix("# ").rstrip("\n")] = path
+    return found
+
+
+def _write(site: Site, path: Path, entry: Entry) -> Path:
+    text = site.mask.text(f"# {entry.source}\n\n{entry.text}\n")
+    write_bytes(path, text.encode("utf-8", "surrogateescape"))
+    return path
+
+
+def _read(source: str, path: Path | None) -> Entry:
+    if path is None:
+        return Entry(source, _FORGOTTEN)
+    text = path.read_text("utf-8", "surrogateescape").partition("\n\n")[2]
+    title, _, body = text.strip().partition("\n\n")
+    return Entry(source, title, body)
+
+
+_FORGOTTEN: Final = (
+    "The work so far did not fit together with what others have done meanwhile. This workspace begins with their "
+    "work; make the change again on top of it."
+)
+"""The core forgets an attempt whose tree was refused by a merge; that is the one case without words of its own."""

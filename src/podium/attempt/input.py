@@ -1,0 +1,47 @@
+"""What a command reads on its standard input: files of its tree, or a value."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from podium.core.expr import Names, Node
+from podium.core.kinds import is_list
+from podium.core.template import Value, fill
+from podium.errors import ConfigurationError
+from podium.process import open_inside
+
+MAX_BYTES: Final = 64 << 20
+
+
+def stdin_of(value: Value, names: Names, folder: Path) -> bytes | None:
+    """A text in the file is a path and a list one after the other; exactly one `${{ }}` is the content itself."""
+    if value is None:
+        return None
+    filled: Any = fill(value, names)
+    if isinstance(value, Node):
+        text = filled if isinstance(filled, str) else json.dumps(_plain(filled), ensure_ascii=False)
+        return text.encode("utf-8", "surrogateescape")
+    paths = filled if is_list(filled) else (filled,)
+    return b"".join(_read(folder, str(path)) for path in paths)
+
+
+def _read(folder: Path, path: str) -> bytes:
+    try:
+        with open_inside(folder, path, "rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ConfigurationError(f'stdin: "{path}" cannot be read: {error.strerror or error}') from error
+    if len(content) > MAX_BYTES:
+        raise ConfigurationError(f'stdin: "{path}" is larger than {MAX_BYTES >> 20} MB')
+    return content
+
+
+def _plain(value: Any) -> Any:
+    """Lists and maps of the core may be lazy or frozen; JSON wants its own."""
+    if isinstance(value, str | int | float | bool | None):
+        return value
+    if is_list(value):
+        return [_plain(item) for item in value]
+    return {key: _plain(item) for key, item in value.items()}

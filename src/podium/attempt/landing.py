@@ -1,0 +1,282 @@
+"""The `git` verb: lands the head on a branch of the user's, or publishes it as a branch of its own.
+
+Rule 1: a landing has one name per visit of its step, so it moves the branch at most once, whoever is killed when.
+Rule 2: on a branch that has moved, what passed on the head must pass again, and the change must still be the one that
+        was judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final, assert_never
+
+from anyio import to_thread
+
+from podium.attempt.again import Red, passed_on, rerun
+from podium.attempt.command import judge_by, values_of
+from podium.attempt.ending import ended
+from podium.attempt.finding import known_names
+from podium.attempt.site import Site
+from podium.attempt.workspace import PODIUM, start_of
+from podium.core.events import AttemptEnded, AttemptStarted
+from podium.core.expr import Names
+from podium.core.graph import fresh_children, tree_in_view
+from podium.core.kinds import Meter, as_text
+from podium.core.model import Command, Gates, Git
+from podium.core.names import Here
+from podium.core.paths import ROOT
+from podium.core.state import Leaf, Scope, State
+from podium.core.template import Value, fill
+from podium.core.words import Tree
+from podium.errors import ConfigurationError
+from podium.git.join import Clash, Clashed
+from podium.git.land import (
+    How,
+    InTheWay,
+    Landed,
+    Landing,
+    Moved,
+    Nothing,
+    Piece,
+    Prepared,
+    follow,
+    land,
+    prepare,
+)
+from podium.git.publish import Unpublished, publish
+from podium.git.repository import (
+    Repository,
+    Signature,
+    commit_of,
+    read_person,
+    refs,
+    tree_of,
+    write_commit,
+)
+
+TRIES: Final = 5
+"""How often a branch may be moved by others while we prepare, before that is a failure."""
+EXCERPT: Final = 2_000
+
+
+async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
+    leaf = state.instances[asked.path]
+    verb = leaf.place.step.verb
+    assert isinstance(verb, Git)
+    values = (verb.land, verb.message, verb.branch, verb.push)
+    names = await known_names(site, Here(state, leaf), values, tree_in_view(leaf))
+    if verb.land is not None:
+        message = None if verb.message is None else _text(verb.message, names)
+        return await land_head(asked, state, site, _text(verb.land, names), message, verb.how)
+    return await _publish(asked, state, site, verb, names)
+
+
+async def land_head(
+    asked: AttemptStarted, state: State, site: Site, branch: str, message: str | None, how: How = "squash"
+) -> AttemptEnded:
+    """Lands the tree that the attempt starts from; also for a person who asks for it when the run is over."""
+    landing = await to_thread.run_sync(_landing, asked, state, site, branch, message, how)
+    return await _land(asked, state, site, _repository(site), landing)
+
+
+async def _land(
+    asked: AttemptStarted, state: State, site: Site, repository: Repository, landing: Landing
+) -> AttemptEnded:
+    for _ in range(TRIES):
+        ready = await to_thread.run_sync(prepare, repository, landing)
+        done: Landed | Nothing | Clashed | InTheWay | Moved
+        if isinstance(ready, Prepared):
+            red = await _doubt(asked, state, site, ready)
+            if red is not None:
+                return _not(site, asked, *red)
+            done = await to_thread.run_sync(land, repository, ready)
+        else:
+            done = ready
+        match done:
+            case Moved():
+                continue
+            case Landed(again=True):
+                # It landed before a crash; the checked-out files may still have to follow.
+                behind = await to_thread.run_sync(follow, repository, landing, done.commit)
+                return _landed(site, asked, landing, done.commit, behind)
+            case Landed():
+                return _landed(site, asked, landing, done.commit, done.left_behind)
+            case Nothing():
+                tip = await to_thread.run_sync(commit_of, refs(repository), f"refs/heads/{landing.branch}")
+                return _landed(site, asked, landing, tip or "", None, "the branch already has all of it")
+            case Clashed():
+                return _not(site, asked, "conflict", clash_text(done.clashes))
+            case InTheWay():
+                return _not(site, asked, "in_the_way", _in_the_way(landing, done))
+            case _:
+                assert_never(done)
+    return _not(site, asked, "moved", f'branch "{landing.branch}" was moved {TRIES} times meanwhile')
+
+
+async def _doubt(asked: AttemptStarted, state: State, site: Site, ready: Prepared) -> tuple[str, str] | None:
+    """Why this may not land: a command of the step itself is red, or what was judged does not hold for it."""
+    why = await _red_gate(asked, state, site, ready)
+    if why is not None or not ready.moved:
+        return None if why is None else ("gates", why)
+    landing = ready.landing
+    if not ready.same_patch:
+        return "conflict", (
+            f'branch "{landing.branch}" has moved, and on top of it the change is no longer the one that was '
+            "judged; it has to be made and judged again"
+        )
+    red = await rerun(site, state, passed_on(state, landing.tree), ready.tree)
+    if isinstance(red, Red):
+        return "gates", f'on the present tip of "{landing.branch}", {red.path} does not pass:\n{red.message}'
+    return None
+
+
+async def _red_gate(asked: AttemptStarted, state: State, site: Site, ready: Prepared) -> str | None:
+    """The commands among the gates of a `git` step judge what would land, so they come before it and not after."""
+    leaf = state.instances.get(asked.path)
+    if leaf is None:
+        return None  # A person lands it when the run is over: no step, so no gates of its own.
+    gates = None if leaf.place.step.gates is None else leaf.place.step.gates.verb
+    if not isinstance(gates, Gates):
+        return None
+    for gate in gates.members:
+        if not isinstance(gate.verb, Command) or gate.when is not None:
+            continue
+        names = await known_names(site, Here(state, leaf), values_of(gate), tree_in_view(leaf))
+        on_it = replace(asked, base=ready.landing.start, start=ready.tree, timeout=gate.timeout)
+        ended_as = await judge_by(on_it, site, gate, names, before=ready.landing.start)
+        if ended_as.kind != "ok":
+            return (
+                f"{gate.name} does not pass on what would land:\n{(ended_as.result or {}).get('message', '')}"
+            )
+    return None
+
+
+def _landing(
+    asked: AttemptStarted, state: State, site: Site, branch: str, message: str | None, how: How
+) -> Landing:
+    assert state.started is not None
+    repository = _repository(site)
+    tree = start_of(site, repository, asked)
+    before = _landed_before(state, branch, "land")
+    base = before[0] if before is not None else (state.started.run.base or site.base_commit or None)
+    start = before[1] if before is not None else (state.started.tree or tree_of(repository, base))
+    return Landing(
+        run=site.run,
+        id=f"{site.run}/{asked.path}",
+        branch=branch,
+        base=base,
+        start=start,
+        tree=tree,
+        how=how,
+        message=f"{state.started.run.name} ({site.run})" if message is None else message,
+        signature=_signature(repository, asked),
+        pieces=tuple(_pieces(state, tree)) if how == "commits" else (),
+    )
+
+
+def _repository(site: Site) -> Repository:
+    if site.repository is None:
+        raise ConfigurationError("there is no git repository here, so nothing can land", hint="git init")
+    return site.repository
+
+
+def _landed_before(state: State, branch: str, key: str) -> tuple[str, Tree] | None:
+    """Where an earlier `git` step of this run left the branch, and with which tree: only what came since is new."""
+    found: tuple[int, str, Tree] | None = None
+    for instance in state.instances.values():
+        verb = instance.place.step.verb
+        if not isinstance(instance, Leaf) or not isinstance(verb, Git) or getattr(verb, key) is None:
+            continue
+        ending, answer = instance.ending, instance.answer
+        if ending is None or ending.outcome != "passed" or answer is None or answer.tree is None:
+            continue
+        output = (answer.result or {}).get("output") or {}
+        if output.get("branch") == branch and output.get("commit") and (not found or ending.at >= found[0]):
+            found = ending.at, str(output["commit"]), answer.tree
+    return None if found is None else found[1:]
+
+
+def _pieces(state: State, tree: Tree) -> Iterator[Piece]:
+    """The steps of the top block that changed something, in their order; of a graph there is no such order."""
+    root = state.instances[ROOT]
+    if not isinstance(root, Scope) or root.place.order != "seq":
+        return
+    for child in fresh_children(state, root):
+        ending = child.ending
+        if ending is not None and ending.outcome == "passed" and ending.tree not in (None, tree):
+            assert ending.tree is not None
+            yield Piece(ending.tree, child.place.step.description or child.place.step.name)
+
+
+async def _publish(asked: AttemptStarted, state: State, site: Site, verb: Git, names: Names) -> AttemptEnded:
+    repository = _repository(site)
+    branch = _text(verb.branch, names)
+    remote = None if verb.push is None else _text(verb.push, names)
+    message = f"Work of run {site.run}" if verb.message is None else _text(verb.message, names)
+
+    def put() -> tuple[str, Any]:
+        before = _landed_before(state, branch, "branch")
+        parent = before[0] if before is not None else site.base_commit
+        commit = write_commit(
+            repository,
+            start_of(site, repository, asked),
+            parents=() if parent is None else (parent,),
+            message=message,
+            signature=_signature(repository, asked),
+        )
+        return commit, publish(repository, commit, branch, remote=remote)
+
+    commit, done = await to_thread.run_sync(put)
+    if isinstance(done, Unpublished):
+        return _not(site, asked, "publish", done.why)
+    text = f'published as branch "{branch}"' + (f" on {remote}" if remote else "")
+    return _passed(site, asked, text, commit, branch)
+
+
+def _signature(repository: Repository, asked: AttemptStarted) -> Signature:
+    """The time of the attempt, not of the moment: the same work done again after a crash is the same commit."""
+    person = read_person(repository) or PODIUM
+    return Signature(person, person, asked.at // 1000)
+
+
+def _landed(
+    site: Site, asked: AttemptStarted, landing: Landing, commit: str, behind: str | None, text: str = ""
+) -> AttemptEnded:
+    told = text or f'landed on "{landing.branch}" as {commit[:12]}'
+    notes = None if behind is None else f"the checked-out files could not follow the branch: {behind}"
+    return _passed(site, asked, told, commit, landing.branch, notes)
+
+
+def _passed(
+    site: Site, asked: AttemptStarted, text: str, commit: str, branch: str, notes: str | None = None
+) -> AttemptEnded:
+    result: dict[str, Any] = {"text": text, "output": {"commit": commit, "branch": branch}, "files": []}
+    if notes is not None:
+        result["notes"] = notes
+    return ended(site, asked, "ok", result=result, tree=asked.start)
+
+
+def _not(site: Site, asked: AttemptStarted, reason: str, message: str) -> AttemptEnded:
+    result = {"text": message, "files": [], "message": message}
+    return ended(site, asked, "failed", reason, result=result, tree=asked.start)
+
+
+def _in_the_way(landing: Landing, found: InTheWay) -> str:
+    return (
+        f'"{landing.branch}" is checked out, and your own uncommitted work is in the way: '
+        f"{', '.join(found.paths)}. Commit it or put it aside, then carry on"
+    )
+
+
+def clash_text(clashes: tuple[Clash, ...]) -> str:
+    """What clashes and where, for whoever has to put it together."""
+    parts = []
+    for clash in clashes:
+        excerpt = f"\n{clash.excerpt[:EXCERPT]}" if clash.excerpt else ""
+        parts.append(f"{clash.path}: {clash.message}{excerpt}")
+    return "\n\n".join(parts)
+
+
+def _text(value: Value, names: Names) -> str:
+    return as_text(fill(value, names), Meter())

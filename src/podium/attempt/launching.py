@@ -1,0 +1,146 @@
+"""The one way from a step to a process: its environment, its folder, its bounds and its walls."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from podium.attempt.site import Site
+from podium.attempt.toolchain import without_editable
+from podium.core.expr import Names
+from podium.core.kinds import Meter, as_text
+from podium.core.model import Step
+from podium.core.template import fill
+from podium.errors import ConfigurationError
+from podium.ports import Progress, Walls
+from podium.process import Launch, Limits, OnOutput, StreamName, inside, minimal_env
+
+if TYPE_CHECKING:
+    from podium.attempt.workspace import Workspace
+
+UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
+
+
+def launch_of(  # noqa: PLR0913  # what differs from launch to launch; the rest is the step's
+    site: Site,
+    step: Step,
+    names: Names,
+    workspace: Workspace,
+    *,
+    argv: tuple[str, ...],
+    extra_env: Mapping[str, str] | None = None,
+    stdin: bytes | Path | None = None,
+    timeout_s: float,
+    network: tuple[str, ...] | None = None,
+    plain: bool = False,
+) -> tuple[Launch, Walls]:
+    """What to start and how freely. Raises PathViolation, ConfigurationError, ExprError before anything has begun."""
+    walls = _walls(step, names, workspace, network)
+    launch = Launch(
+        argv=argv,
+        cwd=folder_of(step, names, workspace),
+        env=environment(site, step, names, workspace, extra_env or {}),
+        marker=site.marker,
+        stdin=stdin,
+        timeout_s=timeout_s,
+        mask=site.mask,
+        plain=plain,
+        spill_dir=site.run_dir / "outputs",
+        limits=Limits(memory_bytes=walls.memory_bytes, cpu_s=walls.cpu_s),
+    )
+    return launch, walls
+
+
+def folder_of(step: Step, names: Names, workspace: Workspace) -> Path:
+    """Where processes of a step start. Raises PathViolation for one outside of the workspace."""
+    named = as_text(fill(step.settings.get("dir", "."), names), Meter())
+    folder = inside(workspace.folder, named)
+    if not folder.is_dir():
+        raise ConfigurationError(f'dir "{named}" of step "{step.name}" is no folder of the tree')
+    return folder
+
+
+def environment(
+    site: Site, step: Step, names: Names, workspace: Workspace, extra: Mapping[str, str]
+) -> dict[str, str]:
+    """A minimal one, what the step's `env` passes on or sets, and the secrets it names; nothing else (R184, C15)."""
+    passed, own = _declared(step, names)
+    env = minimal_env(
+        {
+            **own,
+            **{f"PODIUM_PORT_{number}": str(port) for number, port in enumerate(workspace.ports, start=1)},
+            **extra,
+            "HOME": str(workspace.home),
+            "TMPDIR": str(workspace.tmp),
+            # So that git in a checkout, which has no .git, does not find a repository further up.
+            "GIT_CEILING_DIRECTORIES": str(workspace.folder.parent),
+        },
+        _secrets(site, step),
+        inherit=passed,
+        host=site.host_env,
+    )
+    env["PATH"] = without_editable(site.project, site.sandbox.level, env["PATH"])
+    return env
+
+
+def heard(site: Site, path: str) -> OnOutput:
+    """Passes on what a process says while it says it; a character may be cut between two pieces."""
+    decoders = {name: codecs.getincrementaldecoder("utf-8")("replace") for name in ("stdout", "stderr")}
+
+    def on_output(stream: StreamName, data: bytes) -> None:
+        text = decoders[stream].decode(data)
+        if text:
+            site.on_progress(path, Progress("text", text))
+
+    return on_output
+
+
+def note(text: str) -> Progress:
+    return Progress("note", text)
+
+
+def _declared(step: Step, names: Names) -> tuple[list[str], dict[str, str]]:
+    passed: list[str] = []
+    own: dict[str, str] = {}
+    for entry in step.settings.get("env") or ():
+        name, sign, value = as_text(fill(entry, names), Meter()).partition("=")
+        if sign:
+            own[name] = value
+        else:
+            passed.append(name)
+    return passed, own
+
+
+def _secrets(site: Site, step: Step) -> dict[str, str]:
+    declared = tuple(step.settings.get("secrets") or ())
+    for name in declared:
+        if name not in site.secrets:
+            raise ConfigurationError(
+                f'secret "{name}" of step "{step.name}" has no value', hint=f"set {name} in your environment"
+            )
+    return {name: site.secrets[name] for name in declared}
+
+
+def _walls(step: Step, names: Names, workspace: Workspace, network: tuple[str, ...] | None) -> Walls:
+    sandbox = dict(step.settings.get("sandbox") or {})
+    said = step.settings.get("network") if network is None else network
+    cpu = fill(sandbox.get("cpu"), names)
+    return Walls(
+        writable=(workspace.folder, workspace.home, workspace.tmp),
+        network="open" if said == "open" else tuple(said or ()),
+        memory_bytes=_bytes(fill(sandbox.get("memory"), names)),
+        cpu_s=int(cpu) if isinstance(cpu, int | float) else None,
+    )
+
+
+def _bytes(text: Any) -> int | None:
+    if text is None:
+        return None
+    match = _SIZE.fullmatch(str(text).strip())
+    if match is None:
+        raise ConfigurationError(f'sandbox.memory "{text}" is no size', hint='write it as "512m" or "2g"')
+    return int(float(match[1]) * UNITS[match[2].lower()])

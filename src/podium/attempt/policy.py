@@ -1,0 +1,61 @@
+"""What an attempt was allowed to change; asked before any gate, of the captured paths and never of the worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from podium.attempt.site import Site
+from podium.attempt.workspace import Taken
+from podium.core.expr import Names, Node
+from podium.core.globs import glob_matches
+from podium.core.kinds import Meter, as_text, is_list
+from podium.core.model import Agent, Step
+from podium.core.template import fill, fill_argv
+from podium.core.words import Reason
+
+SHOWN: Final = 20
+
+
+def objection(site: Site, step: Step, names: Names, taken: Taken) -> tuple[Reason, str] | None:
+    """Why this change may not be taken, in words for the next attempt; None if it may."""
+    allowed = globs_of(step, names)
+    if allowed is not None:
+        outside = [path for path in taken.files if not _any(allowed, path)]
+        if outside:
+            may = f"allowed are only: {', '.join(allowed)}" if allowed else "nothing may be changed here"
+            return "touches", f"the change goes beyond what this step may touch: {_list(outside)}; {may}"
+    protected = fill_argv(step.settings.get("protect") or (), names)
+    touched = [path for path in taken.files if _any(protected, path)]
+    if touched:
+        rules = [pattern for pattern in protected if any(glob_matches(pattern, path) for path in touched)]
+        return "protected", (
+            f"protected files were changed: {_list(touched)}; leave alone what matches {', '.join(rules)}"
+        )
+    if _must_change(step) and not taken.files and site.repository is not None:
+        where = f" in {', '.join(allowed)}" if allowed else ""
+        return "no_change", f"nothing was changed{where}, but this step is there to change files"
+    return None
+
+
+def globs_of(step: Step, names: Names) -> tuple[str, ...] | None:
+    """The globs of `touches`; None: not declared, so everything."""
+    if step.touches is None:
+        return None
+    if not isinstance(step.touches, Node):
+        return fill_argv(step.touches, names)
+    found = fill(step.touches, names)
+    return tuple(as_text(glob, Meter()) for glob in (found if is_list(found) else (found,)))
+
+
+def _must_change(step: Step) -> bool:
+    return isinstance(step.verb, Agent) and not step.verb.judge and step.verb.no_change == "fail"
+
+
+def _any(patterns: Iterable[str], path: str) -> bool:
+    return any(glob_matches(pattern, path) for pattern in patterns)
+
+
+def _list(paths: list[str]) -> str:
+    more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
+    return ", ".join(paths[:SHOWN]) + more

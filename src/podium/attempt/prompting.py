@@ -1,0 +1,137 @@
+"""The text that an agent gets: what its author wrote, what it has to know, and what it did wrong before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Final
+
+from podium.attempt import excerpt
+from podium.attempt.asking import Asking
+from podium.attempt.context import context_of
+from podium.attempt.feedback import feedback_of, situation_of
+from podium.attempt.files import Files, files_of
+from podium.attempt.material import material_of
+from podium.attempt.policy import globs_of
+from podium.attempt.resolving import Worker
+from podium.attempt.site import Site
+from podium.core import model
+from podium.core.expr import Names
+from podium.core.model import Agent
+from podium.workflow.prompts import Prompt, parse_prompt, render
+
+FOLDER: Final = "prompts"
+"""Where a prompt that is no file of its own includes from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    system: str
+    prompt: str
+
+
+def told(asking: Asking, worker: Worker | None) -> Told:
+    """System text and prompt; without a worker, the task as a person reads it.
+
+    Raises PromptError, ExprError: what cannot be written cannot be asked.
+    """
+    site, state, leaf = asking.site, asking.state, asking.leaf
+    # Most prompts ask nothing about files, and a big project has many.
+    files = cache(partial(files_of, site, asking.asked.start))
+    feedback = feedback_of(site, state, leaf)
+    names = _Names(asking.names, feedback)
+    system, prompt = (None, asking.verb.prompt) if worker is None else (worker.system, worker.prompt)
+    persona = "" if system is None else _rendered(site, system, names, files)
+    own, is_placed = _own(asking, prompt, names, files)
+    parts = [own, *_additions(asking, names, files)]
+    if feedback and not is_placed:
+        parts.append(f"## Feedback on the work so far\n\n{feedback}")
+    parts.append(_excerpt(asking))
+    parts.append(_shape(asking))
+    return Told(persona, "\n\n".join(part.strip() for part in parts if part.strip()) + "\n")
+
+
+class _Names(Mapping[str, Any]):
+    """The names of a prompt; `feedback` is what was said, not where it stands."""
+
+    def __init__(self, names: Names, feedback: str) -> None:
+        self._names = names
+        self._feedback = feedback
+
+    def __getitem__(self, name: str) -> Any:
+        return self._feedback if name == "feedback" else self._names.lookup(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def _own(
+    asking: Asking, written: model.Prompt | None, names: _Names, files: Callable[[], Files]
+) -> tuple[str, bool]:
+    """What the author wrote, and whether the feedback has its place in it."""
+    if written is None:
+        return _unwritten(asking), False
+    prompt = _parsed(asking.site, written)
+    is_placed = any(reference.chain[0] == "feedback" for reference in prompt.references)
+    return render(prompt, names, fact=lambda query: files().fact(query)), is_placed
+
+
+def _unwritten(asking: Asking) -> str:
+    place = asking.leaf.place
+    if place.role == "advice":
+        where = place.parent or "the workflow"
+        return (
+            f'The run has stopped at "{where}": the rule "{place.about}" of its breaker was hit. Decide how it goes on: '
+            "proceed (this rule once more), force_complete (take the best so far), retry_different (from an earlier "
+            "step, with guidance), halt, or dump_context.\n\n"
+            f"{situation_of(asking.state, asking.state.instances[place.parent])}"
+        )
+    verb = place.step.verb
+    assert isinstance(verb, Agent)
+    return "Judge the work below." if verb.judge else place.step.description or f"Do {place.step.name}."
+
+
+def _rendered(site: Site, written: model.Prompt, names: Mapping[str, Any], files: Callable[[], Files]) -> str:
+    return render(_parsed(site, written), names, fact=lambda query: files().fact(query))
+
+
+def _parsed(site: Site, written: model.Prompt) -> Prompt:
+    name = written.file or ""
+    folder = site.project / (Path(name).parent if name else FOLDER)
+    return parse_prompt(written.text, folder=folder, name=name)
+
+
+def _additions(asking: Asking, names: _Names, files: Callable[[], Files]) -> Iterator[str]:
+    site, asked, step = asking.site, asking.asked, asking.leaf.place.step
+    if asked.degrade:
+        rung = model.Prompt(step.retry.degrade[asked.degrade - 1])
+        yield _rendered(site, rung, names, files)
+    if asked.guidance:
+        yield "## Guidance from the person who runs this\n\n" + "\n\n".join(asked.guidance)
+    if _is_judge(step):
+        yield material_of(site, asking.state, asking.leaf, asked.start)
+    context = step.settings.get("context")
+    if context:
+        since = None if asking.state.started is None else asking.state.started.tree
+        yield context_of(site, context, asking.names, files(), since=since, tree=asked.start)
+
+
+def _is_judge(step: model.Step) -> bool:
+    return isinstance(step.verb, Agent) and step.verb.judge
+
+
+def _excerpt(asking: Asking) -> str:
+    touches = globs_of(asking.leaf.place.step, asking.names)
+    return excerpt.excerpt_of(asking.state, asking.leaf, asking.asked, asking.names, touches=touches)
+
+
+def _shape(asking: Asking) -> str:
+    step = asking.leaf.place.step
+    if _is_judge(step):
+        return excerpt.verdict_shape(asking.asked, asking.nonce, asking.phrase)
+    return excerpt.answer_shape(step.output)

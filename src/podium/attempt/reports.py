@@ -1,0 +1,157 @@
+"""Reads what test tools write: JUnit reports, and coverage as Cobertura XML, lcov or coverage.py JSON.
+
+A report is written by the code that is judged. It is read with bounds, says what it says, and a report that was lying
+there before the command ran is no report.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+from xml.etree import ElementTree as ET
+
+Status: TypeAlias = Literal["passed", "failed", "error", "skipped"]
+
+MAX_BYTES: Final = 64 << 20
+SHOWN: Final = 10
+_DOCTYPE: Final = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
+
+
+class UnreadableReport(Exception):
+    """The message says what is wrong with the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Every test of a report with how it ended, by class and name."""
+
+    cases: Mapping[str, Status]
+
+    def counts(self) -> dict[str, int]:
+        ended = list(self.cases.values())
+        return {
+            "total": len(ended),
+            "passed": ended.count("passed"),
+            "failed": ended.count("failed"),
+            "errors": ended.count("error"),
+            "skipped": ended.count("skipped"),
+        }
+
+
+def read_tests(content: bytes) -> Report:
+    cases: dict[str, Status] = {}
+    for case in _xml(content).iter("testcase"):
+        name = "::".join(filter(None, (case.get("classname") or case.get("file"), case.get("name"))))
+        key, number = name, 1
+        while key in cases:
+            number += 1
+            key = f"{name} ({number})"
+        cases[key] = _status(case)
+    return Report(cases)
+
+
+def complaint(tests: Report, base: Report | None) -> str | None:
+    """What is wrong with the tests themselves: none there, some lost, some no longer run. None: nothing."""
+    if not tests.cases:
+        return "the report contains no tests"
+    if all(status == "skipped" for status in tests.cases.values()):
+        return "all tests of the report were skipped"
+    if base is None:
+        return None
+    lost = [name for name in base.cases if name not in tests.cases]
+    if lost:
+        return f"{len(lost)} tests are gone that were there before: {_shown(lost)}"
+    skipped = [
+        name
+        for name, status in tests.cases.items()
+        if status == "skipped" and base.cases.get(name, "skipped") != "skipped"
+    ]
+    if skipped:
+        return f"{len(skipped)} tests are skipped that ran before: {_shown(skipped)}"
+    return None
+
+
+def read_coverage(content: bytes) -> float:
+    """The share of lines that were run, in percent, whichever of the three formats it is."""
+    text = content.lstrip()
+    if text.startswith(b"{"):
+        return _coverage_json(text)
+    if text.startswith(b"<"):
+        return _cobertura(_xml(content))
+    return _lcov(content.decode("utf-8", "replace"))
+
+
+def to_json(tests: Report) -> str:
+    return json.dumps(dict(tests.cases), ensure_ascii=False)
+
+
+def from_json(text: str) -> Report:
+    return Report(json.loads(text))
+
+
+def _status(case: ET.Element) -> Status:
+    kinds = {child.tag.rpartition("}")[2] for child in case}
+    if "error" in kinds:
+        return "error"
+    if "failure" in kinds:
+        return "failed"
+    return "skipped" if "skipped" in kinds else "passed"
+
+
+def _xml(content: bytes) -> ET.Element:
+    if len(content) > MAX_BYTES:
+        raise UnreadableReport(f"it is larger than {MAX_BYTES >> 20} MB")
+    doctype = _DOCTYPE.search(content)
+    # Cobertura names its DTD and nothing else; entities are how a small file becomes a huge one.
+    if doctype is not None and b"[" in content[doctype.start() : content.find(b">", doctype.start()) + 1]:
+        raise UnreadableReport("it declares entities")
+    try:
+        return ET.fromstring(content)  # noqa: S314 - no entities, no external ones, and bounded in size
+    except (ET.ParseError, ValueError, LookupError) as error:
+        raise UnreadableReport(f"it is no XML: {error}") from error
+
+
+def _cobertura(root: ET.Element) -> float:
+    rate = root.get("line-rate")
+    if root.tag != "coverage" or rate is None:
+        raise UnreadableReport("it has no <coverage line-rate=...> at its top")
+    return _percent(float(rate) * 100 if _is_number(rate) else -1.0)
+
+
+def _coverage_json(content: bytes) -> float:
+    try:
+        found: Any = json.loads(content)
+        return _percent(float(found["totals"]["percent_covered"]))
+    except (ValueError, KeyError, TypeError) as error:
+        raise UnreadableReport("it has no totals.percent_covered") from error
+
+
+def _lcov(text: str) -> float:
+    found = hit = 0
+    for line in text.splitlines():
+        key, _, value = line.partition(":")
+        if key == "LF" and value.strip().isdecimal():
+            found += int(value)
+        elif key == "LH" and value.strip().isdecimal():
+            hit += int(value)
+    if not found:
+        raise UnreadableReport("it is neither Cobertura XML, nor lcov, nor the JSON of coverage.py")
+    return _percent(100 * hit / found)
+
+
+def _percent(value: float) -> float:
+    if not 0 <= value <= 100:
+        raise UnreadableReport(f"{value} is no percentage")
+    return round(value, 2)
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"\d+(?:\.\d+)?(?:[eE]-?\d+)?", text) is not None
+
+
+def _shown(names: list[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more

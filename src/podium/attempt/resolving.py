@@ -1,0 +1,124 @@
+"""Who does the work: the agent, its adapter and its role, known at the latest here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from podium.attempt.site import Site
+from podium.core.events import AttemptStarted
+from podium.core.expr import Names
+from podium.core.kinds import Meter, as_text
+from podium.core.model import Agent, Fields, Prompt, Step
+from podium.core.template import Value, fill
+from podium.errors import ConfigurationError
+from podium.ports import Agent as Adapter
+from podium.process import inside
+from podium.workflow.context import is_prompt_file
+
+USUAL_AGENTS: Final = ("claude", "codex", "gemini")
+"""The first of these that is there works for a role that names no agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    agent: str
+    type: str
+    role: str | None
+    model: str | None
+    config: Mapping[str, Any]
+    adapter: Adapter
+    system: Prompt | None
+    prompt: Prompt | None
+
+
+@dataclass(frozen=True, slots=True)
+class Nobody:
+    """There is no one to do it; the message says why, and what there is."""
+
+    message: str
+
+
+def worker_for(
+    site: Site, config: Fields, step: Step, asked: AttemptStarted, names: Names
+) -> Worker | Nobody:
+    """Raises ConfigurationError, ExprError. `config` is that of the workflow the step stands in."""
+    verb = step.verb
+    assert isinstance(verb, Agent)
+    role = _text(verb.role, names)
+    known = _role(config, role) if not isinstance(verb.role, str) and role is not None else {}
+    agent = _agent(site, verb, asked, names, known=known, candidates=step.settings.get("candidates") or ())
+    if agent is None:
+        return Nobody(f"no agent is named, and none of {', '.join(USUAL_AGENTS)} is there; {_there(site)}")
+    own: Any = fill((config.get("agents") or {}).get(agent, {}), names)
+    if own.get("enabled") is False:
+        return Nobody(f'agent "{agent}" is switched off (agents.{agent}.enabled)')
+    kind = str(own.get("type") or agent)
+    adapter = site.agents.get(kind)
+    if adapter is None:
+        return Nobody(f'agent "{agent}" is of type "{kind}", which is not there; {_there(site)}')
+    model = (_text(verb.model, names) or known.get("model")) if asked.agent == 0 else None
+    return Worker(
+        agent=agent,
+        type=kind,
+        role=role,
+        model=model or own.get("model"),
+        config=own,
+        adapter=adapter,
+        system=_system(site, step, known),
+        prompt=verb.prompt or _written(site, known.get("prompt")),
+    )
+
+
+def _there(site: Site) -> str:
+    return f"there are {', '.join(sorted(site.agents))}" if site.agents else "there are no agents at all"
+
+
+def _text(value: Value, names: Names) -> str | None:
+    return None if value is None else as_text(fill(value, names), Meter())
+
+
+def _role(config: Fields, name: str) -> Mapping[str, Any]:
+    roles = config.get("roles") or {}
+    if name not in roles:
+        raise ConfigurationError(f'there is no role "{name}"', hint=f"there are {', '.join(sorted(roles))}")
+    found: Mapping[str, Any] = roles[name]
+    return found
+
+
+def _agent(
+    site: Site,
+    verb: Agent,
+    asked: AttemptStarted,
+    names: Names,
+    *,
+    known: Mapping[str, Any],
+    candidates: tuple[str, ...],
+) -> str | None:
+    if asked.agent:
+        return verb.fallback[asked.agent - 1]
+    named = _text(verb.agent, names) or known.get("agent")
+    if named == "auto":
+        # Without a history to choose by, the order of the role's candidates is all there is.
+        named = next(iter((*candidates, *known.get("candidates", ()))), None)
+    if named is not None:
+        return str(named)
+    return next((usual for usual in USUAL_AGENTS if usual in site.agents), None)
+
+
+def _system(site: Site, step: Step, known: Mapping[str, Any]) -> Prompt | None:
+    compiled = step.settings.get("system")
+    if compiled is not None:
+        return Prompt(compiled["text"], compiled.get("file"))
+    return _written(site, known.get("system"))
+
+
+def _written(site: Site, text: str | None) -> Prompt | None:
+    """A text of a role that only the run could name; it may be a file."""
+    if text is None or not is_prompt_file(text):
+        return None if text is None else Prompt(text)
+    path = inside(site.project, text)
+    if not path.is_file():
+        raise ConfigurationError(f"{text} does not exist")
+    return Prompt(path.read_text("utf-8"), text)

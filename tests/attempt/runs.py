@@ -1,0 +1,185 @@
+"""A small engine for tests: the real core and real attempts, with agents played by functions; one effect at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from podium.adapters.sandboxes.limits import LimitsSandbox
+from podium.attempt import finding, joining, waiting
+from podium.attempt.ending import ended
+from podium.attempt.perform import perform
+from podium.attempt.policy import objection
+from podium.attempt.site import Site
+from podium.attempt.workspace import Spoiled, captured, opened
+from podium.core.chain import RunId
+from podium.core.effects import AskPerson, FindFact, JoinTrees, RunAttempt, Watch
+from podium.core.events import AttemptEnded, AttemptStarted, Event, JoinEnded, StepEnded
+from podium.core.evolve import initial
+from podium.core.facts import RunFacts
+from podium.core.messages import Approve, Message, Refusal, Start
+from podium.core.model import Agent, Workflow
+from podium.core.names import Here
+from podium.core.state import State
+from podium.core.turn import turn
+from podium.core.words import Path as Address
+from podium.git.repository import read_head
+from podium.ports import Sandbox
+from podium.process import Mask
+from tests.git.kit import Project
+from tests.workflow.compiling import compiled
+
+RUN = RunId("20260101-a")
+Edit = Callable[[Path, int], None]
+"""What a worker does: told its folder and the number of its attempt."""
+
+
+@dataclass
+class Played:
+    state: State
+    events: list[Event]
+
+    def ending(self, path: str) -> StepEnded:
+        found = self.state.instances[Address(path)].ending
+        assert found is not None, f"{path} has not ended"
+        return found
+
+    def answers(self, path: str) -> list[AttemptEnded]:
+        return [event for event in self.events if isinstance(event, AttemptEnded) and event.path == path]
+
+    def answer(self, path: str) -> AttemptEnded:
+        found = self.answers(path)
+        assert found, [event for event in self.events if isinstance(event, AttemptEnded)]
+        return found[-1]
+
+    def result(self, path: str) -> Mapping[str, Any]:
+        return self.answer(path).result or {}
+
+    def joins(self) -> list[JoinEnded]:
+        return [event for event in self.events if isinstance(event, JoinEnded)]
+
+
+@dataclass
+class Bench:
+    """A project, a workflow and a site. Changing the site is done before `play`."""
+
+    site: Site
+    root: Path
+    edits: Mapping[str, Edit] = field(default_factory=dict)
+    before: Callable[[Any, State], None] | None = None
+    """Called before each effect is performed: what the world does meanwhile."""
+
+    def play(self, inputs: Mapping[str, Any] | None = None) -> Played:
+        return anyio.run(self._play, dict(inputs or {}))
+
+    def given(self, **changes: Any) -> Bench:
+        return replace(self, site=replace(self.site, **changes))
+
+    async def _play(self, inputs: dict[str, Any]) -> Played:
+        site = self.site
+        repository = site.repository
+        head = None if repository is None else await anyio.to_thread.run_sync(read_head, repository)
+        base = "" if head is None or head.commit is None else head.commit
+        facts = RunFacts(site.run, site.workflow.name, branch="main", base=base, date="2026-01-01")
+        start = Start(facts, inputs, {}, None if head is None else head.tree)
+        played = Played(initial(site.workflow), [])
+        todo: list[Message] = [start]
+        while todo and played.state.ended is None:
+            taken = turn(played.state, todo.pop(0), site.now())
+            assert not isinstance(taken, Refusal), taken
+            played.state = taken.state
+            played.events.extend(taken.events)
+            for effect in taken.effects:
+                if self.before is not None:
+                    self.before(effect, played.state)
+                todo.append(await self._perform(effect, played.state))
+        return played
+
+    async def _perform(self, effect: Any, state: State) -> Message:
+        match effect:
+            case RunAttempt(asked=asked):
+                verb = state.instances[asked.path].place.step.verb
+                return await (self._agent if isinstance(verb, Agent) else self._perform_attempt)(asked, state)
+            case JoinTrees(asked=join):
+                return await joining.join(join, state, self.site)
+            case FindFact(asked=query):
+                return await finding.find(query, state, self.site)
+            case Watch(asked=waited):
+                return await waiting.watch(waited, state, self.site)
+            case AskPerson(asked=question):
+                return Approve(question.path, "approve", "ann")
+            case _:
+                raise AssertionError(effect)
+
+    async def _perform_attempt(self, asked: AttemptStarted, state: State) -> AttemptEnded:
+        return await perform(asked, state, self.site)
+
+    async def _agent(self, asked: AttemptStarted, state: State) -> AttemptEnded:
+        leaf = state.instances[asked.path]
+        step = leaf.place.step
+        names = Here(state, leaf)
+        async with opened(self.site, asked, step, kind="clone", names=names) as workspace:
+            edit = self.edits.get(asked.path.split("~")[0])
+            if edit is not None:
+                edit(workspace.folder, asked.attempt)
+            taken = await captured(self.site, workspace, asked)
+        if isinstance(taken, Spoiled):
+            told = {"text": "", "message": taken.message}
+            return ended(self.site, asked, "failed", taken.reason, result=told, tree=asked.start)
+        found = objection(self.site, step, names, taken)
+        text = f"{asked.path} {asked.attempt}"
+        result: dict[str, Any] = {"text": text, "output": text, "files": list(taken.files)}
+        if found is not None:
+            result["message"] = found[1]
+            return ended(self.site, asked, "failed", found[0], result=result, tree=taken.tree)
+        return ended(self.site, asked, "ok", result=result, tree=taken.tree, change=taken.change)
+
+
+def bench(
+    project: Project | Path,
+    folder: Path,
+    text: str,
+    *,
+    edits: Mapping[str, Edit] | None = None,
+    sandbox: Sandbox | None = None,
+    **more: Any,
+) -> Bench:
+    """A site for a workflow; the file itself lies outside the project, so that it is no part of the tree."""
+    flows = folder / "flows"
+    flows.mkdir(exist_ok=True)
+    workflow: Workflow = compiled(flows, text)
+    repository = project.repository if isinstance(project, Project) else None
+    root = project.root if isinstance(project, Project) else project
+    base = None if repository is None else read_head(repository).commit
+    site = Site(
+        run=RUN,
+        workflow=workflow,
+        project=root,
+        state_dir=root / ".podium",
+        work_dir=folder / "work",
+        repository=repository,
+        agents={},
+        sandbox=sandbox or LimitsSandbox(),
+        marker="podium-test-attempt",
+        mask=more.pop("mask", Mask()),
+        host_env=more.pop("host_env", {"PATH": "/usr/local/bin:/usr/bin:/bin"}),
+        base_commit=base,
+        **more,
+    )
+    return Bench(site, root, edits or {})
+
+
+def writes(files: Mapping[str, str]) -> Edit:
+    """A worker that writes these files at every attempt."""
+
+    def edit(folder: Path, attempt: int) -> None:
+        for name, content in files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+
+    return edit

@@ -1,0 +1,184 @@
+"""Reviewers: what they are given, what counts as a verdict, and what becomes of their findings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from podium.attempt.contract import Fault
+from podium.attempt.verdicts import identified, review_schema, verdict_of
+from podium.core.words import Tree
+from podium.workflow.builtin_schemas import BUILTIN
+from tests.attempt.asked import ask
+from tests.git.kit import Project, git
+
+LOOP = """
+    steps:
+      it:
+        agent: w
+        prompt: Write it
+        touches: ["src/**"]
+        gates: [{name: look, review: [w]}]
+"""
+TREE = Tree("a" * 40)
+GOOD = {"decision": "approve", "score": 9, "findings": [], "summary": "ok", "nonce": "n1", "tree": TREE}
+
+
+@pytest.mark.req("R110", "R113")
+def test_a_rejection_goes_back_to_the_writer_with_its_findings(project: Project, tmp_path: Path) -> None:
+    cast = """
+        - match: {step: look/w, attempt: 1}
+          verdict: {decision: reject, findings: [{severity: major, issue: no greeting, path: src/app.py}]}
+        - match: {step: it/look/w, attempt: 1}
+          verdict:
+            decision: reject
+            score: 3
+            summary: not yet
+            findings: [{severity: major, issue: no greeting, path: src/app.py, fix: greet}, {severity: minor, issue: short}]
+        - match: {step: it, prompt: '\\[major\\] \\(src/app.py\\): no greeting Suggested: greet'}
+          write: {src/app.py: "print('hello')\\n"}
+        - match: {step: it}
+          write: {src/app.py: "x = 5\\n"}
+    """
+    asked, played = ask(project, tmp_path, LOOP, cast)
+
+    assert played.ending("it").outcome == "passed"
+    first = played.answer("it#1/look/w")
+    assert first.verdict is not None
+    assert (first.verdict.decision, first.verdict.score, first.verdict.summary) == ("reject", 3, "not yet")
+    assert first.verdict.tree == played.answers("it")[0].tree
+    second = asked.log("it#2/look/w", 1, "prompt.md")
+    assert "Open findings of the last round" in second
+    assert str(first.verdict.findings[0]["id"]) in second
+    assert "+print('hello')" in second and "```diff" in second
+
+
+@pytest.mark.req("R111")
+def test_what_a_reviewer_writes_into_its_checkout_is_dropped(project: Project, tmp_path: Path) -> None:
+    cast = """
+        - match: {step: it/look/w}
+          write: {src/app.py: "evil\\n", evil.py: x}
+        - match: {step: it}
+          write: {src/app.py: "x = 5\\n"}
+    """
+    _, played = ask(project, tmp_path, LOOP, cast)
+
+    assert played.ending("it").outcome == "passed"
+    assert played.answer("it#1/look/w").tree == played.answer("it").tree
+
+
+@pytest.mark.req("R111")
+def test_a_verdict_that_answers_another_request_is_never_an_approval(
+    project: Project, tmp_path: Path
+) -> None:
+    cast = """
+        - match: {step: it/look/w}
+          output: {decision: approve, score: 10, findings: [], summary: yes, nonce: old, tree: old}
+        - match: {step: it}
+          write: {src/app.py: "x = 5\\n"}
+    """
+    flow = LOOP.replace("[w]}]", "[w]}]\n        retry: {attempts: 1, on_exhausted: fail}")
+    _, played = ask(project, tmp_path, flow, cast)
+
+    assert played.ending("it").outcome == "failed"
+    answers = played.answers("it#1/look/w")
+    assert [answer.kind for answer in answers] == ["malformed"] * 3
+    assert "nonce" in (answers[0].result or {})["message"]
+    assert played.ending("it#1/look").outcome == "error"
+
+
+def test_a_phrase_as_the_last_line_approves_and_other_words_reject(project: Project, tmp_path: Path) -> None:
+    flow = """
+        steps:
+          it: {agent: w, prompt: Write a poem, touches: []}
+          look: {review: [c], of: it, phrase: LGTM, on: {rejected: it}}
+        agents:
+          w: {type: scripted}
+          c: {type: command, command: [sh, say.sh]}
+    """
+    say = 'if grep -q "is visit 2"; then echo "fine now"; echo LGTM; else echo "no rhyme"; echo "LGTM?"; fi\n'
+    (project.root / "say.sh").write_text(say)
+    git(project.root, "add", "say.sh")
+    git(project.root, "commit", "-qm", "say")
+    asked, played = ask(project, tmp_path, flow)
+
+    first, second = played.answer("look/c"), played.answer("look~2/c")
+    assert first.verdict is not None and first.verdict.decision == "reject"
+    assert first.verdict.findings[0]["issue"] == "no rhyme\nLGTM?"
+    assert second.verdict is not None and second.verdict.decision == "approve"
+    assert "no rhyme" in asked.log("it~2", 1, "prompt.md")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"nonce": "n2"}, "does not repeat the nonce"),
+        ({"tree": "b" * 40}, "is about tree b"),
+        ({"score": 11}, "$.score: is 11, more than 10"),
+        ({"score": "9"}, "$.score: is string, not integer"),
+        ({"decision": "yes"}, '$.decision: is "yes", not one of'),
+        ({"findings": None}, "$.findings: is null, not array"),
+        ({"findings": [{"issue": "x"}]}, '$.findings[0]: "severity" is missing'),
+        ({"approved": True}, '$: "approved" is not a field of it'),
+    ],
+)
+def test_a_verdict_counts_only_with_its_shape_nonce_and_tree(changed: dict[str, object], said: str) -> None:
+    """R111"""
+    assert not isinstance(verdict_of("", (True, GOOD), nonce="n1", tree=TREE), Fault)
+
+    found = verdict_of("", (True, {**GOOD, **changed}), nonce="n1", tree=TREE)
+
+    assert isinstance(found, Fault)
+    assert said in found.message
+
+
+def test_prose_around_a_verdict_is_no_verdict() -> None:
+    """R111"""
+    found = verdict_of('I approve. {"decision": "approve"}', (False, None), nonce="n1", tree=TREE)
+
+    assert isinstance(found, Fault)
+
+
+def test_outside_of_git_there_is_no_tree_to_repeat() -> None:
+    found = verdict_of("", (True, {**GOOD, "tree": "none"}), nonce="n1", tree=None)
+
+    assert not isinstance(found, Fault)
+    assert found.tree is None
+
+
+def test_the_same_finding_has_the_same_id_in_the_next_round_wherever_its_line_went() -> None:
+    one = {"severity": "major", "issue": "No  test", "path": "a.py", "line": 3}
+    moved = {"severity": "minor", "issue": "no test", "path": "a.py", "line": 90}
+    elsewhere = {**one, "path": "b.py"}
+
+    ids = [finding["id"] for finding in identified([one, elsewhere, one])]
+
+    assert ids[0] == identified([moved])[0]["id"]
+    assert len(set(ids)) == 3
+    assert identified([{**one, "id": "F7"}])[0]["id"] == "F7"
+    assert identified([{**one, "id": "../x"}])[0]["id"] == ids[0]
+    assert identified([one])[0]["status"] == "open"
+
+
+def test_the_schema_of_a_verdict_is_a_review_and_leaves_the_built_in_one_alone() -> None:
+    assert set(review_schema()["properties"]) - set(BUILTIN["Review"]["properties"]) == {"nonce", "tree"}
+    assert "nonce" not in BUILTIN["Review"]["required"]
+
+
+def test_open_findings_are_carried_into_the_next_visit(project: Project, tmp_path: Path) -> None:
+    """X5"""
+    flow = """
+        steps:
+          it: {agent: w, prompt: Write it, gates: [{name: look, review: [w], bar: critical}]}
+          test: {run: [sh, -c, "exit 1"], on: {failed: it}, when: steps.it.visit < 2}
+    """
+    cast = """
+        - match: {step: it/look/w}
+          verdict: {decision: approve, findings: [{id: M7, severity: minor, issue: rough}]}
+    """
+    asked, played = ask(project, tmp_path, flow, cast)
+
+    assert played.state.ended is not None and played.state.ended.outcome == "passed"
+    assert "Open findings" not in asked.log("it#1/look/w", 1, "prompt.md")
+    assert "- M7 [minor]: rough" in asked.log("it~2#1/look/w", 1, "prompt.md")
