@@ -1,23 +1,30 @@
 # Every target does its own set-up; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow check coverage mutants fuzz bench requirements docs pins setup clean
+.PHONY: help demo test slow crash torture check coverage mutants fuzz bench requirements docs pins setup clean
 
 BIN := .venv/bin
 PY := $(BIN)/python
 STAGE := @sh tools/stage.sh
 SECONDS ?= 300
+KILLS ?= 100
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
-demo: setup ## watch a scripted team ship a change, in the simulator: no key, no network
-	@$(BIN)/podium simulate examples/ship_change/workflow.yaml --cast examples/ship_change/cast.yaml
+demo: setup ## watch a scripted team repair a small project, for real: no key, no network
+	@$(BIN)/podium demo
 
 test: setup ## the fast tests
 	@$(PY) -m pytest -q -m "not slow"
 
 slow: setup ## the tests that take longer
 	@$(PY) -m pytest -q -m slow || [ $$? -eq 5 ] # 5: there is none
+
+crash: setup ## real processes: killed and resumed, strays, secrets, paths; a dozen kills, as in CI
+	@$(PY) -m pytest -q tests/crash tests/e2e
+
+torture: setup ## runs killed at KILLS=100 random moments and resumed until they end
+	@PODIUM_KILLS=$(KILLS) $(PY) -m pytest -q tests/crash
 
 check: setup ## everything a change must pass: format, lint, types, layers, docs, test
 	$(STAGE) format 1m $(BIN)/ruff format --check .
@@ -37,7 +44,8 @@ mutants: setup ## plant bugs in the core and see that a property catches each
 fuzz: setup ## random files and expressions for SECONDS=300
 	@$(PY) tools/fuzz.py --seconds $(SECONDS)
 
-bench: setup ## what is promised about speed, measured here
+bench: setup ## what is promised about speed, measured here beside the floor and a peer
+	@[ -x .venv-bench/bin/python ] || { $(PY) -m venv .venv-bench && .venv-bench/bin/python -m pip install --quiet --require-hashes -r requirements/bench.txt; }
 	@$(PY) -m bench
 
 requirements: setup ## which tests show which requirement, and which have none
@@ -53,5 +61,5 @@ setup:
 	@sh tools/setup.sh
 
 clean: ## remove everything that was made here
-	rm -rf .venv build dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-bench build dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

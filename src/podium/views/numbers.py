@@ -11,6 +11,8 @@ def dollars(usd: MicroUsd | float) -> str:
 
 
 def duration(millis: Millis | float) -> str:
+    if millis % 1000 and millis < 9_950:
+        return f"{millis / 1000:.1f}s"
     seconds = round(millis / 1000)
     if seconds < 60:
         return f"{seconds}s"

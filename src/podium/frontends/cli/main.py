@@ -5,8 +5,10 @@ A subcommand's module is imported only when it is used, so that `podium --help` 
 
 from __future__ import annotations
 
+import gc
 import sys
 from importlib import import_module
+from types import ModuleType
 from typing import Final, NoReturn
 
 import click
@@ -15,10 +17,31 @@ from podium import __version__
 from podium.errors import EXIT_CANCELLED, PodiumError
 
 COMMANDS: Final = {
+    "demo": "Watch a scripted team repair a small project, for real.",
+    "init": "Write a first workflow for this project.",
+    "run": "Run a workflow.",
+    "resume": "Carry on a run that was parked, paused, interrupted or killed.",
+    "run-step": "Try one step of a workflow, apart from all runs.",
     "validate": "Check workflow files and name every mistake by line.",
     "resolve": "Print a workflow as it stands after templates and configuration.",
     "graph": "Show the steps of a workflow and where they lead.",
     "simulate": "Rehearse a workflow without agents, network or money.",
+    "runs": "List the runs of this project, the newest first.",
+    "show": "Show a run: its steps, what it waits for, what to do next.",
+    "events": "Print the events of a run, or follow them.",
+    "logs": "Print what agents and commands were told and said.",
+    "diff": "Show what a run or a step has changed.",
+    "apply": "Land the work of a run that left it on its own ref.",
+    "inbox": "List all open questions, with the command that answers each.",
+    "approve": "Say yes to what a run asks.",
+    "reject": "Say no to what a run asks, with the reason.",
+    "answer": "Answer a question that wants a value.",
+    "guide": "Give the agents of a run a hint for their next step.",
+    "signal": "Tell a run that what it waits for has happened.",
+    "pause": "Let a run come to rest after what is running now.",
+    "cancel": "End a run; its `finally` steps still run.",
+    "gc": "Delete old runs, after showing which.",
+    "verify": "Check that the log of a run is whole and unaltered.",
     "schema": "Print the JSON Schema of the file format, for editors.",
 }
 
@@ -32,13 +55,25 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"podium.frontends.cli.{cmd_name}")
+        module = _imported(f"podium.frontends.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+
+def _imported(name: str) -> ModuleType:
+    """What a module makes while it is imported stays, so looking for garbage in it is lost time, then and later."""
+    if name in sys.modules:
+        return sys.modules[name]
+    gc.disable()
+    try:
+        return import_module(name)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

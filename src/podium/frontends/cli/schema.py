@@ -1,28 +1,29 @@
-"""`podium schema`: help for editors."""
+"""`podium schema`: help for editors, and for programs that read what Podium prints."""
 
 from __future__ import annotations
 
-import json
-
 import click
 
-from podium.workflow.json_schema import config_schema, feature_schema, workflow_schema
+from podium.app.schemas import names, schema_text
 
 
 @click.command("schema", short_help="Print the JSON Schema of the file format, for editors.")
 @click.option(
     "--of",
     "what",
-    type=click.Choice(["workflow", "config", "feature"]),
+    type=click.Choice(names()),
     default="workflow",
-    help="Of which kind of file.",
+    show_default=True,
+    help="Of which kind of file, or of which command's --json.",
 )
 def command(what: str) -> int:
-    """Print the JSON Schema of workflow files, or of configuration or feature files.
+    """Print the JSON Schema of workflow files, of configuration or feature files, or of what commands print as JSON.
 
-    Save it beside your workflows and begin each file with
+    Save that of workflows beside your own and begin each file with
     "# yaml-language-server: $schema=podium.schema.json".
+
+    run: show, run, resume. runs, events (one line), verify, inbox: the commands of these names. problems: validate.
+    simulation: simulate. state, log: files in the folder of a run. step: a part of run.
     """
-    schemas = {"workflow": workflow_schema, "config": config_schema, "feature": feature_schema}
-    click.echo(json.dumps(schemas[what](), indent=2))
+    click.echo(schema_text(what), nl=False)
     return 0

@@ -1,0 +1,71 @@
+"""What a run or a step has changed, from the trees that its events name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from podium.app.places import tree_store
+from podium.core.words import Tree
+from podium.errors import ConfigurationError
+from podium.git.change import Change, changes, diff
+from podium.git.command import GitError
+from podium.git.repository import Repository, find
+from podium.views.run import RunView
+
+
+class Span(NamedTuple):
+    base: Tree
+    tree: Tree
+
+
+def change_of(view: RunView, step: str | None = None) -> Span:
+    """From where to where. A name means the last visit of that step."""
+    if step is None:
+        return _span(view.base, view.tree, f"run {view.run}")
+    exact = [each for each in view.steps if each.path == step]
+    found = exact or [each for each in view.steps if each.step == step and each.role != "gates"]
+    if not found:
+        known = ", ".join(dict.fromkeys(each.step for each in view.steps)) or "none so far"
+        raise ConfigurationError(f'run {view.run} has no step "{step}"', hint=f"its steps: {known}")
+    last = found[-1]
+    return _span(last.base, last.tree if last.tree is not None else last.base, f"step {last.path}")
+
+
+def _span(base: Tree | None, tree: Tree | None, what: str) -> Span:
+    if base is None or tree is None:
+        raise ConfigurationError(
+            f"{what} has no trees: it works outside of git, in the folder itself",
+            hint="git init makes later runs comparable",
+        )
+    return Span(base, tree)
+
+
+def read_diff(project: Path, span: Span) -> tuple[str, bool]:
+    """The text, and whether it was cut."""
+    try:
+        found = diff(_repository(project), span.base, span.tree, renames=True)
+    except GitError as error:
+        raise _gone(span) from error
+    return found.text, found.cut
+
+
+def read_changes(project: Path, span: Span) -> tuple[Change, ...]:
+    try:
+        return changes(_repository(project), span.base, span.tree)
+    except GitError as error:
+        raise _gone(span) from error
+
+
+def _repository(project: Path) -> Repository:
+    found = find(project, tree_store(project))
+    if found is None:
+        raise ConfigurationError(f"{project} is not in a git repository, so there are no trees to compare")
+    return found
+
+
+def _gone(span: Span) -> ConfigurationError:
+    return ConfigurationError(
+        f"git no longer has {span.base} or {span.tree}",
+        hint="podium gc or git gc may have removed the run's trees",
+    )

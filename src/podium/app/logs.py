@@ -1,0 +1,109 @@
+"""What the attempts of a run were told and said, from the files that were kept of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple
+
+from podium.app.places import run_dir
+from podium.core.words import GOOD
+from podium.errors import ConfigurationError
+from podium.views.run import RunView, StepView
+
+PIECE: Final = 1 << 16
+
+
+class LogFile(NamedTuple):
+    """What was kept of an attempt: a file, or, of a command with little output, the text in the log of events."""
+
+    step: str
+    attempt: int
+    path: Path | None
+    text: str = ""
+
+    @property
+    def title(self) -> str:
+        where = f"{self.step} attempt {self.attempt}" if self.attempt else self.step
+        return f"{where}: {'output' if self.path is None else self.path.name}"
+
+
+def log_files(
+    project: Path, view: RunView, step: str | None = None, *, failed: bool = False
+) -> tuple[LogFile, ...]:
+    """In the order in which the steps were entered. A name means all visits and places of that step."""
+    folder = run_dir(project, view.run)
+    steps = _chosen(view, step)
+    if failed:
+        steps = tuple(each for each in steps if each.outcome is not None and each.outcome not in GOOD)
+    return tuple(file for each in steps for file in _of_step(folder, each))
+
+
+def _chosen(view: RunView, name: str | None) -> tuple[StepView, ...]:
+    if name is None:
+        return view.steps
+    exact = tuple(step for step in view.steps if step.path == name)
+    found = exact or tuple(step for step in view.steps if step.step == name)
+    if not found:
+        known = ", ".join(dict.fromkeys(step.step for step in view.steps)) or "none so far"
+        raise ConfigurationError(f'run {view.run} has no step "{name}"', hint=f"its steps: {known}")
+    # With the gates of a step, whose addresses begin with its own.
+    inner = tuple(f"{step.path}#" for step in found)
+    return tuple(step for step in view.steps if step in found or step.path.startswith(inner))
+
+
+def _of_step(folder: Path, step: StepView) -> Iterator[LogFile]:
+    place = folder / "agent_logs" / step.path.replace("/", "+")
+    attempts = range(1, step.attempts + 1)
+    kept = [LogFile(step.path, n, path) for n in attempts for path in _plain_files(place / str(n))]
+    if kept or not step.worked:
+        yield from kept
+        return
+    spilled, text = step.result.get("log"), step.result.get("text")
+    if isinstance(spilled, str) and (folder / spilled).is_file():
+        yield LogFile(step.path, step.attempts, folder / spilled)
+    elif isinstance(text, str) and text:
+        yield LogFile(step.path, step.attempts, None, text)
+
+
+def _plain_files(folder: Path) -> list[Path]:
+    """Links are left out: what an agent has put there must not make us read something else."""
+    try:
+        found = sorted(folder.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return [path for path in found if path.is_file() and not path.is_symlink()]
+
+
+def pieces(file: LogFile, *, start: int = 0) -> Iterator[bytes]:
+    """The content from a position on, in bounded pieces."""
+    if file.path is None:
+        rest = file.text.encode("utf-8", "surrogateescape")[start:]
+        if rest:
+            yield rest
+        return
+    try:
+        source: BinaryIO = file.path.open("rb")
+    except FileNotFoundError:
+        return
+    with source:
+        source.seek(start)
+        while piece := source.read(PIECE):
+            yield piece
+
+
+def follow_logs(
+    find: Callable[[], tuple[LogFile, ...]], *, is_over: Callable[[], bool], wait: Callable[[], None]
+) -> Iterator[tuple[LogFile, bytes]]:
+    """All that is there and all that is added, until the run is over; then what was added last."""
+    read: dict[tuple[str, int, Path | None], int] = {}
+    while True:
+        over = is_over()
+        for file in find():
+            key = file[:3]
+            for piece in pieces(file, start=read.get(key, 0)):
+                read[key] = read.get(key, 0) + len(piece)
+                yield file, piece
+        if over:
+            return
+        wait()

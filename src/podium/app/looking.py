@@ -1,0 +1,240 @@
+"""Look at runs: find one, show it, follow it, check its log. Nothing here changes a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from podium.app.places import STATE_DIR, run_dir
+from podium.core.chain import FIRST_HASH, Record, RunId, first_fault
+from podium.core.codec import CodecError, decode
+from podium.core.events import Event
+from podium.core.evolve import fold
+from podium.core.words import Millis
+from podium.engine.lease import is_owned
+from podium.engine.records import Records, read_stored
+from podium.engine.wording import worded
+from podium.errors import ConfigurationError, PodiumError
+from podium.ports import RunHead, Store, StoreError
+from podium.process.mask import Mask
+from podium.views.account import Account, run_view
+from podium.views.questions import with_state
+from podium.views.run import RunView, with_status
+from podium.views.stored import has_words_for, with_stored
+from podium.views.times import iso
+
+if TYPE_CHECKING:
+    from podium.core.model import Workflow
+
+LATEST: Final = ("latest", "@1")
+CHAIN_HEAD: Final = "chain_head"
+
+_OF_THE_WHOLE: Final = frozenset(
+    ("RunStarted", "RunEnded", "RunPaused", "RunResumed", "AttemptEnded", "AttemptDoubted")
+)
+"""What a line of a list needs; reading only these keeps a list of hundreds of runs fast."""
+
+
+def find_run(store: Store, name: str | None = None) -> RunHead:
+    """By its id, by a beginning of it that no other run has, as @2 (the newest but one), or the newest."""
+    heads = store.heads()
+    if not heads:
+        raise ConfigurationError("there are no runs here yet", hint="podium run FILE starts one")
+    if name is None or name in LATEST:
+        return heads[0]
+    if name.startswith("@") and name[1:].isdecimal():
+        return _by_number(heads, name)
+    exact = [head for head in heads if head.run == name]
+    found = exact or [head for head in heads if name and head.run.startswith(name)]
+    if not found:
+        raise ConfigurationError(f"there is no run {name}", hint="`podium runs` lists them")
+    if len(found) > 1:
+        some = ", ".join(head.run for head in found[:5])
+        raise ConfigurationError(f"{len(found)} runs begin with {name}: {some}", hint="write more of the id")
+    return found[0]
+
+
+def _by_number(heads: tuple[RunHead, ...], name: str) -> RunHead:
+    number = int(name[1:])
+    if not 1 <= number <= len(heads):
+        raise ConfigurationError(f"there is no {name}; @1 to @{len(heads)} are there, the newest first")
+    return heads[number - 1]
+
+
+def list_runs(store: Store, project: Path) -> tuple[RunView, ...]:
+    """All runs, the newest first, without their steps."""
+    return tuple(_listed(store, project, head) for head in store.heads())
+
+
+def _listed(store: Store, project: Path, head: RunHead) -> RunView:
+    account = Account()
+    account.feed(_event(record) for record in store.read(head.run) if record.type in _OF_THE_WHOLE)
+    return _known(account.view()._replace(seq=head.last_seq), project, head)
+
+
+def show(store: Store, project: Path, head: RunHead, *, user_dir: Path | None = None) -> RunView:
+    """One run with its steps. `user_dir` is where the user's configuration is, in case the definition is needed."""
+    events = read_events(store, head.run)
+    view = run_view(events)
+    stored = read_stored(run_dir(project, head.run))
+    seen = with_stored(view, stored)
+    # The stored view has the questions in words, but may be half a second behind the log.
+    by_hand = view.status == "running" and head.status == "waiting" and len(seen.pending) == len(view.pending)
+    if by_hand or not has_words_for(view, stored):
+        workflow = _definition(store, project, head, user_dir)
+        seen = seen if workflow is None else with_state(view, fold(workflow, events), worded(project))
+    return _known(seen, project, head)
+
+
+def _definition(store: Store, project: Path, head: RunHead, user_dir: Path | None) -> Workflow | None:
+    """None if it is no longer the one the run was started with, or cannot be read."""
+    from podium.app.office import Office
+    from podium.app.running import Source, load_source
+
+    office = Office(
+        project=project, state_dir=project / STATE_DIR, user_dir=user_dir, store=store, site_for=_no_site
+    )
+    try:
+        workflow = load_source(office, Source(**json.loads(head.source)))
+    except (PodiumError, OSError, TypeError, ValueError):
+        return None
+    return workflow if workflow.fingerprint == head.fingerprint else None
+
+
+def _no_site(*_: Any, **__: Any) -> Any:
+    raise AssertionError("whoever looks at a run does not work on it")
+
+
+def _known(view: RunView, project: Path, head: RunHead) -> RunView:
+    """With what the store knows, also of a run whose first event is still to come."""
+    named = view._replace(run=head.run, workflow=head.workflow)
+    seen = with_status(named, head.status)
+    if seen.status == "waiting" and not is_carried_on(project, head.run):
+        return seen._replace(status="parked")
+    return seen
+
+
+def is_carried_on(project: Path, run: str) -> bool:
+    """Whether a living process owns the run."""
+    return is_owned(run_dir(project, run))
+
+
+def rebuild(store: Store, project: Path, head: RunHead) -> None:
+    """Write the files of a run anew. Secrets were masked before anything was stored."""
+    Records(run_dir(project, head.run), Mask()).rebuild(read_events(store, head.run))
+
+
+def read_events(store: Store, run: RunId) -> tuple[Event, ...]:
+    return tuple(_event(record) for record in store.read(run))
+
+
+def _event(record: Record) -> Event:
+    try:
+        return decode(json.loads(record.body))
+    except (CodecError, ValueError) as error:
+        raise StoreError(
+            f"event {record.seq} of run {record.run} cannot be read: {error}",
+            hint=f"see: podium verify {record.run}",
+        ) from error
+
+
+def follow(store: Store, run: RunId, *, after: int, wait: Callable[[], None]) -> Iterator[Record]:
+    """The events behind a position, and those that are still to come, until the run has ended.
+
+    `wait` is called when there is nothing new, and returns when it is worth another look.
+    """
+    while True:
+        for record in store.read(run, after=after):
+            after = record.seq
+            yield record
+            if record.type == "RunEnded":
+                return
+        head = store.head(run)
+        if head is None or (head.last_seq <= after and _has_ended(store, head)):
+            return
+        wait()
+
+
+def _has_ended(store: Store, head: RunHead) -> bool:
+    return any(record.type == "RunEnded" for record in store.read(head.run, after=head.last_seq - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What a look at the chain of a run's events has shown."""
+
+    run: RunId
+    events: int
+    last_hash: str
+    fault: str | None
+    compared: bool
+    """Whether a head of the chain outside the database was there to compare with."""
+
+
+def verify(store: Store, project: Path, head: RunHead) -> Verified:
+    """Whether nothing is missing, altered or added.
+
+    The events are read last, so that a run which goes on meanwhile has more of them than is known outside, never less.
+    """
+    outside = read_chain_head(run_dir(project, head.run))
+    records = store.read(head.run)
+    last = records[-1].hash if records else FIRST_HASH
+    fault = first_fault(records) or _against_head(records, head) or _unreadable(records)
+    if fault is None and outside is not None:
+        fault = _against_outside(records, *outside)
+    return Verified(head.run, len(records), last, fault, outside is not None)
+
+
+def _against_head(records: tuple[Record, ...], head: RunHead) -> str | None:
+    if len(records) < head.last_seq:
+        return f"the log ends at event {len(records)}, and {head.last_seq} were stored"
+    if head.last_seq and records[head.last_seq - 1].hash != head.last_hash:
+        return f"event {head.last_seq} is not the one that was stored"
+    return None
+
+
+def _against_outside(records: tuple[Record, ...], seq: int, last_hash: str) -> str | None:
+    """The file is written after the commit, so it may be behind the log and never ahead of it."""
+    if seq > len(records):
+        return f"the log ends at event {len(records)}, and {CHAIN_HEAD} knows of {seq}"
+    if seq and records[seq - 1].hash != last_hash:
+        return f"event {seq} is not the one that {CHAIN_HEAD} knows"
+    return None
+
+
+def _unreadable(records: tuple[Record, ...]) -> str | None:
+    for record in records:
+        try:
+            kind = type(_event(record)).__name__
+        except StoreError as error:
+            return error.message
+        if kind != record.type:
+            return f"event {record.seq} is stored as {record.type} and is {kind}"
+    return None
+
+
+def read_chain_head(folder: Path) -> tuple[int, str] | None:
+    try:
+        words = (folder / CHAIN_HEAD).read_text("ascii").split()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return (int(words[0]), words[1]) if len(words) == 2 and words[0].isdecimal() else None
+
+
+def event_data(record: Record) -> dict[str, Any]:
+    """A line of `podium events --json`: the envelope, and the event itself in `data`."""
+    body = json.loads(record.body)
+    body.pop("type", None)
+    return {
+        "run": record.run,
+        "seq": record.seq,
+        "at": iso(Millis(body.pop("at", 0))),
+        "type": record.type,
+        "cause": record.cause,
+        "data": body,
+        "prev": record.prev,
+        "hash": record.hash,
+    }

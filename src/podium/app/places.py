@@ -1,0 +1,36 @@
+"""Where a project keeps its runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+STATE_DIR: Final = ".podium"
+DATABASE: Final = "podium.db"
+
+
+def project_root(folder: Path) -> Path:
+    """The top of the repository around a folder; outside of git the nearest folder that has runs, or the folder itself.
+
+    A `.git` that is a file belongs to a linked work tree or a submodule, which are projects of their own.
+    """
+    here = folder.absolute()
+    around = (here, *here.parents)
+    for mark in (".git", f"{STATE_DIR}/{DATABASE}"):
+        for parent in around:
+            if (parent / mark).exists():
+                return parent
+    return here
+
+
+def has_runs(project: Path) -> bool:
+    return (project / STATE_DIR / DATABASE).exists()
+
+
+def run_dir(project: Path, run: str) -> Path:
+    return project / STATE_DIR / "runs" / run
+
+
+def tree_store(project: Path) -> Path:
+    """Our own git folder, through which trees are read."""
+    return project / STATE_DIR / "git"

@@ -1,0 +1,216 @@
+"""Start a run, and carry one on that stands."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import signal
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+
+from podium.app.ability import missing
+from podium.app.office import Office
+from podium.app.workflows import open_workflow
+from podium.attempt.site import Site
+from podium.core.chain import FIRST_HASH, RunId
+from podium.core.facts import RunFacts
+from podium.core.messages import Message, Start
+from podium.core.model import Workflow
+from podium.core.state import State
+from podium.core.words import Tree
+from podium.engine.carry import carry
+from podium.engine.letters import written
+from podium.engine.log import Log
+from podium.errors import EXIT_CANCELLED, ConfigurationError, PodiumError
+from podium.git.repository import read_head, read_uncommitted, tree_with_uncommitted
+from podium.ports import RunHead
+
+LETTERS: Final = "abcdefghjkmnpqrstuvwxyz23456789"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What a run was started with besides its inputs; kept with it, so that it goes on the same way."""
+
+    file: str
+    vars: Mapping[str, Any] = field(default_factory=dict)
+    sequential: bool = False
+    sandbox: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What a person asked for with `podium run`."""
+
+    file: Path
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    vars: Mapping[str, Any] = field(default_factory=dict)
+    dirty: bool = False
+    no_human: bool = False
+    sequential: bool = False
+    sandbox: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A run that exists and waits to be carried on."""
+
+    run: RunId
+    site: Site
+    uncommitted: tuple[str, ...] = ()
+    """Files of the user that the run does not see."""
+
+
+def begin(office: Office, order: Order, *, narrow: Callable[[Workflow], Workflow] | None = None) -> Begun:
+    """Everything that can be wrong is found here, before the run exists. `narrow` takes a part of the workflow."""
+    path = order.file.resolve()
+    source = Source(
+        file=str(path.relative_to(office.project) if path.is_relative_to(office.project) else path),
+        vars=order.vars,
+        sequential=order.sequential,
+        sandbox=order.sandbox,
+    )
+    workflow = load_source(office, source, inputs=order.inputs)
+    if narrow is not None:
+        workflow = narrow(workflow)
+    run = new_id()
+    site: Site = office.site_for(run, workflow, office.project, sandbox=order.sandbox)
+    unable = missing(workflow, site.agents, sandbox=order.sandbox)
+    if unable:
+        lines = "\n".join(f"  {line}" for line in unable)
+        raise ConfigurationError(
+            f"{source.file} asks for what cannot be carried out yet:\n{lines}",
+            hint="`podium simulate` rehearses it; docs/reference/not-yet.md lists what is missing",
+        )
+    tree, facts, uncommitted = _base(site, workflow, dirty=order.dirty)
+    defaults = {known.name: known.default for known in workflow.inputs if not known.required}
+    env = {name: site.host_env[name] for name in workflow.env if name in site.host_env}
+    start = Start(facts, {**defaults, **order.inputs}, env, tree, order.no_human)
+    office.store.create(
+        RunHead(
+            run,
+            workflow.name,
+            workflow.fingerprint,
+            int(site.now()),
+            0,
+            0,
+            FIRST_HASH,
+            "running",
+            _text(source),
+        ),
+        # Before anything happens: whoever takes the run over can start it, should this process die now.
+        {"start": written(start)},
+    )
+    return Begun(run, site, uncommitted)
+
+
+def load_source(office: Office, source: Source, inputs: Mapping[str, Any] | None = None) -> Workflow:
+    path = office.project / source.file
+    workflow = open_workflow(path, inputs=inputs, user_dir=office.user_dir, project=office.project)
+    unknown = sorted(source.vars.keys() - workflow.vars.keys())
+    if unknown:
+        known = ", ".join(workflow.vars) or "none"
+        raise ConfigurationError(f'{workflow.name} has no variable "{unknown[0]}"', hint=f"its vars: {known}")
+    width = 1 if source.sequential else workflow.max_parallel
+    return replace(workflow, vars={**workflow.vars, **source.vars}, max_parallel=width)
+
+
+def reopen(office: Office, run: RunId) -> Site:
+    """The site of a run that exists, with the definition it was started with."""
+    head = office.store.head(run)
+    if head is None:
+        raise ConfigurationError(f"there is no run {run}", hint="podium runs lists them")
+    source = Source(**json.loads(head.source))
+    workflow = load_source(office, source)
+    site: Site = office.site_for(run, workflow, office.project, sandbox=source.sandbox)
+    return site
+
+
+class Interrupted(PodiumError):
+    """The process was told to stop. The run is not over: what was in flight is done again when it is carried on."""
+
+    exit_code = EXIT_CANCELLED
+
+
+def go_on(
+    office: Office,
+    site: Site,
+    *first: Message,
+    park: bool,
+    on_turn: Callable[[Log], None] | None = None,
+    beside: Callable[[], Coroutine[Any, Any, None]] | None = None,
+) -> State:
+    """Carries the run on in the foreground until it has ended or stands.
+
+    `beside` runs meanwhile: a display, or a person at a terminal. Raises Interrupted after SIGINT, SIGTERM or SIGHUP,
+    when everything this process had started is gone.
+    """
+
+    async def main() -> State:
+        state: State | None = None
+        async with anyio.create_task_group() as group:
+            group.start_soon(_stop_on_signal, group.cancel_scope)
+            if beside is not None:
+                group.start_soon(beside)
+            state = await carry(office.store, site, *first, park=park, on_turn=on_turn)
+            group.cancel_scope.cancel()
+        if state is None:
+            raise Interrupted(
+                f"interrupted; run {site.run} is not over",
+                hint=f"go on: podium resume {site.run}   end it: podium cancel {site.run}",
+            )
+        return state
+
+    try:
+        return anyio.run(main)
+    except BaseExceptionGroup as group:
+        # That the work is done by several tasks is nobody's concern here.
+        raise _first(group) from group
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    first = group.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first
+
+
+async def _stop_on_signal(scope: anyio.CancelScope) -> None:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as received:
+        async for _ in received:
+            scope.cancel()
+            return
+
+
+def new_id() -> RunId:
+    """By the time it began, so that a list of names is in order; with a tail that no other run has."""
+    tail = "".join(secrets.choice(LETTERS) for _ in range(4))
+    return RunId(f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{tail}")
+
+
+def _base(site: Site, workflow: Workflow, *, dirty: bool) -> tuple[Tree | None, RunFacts, tuple[str, ...]]:
+    now = datetime.now().astimezone()
+    offset = now.utcoffset()
+    facts = RunFacts(
+        id=site.run,
+        name=workflow.name,
+        date=f"{now:%Y-%m-%d}",
+        utc_offset=0 if offset is None else int(offset.total_seconds() // 60),
+    )
+    if site.repository is None:
+        return None, facts, ()
+    head = read_head(site.repository)
+    facts = replace(facts, branch=head.branch or "", base=head.commit or "")
+    changed = read_uncommitted(site.repository)
+    if not changed:
+        return head.tree, facts, ()
+    if dirty:
+        return tree_with_uncommitted(site.repository), facts, ()
+    return head.tree, facts, changed
+
+
+def _text(source: Source) -> str:
+    return json.dumps(asdict(source))

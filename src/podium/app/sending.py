@@ -1,0 +1,91 @@
+"""Say something to a run, whoever owns it: a living process hears it at once, else this one carries the run on."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from podium.app.office import Office
+from podium.app.running import go_on, reopen
+from podium.attempt.site import Site
+from podium.core.chain import RunId
+from podium.core.messages import Guide, Pause, Refusal
+from podium.core.state import State
+from podium.engine.lease import Owned, is_owned, lease
+from podium.engine.letters import Posted, written
+from podium.engine.log import DONE, Log, open_log
+from podium.errors import ConfigurationError, PodiumError
+
+LOOK_S: Final = 0.02
+PATIENCE_S: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """`state` is how far the run has come if this process carried it on; None if another one does."""
+
+    state: State | None
+
+
+def send(
+    office: Office,
+    run: RunId,
+    message: Posted,
+    *,
+    carry_on: bool = True,
+    park: bool = True,
+    on_turn: Callable[[Log], None] | None = None,
+) -> Heard:
+    """Leaves the message for the owner of the run, or becomes the owner. Raises with the reason if it is refused.
+
+    Without `carry_on` a run that nobody owns is left as it is, and hears the message when it is carried on.
+    """
+    head = office.store.head(run)
+    if head is None:
+        raise ConfigurationError(f"there is no run {run}", hint="podium runs lists them")
+    if isinstance(message, Pause | Guide) and not is_owned(office.run_dir(run)):
+        return _note(office, run, message)
+    name = uuid.uuid4().hex
+    office.store.post(run, name, written(message))
+    deadline = time.monotonic() + PATIENCE_S
+    state: State | None = None
+    while (reply := office.store.reply(run, name)) is None:
+        if not is_owned(office.run_dir(run)):
+            if not carry_on:
+                return Heard(None)
+            state = _carry(office, reopen(office, run), park=park, on_turn=on_turn)
+        elif time.monotonic() > deadline:
+            raise PodiumError(
+                f"the owner of run {run} has not answered for {PATIENCE_S:.0f} s",
+                hint="the message stays in its inbox",
+            )
+        else:
+            time.sleep(LOOK_S)
+    if reply != DONE:
+        raise ConfigurationError(reply)
+    return Heard(state)
+
+
+def _carry(office: Office, site: Site, *, park: bool, on_turn: Callable[[Log], None] | None) -> State | None:
+    try:
+        return go_on(office, site, park=park, on_turn=on_turn)
+    except Owned:
+        # Somebody was faster; that process will hear the letter.
+        return None
+
+
+def _note(office: Office, run: RunId, message: Pause | Guide) -> Heard:
+    """Nobody works on the run and nothing has to be done about this now: it is written down and that is all."""
+    site = reopen(office, run)
+    with lease(site.run_dir):
+        log = open_log(office.store, run, site.workflow, site.run_dir)
+        try:
+            said = log.say(message, site.now(), cause="note")
+        finally:
+            log.close()
+    if isinstance(said, Refusal):
+        raise ConfigurationError(said.message)
+    return Heard(log.state)

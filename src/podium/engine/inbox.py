@@ -1,0 +1,133 @@
+"""Questions as files: each lies in `.podium/inbox` until it is answered, there or anywhere else.
+
+A person, an editor or a script fills in `answer:` and saves. A file that cannot be read yet is looked at again when it
+has changed; half a file is no answer.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from podium.core.effects import AskPerson
+from podium.core.graph import actions_of
+from podium.core.messages import Approve
+from podium.core.state import Leaf, State
+from podium.core.words import Path as StepPath
+from podium.core.words import Tree
+from podium.views.questions import Render
+from podium.workflow import yaml
+
+FOLDER: Final = "inbox"
+LARGEST: Final = 1 << 20
+
+
+@dataclass(slots=True)
+class _Letterbox:
+    file: Path
+    actions: tuple[str, ...]
+    tree: Tree | None
+    seen: tuple[int, int]
+    """Size and time of change of what was looked at last."""
+
+
+class Inbox:
+    """The files of one run; belongs to its owner."""
+
+    def __init__(self, state_dir: Path, run: str, render: Render) -> None:
+        self._folder = state_dir / FOLDER
+        self._run = run
+        self._render = render
+        self._open: dict[StepPath, _Letterbox] = {}
+
+    def sync(self, state: State) -> None:
+        """A file for every open question, and none for those that are no longer open."""
+        wanted = {
+            effect.asked.path: effect
+            for effect in state.pending.values()
+            if isinstance(effect, AskPerson) and state.ended is None
+        }
+        for path in self._open.keys() - wanted.keys():
+            self._open.pop(path).file.unlink(missing_ok=True)
+        for path in wanted.keys() - self._open.keys():
+            self._put(state, wanted[path])
+
+    def collect(self) -> Iterator[Approve]:
+        for path, box in self._open.items():
+            stamp = _stamp(box.file)
+            if stamp != box.seen:
+                box.seen = stamp
+                answer = _answer(box.file, path, box)
+                if answer is not None:
+                    yield answer
+
+    def _put(self, state: State, effect: AskPerson) -> None:
+        path = effect.asked.path
+        leaf = state.instances[path]
+        assert isinstance(leaf, Leaf)
+        actions = actions_of(leaf.place.step)
+        question = self._render(state, leaf)
+        file = self._folder / f"{self._run}+{path.replace('/', '+')}.yaml"
+        box = _Letterbox(file, actions, effect.asked.tree, (-1, -1))
+        self._open[path] = box
+        if file.exists():
+            return  # Asked by an owner before us, and perhaps answered since.
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _write(file, _text(self._run, path, question, actions))
+        box.seen = _stamp(file)
+
+
+def _text(run: str, path: str, question: str, actions: tuple[str, ...]) -> str:
+    asked = "\n".join(f"# {line}" for line in question.splitlines())
+    return (
+        f"{asked}\n#\n# Write one of {', '.join(actions)} behind `answer:` and save.\n"
+        f"# What it is about: podium inbox, podium diff {run}\n\n"
+        f"run: {json.dumps(run)}\nstep: {json.dumps(path)}\nanswer:\n"
+        + ("value:\n" if "answer" in actions else "")
+        + "feedback:\nby:\n"
+    )
+
+
+def _write(file: Path, text: str) -> None:
+    temporary = file.with_suffix(".tmp")
+    temporary.write_text(text, "utf-8")
+    temporary.replace(file)
+
+
+def _stamp(file: Path) -> tuple[int, int]:
+    try:
+        found = file.lstat()
+    except OSError:
+        return (-1, -1)
+    return found.st_size, found.st_mtime_ns
+
+
+def _answer(file: Path, path: StepPath, box: _Letterbox) -> Approve | None:
+    fields = _fields(file)
+    action = fields.get("answer")
+    if action not in box.actions:
+        return None
+    words = fields.get("feedback")
+    by = fields.get("by")
+    return Approve(
+        path,
+        action,
+        by if isinstance(by, str) and by else getpass.getuser(),
+        words if isinstance(words, str) else "",
+        fields.get("value"),
+        box.tree,
+    )
+
+
+def _fields(file: Path) -> dict[str, Any]:
+    try:
+        if file.is_symlink() or file.stat().st_size > LARGEST:
+            return {}
+        document = yaml.load(file.read_text("utf-8"), name=file.name)
+    except (OSError, UnicodeDecodeError):
+        return {}
+    return document.value if isinstance(document.value, dict) and not document.problems else {}

@@ -1,0 +1,69 @@
+"""One owner per run on this machine: a lock that the kernel releases however its holder dies.
+
+The epoch of the store fences an owner that was wrongly thought dead; the lock keeps a second one from starting.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from podium.errors import PodiumError
+
+LOCK: Final = "lock"
+
+
+class Owned(PodiumError):
+    """Another process owns the run."""
+
+
+@contextmanager
+def lease(run_dir: Path) -> Iterator[None]:
+    """Own the run while inside. Raises Owned, which says who has it."""
+    run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle = os.open(run_dir / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise _owned(run_dir) from None
+        content = json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode()
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, content, 0)
+        yield
+    finally:
+        os.close(handle)
+
+
+def is_owned(run_dir: Path) -> bool:
+    """Whether a living process owns the run just now."""
+    try:
+        handle = os.open(run_dir / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+def _owned(run_dir: Path) -> Owned:
+    try:
+        owner = json.loads((run_dir / LOCK).read_text("utf-8"))
+        who = f"process {owner['pid']} on {owner['host']}"
+    except (ValueError, KeyError, OSError):
+        # Taken a moment ago: its holder has not written its name yet.
+        who = "another process"
+    return Owned(
+        f"run {run_dir.name} is being carried on by {who}",
+        hint=f"follow it with: podium events {run_dir.name} -f",
+    )

@@ -1,0 +1,59 @@
+"""Messages of other processes: how a command of a person is written into a letter and read from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Final, TypeAlias
+
+from podium.core.facts import RunFacts
+from podium.core.messages import Approve, Cancel, Guide, Jump, Pause, RaiseLimit, Resume, Signal, Start
+from podium.core.words import Path
+from podium.ports import Letter
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A person has done the work of a step by hand, or cannot."""
+
+    path: Path
+    by: str
+    text: str = ""
+    answer: Any = None
+    failed: bool = False
+
+
+Posted: TypeAlias = Start | Approve | Signal | Cancel | Jump | Pause | Resume | Guide | RaiseLimit | Done
+
+_KINDS: Final[dict[str, type[Posted]]] = {
+    "start": Start,
+    "approve": Approve,
+    "signal": Signal,
+    "cancel": Cancel,
+    "jump": Jump,
+    "pause": Pause,
+    "resume": Resume,
+    "guide": Guide,
+    "raise_limit": RaiseLimit,
+    "done": Done,
+}
+_NAMES: Final = {kind: name for name, kind in _KINDS.items()}
+
+
+def written(message: Posted) -> Mapping[str, Any]:
+    return {"say": _NAMES[type(message)], **asdict(message)}
+
+
+def read(letter: Letter) -> Posted | str:
+    """The message, or why it is none: letters come from other processes, perhaps of another version."""
+    body = dict(letter.body)
+    kind = _KINDS.get(str(body.pop("say", "")))
+    if kind is None:
+        return "this owner of the run does not know that command; it may be an older version"
+    known = {field.name for field in fields(kind)}
+    try:
+        if kind is Start:
+            body["run"] = RunFacts(**body["run"])
+        return kind(**{key: value for key, value in body.items() if key in known})
+    except (TypeError, KeyError) as error:
+        return f"the command is incomplete: {error}"

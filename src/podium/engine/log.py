@@ -1,0 +1,121 @@
+"""The log of one run in the hands of its owner: state and events in step with what is stored.
+
+Rule: nothing counts before it is committed. `say` stores all events of a turn in one transaction and only then
+hands out the effects they ask for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from podium.core.chain import RunId, first_fault
+from podium.core.codec import CodecError, decode, encode
+from podium.core.effects import Effect
+from podium.core.events import Event
+from podium.core.evolve import fold
+from podium.core.messages import Message, Refusal
+from podium.core.model import Workflow
+from podium.core.state import State
+from podium.core.turn import turn
+from podium.core.words import Millis
+from podium.engine.status import status_of
+from podium.errors import ConfigurationError
+from podium.ports import Letter, Store, StoreError
+
+CHAIN_HEAD: Final = "chain_head"
+DONE: Final = "done"
+
+
+class Log:
+    """Made by `open_log`; belongs to whoever holds the lease of the run."""
+
+    def __init__(
+        self,
+        store: Store,
+        run: RunId,
+        *,
+        epoch: int,
+        state: State,
+        events: list[Event],
+        head_file: Path,
+    ) -> None:
+        self.run = run
+        self.epoch = epoch
+        self.state = state
+        self.events = events
+        self._store = store
+        self._head = os.open(head_file, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def say(
+        self, message: Message, now: Millis, *, cause: str, letter: Letter | None = None
+    ) -> tuple[Effect, ...] | Refusal:
+        """One turn: what is said, all that follows, stored; then what has to be done about it."""
+        taken = turn(self.state, message, now)
+        if isinstance(taken, Refusal):
+            if letter is not None:
+                self._store.answer(letter, taken.message)
+            return taken
+        if taken.events:
+            self._append(taken.events, taken.state, cause, letter)
+            self.state = taken.state
+            self.events.extend(taken.events)
+        elif letter is not None:
+            self._store.answer(letter, DONE)
+        return taken.effects
+
+    def _append(self, events: Sequence[Event], state: State, cause: str, letter: Letter | None) -> None:
+        encoded = [(type(event).__name__, to_text(event)) for event in events]
+        records = self._store.append(
+            self.run,
+            encoded,
+            after=len(self.events),
+            epoch=self.epoch,
+            cause=cause,
+            status=status_of(state),
+            answers=None if letter is None else (letter, DONE),
+        )
+        # Outside the database, so that `verify` notices when events at the end of the log are gone. Of fixed length
+        # and written over in place: one system call per turn.
+        os.pwrite(self._head, f"{records[-1].seq:>12} {records[-1].hash}\n".encode(), 0)
+
+    def close(self) -> None:
+        os.close(self._head)
+
+
+# Made once: `json.dumps` with options makes an encoder for every call.
+_TEXT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+def to_text(event: Event) -> str:
+    return _TEXT.encode(encode(event))
+
+
+def read_events(store: Store, run: RunId) -> list[Event]:
+    """All events of a run, after a look at the chain that binds them."""
+    records = store.read(run)
+    fault = first_fault(records)
+    if fault is not None:
+        raise StoreError(f"the log of run {run} cannot be trusted: {fault}", hint=f"see: podium verify {run}")
+    try:
+        return [decode(json.loads(record.body)) for record in records]
+    except (CodecError, ValueError) as error:
+        raise StoreError(f"the log of run {run} cannot be read by this version: {error}") from error
+
+
+def open_log(store: Store, run: RunId, workflow: Workflow, run_dir: Path) -> Log:
+    """Become the owner: a new epoch, and the state that the log stands for. The lease must be held."""
+    epoch = store.claim(run)
+    events = read_events(store, run)
+    head = store.head(run)
+    assert head is not None
+    if head.fingerprint != workflow.fingerprint:
+        raise ConfigurationError(
+            f"the definition of run {run} has changed since it was started",
+            hint="undo the change to carry on, or start a new run",
+        )
+    state = fold(workflow, events)
+    return Log(store, run, epoch=epoch, state=state, events=events, head_file=run_dir / CHAIN_HEAD)

@@ -1,0 +1,222 @@
+"""Drives one run: messages in, turns stored, effects performed, their reports the next messages.
+
+One task takes turns; every effect that takes time has a task of its own, which ends by posting its report. What other
+processes say comes through letters; timers are absolute. Nothing here decides: that is the core's.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple, TypeAlias
+
+import anyio
+from anyio.abc import TaskGroup
+
+from podium.attempt.artifacts import publish
+from podium.attempt.site import Site
+from podium.core.effects import CancelAttempt, Effect, EffectKey, RunAttempt
+from podium.core.events import AttemptEnded, Event, StepEnded
+from podium.core.messages import Message, Recover, Refusal, Report
+from podium.core.state import State, is_parkable
+from podium.engine import letters, perform
+from podium.engine.inbox import Inbox
+from podium.engine.letters import Done
+from podium.engine.log import Log
+from podium.engine.perform import Work
+from podium.engine.status import needs_somebody
+from podium.engine.timers import Timers
+from podium.engine.wording import worded
+from podium.ports import Letter, Store
+
+LISTEN_S: Final = 0.1
+"""How often letters are looked for: a person's answer is heard well within 300 ms, for a tenth of a percent of a core."""
+
+OnTurn: TypeAlias = Callable[[Log], None]
+
+
+class _Mail(NamedTuple):
+    message: Message
+    cause: str
+    letter: Letter | None = None
+
+
+class Loop:
+    def __init__(
+        self, log: Log, site: Site, store: Store, *, park: bool, on_turn: OnTurn | None = None
+    ) -> None:
+        self._log = log
+        self._site = site
+        self._store = store
+        self._park = park
+        self._on_turn = on_turn
+        self._mail: deque[_Mail] = deque()
+        self._wake = anyio.Event()
+        self._timers = Timers()
+        self._inbox = Inbox(site.state_dir, log.run, worded(site.project))
+        self._running: dict[anyio.CancelScope, EffectKey] = {}
+        """Work of a person may be laid out and taken in at the same time, so a key can stand here twice."""
+        self._read: set[int] = set()
+        self._stamp = -1
+        self._group: TaskGroup
+
+    async def drive(self, *first: Message) -> State:
+        """Until the run has ended, or stands and nobody here can move it on."""
+        async with anyio.create_task_group() as self._group:
+            for message in first:
+                self._post(message, "engine")
+            self._collect()
+            self._group.start_soon(self._listen)
+            while (mail := await self._next()) is not None:
+                self._take(mail)
+            self._group.cancel_scope.cancel()
+        return self._log.state
+
+    async def _next(self) -> _Mail | None:
+        while True:
+            now = self._site.now()
+            fired = self._timers.due(now)
+            if fired is not None:
+                return _Mail(fired, "timer")
+            if self._mail:
+                return self._mail.popleft()
+            if self._stands():
+                return None
+            due = self._timers.next()
+            with anyio.move_on_after(None if due is None else max(0, due - now) / 1000):
+                await self._wake.wait()
+            self._wake = anyio.Event()
+
+    def _stands(self) -> bool:
+        state = self._log.state
+        if state.ended is not None:
+            return True
+        if state.started is None or not is_parkable(state) or self._running:
+            return False
+        if not (state.paused or (self._park and needs_somebody(state))):
+            return False
+        self._collect()
+        return not self._mail
+
+    def _take(self, mail: _Mail) -> None:
+        known = len(self._log.events)
+        effects = self._log.say(mail.message, self._site.now(), cause=mail.cause, letter=mail.letter)
+        if isinstance(effects, Refusal):
+            return
+        # A new owner takes up everything that was asked for and has no answer yet, not only what it just asked for.
+        taken_over = isinstance(mail.message, Recover)
+        publish_passed(self._site, self._log.events[0 if taken_over else known :])
+        for effect in tuple(self._log.state.pending.values()) if taken_over else effects:
+            self._perform(effect)
+        self._drop_unwanted()
+        self._inbox.sync(self._log.state)
+        if self._on_turn is not None:
+            self._on_turn(self._log)
+
+    def _perform(self, effect: Effect) -> None:
+        self._timers.of(effect)
+        if isinstance(effect, CancelAttempt):
+            self._cancel(effect)
+            return
+        work = perform.work_for(effect, self._log.state, self._site)
+        if work is not None:
+            key: EffectKey = (perform.kind_of(effect), effect.asked.path)  # type: ignore[union-attr]  # no timer
+            self._start(key, effect, work)
+
+    def _start(self, key: EffectKey, effect: Effect, work: Work) -> None:
+        # Known from here on, and not only when its task first runs: else the run might seem to stand.
+        scope = anyio.CancelScope()
+        self._running[scope] = key
+        self._group.start_soon(self._work, effect, work, scope)
+
+    async def _work(self, effect: Effect, work: Work, scope: anyio.CancelScope) -> None:
+        """One effect; whatever becomes of it is reported, and a bug of ours is no reason to lose the run."""
+        report: Report | None = None
+        with scope:
+            try:
+                report = await work()
+            except Exception as error:  # noqa: BLE001 (whatever an adapter raises must become a value here)
+                report = perform.broken(effect, error, self._site)
+                self._note(traceback.format_exc())
+        del self._running[scope]
+        if scope.cancelled_caught and isinstance(effect, RunAttempt):
+            report = AttemptEnded(self._site.now(), effect.asked.path, effect.asked.attempt, "cancelled")
+        if report is not None:
+            self._post(report, "world")
+        else:
+            self._wake.set()
+
+    def _cancel(self, effect: CancelAttempt) -> None:
+        if self._stop(("attempt", effect.asked.path)):
+            return
+        # It never began in this process, or its report is on the way and will be taken instead.
+        path, attempt = effect.asked.path, effect.asked.attempt
+        self._post(AttemptEnded(self._site.now(), path, attempt, "cancelled"), "engine")
+
+    def _drop_unwanted(self) -> None:
+        """A look-out whose wait is over, by its time or by a jump."""
+        pending = self._log.state.pending
+        for key in {key for key in self._running.values() if key[0] != "attempt" and key not in pending}:
+            self._stop(key)
+
+    def _stop(self, key: EffectKey) -> bool:
+        """Whether there was something to stop."""
+        scopes = [scope for scope, known in self._running.items() if known == key]
+        for scope in scopes:
+            scope.cancel()
+        return bool(scopes)
+
+    def _post(self, message: Message, cause: str, letter: Letter | None = None) -> None:
+        self._mail.append(_Mail(message, cause, letter))
+        self._wake.set()
+
+    async def _listen(self) -> None:
+        while True:
+            await anyio.sleep(LISTEN_S)
+            self._collect()
+
+    def _collect(self) -> None:
+        """What has come since. Each letter is taken up once here, and answered when its turn has been stored."""
+        for answer in self._inbox.collect():
+            self._post(answer, "inbox")
+        stamp = self._store.stamp()
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        for letter in self._store.letters(self._log.run):
+            if letter.number not in self._read:
+                self._read.add(letter.number)
+                self._open(letter)
+
+    def _open(self, letter: Letter) -> None:
+        said = letters.read(letter)
+        if isinstance(said, str):
+            self._store.answer(letter, said)
+        elif isinstance(said, Done):
+            self._done(letter, said)
+        else:
+            self._post(said, f"letter {letter.name}", letter)
+
+    def _done(self, letter: Letter, said: Done) -> None:
+        """A person's own work is looked at like anybody's; the letter is answered as soon as that has begun."""
+        effect = self._log.state.pending.get(("attempt", said.path))
+        if not (isinstance(effect, RunAttempt) and effect.by_hand):
+            self._store.answer(letter, f"{said.path} is not a step that somebody does by hand just now")
+            return
+        self._store.answer(letter, "done")
+        work = perform.handed_in(effect, said, self._log.state, self._site)
+        self._start(("attempt", said.path), effect, work)
+
+    def _note(self, text: str) -> None:
+        folder = self._site.run_dir
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / "internal_errors.log").open("a", encoding="utf-8") as file:
+            file.write(self._site.mask.text(text))
+
+
+def publish_passed(site: Site, events: Iterable[Event]) -> None:
+    """Artifacts of what has passed, before anything starts that may read them."""
+    for event in events:
+        if isinstance(event, StepEnded) and event.outcome == "passed" and event.result:
+            publish(site, event.path, event.result)

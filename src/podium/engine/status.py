@@ -1,0 +1,63 @@
+"""The status word of a run, for lists and exit codes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podium.core.effects import AskPerson, RunAttempt, Watch
+from podium.core.model import Wait
+from podium.core.state import State, is_parkable
+from podium.errors import (
+    EXIT_CANCELLED,
+    EXIT_FAILED,
+    EXIT_LIMITED,
+    EXIT_PASSED,
+    EXIT_REJECTED,
+    EXIT_TIMED_OUT,
+    EXIT_WAITING,
+)
+
+EXIT_OF: Final = {
+    "passed": EXIT_PASSED,
+    "failed": EXIT_FAILED,
+    "rejected": EXIT_REJECTED,
+    "limited": EXIT_LIMITED,
+    "timed_out": EXIT_TIMED_OUT,
+    "cancelled": EXIT_CANCELLED,
+    "waiting": EXIT_WAITING,
+    "paused": EXIT_WAITING,
+}
+
+
+def status_of(state: State) -> str:
+    if state.ended is not None:
+        return state.ended.status
+    if not is_parkable(state):
+        return "running"
+    if state.paused:
+        return "paused"
+    return "waiting" if needs_somebody(state) else "running"
+
+
+def needs_somebody(state: State) -> bool:
+    """Whether the run stands until a person or a signal comes: no timer and no look-out would move it on."""
+    somebody = False
+    for effect in state.pending.values():
+        match effect:
+            case AskPerson() | RunAttempt(by_hand=True):
+                somebody = True
+            case Watch(asked=waited):
+                verb = state.instances[waited.path].place.step.verb
+                if not (isinstance(verb, Wait) and verb.what == "signal"):
+                    return False
+                somebody = True
+            case _:
+                return False
+    return somebody
+
+
+def exit_of(state: State) -> int:
+    """What a process that carried the run ends with."""
+    if state.ended is not None:
+        return state.ended.exit
+    return EXIT_WAITING

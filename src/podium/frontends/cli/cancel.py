@@ -1,0 +1,28 @@
+"""`podium cancel`: end a run before it is done."""
+
+from __future__ import annotations
+
+import click
+
+from podium.core.messages import Cancel
+from podium.errors import EXIT_CANCELLED
+from podium.frontends.cli.driving import office_here, say
+from podium.frontends.cli.speaking import by_option, json_option, run_named, speaker
+
+
+@click.command("cancel", short_help="End a run; its `finally` steps still run.")
+@click.argument("run", required=False)
+@click.option("--reason", default="", metavar="WORDS", help="Why; kept in the log.")
+@click.option("--force", is_flag=True, help="Leave out the `finally` steps.")
+@by_option
+@json_option
+def command(run: str | None, reason: str, force: bool, by: str | None, as_json: bool) -> int:
+    """Cancel RUN (default: the newest). What it has done so far stays: see `podium diff`.
+
+    Running agents and commands are ended with everything they have started, within two seconds.
+    """
+    office = office_here()
+    name = run_named(office, run)
+    message = Cancel(speaker(by), reason, force)
+    code = say(office, name, message, done=f"run {name}: cancelling", as_json=as_json)
+    return 0 if code == EXIT_CANCELLED else code

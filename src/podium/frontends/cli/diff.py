@@ -1,0 +1,53 @@
+"""`podium diff`: what a run, or one of its steps, has changed."""
+
+from __future__ import annotations
+
+import click
+
+from podium.app.differing import change_of, read_changes, read_diff
+from podium.app.looking import show
+from podium.frontends.cli.look import found, painter, run_argument
+from podium.frontends.cli.places import user_dir
+from podium.views.plain import many
+from podium.views.screen import Paint
+
+
+@click.command("diff", short_help="Show what a run or a step has changed.")
+@run_argument
+@click.argument("step", required=False, metavar="[STEP]")
+@click.option("--stat", is_flag=True, help="Only the files and how many lines.")
+def command(run: str | None, step: str | None, stat: bool) -> int:
+    """Show the change from the tree a run started from to its head; with STEP, what that step has changed.
+
+    RUN is an id, the beginning of one, @2 for the newest but one; without it, the newest run. STEP is a name, for its
+    last visit, or an address such as implement~2.
+    """
+    with found(run) as (store, project, head):
+        change = change_of(show(store, project, head, user_dir=user_dir()), step)
+    paint = painter()
+    if stat:
+        rows = read_changes(project, change)
+        for row in rows:
+            lines = "binary" if row.binary else f"+{row.added} -{row.removed}"
+            click.echo(f"{row.status:<9} {lines:>12}  {row.path}")
+        added, removed = sum(row.added for row in rows), sum(row.removed for row in rows)
+        click.echo(f"{many(len(rows), 'file')}, +{added} -{removed} lines", err=True)
+        return 0
+    text, cut = read_diff(project, change)
+    for line in text.splitlines():
+        click.echo(_coloured(line, paint))
+    if cut:
+        click.echo("the change is longer than this; --stat lists all files", err=True)
+    elif not text:
+        click.echo("no file was changed", err=True)
+    return 0
+
+
+def _coloured(line: str, paint: Paint) -> str:
+    if line.startswith(("+++", "---", "diff ")):
+        return paint(line, "bold")
+    if line.startswith("@@"):
+        return paint(line, "dim")
+    return (
+        paint(line, "good") if line.startswith("+") else paint(line, "bad") if line.startswith("-") else line
+    )

@@ -1,0 +1,199 @@
+"""Shared by the commands that carry a run on in the foreground: the display, a person at the terminal, the end."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+import anyio
+import click
+
+from podium.app.office import Office
+from podium.app.places import project_root
+from podium.app.running import go_on
+from podium.app.sending import send
+from podium.attempt.site import Site
+from podium.core.chain import RunId
+from podium.core.messages import Approve, Message
+from podium.core.state import State
+from podium.core.words import Millis
+from podium.engine.letters import Posted, written
+from podium.engine.log import Log, read_events
+from podium.engine.status import exit_of
+from podium.engine.wording import worded
+from podium.frontends.cli.background import go_on_in_background
+from podium.frontends.cli.live import Live
+from podium.frontends.cli.places import user_dir
+from podium.frontends.cli.speaking import speaker
+from podium.frontends.cli.terminal import read_answer, tell_question
+from podium.views.account import Account
+from podium.views.questions import with_state
+from podium.views.run import RunView
+from podium.views.run_data import run_data
+from podium.wiring import open_office
+
+TICK_S: Final = 0.2
+
+
+def office_here(*, create: bool = False) -> Office:
+    return open_office(project_root(Path.cwd()), user_dir=user_dir(), create=create)
+
+
+def is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+class Foreground:
+    """What a person sees of a run that this process carries on. Talk goes to stderr, so that stdout is data."""
+
+    def __init__(
+        self, office: Office, *, as_json: bool = False, asks: bool = False, opening: str = ""
+    ) -> None:
+        self._office = office
+        self._as_json = as_json
+        self._asks = asks
+        self._live = Live(sys.stderr)
+        self._account = Account()
+        self._fed = 0
+        self._log: Log | None = None
+        self._asked: set[tuple[str, int]] = set()
+        self._opening = opening
+        """Said when the first turn has been stored: only then has what was said been heard."""
+
+    def knows(self, run: RunId) -> None:
+        """What has happened so far is not told again."""
+        events = read_events(self._office.store, run)
+        self._account.feed(events)
+        self._fed = len(events)
+        self._live.skip(self._account.view())
+
+    def on_turn(self, log: Log) -> None:
+        self._log = log
+        self._open()
+        self._account.feed(log.events[self._fed :])
+        self._fed = len(log.events)
+        if not self._as_json:
+            self._update()
+
+    def _update(self) -> None:
+        view = self.view()
+        asked = any((pending.path, pending.since) in self._asked for pending in view.pending)
+        self._live.update(view, _now(), still=asked)
+
+    def _open(self) -> None:
+        if self._opening and not self._as_json:
+            self._live.above(self._opening)
+        self._opening = ""
+
+    def view(self) -> RunView:
+        view = self._account.view()
+        return view if self._log is None else with_state(view, self._log.state, worded(self._office.project))
+
+    async def beside(self) -> None:
+        """Keeps the clock on the display going, and lets a person at the terminal answer what is asked."""
+        if not self._asks:
+            return
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._tick)
+            group.start_soon(self._listen)
+
+    async def _tick(self) -> None:
+        while True:
+            await anyio.sleep(TICK_S)
+            if self._log is not None and not self._as_json:
+                self._tell()
+                self._update()
+
+    def _tell(self) -> None:
+        for pending in self.view().pending:
+            if pending.actions and (pending.path, pending.since) not in self._asked:
+                self._asked.add((pending.path, pending.since))
+                self._live.close()
+                self._live.above(tell_question(pending))
+
+    async def _listen(self) -> None:
+        """A line typed at the terminal answers the question that was asked last."""
+        while True:
+            await anyio.wait_readable(sys.stdin)
+            line = sys.stdin.readline()
+            if not line:
+                return
+            waiting = [pending for pending in self.view().pending if pending.actions]
+            if not waiting or self._log is None:
+                continue
+            said = read_answer(line, waiting[-1])
+            if isinstance(said, str):
+                self._live.above(said)
+                continue
+            answer = Approve(
+                waiting[-1].path, said.action, speaker(None), said.text, said.value, waiting[-1].tree
+            )
+            self._office.store.post(self._log.run, f"terminal-{time.time_ns()}", written(answer))
+
+    def heard(self) -> None:
+        """Another process has heard it."""
+        self._open()
+
+    def close(self) -> None:
+        self._live.close()
+
+    def finish(self, state: State) -> int:
+        """Says how it ended, and gives the exit code."""
+        self._live.close()
+        view = with_state(self._account.view(), state, worded(self._office.project))
+        if self._as_json:
+            click.echo(json.dumps(run_data(view), indent=2, ensure_ascii=False))
+        else:
+            click.echo(self._live.summary(view), err=True)
+        return exit_of(state)
+
+
+def drive(
+    office: Office, site: Site, *first: Message, as_json: bool = False, parks: bool | None = None
+) -> int:
+    """Carries a run on with a display; at a terminal it also asks there, else it parks when a person is needed."""
+    asks = is_terminal() and not as_json
+    foreground = Foreground(office, as_json=as_json, asks=asks)
+    foreground.knows(site.run)
+    try:
+        state = go_on(
+            office,
+            site,
+            *first,
+            park=not asks if parks is None else parks,
+            on_turn=foreground.on_turn,
+            beside=foreground.beside,
+        )
+    except BaseException:
+        foreground.close()
+        raise
+    return foreground.finish(state)
+
+
+def say(
+    office: Office,
+    run: RunId,
+    message: Posted,
+    *,
+    done: str,
+    as_json: bool = False,
+    detach: bool = False,
+) -> int:
+    """Says it to the run; if nobody else carries that on, this process does, and ends with the run's exit code."""
+    foreground = Foreground(office, as_json=as_json, opening=done)
+    foreground.knows(run)
+    heard = send(office, run, message, carry_on=not detach, on_turn=foreground.on_turn)
+    foreground.heard()
+    if detach:
+        go_on_in_background(office, run)
+    if heard.state is None:
+        foreground.close()
+        return 0
+    return foreground.finish(heard.state)
+
+
+def _now() -> Millis:
+    return Millis(time.time_ns() // 1_000_000)

@@ -1,0 +1,26 @@
+"""`podium guide`: say something to the agents of a run while it goes on."""
+
+from __future__ import annotations
+
+import click
+
+from podium.app.sending import send
+from podium.core.messages import Guide
+from podium.frontends.cli.driving import office_here
+from podium.frontends.cli.speaking import by_option, run_named, speaker
+
+
+@click.command("guide", short_help="Give the agents of a run a hint for their next step.")
+@click.argument("run")
+@click.argument("text")
+@by_option
+def command(run: str, text: str, by: str | None) -> int:
+    """Hand TEXT to the agents of RUN; every attempt that starts from now on gets it with its prompt.
+
+    Nothing that runs is disturbed, and a run that stands is not carried on by this.
+    """
+    office = office_here()
+    name = run_named(office, run)
+    send(office, name, Guide(speaker(by), text), carry_on=False)
+    click.echo(f"run {name}: the next attempts get this guidance", err=True)
+    return 0

@@ -1,0 +1,90 @@
+"""`podium run`: start a workflow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from podium.app.running import Begun, Order, begin
+from podium.app.values import parse_values, read_values
+from podium.app.workflows import open_workflow, parse_inputs
+from podium.frontends.cli.background import go_on_in_background
+from podium.frontends.cli.driving import drive, office_here
+from podium.frontends.cli.project import offer_ignore_line
+
+SHOWN = 5
+
+
+@click.command("run", short_help="Run a workflow.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="A value for an input.")
+@click.option(
+    "--inputs", "inputs_file", type=click.Path(path_type=Path), help="Inputs from a YAML or JSON file."
+)
+@click.option(
+    "--var", "--context", "vars_", multiple=True, metavar="NAME=VALUE", help="A variable's first value."
+)
+@click.option(
+    "--context-file", "vars_file", type=click.Path(path_type=Path), help="Variables from a YAML or JSON file."
+)
+@click.option("--detach", is_flag=True, help="Run in the background and print the name of the run.")
+@click.option("--sequential", is_flag=True, help="One attempt at a time, whatever the file says.")
+@click.option("--dirty", is_flag=True, help="Start from your uncommitted files too.")
+@click.option("--no-human", is_flag=True, help="For CI: what would ask a person fails instead.")
+@click.option("--sandbox", metavar="LEVEL", help="The walls: auto (default), limits or none.")
+@click.option(
+    "--yes", is_flag=True, help="Answer Podium's own questions with yes; never a step's or a gate's."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the run as JSON when it stops.")
+def command(  # noqa: PLR0913  # one argument per option
+    file: Path,
+    inputs: tuple[str, ...],
+    inputs_file: Path | None,
+    vars_: tuple[str, ...],
+    vars_file: Path | None,
+    detach: bool,
+    sequential: bool,
+    dirty: bool,
+    no_human: bool,
+    sandbox: str | None,
+    yes: bool,
+    as_json: bool,
+) -> int:
+    """Run a workflow in the project around the current folder.
+
+    The exit code is that of the run: 0 passed, 1 failed, 4 rejected by a person, 5 a limit was reached, 6 it waits,
+    124 timed out, 130 cancelled or interrupted; 2 and 3 mean that nothing was started. At a terminal questions are
+    asked here; without one a run that needs a person parks and ends with 6 (see `podium inbox`).
+    """
+    office = office_here(create=True)
+    workflow = open_workflow(file, user_dir=office.user_dir, project=office.project)
+    order = Order(
+        file=file,
+        inputs={**read_values(inputs_file), **parse_inputs(inputs, workflow)},
+        vars={**read_values(vars_file), **parse_values(vars_)},
+        dirty=dirty,
+        no_human=no_human,
+        sequential=sequential,
+        sandbox=sandbox,
+    )
+    begun = begin(office, order)
+    _warn(begun)
+    offer_ignore_line(office, yes=yes)
+    if detach:
+        go_on_in_background(office, begun.run)
+        click.echo(begun.run)
+        return 0
+    return drive(office, begun.site, as_json=as_json)
+
+
+def _warn(begun: Begun) -> None:
+    click.echo(f"run {begun.run}", err=True)
+    paths = begun.uncommitted
+    if paths:
+        more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
+        click.echo(
+            f"not part of this run, because not committed: {', '.join(paths[:SHOWN])}{more}\n"
+            "  hint: commit them, or start with --dirty",
+            err=True,
+        )

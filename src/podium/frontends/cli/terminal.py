@@ -1,0 +1,43 @@
+"""A question at the terminal, and what a typed line means as its answer."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from podium.frontends.cli.speaking import parsed
+from podium.views.run import Pending
+
+
+class Said(NamedTuple):
+    action: str
+    text: str = ""
+    value: Any = None
+
+
+def tell_question(pending: Pending) -> str:
+    lines = [f"? {pending.path}: {pending.question}"]
+    if pending.about:
+        lines.append(f"  about: {pending.about}")
+    if pending.tree is not None:
+        lines.append("  look at it: podium diff (in another terminal)")
+    if pending.actions[0] == "answer":
+        lines.append("  type the answer, or: abort")
+    else:
+        lines.append(f"  type one of {', '.join(pending.actions)}; words behind it are handed on")
+    return "\n".join(lines)
+
+
+def read_answer(line: str, pending: Pending) -> Said | str:
+    """The answer, or why the line is none. The first letters of an action are enough."""
+    words = line.strip()
+    if not words:
+        return f"  type one of {', '.join(pending.actions)}"
+    first, _, rest = words.partition(" ")
+    meant = [action for action in pending.actions if action.startswith(first.lower()) and action != "answer"]
+    if len(meant) == 1 and not (pending.actions[0] == "answer" and first != meant[0]):
+        return Said(meant[0], rest.strip())
+    if "answer" in pending.actions:
+        return Said("answer", "", parsed(words))
+    if len(meant) > 1:
+        return f"  {first!r} could be {' or '.join(meant)}"
+    return f"  {first!r} is none of {', '.join(pending.actions)}"

@@ -1,0 +1,27 @@
+"""Starts a process that outlives this one: the owner of a run that goes on in the background."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+
+def detach(argv: tuple[str, ...], *, cwd: Path, output: Path) -> int:
+    """Its process id. It has a session of its own, so that closing the terminal does not end it."""
+    output.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    try:
+        child = subprocess.Popen(  # noqa: S603  # our own program; what a run starts goes through `run`
+            argv,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=handle,
+            stderr=handle,
+            start_new_session=True,
+        )
+    finally:
+        os.close(handle)
+    # It is meant to be left alone; without this the interpreter would warn that nobody waited for it.
+    child.returncode = 0
+    return child.pid

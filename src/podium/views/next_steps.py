@@ -1,0 +1,97 @@
+"""What a person can do next with a run: commands to type, each with its purpose."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from podium.views.run import Pending, RunView
+
+
+class Hint(NamedTuple):
+    command: str
+    why: str
+
+
+def answers_to(run: str, pending: Pending) -> Iterator[Hint]:
+    """The commands that answer what a run waits for."""
+    place = f"{run} {shlex.quote(pending.path)}"
+    match pending.kind:
+        case "approval":
+            yield Hint(f"podium approve {place}", "to let it pass")
+            yield Hint(f"podium reject {place} --feedback TEXT", "to send it back with what is wrong")
+        case "question":
+            yield Hint(f"podium answer VALUE {place}", "to answer")
+        case "exhausted" | "consent" | "advice":
+            for action in pending.actions:
+                yield Hint(f"podium approve {place} --action {action}", ACTIONS.get(action, ""))
+        case "by_hand":
+            yield Hint(f"podium approve {place}", "when the work is done")
+        case "signal":
+            yield Hint(f"podium signal {run} {shlex.quote(pending.name or 'NAME')}", "to go on")
+        case _:
+            return
+
+
+ACTIONS = {
+    "retry": "to grant one more attempt",
+    "accept": "to take the best attempt so far",
+    "fail": "to let the step fail",
+    "rerun": "to do it again",
+    "proceed": "to go on as planned",
+    "force_complete": "to take what is there as done",
+    "retry_different": "to try another way",
+    "halt": "to stop the run",
+    "dump_context": "to stop and keep everything for a look",
+}
+
+
+def next_steps(view: RunView) -> Iterator[Hint]:
+    """What makes sense now, the most useful first."""
+    run = view.run
+    for pending in view.pending:
+        yield from answers_to(run, pending)
+    match view.status:
+        case "passed":
+            if view.tree is not None and view.tree != view.base:
+                yield Hint(f"podium diff {run}", "to see the change")
+            if (
+                view.tree is not None
+                and view.tree != view.base
+                and not any(step.landed for step in view.steps)
+            ):
+                yield Hint(f"podium apply {run}", "to land it: it is on its own ref so far")
+        case "failed" | "rejected" | "limited" | "timed_out":
+            yield Hint(f"podium logs {run} --failed", "to see what the failed attempts said")
+            if view.tree is not None and view.tree != view.base:
+                yield Hint(f"podium diff {run}", "to see how far it came")
+        case "cancelled":
+            yield Hint(f"podium show {run}", "to see how far it came")
+        case "parked" | "paused":
+            yield Hint(f"podium resume {run}", "to carry it on")
+        case "running" | "waiting":
+            yield Hint(f"podium events {run} -f", "to watch it")
+
+
+def waits_for(pending: Pending) -> str:
+    """In a few words, for one line."""
+    whom = ", ".join(pending.by) or "anybody"
+    match pending.kind:
+        case "approval" | "question" | "exhausted" | "advice" | "consent":
+            more = f" ({len(pending.given)} of {pending.approvals})" if pending.approvals > 1 else ""
+            return f"an answer of {whom}{more}"
+        case "by_hand":
+            return "a person's work"
+        case "signal":
+            return f"the signal {pending.name}".rstrip()
+        case "quota":
+            return "the quota window"
+        case "retry":
+            return "the next attempt"
+        case "timer" | "until_time":
+            return "its time"
+        case "wait":
+            return "something outside"
+        case kind:
+            return f"{kind} {pending.name}".rstrip()

@@ -1,0 +1,160 @@
+"""A run as people look at it, gathered from its events in one pass.
+
+Events alone give everything but two things that stand in the workflow: the text of a question and the limits of the
+run. Who has the folded state hands it over as well (`with_state`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from podium.core.events import Role
+from podium.core.facts import Verdict
+from podium.core.words import MicroUsd, Millis, Outcome, Path, RunStatus, Tree
+
+StepStatus: TypeAlias = Literal["queued", "running", "checking", "retrying", "waiting", "ended"]
+"""`checking`: it has answered, and its gates are at work."""
+
+ViewStatus: TypeAlias = RunStatus | Literal["running", "waiting", "parked", "paused"]
+
+BUSY: Final = ("running", "retrying")
+NOTHING: Final[Mapping[str, Any]] = {}
+
+
+class StepView(NamedTuple):
+    """One visit of a step. Costs of a step with others inside contain theirs."""
+
+    path: Path
+    parent: Path
+    role: Role
+    visit: int
+    entered: Millis
+    status: StepStatus = "queued"
+    outcome: Outcome | None = None
+    reason: str = ""
+    message: str = ""
+    exit: int | None = None
+    degraded: bool = False
+    attempts: int = 0
+    ended: Millis | None = None
+    result: Mapping[str, Any] = NOTHING
+    verdict: Verdict | None = None
+    score: float | None = None
+    base: Tree | None = None
+    tree: Tree | None = None
+    usd: MicroUsd = MicroUsd(0)
+    tokens: int = 0
+    calls: int = 0
+    unknown_calls: int = 0
+    items: tuple[Any, ...] = ()
+    """What a loop goes over."""
+    worked: bool = False
+    """An attempt was made in it: it is a leaf that works."""
+
+    @property
+    def step(self) -> str:
+        """The name in the file: the address without its place, iteration, attempt and visit."""
+        last = self.path.rpartition("/")[2]
+        for sign in "~[#":
+            last = last.partition(sign)[0]
+        return last
+
+    @property
+    def words(self) -> str:
+        """Why it ended as it did, in its own words: the engine's, the attempt's, or what was printed."""
+        found = self.message or self.result.get("message") or self.result.get("text") or ""
+        return found if isinstance(found, str) else ""
+
+    @property
+    def landed(self) -> tuple[str, str] | None:
+        """The commit and the branch it was put on, if this step has moved a branch."""
+        output = self.result.get("output")
+        if self.outcome != "passed" or not isinstance(output, Mapping):
+            return None
+        commit, branch = output.get("commit"), output.get("branch")
+        return (commit, branch) if isinstance(commit, str) and isinstance(branch, str) else None
+
+    @property
+    def depth(self) -> int:
+        return self.path.count("/") + self.path.count("[") + (self.role == "gates")
+
+
+class Pending(NamedTuple):
+    """What a run waits for at one place."""
+
+    path: Path
+    kind: str
+    """approval, question, exhausted, advice, consent, by_hand, quota, retry, or the word of a `wait`."""
+    since: Millis
+    due: Millis | None = None
+    question: str = ""
+    actions: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    approvals: int = 1
+    given: tuple[str, ...] = ()
+    about: str = ""
+    shows: tuple[str, ...] = ()
+    base: Tree | None = None
+    tree: Tree | None = None
+    name: str = ""
+    """Of the signal."""
+
+
+class LimitView(NamedTuple):
+    unit: str
+    limit: float
+    used: float
+
+
+class RunView(NamedTuple):
+    run: str
+    workflow: str
+    status: ViewStatus
+    started: Millis | None
+    ended: Millis | None
+    at: Millis
+    """When the newest event happened."""
+    seq: int
+    """How many events it was made from."""
+    outcome: Outcome | None
+    reason: str
+    message: str
+    exit: int | None
+    inputs: Mapping[str, Any]
+    fingerprint: str
+    branch: str
+    base: Tree | None
+    tree: Tree | None
+    """The head: what the run has reached."""
+    steps: tuple[StepView, ...]
+    outputs: Mapping[str, Any]
+    usd: MicroUsd
+    tokens: int
+    calls: int
+    unknown_calls: int
+    pending: tuple[Pending, ...]
+    limits: tuple[LimitView, ...] = ()
+
+
+def duration_of(step: StepView, now: Millis) -> Millis:
+    return Millis(max(0, (now if step.ended is None else step.ended) - step.entered))
+
+
+def elapsed(view: RunView, now: Millis) -> Millis:
+    """From the start of a run to its end, or to now."""
+    if view.started is None:
+        return Millis(0)
+    return Millis(max(0, (now if view.ended is None else view.ended) - view.started))
+
+
+def active(view: RunView) -> Iterable[StepView]:
+    """The steps something happens in, without those that only hold them."""
+    return (step for step in view.steps if step.status == "waiting" or (step.worked and step.status in BUSY))
+
+
+def with_status(view: RunView, stored: str) -> RunView:
+    """What the engine has noted: only it knows whether a process lives, and that a person works by hand."""
+    if view.status in ("running", "waiting") and stored in ("waiting", "parked"):
+        return view._replace(status="parked" if stored == "parked" else "waiting")
+    return view

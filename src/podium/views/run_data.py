@@ -1,0 +1,107 @@
+"""A run as JSON: the data of `podium run`, `resume` and `show`; src/podium/schemas/run.json describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from podium.core.words import Millis
+from podium.views.run import LimitView, Pending, RunView, StepView, duration_of
+from podium.views.times import iso, iso_or_none
+
+DOLLAR: Final = 1_000_000
+
+
+def run_data(view: RunView, now: Millis | None = None) -> dict[str, Any]:
+    """`now` is what the duration of a living step is measured to; the newest event, if it is not given."""
+    return {
+        **head_data(view),
+        "steps": [step_data(step, view.at if now is None else now) for step in view.steps],
+        "outputs": dict(view.outputs),
+        "limits": {limit.unit: _limit(limit) for limit in view.limits},
+        "pending": [pending_data(pending) for pending in view.pending],
+    }
+
+
+def list_data(view: RunView) -> dict[str, Any]:
+    """A line of `podium runs`, for which not every event was read: no trees."""
+    return {key: value for key, value in head_data(view).items() if key not in ("base", "tree")}
+
+
+def head_data(view: RunView) -> dict[str, Any]:
+    """Of a run as a whole."""
+    return {
+        "run": view.run,
+        "workflow": view.workflow,
+        "status": view.status,
+        "outcome": view.outcome,
+        "reason": view.reason,
+        "message": view.message,
+        "started_at": iso_or_none(view.started),
+        "ended_at": iso_or_none(view.ended),
+        "seq": view.seq,
+        "inputs": dict(view.inputs),
+        "branch": view.branch,
+        "base": view.base,
+        "tree": view.tree,
+        "usage": {"tokens": view.tokens, "calls": view.calls},
+        "cost": {"usd": view.usd / DOLLAR, "unknown_calls": view.unknown_calls},
+    }
+
+
+def step_data(step: StepView, now: Millis) -> dict[str, Any]:
+    return {
+        "path": step.path,
+        "step": step.step,
+        "role": step.role,
+        "visit": step.visit,
+        "status": step.status,
+        "outcome": step.outcome,
+        "reason": step.reason,
+        "message": step.message,
+        "degraded": step.degraded,
+        "attempts": step.attempts,
+        "started_at": iso(step.entered),
+        "ended_at": iso_or_none(step.ended),
+        "duration_s": duration_of(step, now) / 1000,
+        "output": step.result.get("output"),
+        "artifacts": artifacts_of(step),
+        "base": step.base,
+        "tree": step.tree,
+        "score": step.score,
+        "usage": {"tokens": step.tokens, "calls": step.calls},
+        "cost_usd": cost_of(step),
+    }
+
+
+def cost_of(step: StepView) -> float | None:
+    """None is unknown, which is not zero."""
+    return None if step.unknown_calls else step.usd / DOLLAR
+
+
+def artifacts_of(step: StepView) -> list[str]:
+    found = step.result.get("artifacts", ())
+    return [str(name) for name in found] if isinstance(found, list | tuple | Mapping) else []
+
+
+def pending_data(pending: Pending) -> dict[str, Any]:
+    return {
+        "path": pending.path,
+        "kind": pending.kind,
+        "question": pending.question,
+        "actions": list(pending.actions),
+        "since": iso(pending.since),
+        "due": iso_or_none(pending.due),
+        "by": list(pending.by),
+        "approvals": pending.approvals,
+        "given": list(pending.given),
+        "about": pending.about,
+        "shows": list(pending.shows),
+        "base": pending.base,
+        "tree": pending.tree,
+        "name": pending.name,
+    }
+
+
+def _limit(limit: LimitView) -> dict[str, float]:
+    return {"limit": limit.limit, "used": limit.used}

@@ -1,0 +1,141 @@
+"""Runs as lines of text for a terminal; colour is added by a function that may do nothing, and never stands alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, Literal, TypeAlias
+
+from podium.core.words import GOOD, Millis
+from podium.views.files_summary import cost, said, spent
+from podium.views.next_steps import Hint, next_steps, waits_for
+from podium.views.numbers import duration
+from podium.views.plain import as_text, many, one_line, short
+from podium.views.run import Pending, RunView, StepView, duration_of, elapsed
+from podium.views.times import clock
+
+Tone: TypeAlias = Literal["good", "bad", "wait", "dim", "bold"]
+Paint: TypeAlias = Callable[[str, Tone], str]
+
+MARKS: Final[dict[str, tuple[str, Tone]]] = {
+    "passed": ("ok", "good"),
+    "skipped": ("--", "dim"),
+    "partial": ("~~", "wait"),
+}
+LIVE: Final[dict[str, tuple[str, Tone]]] = {
+    "queued": ("..", "dim"),
+    "running": (">>", "bold"),
+    "checking": (">>", "bold"),
+    "retrying": ("..", "wait"),
+    "waiting": ("??", "wait"),
+}
+TONES: Final[dict[str, Tone]] = {
+    "passed": "good",
+    "running": "bold",
+    "waiting": "wait",
+    "parked": "wait",
+    "paused": "wait",
+}
+
+
+def plainly(text: str, _: Tone) -> str:
+    return text
+
+
+def run_lines(view: RunView, now: Millis, paint: Paint = plainly, *, owned: bool = True) -> Iterator[str]:
+    """A whole run: head, steps, what it waits for, what to do next."""
+    yield from head_lines(view, now, paint, owned=owned)
+    steps = [step for step in view.steps if step.role != "gates"]
+    if steps:
+        yield ""
+        yield from step_lines(steps, now, paint)
+    yield from pending_lines(view, now, paint)
+    yield from onward_lines(view, paint)
+
+
+def head_lines(view: RunView, now: Millis, paint: Paint, *, owned: bool = True) -> Iterator[str]:
+    reason = f" ({view.reason})" if view.reason not in ("", view.status) else ""
+    status = paint(f"{view.status}{reason}", TONES.get(view.status, "bad"))
+    took = duration(elapsed(view, now))
+    yield f"{paint(view.workflow, 'bold')} {view.run}  {status}  {took}  {spent(view)}"
+    if view.message:
+        yield f"  {one_line(view.message, 300)}"
+    if view.status == "running" and not owned:
+        yield paint(f"  no process carries it on; podium resume {view.run}", "wait")
+    for name, value in view.inputs.items():
+        yield paint(f"  {name}: {one_line(as_text(value), 100)}", "dim")
+
+
+def step_lines(steps: Iterable[StepView], now: Millis, paint: Paint) -> Iterator[str]:
+    rows = [("  " * step.depth + step.path, step) for step in steps]
+    width = min(48, max((len(name) for name, _ in rows), default=0))
+    for name, step in rows:
+        yield step_line(name.ljust(width), step, now, paint)
+
+
+def step_line(name: str, step: StepView, now: Millis, paint: Paint) -> str:
+    mark, tone = mark_of(step)
+    notes = [cost(step)] if cost(step) else []
+    notes += [many(step.attempts, "attempt")] if step.worked and step.attempts > 1 else []
+    notes += [_words(step)] if _words(step) else []
+    took = duration(duration_of(step, now))
+    return f"{paint(mark, tone)} {name}  {said(step):<18} {took:>7}  {'  '.join(notes)}".rstrip()
+
+
+def mark_of(step: StepView) -> tuple[str, Tone]:
+    if step.outcome is not None:
+        return MARKS.get(step.outcome, ("!!", "bad"))
+    return LIVE[step.status]
+
+
+def _words(step: StepView) -> str:
+    """Why it ended badly, in its own words."""
+    if step.outcome is None or step.outcome in GOOD:
+        return ""
+    return one_line(step.words, 70)
+
+
+def pending_lines(view: RunView, now: Millis, paint: Paint) -> Iterator[str]:
+    if view.pending:
+        yield ""
+        yield "waits for"
+    for pending in view.pending:
+        yield f"  {paint(pending.path, 'bold')}: {waits_for(pending)}{_times(pending, now)}"
+        if pending.question:
+            yield f"    {one_line(pending.question, 300)}"
+
+
+def _times(pending: Pending, now: Millis) -> str:
+    since = f", since {duration(max(0, now - pending.since))}"
+    return since if pending.due is None else f"{since}, until {clock(pending.due)} UTC"
+
+
+def onward_lines(view: RunView, paint: Paint) -> Iterator[str]:
+    hints = tuple(next_steps(view))
+    if view.tree is not None and view.tree != view.base and view.ended is not None:
+        yield ""
+        yield f"the work is tree {short(view.tree)}, made from {short(view.base)}"
+    for step in view.steps:
+        if step.landed is not None:
+            commit, branch = step.landed
+            yield f"{step.path} put commit {short(commit)} on {one_line(branch)}"
+    if hints:
+        yield ""
+        yield from hint_lines(hints, paint, indent="")
+
+
+def hint_lines(hints: Iterable[Hint], paint: Paint, indent: str = "    ") -> Iterator[str]:
+    rows = tuple(hints)
+    width = max((len(hint.command) for hint in rows), default=0)
+    for hint in rows:
+        yield f"{indent}{hint.command.ljust(width)}  {paint(hint.why, 'dim')}".rstrip()
+
+
+def list_lines(views: Iterable[RunView], now: Millis, paint: Paint = plainly) -> Iterator[str]:
+    """One line per run."""
+    rows = tuple(views)
+    names = max((len(view.workflow) for view in rows), default=0)
+    for view in rows:
+        status = paint(f"{view.status:<9}", TONES.get(view.status, "bad"))
+        took = duration(elapsed(view, now))
+        began = "" if view.started is None else clock(view.started)
+        yield f"{view.run}  {status}  {view.workflow:<{names}}  {began}  {took:>7}  {spent(view)}"

@@ -1,0 +1,102 @@
+"""What was kept of a run's attempts: in order, by name, while it grows, and never through a link."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from podium.adapters.stores.memory import MemoryStore
+from podium.app.logs import LogFile, follow_logs, log_files, pieces
+from podium.app.looking import show
+from podium.app.places import run_dir
+from podium.errors import ConfigurationError
+from podium.ports import Store
+from podium.views.run import RunView
+from tests.views.kit import Told, keep, tell
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Told:
+    return tell(tmp_path)
+
+
+@pytest.fixture
+def store() -> Store:
+    return MemoryStore()
+
+
+def _log(project: Path, place: str, attempt: int, name: str, text: str) -> Path:
+    path = run_dir(project, "r1") / "agent_logs" / place / str(attempt) / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def _silent(view: RunView) -> RunView:
+    """The run, without what its steps said in the log of events."""
+    return view._replace(steps=tuple(step._replace(result={}) for step in view.steps))
+
+
+def test_a_command_with_little_output_is_read_from_the_events_and_with_much_from_its_file(
+    store: Store, told: Told, tmp_path: Path
+) -> None:
+    view = show(store, tmp_path, keep(store, told))
+
+    (file,) = log_files(tmp_path, view, "implement#1/tests")
+    assert (file.title, b"".join(pieces(file))) == (
+        "implement#1/tests attempt 1: output",
+        b"1 failed: greet() returned None",
+    )
+    spilled = run_dir(tmp_path, "r1") / "outputs" / "tests.log"
+    spilled.parent.mkdir(parents=True)
+    spilled.write_text("very long")
+    steps = tuple(step._replace(result={**step.result, "log": "outputs/tests.log"}) for step in view.steps)
+    (file,) = log_files(tmp_path, view._replace(steps=steps), "implement#1/tests")
+    assert b"".join(pieces(file)) == b"very long"
+
+
+def test_logs_come_in_the_order_of_steps_and_attempts(store: Store, told: Told, tmp_path: Path) -> None:
+    view = _silent(show(store, tmp_path, keep(store, told)))
+    _log(tmp_path, "implement", 2, "stdout", "b")
+    _log(tmp_path, "implement", 1, "stdout", "a")
+    _log(tmp_path, "plan", 1, "prompt", "p")
+    _log(tmp_path, "implement#1+tests", 1, "stdout", "red")
+
+    def titles(step: str | None = None, *, failed: bool = False) -> list[str]:
+        return [file.title for file in log_files(tmp_path, view, step, failed=failed)]
+
+    work = [
+        "implement attempt 1: stdout",
+        "implement attempt 2: stdout",
+        "implement#1/tests attempt 1: stdout",
+    ]
+    assert titles() == ["plan attempt 1: prompt", *work]
+    assert titles("implement") == work
+    assert titles("implement#1/tests") == work[2:]
+    assert titles(failed=True) == work[2:]
+    with pytest.raises(ConfigurationError, match='has no step "biuld"'):
+        titles("biuld")
+
+
+def test_a_link_among_the_logs_is_not_followed(store: Store, told: Told, tmp_path: Path) -> None:
+    view = _silent(show(store, tmp_path, keep(store, told)))
+    (tmp_path / "private").write_text("private")
+    _log(tmp_path, "plan", 1, "prompt", "p").with_name("trap").symlink_to(tmp_path / "private")
+
+    assert [file.title for file in log_files(tmp_path, view)] == ["plan attempt 1: prompt"]
+
+
+def test_logs_are_followed_while_they_grow(store: Store, told: Told, tmp_path: Path) -> None:
+    view = _silent(show(store, tmp_path, keep(store, told)))
+    path = _log(tmp_path, "plan", 1, "stdout", "one ")
+    additions = ["two ", "three"]
+
+    def wait() -> None:
+        with path.open("a") as file:
+            file.write(additions.pop(0))
+
+    seen = follow_logs(lambda: log_files(tmp_path, view), is_over=lambda: not additions, wait=wait)
+
+    assert b"".join(piece for _, piece in seen) == b"one two three"
+    assert list(pieces(LogFile("plan", 1, tmp_path / "nothing"))) == []

@@ -1,0 +1,108 @@
+"""A project in a temporary folder, and the office that runs workflows in it; everything real but the agents."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from podium.app.looking import find_run, show
+from podium.app.office import Office
+from podium.app.running import Begun, Order, begin, go_on, reopen
+from podium.app.sending import Heard, send
+from podium.core.chain import RunId
+from podium.core.events import Event
+from podium.core.state import State
+from podium.core.words import Path as StepPath
+from podium.engine.letters import Posted
+from podium.engine.log import read_events
+from podium.views.run import RunView
+from podium.wiring import open_office
+
+HEAD = "podium: 1\nname: flow\n"
+TEAM = HEAD + "agents:\n  w: {type: scripted, script: cast.yaml}\n"
+
+
+def git(folder: Path, *args: str) -> str:
+    command = (
+        "git",
+        "-c",
+        "user.name=Ann",
+        "-c",
+        "user.email=ann@example.org",
+        "-c",
+        "init.defaultBranch=main",
+    )
+    done = subprocess.run((*command, *args), cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def outcome(state: State, path: str) -> str:
+    ending = state.instances[StepPath(path)].ending
+    return "" if ending is None else ending.outcome
+
+
+def output(state: State, path: str) -> object:
+    ending = state.instances[StepPath(path)].ending
+    assert ending is not None
+    return (ending.result or {}).get("output")
+
+
+class Project:
+    def __init__(self, root: Path, *, repository: bool = True) -> None:
+        self.root = root
+        root.mkdir(parents=True, exist_ok=True)
+        if repository:
+            git(root, "init", "--quiet")
+            git(root, "config", "user.name", "Ann")
+            git(root, "config", "user.email", "ann@example.org")
+            self.write("README.md", "hello\n")
+            self.write(".gitignore", ".podium/\n")
+        self.office: Office = open_office(root, create=True)
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+        return path
+
+    def commit(self) -> str:
+        git(self.root, "add", "--all")
+        git(self.root, "commit", "--quiet", "--message=work")
+        return git(self.root, "rev-parse", "HEAD")
+
+    def flow(self, steps: str, *, head: str = HEAD, cast: str = "[]\n") -> Path:
+        """A workflow of these steps, committed."""
+        self.write("cast.yaml", cast)
+        path = self.write("flow.yaml", f"{head}steps:\n{steps}")
+        if (self.root / ".git").exists():
+            self.commit()
+        return path
+
+    def begin(self, file: Path, inputs: Mapping[str, Any] | None = None, **options: Any) -> Begun:
+        return begin(self.office, Order(file=file, inputs=inputs or {}, sandbox="none", **options))
+
+    def run(self, file: Path, inputs: Mapping[str, Any] | None = None, **options: Any) -> tuple[RunId, State]:
+        begun = self.begin(file, inputs, **options)
+        return begun.run, go_on(self.office, begun.site, park=True)
+
+    def resume(self, run: RunId) -> State:
+        return go_on(self.office, reopen(self.office, run), park=True)
+
+    def say(self, run: RunId, message: Posted, **options: Any) -> Heard:
+        return send(self.office, run, message, **options)
+
+    def events(self, run: RunId) -> list[Event]:
+        return read_events(self.office.store, run)
+
+    def view(self, run: RunId) -> RunView:
+        return show(self.office.store, self.root, find_run(self.office.store, run))
+
+    def other(self) -> Project:
+        """The same project as another process sees it: with a connection of its own."""
+        twin = object.__new__(Project)
+        twin.root = self.root
+        twin.office = replace(self.office, store=open_office(self.root).store)
+        return twin

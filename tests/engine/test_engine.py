@@ -1,0 +1,255 @@
+"""The engine carries runs on: from the first message to the end, through parking, answers, signals and a crash."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import anyio
+import pytest
+
+from podium.app.running import go_on
+from podium.core.chain import first_fault
+from podium.core.codec import decode
+from podium.core.events import StepEnded, TimerFired
+from podium.core.evolve import fold
+from podium.core.messages import Approve, Cancel, Guide, Pause, Resume, Signal
+from podium.core.words import Path as StepPath
+from podium.engine.carry import carry
+from podium.engine.lease import Owned, lease
+from podium.errors import ConfigurationError
+from tests.engine.kit import HEAD, TEAM, Project, outcome, output
+
+
+def test_commands_run_one_after_the_other_and_hand_on_what_they_say(project: Project) -> None:
+    flow = project.flow(
+        "  a: {run: [echo, hello]}\n"
+        '  b: {run: [printf, "%s-%s", "${{ steps.a.output }}", again]}\n'
+        "  c: {check: \"steps.b.output == 'hello-again'\"}\n"
+    )
+
+    run, state = project.run(flow)
+
+    assert state.ended is not None
+    assert (state.ended.status, state.ended.exit) == ("passed", 0)
+    assert output(state, "b") == "hello-again"
+    head = project.office.store.head(run)
+    assert head is not None
+    assert head.status == "passed"
+
+
+def test_the_log_alone_gives_the_state_again_and_its_chain_is_whole(project: Project) -> None:
+    """R145, R159"""
+    begun = project.begin(project.flow("  a: {run: [echo, x]}\n  b: {run: [echo, y]}\n"))
+    state = go_on(project.office, begun.site, park=True)
+
+    records = project.office.store.read(begun.run)
+    again = fold(begun.site.workflow, [decode(json.loads(record.body)) for record in records])
+
+    assert first_fault(records) is None
+    assert again == state._replace(root=again.root)
+    outside = (project.office.run_dir(begun.run) / "chain_head").read_text("ascii").split()
+    assert outside == [str(len(records)), records[-1].hash]
+
+
+def test_a_failed_command_fails_the_run_and_finally_still_runs(project: Project) -> None:
+    head = HEAD + "finally:\n  note: {run: [echo, cleaned]}\n"
+    _, state = project.run(project.flow("  a: {run: ['false']}\n  b: {run: [echo, never]}\n", head=head))
+
+    assert state.ended is not None
+    assert (state.ended.status, state.ended.exit) == ("failed", 1)
+    assert StepPath("b") not in state.instances
+    assert outcome(state, "finally/note") == "passed"
+
+
+def test_a_run_that_needs_a_person_parks_and_an_answer_carries_it_on(project: Project) -> None:
+    """R155"""
+    run, parked = project.run(project.flow('  ask: {human: "Go on?"}\n  a: {run: [echo, done]}\n'))
+    head = project.office.store.head(run)
+
+    heard = project.say(run, Approve(StepPath("ask"), "approve", "ann"))
+
+    assert parked.ended is None
+    assert head is not None
+    assert head.status == "waiting"
+    assert heard.state is not None
+    assert heard.state.ended is not None
+    assert heard.state.ended.status == "passed"
+
+
+def test_a_rejection_by_a_person_ends_the_run_with_4(project: Project) -> None:
+    run, _ = project.run(project.flow('  ask: {human: "Go on?"}\n'))
+
+    heard = project.say(run, Approve(StepPath("ask"), "reject", "ann", "not yet"))
+
+    assert heard.state is not None
+    assert heard.state.ended is not None
+    assert (heard.state.ended.status, heard.state.ended.exit) == ("rejected", 4)
+
+
+@pytest.mark.parametrize(
+    ("message", "why"),
+    [
+        (Approve(StepPath("other"), "approve", "ann"), "does not wait"),
+        (Approve(StepPath("ask"), "dance", "ann"), "choose from"),
+        (Signal("ready"), "no step waits"),
+    ],
+)
+def test_what_cannot_be_followed_is_refused_with_the_reason(
+    project: Project, message: Approve, why: str
+) -> None:
+    run, _ = project.run(project.flow('  ask: {human: "Go on?"}\n'))
+
+    with pytest.raises(ConfigurationError, match=why):
+        project.say(run, message)
+
+    assert project.office.store.letters(run) == ()
+
+
+def test_a_run_that_is_over_says_so_to_everybody(project: Project) -> None:
+    run, _ = project.run(project.flow("  a: {run: [echo, x]}\n"))
+
+    with pytest.raises(ConfigurationError, match="has ended: passed"):
+        project.say(run, Cancel("ann"))
+
+    assert project.office.store.letters(run) == ()
+
+
+def test_a_signal_wakes_the_step_that_waits_for_it(project: Project) -> None:
+    run, _ = project.run(
+        project.flow("  w: {wait: {signal: ready}}\n  a: {run: [echo, '${{ steps.w.output.n }}']}\n")
+    )
+
+    heard = project.say(run, Signal("ready", {"n": 7}, "ann"))
+
+    assert heard.state is not None
+    assert output(heard.state, "a") == "7"
+
+
+def test_timers_are_waited_for_in_the_process(project: Project) -> None:
+    run, state = project.run(project.flow("  w: {wait: {timer: 1s}}\n  a: {run: [echo, x]}\n"))
+
+    assert state.ended is not None
+    assert state.ended.status == "passed"
+    assert any(isinstance(event, TimerFired) for event in project.events(run))
+
+
+def test_a_file_that_appears_ends_a_wait(project: Project) -> None:
+    flow = project.flow("  w: {wait: {file: go.json}}\n  a: {check: steps.w.output.ok}\n")
+    begun = project.begin(flow)
+    threading.Timer(0.3, lambda: project.write("go.json", '{"ok": true}')).start()
+
+    state = go_on(project.office, begun.site, park=True)
+
+    assert state.ended is not None
+    assert state.ended.status == "passed"
+
+
+def test_an_answer_in_the_inbox_folder_counts(project: Project) -> None:
+    """A file is a channel like any other."""
+    run, _ = project.run(project.flow('  ask: {human: "Which way?"}\n'))
+    file = next((project.root / ".podium/inbox").iterdir())
+    text = file.read_text("utf-8")
+
+    file.write_text(
+        text.replace("answer:\n", "answer: reject\n").replace("feedback:\n", "feedback: no tests\n")
+    )
+    state = project.resume(run)
+
+    assert "Which way?" in text
+    assert state.ended is not None
+    assert state.ended.status == "rejected"
+    assert list((project.root / ".podium/inbox").iterdir()) == []
+
+
+def test_guidance_is_written_down_and_reaches_the_next_attempt(project: Project) -> None:
+    """R198"""
+    flow = project.flow('  ask: {human: "Go on?"}\n  a: {agent: w, prompt: Say something.}\n', head=TEAM)
+    run, _ = project.run(flow)
+
+    project.say(run, Guide("ann", "Be brief."), carry_on=False)
+    project.say(run, Approve(StepPath("ask"), "approve", "ann"))
+
+    prompt = next((project.office.run_dir(run) / "agent_logs/a/1").glob("prompt*")).read_text("utf-8")
+    assert "Be brief." in prompt
+
+
+def test_a_paused_run_starts_nothing_until_it_is_resumed(project: Project) -> None:
+    run, _ = project.run(project.flow('  ask: {human: "Go on?"}\n  a: {run: [echo, x]}\n'))
+    project.say(run, Pause("ann"))
+
+    paused = project.say(run, Approve(StepPath("ask"), "approve", "ann")).state
+    head = project.office.store.head(run)
+    state = project.say(run, Resume("ann")).state
+
+    assert paused is not None
+    assert paused.ended is None
+    assert StepPath("a") not in paused.instances or outcome(paused, "a") == ""
+    assert head is not None
+    assert head.status == "paused"
+    assert state is not None
+    assert state.ended is not None
+    assert state.ended.status == "passed"
+
+
+def test_a_cancelled_run_ends_its_processes_and_runs_finally(project: Project) -> None:
+    """R142"""
+    head = HEAD + "finally:\n  note: {run: [echo, cleaned]}\n"
+    flow = project.flow("  a: {run: [sleep, '600']}\n", head=head)
+    begun = project.begin(flow)
+    started = threading.Event()
+    other = project.other()
+
+    def cancel() -> None:
+        started.wait(20)
+        other.say(begun.run, Cancel("ann", "enough"))
+
+    thread = threading.Thread(target=cancel)
+    thread.start()
+    state = go_on(
+        project.office, begun.site, park=True, on_turn=lambda log: started.set() if log.events else None
+    )
+    thread.join()
+
+    assert state.ended is not None
+    assert (state.ended.status, state.ended.exit) == ("cancelled", 130)
+    assert outcome(state, "finally/note") == "passed"
+
+
+def test_a_run_has_one_owner_and_a_second_is_told_who(project: Project) -> None:
+    """R147"""
+    begun = project.begin(project.flow("  a: {run: [echo, x]}\n"))
+
+    with lease(begun.site.run_dir), pytest.raises(Owned, match=r"carried on by process \d+"):
+        go_on(project.office, begun.site, park=True)
+
+
+def test_a_definition_that_has_changed_is_not_carried_on_unknowingly(project: Project) -> None:
+    run, _ = project.run(project.flow('  ask: {human: "Go on?"}\n'))
+    project.write("flow.yaml", HEAD + 'steps:\n  ask: {human: "Go on now?"}\n')
+
+    with pytest.raises(ConfigurationError, match="has changed"):
+        project.say(run, Approve(StepPath("ask"), "approve", "ann"))
+
+
+def test_what_was_in_flight_when_the_owner_died_is_done_again_once(project: Project) -> None:
+    """R146"""
+    flow = project.flow("  a: {run: [echo, first]}\n  b: {run: [sleep, '0.2']}\n  c: {run: [echo, last]}\n")
+    begun = project.begin(flow)
+
+    async def die_in_b() -> None:
+        with anyio.CancelScope() as scope:
+
+            def look(log: object) -> None:
+                if any(getattr(event, "path", "") == "b" for event in log.events):  # type: ignore[attr-defined]
+                    scope.cancel()
+
+            await carry(project.office.store, begun.site, park=True, on_turn=look)
+
+    anyio.run(die_in_b)
+    state = project.resume(begun.run)
+
+    assert state.ended is not None
+    assert state.ended.status == "passed"
+    ended = [event.path for event in project.events(begun.run) if isinstance(event, StepEnded)]
+    assert sorted(ended) == ["", "a", "b", "c"]

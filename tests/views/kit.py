@@ -1,0 +1,117 @@
+"""Simulated runs as a project would have them: their events in a store, their folder beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jsonschema import Draft202012Validator
+
+from podium.adapters.stores.sqlite import SqliteStore
+from podium.app.schemas import schema_text
+from podium.app.workflows import open_workflow
+from podium.core.chain import FIRST_HASH, RunId
+from podium.core.codec import encode
+from podium.core.events import Event
+from podium.core.evolve import fold
+from podium.core.model import Workflow
+from podium.core.state import State
+from podium.engine.records import Records
+from podium.ports import RunHead, Store
+from podium.process.mask import Mask
+from podium.simulate.scripted import Scripted
+from podium.simulate.shell import simulate
+from podium.workflow.cast import NO_CAST, read_cast
+
+FLOW = """\
+podium: 1
+name: ship
+inputs: {task: string}
+limits: {usd: 5}
+gates: {tests: {run: make test}}
+steps:
+  plan: {role: planner, prompt: Plan it.}
+  implement: {role: implementer, prompt: Do it., gates: [tests]}
+  each:
+    for_each: [a, b]
+    steps:
+      inner: {run: [echo, "${{ item }}"]}
+  review: {review: [reviewer_gemini, reviewer_codex], of: implement, on: {rejected: implement}}
+  approve: {human: "Land this?", show: [diff, cost], on: {rejected: implement}}
+"""
+
+CAST = """\
+- match: {step: implement/tests, visit: 1, attempt: 1}
+  exit: 1
+  text: "1 failed: greet() returned None"
+- match: {step: implement}
+  write: {src/greet.py: "hello"}
+  cost_usd: 0.18
+"""
+
+SILENT = CAST + "- match: {step: approve}\n  silent: true\n"
+
+
+class Told(NamedTuple):
+    """A run and what it was made from."""
+
+    workflow: Workflow
+    events: tuple[Event, ...]
+    state: State
+
+    def until(self, number: int) -> Told:
+        """The same run when it had so many events."""
+        events = self.events[:number]
+        return Told(self.workflow, events, fold(self.workflow, events))
+
+    def moments(self) -> Iterator[Told]:
+        return (self.until(number) for number in range(1, len(self.events) + 1))
+
+
+def tell(folder: Path, *, flow: str = FLOW, cast: str | None = CAST, run: str = "r1", **inputs: Any) -> Told:
+    """One simulated run of a workflow that is written into the folder."""
+    file = folder / "ship.yaml"
+    file.write_text(flow)
+    script = NO_CAST
+    if cast is not None:
+        (folder / "cast.yaml").write_text(cast)
+        script = read_cast(folder / "cast.yaml")
+    workflow = open_workflow(file)
+    given = inputs or ({"task": "greet people"} if workflow.inputs else {})
+    done = simulate(workflow, Scripted(script), inputs=given, run_id=run)
+    return Told(workflow, done.events, done.state)
+
+
+def keep(
+    store: Store, told: Told, *, run: str = "r1", created: int = 1, status: str | None = None
+) -> RunHead:
+    """Put a run into a store, as the engine would."""
+    name = RunId(run)
+    if status is None:
+        status = "waiting" if told.state.ended is None else told.state.ended.status
+    source = json.dumps({"file": "ship.yaml"})
+    fingerprint = told.workflow.fingerprint
+    store.create(RunHead(name, told.workflow.name, fingerprint, created, 0, 0, FIRST_HASH, status, source))
+    bodies = [(type(event).__name__, json.dumps(encode(event))) for event in told.events]
+    store.append(name, bodies, after=0, epoch=0, cause="test", status=status)
+    head = store.head(name)
+    assert head is not None
+    return head
+
+
+def project(folder: Path, *tales: tuple[str, Told]) -> Path:
+    """A project with these runs, the last one the newest, each with its folder."""
+    store = SqliteStore(folder / ".podium" / "podium.db")
+    for number, (run, told) in enumerate(tales, start=1):
+        head = keep(store, told, run=run, created=number)
+        run_dir = folder / ".podium" / "runs" / run
+        Records(run_dir, Mask()).write(told.events, told.state)
+        (run_dir / "chain_head").write_text(f"{head.last_seq:>12} {head.last_hash}\n")
+    store.close()
+    return folder
+
+
+def conforms(data: Any, schema: str) -> None:
+    Draft202012Validator(json.loads(schema_text(schema))).validate(data)

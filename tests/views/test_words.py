@@ -1,0 +1,208 @@
+"""What people read about a run: the audit log, what it waits for, and the commands that carry it on."""
+
+from __future__ import annotations
+
+import pytest
+
+from podium.core.events import (
+    ApprovalAsked,
+    ApprovalGiven,
+    AttemptDoubted,
+    AttemptEnded,
+    AttemptStarted,
+    CancelAsked,
+    Event,
+    GuidanceGiven,
+    JoinEnded,
+    JumpAsked,
+    LimitRaised,
+    RetryScheduled,
+    RunEnded,
+    RunPaused,
+    RunRecovered,
+    RunResumed,
+    SignalReceived,
+    StepEnded,
+    StepEntered,
+    TimerFired,
+    WaitStarted,
+)
+from podium.core.facts import Amounts, Refused, Verdict
+from podium.core.words import MicroUsd, Millis, Path, Tree
+from podium.views.account import Account, run_view
+from podium.views.files_audit import audit_line
+from podium.views.files_lines import level_of
+from podium.views.next_steps import answers_to, next_steps, waits_for
+from podium.views.plain import as_text, many, one_line, short
+from podium.views.run import Pending, RunView
+from podium.views.screen import run_lines
+
+NOW = Millis(5)
+A = Path("a")
+ENTERED = StepEntered(NOW, A, Path(""), "step", 0, 1)
+TREE = Tree("0123456789abcdef")
+
+
+def told(*events: Event) -> str | None:
+    """What is said of the last of these events."""
+    account = Account()
+    account.feed(events)
+    return audit_line(events[-1], account)
+
+
+@pytest.mark.req("R122")
+@pytest.mark.parametrize(
+    ("event", "line"),
+    [
+        (
+            ApprovalAsked(NOW, A, "human", ("ann", "bob"), 2, TREE),
+            "question  a asks ann, bob (human, 2 approvals)  [tree 0123456789]",
+        ),
+        (
+            ApprovalGiven(NOW, A, "reject", "ann", "not\nyet", None, TREE),
+            'answer    a reject by ann: "not yet"  [tree 0123456789]',
+        ),
+        (ApprovalGiven(NOW, A, "answer", "ann", answer={"x": 1}), 'answer    a answer {"x": 1} by ann'),
+        (SignalReceived(NOW, A, "deployed", None, "ci"), "signal    a got deployed by ci"),
+        (
+            AttemptDoubted(NOW, A, 1),
+            "doubt     a attempt 1: not known whether it took effect before the crash",
+        ),
+        (
+            JoinEnded(NOW, A, None, (Refused(Path("b"), "conflict", "both changed x"),)),
+            "join      a refused b conflict: both changed x",
+        ),
+        (CancelAsked(NOW, "ann", "enough", force=True), "command   cancel by force by ann: enough"),
+        (RunPaused(NOW, "ann"), "command   pause by ann"),
+        (RunResumed(NOW, "ann"), "command   resume by ann"),
+        (GuidanceGiven(NOW, "ann", "use x"), 'command   guidance by ann: "use x"'),
+        (LimitRaised(NOW, Path(""), "usd", 9, "ann"), "command   limit usd raised to 9 by ann"),
+        (JumpAsked(NOW, A, 0, "ann", "wrong"), "command   back in a by ann: wrong"),
+        (RunRecovered(NOW, 3), "run       taken over by owner 3"),
+        (
+            RunEnded(NOW, "limited", "failed", "limit", 5, {}, "money"),
+            "run       limited (limit), exit 5: money",
+        ),
+        (
+            StepEnded(NOW, A, "failed", "no_change", message="nothing"),
+            "step      a failed (no_change): nothing",
+        ),
+        (StepEnded(NOW, A, "passed"), None),
+        (
+            StepEnded(NOW, A, "passed", result={"output": {"commit": "f" * 40, "branch": "main"}}),
+            "landing   a put commit ffffffffff on main",
+        ),
+        (StepEnded(NOW, A, "passed", result={"output": {"commit": "f" * 40, "message": "m"}}), None),
+        (
+            AttemptEnded(NOW, A, 1, "ok", verdict=Verdict("reject", 3, ({"issue": "x"},), TREE, "no")),
+            "verdict   a rejects, score 3, 1 finding: no  [tree 0123456789]",
+        ),
+        (RetryScheduled(NOW, A, NOW, "transient"), None),
+        (TimerFired(NOW, A, NOW), None),
+    ],
+)
+def test_the_audit_log_has_a_line_for_what_let_a_change_through(event: Event, line: str | None) -> None:
+    assert told(ENTERED, event) == line
+
+
+def test_a_reminder_says_that_nobody_has_answered() -> None:
+    asked = ApprovalAsked(NOW, A, "human", (), 1)
+
+    assert told(ENTERED, asked, TimerFired(NOW, A, NOW)) == "silence   a has not been answered"
+
+
+def test_levels_of_the_log_tell_failures_from_troubles_and_news() -> None:
+    assert level_of(StepEnded(NOW, A, "failed")) == "ERROR"
+    assert level_of(RunEnded(NOW, "cancelled", "cancelled", "", 130, {})) == "ERROR"
+    assert level_of(AttemptEnded(NOW, A, 1, "quota")) == "WARNING"
+    assert level_of(RetryScheduled(NOW, A, NOW, "quota")) == "WARNING"
+    assert level_of(ENTERED) == "INFO"
+
+
+def pending(kind: str, **fields: object) -> Pending:
+    return Pending(A, kind, NOW)._replace(**fields)  # type: ignore[arg-type]  # the fields of the case
+
+
+@pytest.mark.parametrize(
+    ("waiting", "words", "first"),
+    [
+        (pending("approval", by=("ann",)), "an answer of ann", "podium approve r a"),
+        (
+            pending("approval", approvals=2, given=("ann",)),
+            "an answer of anybody (1 of 2)",
+            "podium approve r a",
+        ),
+        (pending("question"), "an answer of anybody", "podium answer VALUE r a"),
+        (
+            pending("exhausted", actions=("retry",)),
+            "an answer of anybody",
+            "podium approve r a --action retry",
+        ),
+        (pending("by_hand"), "a person's work", "podium approve r a"),
+        (pending("signal", name="go now"), "the signal go now", "podium signal r 'go now'"),
+        (pending("quota"), "the quota window", None),
+        (pending("retry"), "the next attempt", None),
+        (pending("timer"), "its time", None),
+        (pending("wait"), "something outside", None),
+        (pending("file", name="x.txt"), "file x.txt", None),
+    ],
+)
+def test_whatever_a_run_waits_for_has_words_and_a_command_if_a_person_can_end_it(
+    waiting: Pending, words: str, first: str | None
+) -> None:
+    assert waits_for(waiting) == words
+    assert next((hint.command for hint in answers_to("r", waiting)), None) == first
+
+
+def test_an_address_is_quoted_for_the_shell() -> None:
+    strange = pending("approval", path=Path("a#3/!exhausted"))
+
+    assert next(iter(answers_to("r", strange))).command == "podium approve r 'a#3/!exhausted'"
+
+
+def view(status: str, **fields: object) -> RunView:
+    return run_view([ENTERED])._replace(run="r", status=status, **fields)  # type: ignore[arg-type]  # of the case
+
+
+@pytest.mark.parametrize(
+    ("seen", "commands"),
+    [
+        (view("passed"), []),
+        (view("passed", tree=TREE), ["podium diff r", "podium apply r"]),
+        (view("failed", tree=TREE), ["podium logs r --failed", "podium diff r"]),
+        (view("limited"), ["podium logs r --failed"]),
+        (view("cancelled"), ["podium show r"]),
+        (view("parked"), ["podium resume r"]),
+        (view("running"), ["podium events r -f"]),
+    ],
+)
+def test_the_next_commands_fit_the_status(seen: RunView, commands: list[str]) -> None:
+    assert [hint.command for hint in next_steps(seen)] == commands
+
+
+def test_work_that_has_landed_need_not_be_applied() -> None:
+    landed = StepEnded(NOW, A, "passed", result={"output": {"commit": "f" * 40, "branch": "main"}})
+    seen = run_view([ENTERED, landed])._replace(run="r", status="passed", tree=TREE, ended=NOW)
+
+    assert [hint.command for hint in next_steps(seen)] == ["podium diff r"]
+    assert "a put commit ffffffffff on main" in list(run_lines(seen, NOW))
+
+
+def test_a_run_without_a_process_says_so() -> None:
+    assert "  no process carries it on; podium resume r" in list(run_lines(view("running"), NOW, owned=False))
+
+
+def test_unknown_costs_are_told() -> None:
+    used = AttemptEnded(NOW, A, 1, "ok", used=Amounts(MicroUsd(0), 10, 1), cost_known=False)
+    seen = run_view([ENTERED, AttemptStarted(NOW, A, 1, Amounts()), used, WaitStarted(NOW, A, None)])
+
+    lines = "\n".join(run_lines(seen, NOW))
+    assert "$0.00 and 1 call of unknown cost" in lines
+    assert "unknown" in lines.split("\n\n")[1]
+
+
+def test_foreign_text_becomes_one_harmless_line() -> None:
+    assert one_line("a\x1b[31m\nb\u202e  c") == "a [31m b c"
+    assert one_line("x" * 200, 10) == "xxxxxxx..."
+    assert (as_text(None), as_text("t"), as_text([1])) == ("", "t", "[1]")
+    assert (short(None), many(1, "file"), many(2, "file")) == ("", "1 file", "2 files")
