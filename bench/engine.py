@@ -1,0 +1,234 @@
+"""What durability and processes cost: Podium beside the bare floor and beside a peer, in one run on one machine.
+
+Wall time, since waiting for the disk is the point. The floor is measured before and after, and the better of both is
+taken, so that a busy moment does not flatter the ratio.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import anyio
+import apsw
+
+from bench.core import FREE, QUIET
+from podium.adapters.sandboxes.none import NoSandbox
+from podium.adapters.stores.sqlite import SqliteStore
+from podium.attempt.site import Site
+from podium.core.chain import FIRST_HASH, RunId
+from podium.core.effects import RunAttempt
+from podium.core.events import AttemptEnded
+from podium.core.facts import RunFacts
+from podium.core.messages import Refusal, Start
+from podium.core.model import Block, Command, Step, Workflow
+from podium.core.words import Millis
+from podium.engine.carry import carry
+from podium.engine.letters import written
+from podium.engine.log import Log, open_log
+from podium.ports import RunHead
+from podium.process import Launch, Mask, minimal_env, run
+
+PEER: Final = Path(__file__).parents[1] / ".venv-bench/bin/python"
+RUN: Final = RunId("20260101-000000-bench")
+STEPS: Final = 1000
+COMMANDS: Final = 60
+EVENTS: Final = 10_000
+MEGABYTE: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    name: str
+    figure: float
+    unit: str
+    bound: float
+    at_most: bool = True
+    detail: str = ""
+
+    @property
+    def holds(self) -> bool:
+        return self.figure <= self.bound if self.at_most else self.figure >= self.bound
+
+
+def costs() -> tuple[Cost, ...]:
+    commit = min(_commit(), _commit())
+    step = _best(lambda: _durable_step(STEPS))
+    commit = min(commit, _commit())
+    peer = peer_step()
+    spawn = _best(_spawn)
+    command = _best(_command_step)
+    found = [
+        Cost("a durable step beside its commit", step / commit, "x", 1.5, detail=_us(step, commit)),
+        Cost(
+            "a command step beside spawn and commit",
+            command / (spawn + commit),
+            "x",
+            2.0,
+            detail=_us(command, spawn + commit),
+        ),
+        Cost(f"taking over a run of {EVENTS} events", _resume(), "s", 0.5),
+        Cost(f"memory at {EVENTS} sequential steps", weight("sequence"), "MB", 150),
+        Cost("memory at a fan-out of 1000", weight("fan_out"), "MB", 150),
+    ]
+    if peer is not None:
+        found.insert(
+            1, Cost("LangGraph beside it", peer / step, "x", 3.0, at_most=False, detail=_us(peer, step))
+        )
+    return tuple(found)
+
+
+def _us(one: float, other: float) -> str:
+    return f"{one * 1e6:.0f} µs beside {other * 1e6:.0f} µs"
+
+
+def _best(measure: Callable[[], float]) -> float:
+    return min(measure() for _ in range(3))
+
+
+def chain_of(steps: int) -> Workflow:
+    """That many commands, one after the other."""
+    names = tuple(f"s{number}" for number in range(steps))
+    body = Block(
+        "seq",
+        tuple(Step(name, Command(("true",)), touches=(), timeout=Millis(60_000)) for name in names),
+        index={name: number for number, name in enumerate(names)},
+    )
+    return Workflow("bench", body, breaker=QUIET, limits=FREE, fingerprint="bench")
+
+
+def _commit() -> float:
+    """One row of the size of a turn's events, as durable as ours."""
+    body = "x" * 700
+    with tempfile.TemporaryDirectory() as folder:
+        db = apsw.Connection(str(Path(folder) / "floor.db"))
+        for pragma in ("journal_mode = wal", "synchronous = full"):
+            db.execute(f"pragma {pragma}").fetchall()
+        db.execute("create table event (seq integer primary key, body text) strict")
+        began = time.perf_counter()
+        for _ in range(STEPS):
+            db.execute("begin immediate")
+            db.execute("insert into event (body) values (?)", (body,))
+            db.execute("commit")
+        took = time.perf_counter() - began
+        db.close()
+    return took / STEPS
+
+
+def opened(folder: Path, workflow: Workflow) -> tuple[SqliteStore, Log]:
+    store = SqliteStore(folder / "podium.db")
+    store.create(RunHead(RUN, "bench", workflow.fingerprint, 0, 0, 0, FIRST_HASH))
+    return store, open_log(store, RUN, workflow, folder)
+
+
+def play(log: Log, workflow: Workflow) -> None:
+    """Drives the log to its end with a world that answers at once: nothing but turns and commits."""
+    said = log.say(Start(RunFacts(RUN, workflow.name)), Millis(1), cause="bench")
+    while not isinstance(said, Refusal) and said:
+        (effect,) = said
+        assert isinstance(effect, RunAttempt)
+        asked = effect.asked
+        done = AttemptEnded(Millis(2), asked.path, asked.attempt, "ok", result={"text": "", "exit_code": 0})
+        said = log.say(done, Millis(2), cause="bench")
+    assert log.state.ended is not None
+
+
+def _durable_step(steps: int) -> float:
+    workflow = chain_of(steps)
+    with tempfile.TemporaryDirectory() as folder:
+        store, log = opened(Path(folder), workflow)
+        began = time.perf_counter()
+        play(log, workflow)
+        took = time.perf_counter() - began
+        log.close()
+        store.close()
+    return took / steps
+
+
+def peer_step() -> float | None:
+    """None where the peer is not installed: `make bench` sees to that."""
+    if not PEER.exists():
+        return None
+    command = (str(PEER), str(Path(__file__).with_name("peer.py")), "300")
+    found = [subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(2)]
+    return min(float(text) for text in found)
+
+
+def _launch(folder: Path) -> Launch:
+    return Launch(argv=("true",), cwd=folder, env=minimal_env(), marker="podium-bench")
+
+
+def _spawn() -> float:
+    async def main(folder: Path) -> float:
+        began = time.perf_counter()
+        for _ in range(COMMANDS):
+            await run(_launch(folder))
+        return (time.perf_counter() - began) / COMMANDS
+
+    with tempfile.TemporaryDirectory() as folder:
+        return anyio.run(main, Path(folder))
+
+
+def _command_step() -> float:
+    workflow = chain_of(COMMANDS)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        store = SqliteStore(folder / ".podium/podium.db")
+        store.create(RunHead(RUN, "bench", workflow.fingerprint, 0, 0, 0, FIRST_HASH))
+        store.post(RUN, "start", written(Start(RunFacts(RUN, "bench"))))
+        site = Site(
+            run=RUN,
+            workflow=workflow,
+            project=folder,
+            state_dir=folder / ".podium",
+            work_dir=folder / "work",
+            repository=None,
+            agents={},
+            sandbox=NoSandbox(),
+            marker="podium-bench",
+            mask=Mask(),
+        )
+
+        async def main() -> float:
+            began = time.perf_counter()
+            state = await carry(store, site, park=True)
+            assert state.ended is not None
+            assert state.ended.status == "passed", state.ended
+            return (time.perf_counter() - began) / COMMANDS
+
+        took = anyio.run(main)
+        store.close()
+    return took
+
+
+def _resume() -> float:
+    workflow = chain_of(EVENTS // 4)
+    with tempfile.TemporaryDirectory() as folder:
+        store, log = opened(Path(folder), workflow)
+        play(log, workflow)
+        log.close()
+
+        def again() -> float:
+            began = time.perf_counter()
+            other = open_log(store, RUN, workflow, Path(folder))
+            took = time.perf_counter() - began
+            assert other.state.ended is not None
+            other.close()
+            return took
+
+        best = _best(again)
+        store.close()
+    return best
+
+
+def weight(shape: str) -> float:
+    """The most memory that a process holds that drives a large run to its end, in megabytes."""
+    command = (sys.executable, "-m", "bench.weight", shape)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1])
+    return float(done.stdout) / MEGABYTE
