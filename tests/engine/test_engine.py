@@ -146,7 +146,7 @@ def test_a_file_that_appears_ends_a_wait(project: Project) -> None:
 
 
 def test_an_answer_in_the_inbox_folder_counts(project: Project) -> None:
-    """A file is a channel like any other."""
+    """R193"""
     run, _ = project.run(project.flow('  ask: {human: "Which way?"}\n'))
     file = next((project.root / ".podium/inbox").iterdir())
     text = file.read_text("utf-8")
@@ -217,7 +217,6 @@ def test_a_cancelled_run_ends_its_processes_and_runs_finally(project: Project) -
 
 
 def test_a_run_has_one_owner_and_a_second_is_told_who(project: Project) -> None:
-    """R147"""
     begun = project.begin(project.flow("  a: {run: [echo, x]}\n"))
 
     with lease(begun.site.run_dir), pytest.raises(Owned, match=r"carried on by process \d+"):

@@ -56,7 +56,6 @@ def test_a_bug_in_an_adapter_is_an_error_of_its_step_and_is_noted(project: Proje
 
 
 def test_without_a_repository_steps_work_in_the_folder_itself(folder: Project) -> None:
-    """R233"""
     flow = folder.flow('  a: {run: {script: "echo made > made.txt", shell: bash}, touches: [made.txt]}\n')
 
     _, state = folder.run(flow)

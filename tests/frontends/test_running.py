@@ -61,7 +61,7 @@ def data(done: Result) -> Any:
 def test_the_exit_code_of_run_is_that_of_the_run(
     project: Project, steps: str, expected: int, status: str
 ) -> None:
-    """R190"""
+    """R143"""
     project.flow(steps)
 
     done = call("run", "flow.yaml", "--json", "--sandbox", "none")

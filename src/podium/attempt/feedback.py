@@ -19,7 +19,7 @@ from podium.core.advise import decision_of
 from podium.core.graph import fresh_children
 from podium.core.model import Agent, Check, Command, Gates, Human, Review
 from podium.core.paths import attempt, without_visit
-from podium.core.state import Instance, Leaf, Scope, State
+from podium.core.state import Clash, Instance, Leaf, Scope, State
 from podium.core.words import GOOD
 from podium.core.words import Path as StepPath
 
@@ -101,6 +101,8 @@ def described(state: State, source: str) -> Entry | None:
     instance = state.instances.get(StepPath(source))
     own = _ATTEMPT.fullmatch(source)
     owner = None if own is None else state.instances.get(StepPath(own[1]))
+    if own is not None and owner is not None and owner.clash is not None and owner.clash.attempt == int(own[2]):
+        return Entry(source, *_clashed(owner.clash))
     if own is not None and isinstance(owner, Leaf) and not _is_failed(instance):
         return _own(owner, source, int(own[2]))
     if instance is None:
@@ -112,6 +114,15 @@ def described(state: State, source: str) -> Entry | None:
 def _is_failed(instance: Instance | None) -> bool:
     """The gates of an attempt stand under the attempt's own address; only if they are why it failed do they speak."""
     return instance is not None and instance.ending is not None and instance.ending.outcome not in GOOD
+
+
+def _clashed(clash: Clash) -> tuple[str, str]:
+    """Good in itself, so nothing else would say why it is to be done again."""
+    refused = clash.refused
+    detail = fence(refused.detail) if refused.detail else ""
+    if refused.kind == "conflict":
+        return f"Attempt {clash.attempt} does not merge. {_CLASHED}", detail
+    return f"Attempt {clash.attempt} is red once it is merged. {_CLASHED}", detail
 
 
 def _own(leaf: Leaf, source: str, number: int) -> Entry | None:
@@ -253,8 +264,9 @@ def _read(source: str, path: Path | None) -> Entry:
     return Entry(source, title, body)
 
 
-_FORGOTTEN: Final = (
+_CLASHED: Final = (
     "The work so far did not fit together with what others have done meanwhile. This workspace begins with their "
     "work; make the change again on top of it."
 )
-"""The core forgets an attempt whose tree was refused by a merge; that is the one case without words of its own."""
+_FORGOTTEN: Final = _CLASHED
+"""Of several merges that were refused the core keeps the words of the last; only a clash is told without a file."""

@@ -11,7 +11,7 @@ from podium.core.ask import count_of
 from podium.core.done import Done
 from podium.core.events import AttemptEnded, AttemptQueued, Event, RetryScheduled, StepEnded, StepEntered
 from podium.core.facts import Refused
-from podium.core.graph import TO_A_PERSON, workflow_of
+from podium.core.graph import TO_A_PERSON
 from podium.core.model import Agent, Command, Review
 from podium.core.policy import Backoff
 from podium.core.rules import judged
@@ -215,7 +215,7 @@ def _fail(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event:
 
 def _advised(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event | None:
     """The breaker's rule about attempts of one visit; None if it has nothing to say."""
-    if not breaker.wants_advice(leaf, workflow_of(state, leaf.place).breaker):
+    if not breaker.wants_advice(state, leaf):
         return None
     told = _newest_advice(state, leaf)
     if told is None:

@@ -11,11 +11,11 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from podium.core import ledger
-from podium.core.graph import child_step, workflow_of
+from podium.core.graph import JUDGES, child_step, workflow_of
 from podium.core.model import Agent, Step
 from podium.core.paths import ROOT, child
 from podium.core.policy import Breaker
-from podium.core.state import Instance, Leaf, Ledger, Scope, State
+from podium.core.state import Instance, Leaf, Ledger, Place, Scope, State
 from podium.core.words import Path, Tree
 
 PAST_KEPT: Final = 8
@@ -201,6 +201,16 @@ def best_visit(state: State, scope: Scope, index: int) -> Path | None:
     return None if best is None else best[1]
 
 
-def wants_advice(leaf: Leaf, rules: Breaker) -> bool:
-    """The rule about attempts within one visit. The advisor itself is not advised."""
-    return leaf.place.role != "advice" and rules.retries is not None and leaf.tries + 1 == rules.retries
+def wants_advice(state: State, leaf: Leaf) -> bool:
+    """The rule about attempts within one visit of a step that works: whoever judges or advises is not advised."""
+    rules = workflow_of(state, leaf.place).breaker
+    return rules.retries is not None and leaf.tries + 1 == rules.retries and _works(state, leaf.place)
+
+
+def _works(state: State, place: Place) -> bool:
+    """Whether neither this instance nor one around it is a gate, a reviewer, or one of the engine's own questions."""
+    while place.path != ROOT:
+        if place.role in ("question", "advice") or isinstance(place.step.verb, JUDGES):
+            return False
+        place = state.instances[place.parent].place
+    return True

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final, NewType
+from typing import Final, NamedTuple, NewType
 
 RunId = NewType("RunId", str)
 
@@ -13,8 +12,7 @@ FIRST_HASH: Final = "0" * 64
 """What the first event of a run is chained to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """One stored event in its envelope. `hash` covers everything else, and so, by `prev`, all before it."""
 
     run: RunId

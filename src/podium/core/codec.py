@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
+from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin, get_type_hints
 
@@ -52,8 +53,8 @@ def decode(value: Mapping[str, Json]) -> Event:
 def _written(record: Any) -> dict[str, Json]:
     found: dict[str, Json] = {}
     kind: Any = type(record)
-    for name, default, write in _writers(kind):
-        value = getattr(record, name)
+    values, writers = _writers(kind)
+    for value, (name, default, write) in zip(values(record), writers, strict=True):
         # Most fields of most events have their default, and most defaults are one and the same object.
         if value is not default and (default is MISSING or value != default):
             found[name] = value if write is None else write(value)
@@ -61,10 +62,16 @@ def _written(record: Any) -> dict[str, Json]:
 
 
 @cache
-def _writers(kind: Any) -> tuple[tuple[str, Any, Convert | None], ...]:
-    """What `_written` needs of each field; no function where the value is stored as it is."""
-    return tuple(
-        (part.name, part.field.default, None if part.write is _same else part.write) for part in _parts(kind)
+def _writers(kind: Any) -> tuple[Convert, tuple[tuple[str, Any, Convert | None], ...]]:
+    """How to get all values of a record at once, and for each its name, its default, and how it is written.
+
+    No function where the value is stored as it is.
+    """
+    parts = _parts(kind)
+    names = [part.name for part in parts]
+    values = attrgetter(*names) if len(names) > 1 else lambda record: (getattr(record, names[0]),)
+    return values, tuple(
+        (part.name, part.field.default, None if part.write is _same else part.write) for part in parts
     )
 
 

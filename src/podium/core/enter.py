@@ -12,7 +12,7 @@ from podium.core.events import StepEnded, StepEntered
 from podium.core.graph import BLOCKS, LOOPS, TO_A_PERSON, TOGETHER, child_step, descendants_of
 from podium.core.model import Block, Call, ForEach, Step
 from podium.core.policy import Count
-from podium.core.state import Instance, Leaf, Ledger, Scope, State
+from podium.core.state import Instance, Leaf, Ledger, Scope, State, number_of
 from podium.core.words import Millis, Path, Tree, Unit
 
 FEEDBACK_KEPT: Final = 32
@@ -132,9 +132,8 @@ def _question_path(instance: Instance, name: str) -> Path:
 
 def gates(state: State, instance: Instance, now: Millis) -> StepEntered:
     """The gates of the current attempt, on exactly what it captured."""
-    number = instance.attempt if isinstance(instance, Leaf) else instance.tries + 1
     tree = result_tree(state, instance)
-    path = paths.attempt(instance.place.path, number)
+    path = paths.attempt(instance.place.path, number_of(instance))
     return StepEntered(now, path, instance.place.path, "gates", 0, 1, base=instance.base, start=tree)
 
 

@@ -11,7 +11,7 @@ from podium.core.graph import JUDGES, fresh_children, is_accepted, workflow_of
 from podium.core.model import Block, Call, Review
 from podium.core.paths import ROOT
 from podium.core.people import oversight_of
-from podium.core.state import Scope, State
+from podium.core.state import Scope, State, number_of
 from podium.core.trees import final_tree, queue_for_join
 from podium.core.words import GOOD, Millis, Outcome, Path
 
@@ -96,7 +96,7 @@ def _asked(state: State, scope: Scope, done: Done, now: Millis) -> Event | Done 
         return enter.question(state, scope, "exhausted", now)
     match (told.ending.result or {}).get("action"):
         case "retry":
-            feedback = (told.place.path,)
+            feedback = (*(done.feedback or _culprits(state, scope)), told.place.path)
             return StepReopened(now, scope.place.path, scope.tries + 2, feedback, granted=True)
         case "accept":
             return _taken(state, scope, done, now)
@@ -156,7 +156,13 @@ def _joined(state: State, scope: Scope, done: Done, now: Millis) -> Event | Done
         return None
     if isinstance(scope.merge, Refused):
         conflict = scope.merge.kind == "conflict"
-        return Done("conflict" if conflict else "failed", "conflict" if conflict else "gates", 1)
+        return Done(
+            "conflict" if conflict else "failed",
+            "conflict" if conflict else "gates",
+            1,
+            scope.merge.detail,
+            feedback=(paths.attempt(scope.place.path, number_of(scope)),),
+        )
     return queue_for_join(state, scope, now) or done
 
 

@@ -6,8 +6,9 @@ from typing import assert_never
 
 from podium.core.effects import JoinTrees
 from podium.core.events import JoinAsked, JoinEnded, JoinQueued
+from podium.core.facts import Refused
 from podium.core.lifecycle import IllegalEvent, phases_after
-from podium.core.state import Instance, Leaf, Merge, Scope, State
+from podium.core.state import Clash, Instance, Leaf, Merge, Scope, State, number_of
 
 
 def joining(state: State, event: JoinQueued | JoinAsked | JoinEnded) -> State:
@@ -50,15 +51,18 @@ def _joined(state: State, instance: Instance, event: JoinEnded) -> State:
         elif instance.phase == "ready":
             changed = instance._replace(merge=merge, base=event.tree, head=event.tree)
         else:
-            changed = instance._replace(sinks=merge, head=event.tree or instance.head)
+            changed = instance._replace(
+                sinks=merge, head=event.tree or instance.head, clash=_clash(instance, merge) or instance.clash
+            )
         state.instances.put(event.path, changed)
         return state
     refused = {member.path: member for member in event.refused}
     assert isinstance(instance, Scope)
     for number, (path, _) in enumerate(effect.asked.members, start=instance.joined):
         outcome: Merge = refused.get(path, "joined")
+        member = state.instances[path]
         state.joins.discard((event.path, number))
-        state.instances.put(path, state.instances[path]._replace(merge=outcome))
+        state.instances.put(path, member._replace(merge=outcome, clash=_clash(member, outcome)))
     scope = instance._replace(
         joined=instance.joined + len(effect.asked.members),
         merged=tuple(path for path, _ in effect.asked.members),
@@ -66,3 +70,7 @@ def _joined(state: State, instance: Instance, event: JoinEnded) -> State:
     )
     state.instances.put(event.path, scope)
     return state
+
+
+def _clash(instance: Instance, merge: Merge) -> Clash | None:
+    return Clash(number_of(instance), merge) if isinstance(merge, Refused) else None

@@ -7,6 +7,7 @@ from typing import Final, Literal
 from podium.core import ledger, paths
 from podium.core.effects import StartTimer
 from podium.core.events import InstanceEvent, JumpAsked, JumpOrdered, StepEntered, StepExpanded, StepReopened
+from podium.core.facts import Refused
 from podium.core.graph import (
     BLOCKS,
     SCOPES,
@@ -248,11 +249,18 @@ def needs_of(scope: Scope) -> tuple[tuple[int, ...], ...]:
 
 
 def reopened(state: State, event: StepReopened) -> State:
-    """Another attempt of a scope: all its children are stale, its head stays where the last attempt left it."""
+    """Another attempt of a scope: all its children are stale, its head stays where the last attempt left it.
+
+    Unless its work clashed: what it clashed with is on the head by now, and only from there can it agree with that.
+    """
     scope = _scope(state, event)
     if scope.live or event.attempt != scope.tries + 2:
         raise IllegalEvent(f"{event.path!r} cannot be tried again now")
     kept = _make_stale(state, scope, tuple(range(scope.next)))
+    if isinstance(kept.merge, Refused):
+        above = state.instances[kept.place.parent]
+        assert isinstance(above, Scope)
+        kept = kept._replace(base=above.head, head=above.head)
     fresh = Scope(
         kept.place,
         phase="open",
@@ -269,6 +277,7 @@ def reopened(state: State, event: StepReopened) -> State:
         asked=kept.asked,
         joins=kept.joins,
         joined=kept.joined,
+        clash=kept.clash,
         expired=kept.expired,
         usd=kept.usd,
     )

@@ -102,6 +102,13 @@ class Place:
     order: Order
 
 
+class Clash(NamedTuple):
+    """Why the work of an attempt did not go together with the work of others; kept for the attempts that follow."""
+
+    attempt: int
+    refused: Refused
+
+
 class Best(NamedTuple):
     """The best attempt so far among those that met the contract and passed every command and check."""
 
@@ -150,6 +157,8 @@ class Leaf(NamedTuple):
     usd: MicroUsd = MicroUsd(0)
     best: Best | None = None
     merge: Merge = None
+    clash: Clash | None = None
+    """The last refusal of its work, until work of it has been joined."""
     facts: tuple[FactsFound, ...] = ()
     ending: StepEnded | None = None
 
@@ -203,6 +212,8 @@ class Scope(NamedTuple):
     merge: Merge = None
     sinks: Merge = None
     """Graph: whether the work of its branches has been merged at its end."""
+    clash: Clash | None = None
+    """The last refusal of its work or of its branches, until work of it has been joined."""
     base: Tree | None = None
     usd: MicroUsd = MicroUsd(0)
     facts: tuple[FactsFound, ...] = ()
@@ -210,6 +221,11 @@ class Scope(NamedTuple):
 
 
 Instance: TypeAlias = Leaf | Scope
+
+
+def number_of(instance: Instance) -> int:
+    """Which attempt it is at: gates, questions and feedback are addressed by this number."""
+    return instance.attempt if isinstance(instance, Leaf) else instance.tries + 1
 
 
 class Visit(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from podium.core import paths
 from podium.core.branches import base_in_graph, sinks_of, tree_of
 from podium.core.done import Done
 from podium.core.enter import result_tree
@@ -10,7 +11,7 @@ from podium.core.facts import Refused
 from podium.core.graph import JUDGES, join_of
 from podium.core.model import Block, Call, ForEach, Members
 from podium.core.paths import ROOT
-from podium.core.state import Instance, Scope, State
+from podium.core.state import Instance, Scope, State, number_of
 from podium.core.words import Millis, Tree
 
 
@@ -89,7 +90,8 @@ def _clash(child: Instance, now: Millis) -> StepEnded:
 def join_sinks(state: State, scope: Scope, now: Millis) -> JoinAsked | Done | None:
     """At the end of a graph: the work of all its branches in one tree."""
     if isinstance(scope.sinks, Refused):
-        return Done("conflict", "conflict", 1, message=scope.sinks.detail)
+        feedback = (paths.attempt(scope.place.path, number_of(scope)),)
+        return Done("conflict", "conflict", 1, scope.sinks.detail, feedback=feedback)
     trees = sinks_of(state, scope)
     if scope.sinks == "joined" or len(trees) < 2:
         return None

@@ -133,7 +133,7 @@ def personal(repository: Repository, index: Path | None = None) -> Git:
 
 
 def read_head(repository: Repository) -> Head:
-    git = Git(repository.git_dir)
+    git = Git(repository.git_dir, marker=repository.marker)
     name = run(git, "symbolic-ref", "--quiet", "HEAD", codes=(0, 1)).out.decode().strip()
     branch = name.removeprefix("refs/heads/") or None
     commit = commit_of(git, "HEAD")

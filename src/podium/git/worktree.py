@@ -33,7 +33,10 @@ def with_branch(repository: Repository, branch: str) -> WorkTree | None:
         if key == "worktree":
             root = Path(value)
         elif key == "branch" and value == f"refs/heads/{branch}" and root is not None and root.is_dir():
-            return WorkTree(root, Path(text(Git(root / ".git"), "rev-parse", "--absolute-git-dir")))
+            return WorkTree(
+                root,
+                Path(text(Git(root / ".git", marker=repository.marker), "rev-parse", "--absolute-git-dir")),
+            )
     return None
 
 

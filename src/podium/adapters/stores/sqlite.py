@@ -97,10 +97,8 @@ class SqliteStore:
             if after != head.last_seq:
                 raise Misplaced(f"run {run} has {head.last_seq} events, not {after}")
             records = _linked(head, events, cause)
-            self._db.executemany(
-                "insert into event values (?, ?, ?, ?, ?, ?, ?)",
-                [(r.run, r.seq, r.cause, r.type, r.body, r.prev, r.hash) for r in records],
-            )
+            # The fields of a record stand in the order of the columns.
+            self._db.executemany("insert into event values (?, ?, ?, ?, ?, ?, ?)", records)
             if records:
                 last = (records[-1].seq, records[-1].hash, run)
                 self._db.execute("update run set last_seq = ?, last_hash = ? where run = ?", last)

@@ -42,7 +42,7 @@ COMMANDS: Final = {
     "cancel": "End a run; its `finally` steps still run.",
     "gc": "Delete old runs, after showing which.",
     "verify": "Check that the log of a run is whole and unaltered.",
-    "schema": "Print the JSON Schema of the file format, for editors.",
+    "schema": "Print the JSON Schema of a kind of file, or of what --json prints.",
 }
 
 

@@ -7,7 +7,7 @@ import click
 from podium.app.schemas import names, schema_text
 
 
-@click.command("schema", short_help="Print the JSON Schema of the file format, for editors.")
+@click.command("schema", short_help="Print the JSON Schema of a kind of file, or of what --json prints.")
 @click.option(
     "--of",
     "what",

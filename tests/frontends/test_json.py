@@ -1,0 +1,105 @@
+"""What commands print with --json is what the shipped schemas say, for every command that has the option."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from podium.frontends.cli.main import COMMANDS, podium
+from tests.engine.kit import Project
+from tests.views.kit import conforms
+
+STEPS = '  a: {run: {script: "echo new > new.txt", shell: bash}, touches: [new.txt]}\n  ask: {human: "Land it?"}\n'
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    for name in ("cache", "config"):
+        monkeypatch.setenv(f"XDG_{name.upper()}_HOME", str(tmp_path / name))
+    monkeypatch.setenv("PODIUM_USER", "ann")
+    made = Project(tmp_path / "project")
+    monkeypatch.chdir(made.root)
+    made.flow(STEPS)
+    return made
+
+
+def printed(*args: str) -> str:
+    done = CliRunner().invoke(podium, args, standalone_mode=False)
+    if done.exception is not None:
+        raise done.exception
+    return done.stdout
+
+
+def parked() -> None:
+    printed("run", "flow.yaml", "--sandbox", "none")
+
+
+def passed() -> None:
+    parked()
+    printed("approve")
+
+
+Case = tuple[Callable[[], None] | None, tuple[str, ...], str]
+
+CASES: dict[str, Case] = {
+    "run": (None, ("run", "flow.yaml", "--sandbox", "none", "--json"), "run"),
+    "run-step": (None, ("run-step", "flow.yaml", "a", "--sandbox", "none", "--json"), "run"),
+    "resume": (parked, ("resume", "--json"), "run"),
+    "approve": (parked, ("approve", "--json"), "run"),
+    "reject": (parked, ("reject", "--json"), "run"),
+    "cancel": (parked, ("cancel", "--json"), "run"),
+    "show": (parked, ("show", "--json"), "run"),
+    "runs": (passed, ("runs", "--json"), "runs"),
+    "inbox": (parked, ("inbox", "--json"), "inbox"),
+    "verify": (passed, ("verify", "--json"), "verify"),
+    "apply": (passed, ("apply", "--json"), "apply"),
+    "gc": (passed, ("gc", "--older-than", "0s", "--unlanded", "--json"), "gc"),
+    "validate": (None, ("validate", "flow.yaml", "--json"), "problems"),
+    "simulate": (None, ("simulate", "flow.yaml", "--json"), "simulation"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_json_of_a_command_conforms_to_its_schema(project: Project, name: str) -> None:
+    """R229"""
+    before, args, schema = CASES[name]
+    if before is not None:
+        before()
+
+    conforms(json.loads(printed(*args)), schema)
+
+
+def test_each_line_of_events_conforms(project: Project) -> None:
+    passed()
+
+    lines = printed("events", "--json").splitlines()
+
+    assert len(lines) > 10
+    for line in lines:
+        conforms(json.loads(line), "events")
+
+
+@pytest.mark.parametrize(("command", "value"), [("answer", '"x"'), ("signal", "")])
+def test_answers_and_signals_print_the_run(project: Project, command: str, value: str) -> None:
+    steps = {"answer": '  q: {human: "What?", output: text}\n', "signal": "  w: {wait: {signal: go}}\n"}
+    project.flow(steps[command])
+    parked()
+    run = project.office.store.heads()[0].run
+    args = ("answer", value) if command == "answer" else ("signal", run, "go")
+
+    conforms(json.loads(printed(*args, "--json")), "run")
+
+
+def test_every_command_with_the_option_is_tested_here() -> None:
+    elsewhere = {"events", "answer", "signal"}
+    with_json = {
+        name
+        for name in COMMANDS
+        if any("--json" in option.opts for option in podium.get_command(None, name).params)  # type: ignore[union-attr,arg-type]
+    }
+
+    assert with_json == CASES.keys() | elsewhere
