@@ -127,7 +127,8 @@ class Walls:
     writable: tuple[Path, ...] = ()
     network: tuple[str, ...] | Literal["open"] = ()
     memory_bytes: int | None = None
-    cpu_s: int | None = None
+    cpus: float | None = None
+    """How many cores it may use at once."""
 
 
 class Sandbox(Protocol):

@@ -222,7 +222,7 @@ def test_a_head_outside_may_be_behind_and_never_ahead(told: Told, tmp_path: Path
 
 
 def _alter(records: list[Record]) -> None:
-    records[7] = replace(records[7], body=records[7].body + " ")
+    records[7] = records[7]._replace(body=records[7].body + " ")
 
 
 def _drop_middle(records: list[Record]) -> None:

@@ -43,7 +43,9 @@ def test_a_bug_in_an_adapter_is_an_error_of_its_step_and_is_noted(project: Proje
         def prepare(self, request: object) -> object:
             raise ZeroDivisionError("a bug")
 
-    flow = project.flow("  a: {agent: w, prompt: x}\n", head=HEAD + "agents:\n  w: {type: scripted, script: cast.yaml}\n")
+    flow = project.flow(
+        "  a: {agent: w, prompt: x}\n", head=HEAD + "agents:\n  w: {type: scripted, script: cast.yaml}\n"
+    )
     begun = project.begin(flow)
     site = replace(begun.site, agents={"scripted": Broken()})  # type: ignore[dict-item]
 

@@ -184,6 +184,43 @@ def test_signal_guide_pause_and_cancel_reach_a_run_that_stands(project: Project)
     assert code(call("cancel", run)) == 2
 
 
+def test_a_run_whose_definition_has_changed_can_only_be_ended_by_force(project: Project) -> None:
+    project.flow(ASK)
+    call("run", "flow.yaml", "--sandbox", "none")
+    project.flow(ASK.replace("Land it?", "Land it now?"))
+
+    refused = call("cancel")
+    forced = call("cancel", "--force")
+
+    assert (code(refused), code(forced)) == (2, 0)
+    assert "--force" in str(getattr(refused.exception, "hint", ""))
+    assert project.view(project.office.store.heads()[0].run).status == "cancelled"
+    assert code(call("verify")) == 0
+
+
+def test_a_refused_answer_is_not_announced(project: Project) -> None:
+    project.flow('  ask: {human: "Land it?", by: [bob]}\n')
+    call("run", "flow.yaml", "--sandbox", "none")
+
+    done = call("approve")
+
+    assert code(done) == 2
+    assert "approve by ann" not in done.stderr
+
+
+def test_what_the_engine_itself_asks_wants_one_of_its_actions(project: Project) -> None:
+    head = HEAD + "agents:\n  w: {type: scripted, script: cast.yaml}\n"
+    project.flow("  a: {agent: w, prompt: x, gates: [{run: ['false']}], retry: 1}\n", head=head)
+    call("run", "flow.yaml", "--sandbox", "none")
+
+    plain = call("approve")
+    chosen = call("approve", "--action", "fail")
+
+    assert code(plain) == 2
+    assert "retry, accept, fail" in str(getattr(plain.exception, "hint", ""))
+    assert code(chosen) == 1
+
+
 def test_apply_lands_the_work_of_a_run_once_and_only_if_it_passed(project: Project) -> None:
     project.flow('  a: {run: {script: "echo new > new.txt", shell: bash}, touches: [new.txt]}\n')
     call("run", "flow.yaml", "--sandbox", "none")

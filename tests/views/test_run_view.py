@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -192,8 +193,12 @@ def test_a_wait_is_pending_until_it_ends() -> None:
     assert run_view([*waits, WaitEnded(Millis(2), Address("a"), "ok")]).pending == ()
 
 
-def test_a_lost_attempt_has_an_unknown_cost_which_is_not_zero() -> None:
-    view = run_view([entered("a"), started("a"), AttemptDoubted(Millis(1), Address("a"), 1)])
+def test_a_lost_call_has_an_unknown_cost_which_is_not_zero_and_a_lost_command_has_none() -> None:
+    called = replace(started("a"), reserve=Amounts(calls=1))
+    view = run_view([entered("a"), called, AttemptDoubted(Millis(1), Address("a"), 1)])
+    ran = run_view([entered("a"), started("a"), AttemptDoubted(Millis(1), Address("a"), 1)])
+
+    assert ran.unknown_calls == 0
 
     assert view.unknown_calls == 1
     assert run_data(view)["steps"][0]["cost_usd"] is None

@@ -24,6 +24,8 @@ from podium.core.model import (
 from podium.ports import Agents
 
 WALLS: Final = ("bubblewrap", "container")
+LOOKED_FOR: Final = ("file", "commit", "step", "timer")
+"""What can tell that a person's work is done."""
 
 
 def missing(workflow: Workflow, agents: Agents, *, sandbox: str | None = None) -> tuple[str, ...]:
@@ -81,6 +83,8 @@ def _of_agent(verb: Agent, config: Mapping[str, Any], agents: Agents) -> Iterato
         yield "continuity"
     if verb.team:
         yield "team"
+    if verb.done is not None and verb.done.what not in LOOKED_FOR:
+        yield f"done: {verb.done.what}; use {', '.join(LOOKED_FOR)}"
     if verb.by_hand:
         return
     names = [name for name in (verb.agent, *verb.fallback) if isinstance(name, str) and name != "auto"]

@@ -59,11 +59,14 @@ def _of_step(folder: Path, step: StepView) -> Iterator[LogFile]:
     if kept or not step.worked:
         yield from kept
         return
-    spilled, text = step.result.get("log"), step.result.get("text")
+    spilled, text, message = (step.result.get(key) for key in ("log", "text", "message"))
     if isinstance(spilled, str) and (folder / spilled).is_file():
         yield LogFile(step.path, step.attempts, folder / spilled)
-    elif isinstance(text, str) and text:
-        yield LogFile(step.path, step.attempts, None, text)
+        return
+    # Of a command that failed the message holds what it wrote to both of its streams.
+    shown = message or text
+    if isinstance(shown, str) and shown:
+        yield LogFile(step.path, step.attempts, None, shown)
 
 
 def _plain_files(folder: Path) -> list[Path]:

@@ -10,14 +10,15 @@ from typing import Final
 
 from podium.app.office import Office
 from podium.app.running import go_on, reopen
-from podium.attempt.site import Site
+from podium.attempt.site import Site, wall_clock
 from podium.core.chain import RunId
-from podium.core.messages import Guide, Pause, Refusal
+from podium.core.events import RunEnded
+from podium.core.messages import Cancel, Guide, Pause, Refusal
 from podium.core.state import State
 from podium.engine.lease import Owned, is_owned, lease
 from podium.engine.letters import Posted, written
-from podium.engine.log import DONE, Log, open_log
-from podium.errors import ConfigurationError, PodiumError
+from podium.engine.log import DONE, Log, open_log, read_events, to_text
+from podium.errors import EXIT_CANCELLED, ConfigurationError, PodiumError
 
 LOOK_S: Final = 0.02
 PATIENCE_S: Final = 30.0
@@ -38,9 +39,11 @@ def send(
     carry_on: bool = True,
     park: bool = True,
     on_turn: Callable[[Log], None] | None = None,
+    on_heard: Callable[[], None] | None = None,
 ) -> Heard:
     """Leaves the message for the owner of the run, or becomes the owner. Raises with the reason if it is refused.
 
+    `on_heard` is called as soon as it has been followed, before the run goes on.
     Without `carry_on` a run that nobody owns is left as it is, and hears the message when it is carried on.
     """
     head = office.store.head(run)
@@ -52,11 +55,12 @@ def send(
     office.store.post(run, name, written(message))
     deadline = time.monotonic() + PATIENCE_S
     state: State | None = None
+    news = _News(office, run, name, on_turn, on_heard)
     while (reply := office.store.reply(run, name)) is None:
         if not is_owned(office.run_dir(run)):
             if not carry_on:
                 return Heard(None)
-            state = _carry(office, reopen(office, run), park=park, on_turn=on_turn)
+            state = _carry(office, reopen(office, run), park=park, on_turn=news.on_turn)
         elif time.monotonic() > deadline:
             raise PodiumError(
                 f"the owner of run {run} has not answered for {PATIENCE_S:.0f} s",
@@ -66,7 +70,36 @@ def send(
             time.sleep(LOOK_S)
     if reply != DONE:
         raise ConfigurationError(reply)
+    news.tell()
     return Heard(state)
+
+
+class _News:
+    """Tells once that the letter was followed."""
+
+    def __init__(
+        self,
+        office: Office,
+        run: RunId,
+        name: str,
+        on_turn: Callable[[Log], None] | None,
+        on_heard: Callable[[], None] | None,
+    ) -> None:
+        self._office = office
+        self._letter = (run, name)
+        self._on_turn = on_turn
+        self._on_heard = on_heard
+
+    def on_turn(self, log: Log) -> None:
+        if self._on_heard is not None and self._office.store.reply(*self._letter) == DONE:
+            self.tell()
+        if self._on_turn is not None:
+            self._on_turn(log)
+
+    def tell(self) -> None:
+        heard, self._on_heard = self._on_heard, None
+        if heard is not None:
+            heard()
 
 
 def _carry(office: Office, site: Site, *, park: bool, on_turn: Callable[[Log], None] | None) -> State | None:
@@ -89,3 +122,18 @@ def _note(office: Office, run: RunId, message: Pause | Guide) -> Heard:
     if isinstance(said, Refusal):
         raise ConfigurationError(said.message)
     return Heard(log.state)
+
+
+def abandon(office: Office, run: RunId, message: Cancel) -> None:
+    """Ends a run whose definition is gone, so that nobody can carry it on: its log is closed, and nothing else is done."""
+    with lease(office.run_dir(run)):
+        epoch = office.store.claim(run)
+        events = read_events(office.store, run)
+        if events and isinstance(events[-1], RunEnded):
+            raise ConfigurationError(f"run {run} has ended: {events[-1].status}")
+        at = wall_clock()
+        words = message.reason or "its definition has changed, so it could not be carried on"
+        end = RunEnded(at, "cancelled", "cancelled", "abandoned", EXIT_CANCELLED, {}, words)
+        body = [(RunEnded.__name__, to_text(end))]
+        cause = f"abandoned by {message.by}"
+        office.store.append(run, body, after=len(events), epoch=epoch, cause=cause, status="cancelled")

@@ -101,7 +101,12 @@ def described(state: State, source: str) -> Entry | None:
     instance = state.instances.get(StepPath(source))
     own = _ATTEMPT.fullmatch(source)
     owner = None if own is None else state.instances.get(StepPath(own[1]))
-    if own is not None and owner is not None and owner.clash is not None and owner.clash.attempt == int(own[2]):
+    if (
+        own is not None
+        and owner is not None
+        and owner.clash is not None
+        and owner.clash.attempt == int(own[2])
+    ):
         return Entry(source, *_clashed(owner.clash))
     if own is not None and isinstance(owner, Leaf) and not _is_failed(instance):
         return _own(owner, source, int(own[2]))

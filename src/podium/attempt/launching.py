@@ -50,7 +50,7 @@ def launch_of(  # noqa: PLR0913  # what differs from launch to launch; the rest 
         mask=site.mask,
         plain=plain,
         spill_dir=site.run_dir / "outputs",
-        limits=Limits(memory_bytes=walls.memory_bytes, cpu_s=walls.cpu_s),
+        limits=Limits(memory_bytes=walls.memory_bytes),
     )
     return launch, walls
 
@@ -133,7 +133,7 @@ def _walls(step: Step, names: Names, workspace: Workspace, network: tuple[str, .
         writable=(workspace.folder, workspace.home, workspace.tmp),
         network="open" if said == "open" else tuple(said or ()),
         memory_bytes=_bytes(fill(sandbox.get("memory"), names)),
-        cpu_s=int(cpu) if isinstance(cpu, int | float) else None,
+        cpus=float(cpu) if isinstance(cpu, int | float) else None,
     )
 
 

@@ -150,19 +150,16 @@ def _asks_before_the_end(state: State, scope: Scope, done: Done) -> bool:
 
 
 def _joined(state: State, scope: Scope, done: Done, now: Millis) -> Event | Done | None:
+    if isinstance(scope.merge, Refused):
+        # Also where gates objected and the work was to be taken all the same: this is what it failed by in the end.
+        outcome: Outcome = "conflict" if scope.merge.kind == "conflict" else "failed"
+        reason = "conflict" if outcome == "conflict" else "gates"
+        feedback = (paths.attempt(scope.place.path, number_of(scope)),)
+        return Done(outcome, reason, 1, scope.merge.detail, feedback=feedback)
     if done.outcome != "passed":
         return done
     if scope.merge == "queued":
         return None
-    if isinstance(scope.merge, Refused):
-        conflict = scope.merge.kind == "conflict"
-        return Done(
-            "conflict" if conflict else "failed",
-            "conflict" if conflict else "gates",
-            1,
-            scope.merge.detail,
-            feedback=(paths.attempt(scope.place.path, number_of(scope)),),
-        )
     return queue_for_join(state, scope, now) or done
 
 

@@ -124,9 +124,11 @@ def again(state: State, event: AttemptQueued | RetryScheduled) -> State:
         soft = soft._replace(fallback=soft.fallback + 1)
     counted = event.why in ("counted", "granted")
     if isinstance(leaf.merge, Refused):
-        # What it clashed with is on the head by now: only from there can the next try agree with it.
+        # What it clashed with is on the head by now: only from there can the next try agree with it. Whatever was
+        # best so far lacks that work, so it cannot be taken any more.
         scope = state.instances[leaf.place.parent]
-        leaf = leaf._replace(base=scope.head if isinstance(scope, Scope) else leaf.base, answer=None)
+        assert isinstance(scope, Scope)
+        leaf = leaf._replace(base=scope.head, answer=None, best=None)
     leaf = leaf._replace(
         phase=phase,
         tries=leaf.tries + counted,

@@ -30,6 +30,10 @@ CHAIN_HEAD: Final = "chain_head"
 DONE: Final = "done"
 
 
+class Changed(ConfigurationError):
+    """The workflow is not the one the run was started with; going on would mix the two."""
+
+
 class Log:
     """Made by `open_log`; belongs to whoever holds the lease of the run."""
 
@@ -113,9 +117,9 @@ def open_log(store: Store, run: RunId, workflow: Workflow, run_dir: Path) -> Log
     head = store.head(run)
     assert head is not None
     if head.fingerprint != workflow.fingerprint:
-        raise ConfigurationError(
+        raise Changed(
             f"the definition of run {run} has changed since it was started",
-            hint="undo the change to carry on, or start a new run",
+            hint=f"undo the change to carry on; podium cancel {run} --force ends it as it is",
         )
     state = fold(workflow, events)
     return Log(store, run, epoch=epoch, state=state, events=events, head_file=run_dir / CHAIN_HEAD)

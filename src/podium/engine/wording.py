@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from podium.core.expr import ExprError, NeedFact
+from podium.core.graph import TO_A_PERSON
 from podium.core.model import Agent, Human
 from podium.core.names import Here
 from podium.core.state import Leaf, State
@@ -22,6 +23,9 @@ def worded(project: Path) -> Callable[[State, Leaf], str]:
         prompt = (
             verb.question if isinstance(verb, Human) else verb.prompt if isinstance(verb, Agent) else None
         )
+        if leaf.place.role == "advice" and isinstance(verb, Human):
+            where = leaf.place.parent or "the run"
+            return f'{verb.question.text} It is "{leaf.place.about.removeprefix(TO_A_PERSON)}", at {where}.'
         if prompt is None or plain_prompt(prompt.text, name="") is not None:
             return as_written(state, leaf)
         # Only where there is something to fill in is the library needed.

@@ -48,7 +48,7 @@ class Account:
         self._seq = 0
         self._head: Tree | None = None
         self._steps: dict[Path, StepView] = {}
-        self._flying: dict[Path, None] = {}
+        self._flying: dict[Path, int] = {}
         self._pending: dict[Path, Pending] = {}
         self._total = StepView(ROOT, ROOT, "step", 1, Millis(0))
 
@@ -130,16 +130,17 @@ class Account:
     def _take_attempt(self, event: AttemptStarted | AttemptEnded | AttemptDoubted | AttemptQueued) -> None:
         match event:
             case AttemptStarted():
-                self._flying[event.path] = None
+                self._flying[event.path] = event.reserve.calls
                 self._pending.pop(event.path, None)
                 base = event.base if event.base is not None else self._steps[event.path].base
                 self._change(event.path, status="running", attempts=event.attempt, base=base, worked=True)
             case AttemptQueued():
                 self._change(event.path, status="queued")
             case AttemptDoubted():
-                self._flying.pop(event.path, None)
+                # What a command did is unknown, too, but it cost nothing.
+                calls = self._flying.pop(event.path, 0)
                 self._change(event.path, status="checking")
-                self._charge(event.path, MicroUsd(0), 0, 1, 1)
+                self._charge(event.path, MicroUsd(0), 0, calls, calls)
             case AttemptEnded():
                 self._flying.pop(event.path, None)
                 known = {"result": event.result} if event.result is not None else {}

@@ -41,7 +41,9 @@ def plainly(text: str, _: Tone) -> str:
     return text
 
 
-def run_lines(view: RunView, now: Millis, paint: Paint = plainly, *, owned: bool = True) -> Iterator[str]:
+def run_lines(
+    view: RunView, now: Millis, paint: Paint = plainly, *, owned: bool = True, hints: bool = True
+) -> Iterator[str]:
     """A whole run: head, steps, what it waits for, what to do next."""
     yield from head_lines(view, now, paint, owned=owned)
     steps = [step for step in view.steps if step.role != "gates"]
@@ -49,7 +51,8 @@ def run_lines(view: RunView, now: Millis, paint: Paint = plainly, *, owned: bool
         yield ""
         yield from step_lines(steps, now, paint)
     yield from pending_lines(view, now, paint)
-    yield from onward_lines(view, paint)
+    if hints:
+        yield from onward_lines(view, paint)
 
 
 def head_lines(view: RunView, now: Millis, paint: Paint, *, owned: bool = True) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
     agents:
       local: {type: command, command: [my-shim, --model, "{model}"], model: small}
-      tool:  {type: command, command: "tool --ask {prompt_file}", exit_codes: {75: quota}}
+      tool:  {type: command, command: "tool --ask {prompt_file}", exit_codes: {"75": quota}}
 
 Shim: the prompt on stdin, the answer on stdout, nothing else there; what it tells people goes to stderr. With
 `{prompt_file}` in the argv the prompt is a file instead and stdin is closed. Further placeholders: `{model}`,

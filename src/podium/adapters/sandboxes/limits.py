@@ -12,16 +12,12 @@ from podium.process import Finished, Launch, Limits, OnOutput
 
 class LimitsSandbox:
     level: ClassVar[Literal["limits"]] = "limits"
-    in_force: ClassVar[tuple[str, ...]] = ("memory", "cpu", "core dumps")
-    """What this level enforces of the walls, for the record. Files and network stay open."""
+    in_force: ClassVar[tuple[str, ...]] = ("memory", "core dumps")
+    """What this level enforces of the walls, for the record. Files, network and cores stay open."""
 
     async def run(self, launch: Launch, walls: Walls, *, on_output: OnOutput | None = None) -> Finished:
         base = launch.limits or Limits()
-        limits = replace(
-            base,
-            memory_bytes=_least(base.memory_bytes, walls.memory_bytes),
-            cpu_s=_least(base.cpu_s, walls.cpu_s),
-        )
+        limits = replace(base, memory_bytes=_least(base.memory_bytes, walls.memory_bytes))
         return await process.run(replace(launch, limits=limits), on_output=on_output)
 
 

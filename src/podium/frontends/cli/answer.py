@@ -43,7 +43,9 @@ def command(
     )
     who = speaker(by)
     if asked.kind == "by_hand":
-        message: Approve | Done = Done(asked.path, who, value, parsed(value))
+        given = parsed(value)
+        text = given if isinstance(given, str) else value
+        message: Approve | Done = Done(asked.path, who, text, given)
     else:
         message = Approve(asked.path, "answer", who, "", parsed(value), asked.tree)
     return say(office, name, message, done=f"{asked.path}: answered by {who}", as_json=as_json, detach=detach)

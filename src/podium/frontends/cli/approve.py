@@ -6,6 +6,7 @@ import click
 
 from podium.core.messages import Approve
 from podium.engine.letters import Done
+from podium.errors import ConfigurationError
 from podium.frontends.cli.driving import office_here, say
 from podium.frontends.cli.speaking import (
     by_option,
@@ -16,6 +17,9 @@ from podium.frontends.cli.speaking import (
     speaker,
     view_of,
 )
+
+PLAIN = ("approve",)
+"""What a plain yes means; where the engine itself asks, a yes to one of several ways on would be a guess."""
 
 
 @click.command("approve", short_help="Say yes to what a run asks.")
@@ -47,6 +51,12 @@ def command(
     view = view_of(office, name)
     asked = open_question(view.pending, step, lambda each: bool(each.actions) or each.kind == "by_hand", name)
     who = speaker(by)
+    if action is None and asked.actions and asked.actions[0] not in PLAIN:
+        choices = ", ".join(asked.actions)
+        raise ConfigurationError(
+            f"{asked.path} asks what to do: {asked.question}",
+            hint=f"podium approve {name} {asked.path} --action WORD, one of {choices}",
+        )
     if asked.kind == "by_hand":
         message: Approve | Done = Done(asked.path, who, feedback)
     else:

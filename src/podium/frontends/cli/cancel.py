@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import click
 
+from podium.app.sending import abandon
 from podium.core.messages import Cancel
+from podium.engine.log import Changed
 from podium.errors import EXIT_CANCELLED
 from podium.frontends.cli.driving import office_here, say
 from podium.frontends.cli.speaking import by_option, json_option, run_named, speaker
@@ -13,7 +15,9 @@ from podium.frontends.cli.speaking import by_option, json_option, run_named, spe
 @click.command("cancel", short_help="End a run; its `finally` steps still run.")
 @click.argument("run", required=False)
 @click.option("--reason", default="", metavar="WORDS", help="Why; kept in the log.")
-@click.option("--force", is_flag=True, help="Leave out the `finally` steps.")
+@click.option(
+    "--force", is_flag=True, help="Leave out `finally`; also ends a run whose definition has changed."
+)
 @by_option
 @json_option
 def command(run: str | None, reason: str, force: bool, by: str | None, as_json: bool) -> int:
@@ -24,5 +28,12 @@ def command(run: str | None, reason: str, force: bool, by: str | None, as_json: 
     office = office_here()
     name = run_named(office, run)
     message = Cancel(speaker(by), reason, force)
-    code = say(office, name, message, done=f"run {name}: cancelling", as_json=as_json)
+    try:
+        code = say(office, name, message, done=f"run {name}: cancelling", as_json=as_json)
+    except Changed:
+        if not force:
+            raise
+        abandon(office, name, message)
+        click.echo(f"run {name}: ended as it is", err=True)
+        return 0
     return 0 if code == EXIT_CANCELLED else code

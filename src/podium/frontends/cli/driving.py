@@ -36,6 +36,7 @@ from podium.views.run_data import run_data
 from podium.wiring import open_office
 
 TICK_S: Final = 0.2
+DRAW_S: Final = 0.05
 
 
 def office_here(*, create: bool = False) -> Office:
@@ -49,9 +50,7 @@ def is_terminal() -> bool:
 class Foreground:
     """What a person sees of a run that this process carries on. Talk goes to stderr, so that stdout is data."""
 
-    def __init__(
-        self, office: Office, *, as_json: bool = False, asks: bool = False, opening: str = ""
-    ) -> None:
+    def __init__(self, office: Office, *, as_json: bool = False, asks: bool = False) -> None:
         self._office = office
         self._as_json = as_json
         self._asks = asks
@@ -60,8 +59,7 @@ class Foreground:
         self._fed = 0
         self._log: Log | None = None
         self._asked: set[tuple[str, int]] = set()
-        self._opening = opening
-        """Said when the first turn has been stored: only then has what was said been heard."""
+        self._drawn = 0.0
 
     def knows(self, run: RunId) -> None:
         """What has happened so far is not told again."""
@@ -72,21 +70,23 @@ class Foreground:
 
     def on_turn(self, log: Log) -> None:
         self._log = log
-        self._open()
         self._account.feed(log.events[self._fed :])
         self._fed = len(log.events)
-        if not self._as_json:
+        # A view takes time that grows with the run, so not every turn gets one.
+        if time.monotonic() - self._drawn > DRAW_S:
             self._update()
 
     def _update(self) -> None:
+        self._drawn = time.monotonic()
+        if self._as_json:
+            return
         view = self.view()
         asked = any((pending.path, pending.since) in self._asked for pending in view.pending)
         self._live.update(view, _now(), still=asked)
 
-    def _open(self) -> None:
-        if self._opening and not self._as_json:
-            self._live.above(self._opening)
-        self._opening = ""
+    def tell(self, text: str) -> None:
+        if not self._as_json:
+            self._live.above(text)
 
     def view(self) -> RunView:
         view = self._account.view()
@@ -104,10 +104,10 @@ class Foreground:
         while True:
             await anyio.sleep(TICK_S)
             if self._log is not None and not self._as_json:
-                self._tell()
+                self._ask()
                 self._update()
 
-    def _tell(self) -> None:
+    def _ask(self) -> None:
         for pending in self.view().pending:
             if pending.actions and (pending.path, pending.since) not in self._asked:
                 self._asked.add((pending.path, pending.since))
@@ -133,21 +133,20 @@ class Foreground:
             )
             self._office.store.post(self._log.run, f"terminal-{time.time_ns()}", written(answer))
 
-    def heard(self) -> None:
-        """Another process has heard it."""
-        self._open()
-
     def close(self) -> None:
         self._live.close()
 
-    def finish(self, state: State) -> int:
+    def finish(self, state: State, *, hints: bool = True) -> int:
         """Says how it ended, and gives the exit code."""
+        self._update()
         self._live.close()
         view = with_state(self._account.view(), state, worded(self._office.project))
+        if view.status == "waiting":
+            view = view._replace(status="parked")  # This process lets go of it now.
         if self._as_json:
             click.echo(json.dumps(run_data(view), indent=2, ensure_ascii=False))
         else:
-            click.echo(self._live.summary(view), err=True)
+            click.echo(self._live.summary(view, hints=hints), err=True)
         return exit_of(state)
 
 
@@ -183,10 +182,16 @@ def say(
     detach: bool = False,
 ) -> int:
     """Says it to the run; if nobody else carries that on, this process does, and ends with the run's exit code."""
-    foreground = Foreground(office, as_json=as_json, opening=done)
+    foreground = Foreground(office, as_json=as_json)
     foreground.knows(run)
-    heard = send(office, run, message, carry_on=not detach, on_turn=foreground.on_turn)
-    foreground.heard()
+    heard = send(
+        office,
+        run,
+        message,
+        carry_on=not detach,
+        on_turn=foreground.on_turn,
+        on_heard=lambda: foreground.tell(done),
+    )
     if detach:
         go_on_in_background(office, run)
     if heard.state is None:

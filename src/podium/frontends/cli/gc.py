@@ -42,7 +42,7 @@ def command(age: str, unlanded: bool, yes: bool, as_json: bool) -> int:
     elif not olds:
         click.echo(f"no run is older than {age} and may go", err=True)
     elif agreed:
-        click.echo(f"deleted {len(olds)} runs", err=True)
+        click.echo(f"deleted {len(olds)} run{'' if len(olds) == 1 else 's'}", err=True)
     return 0
 
 

@@ -63,9 +63,9 @@ class Live:
         """Take the moving lines away; what was told stays."""
         self._draw((), ())
 
-    def summary(self, view: RunView) -> str:
+    def summary(self, view: RunView, *, hints: bool = True) -> str:
         """The end of a run, or where it stands: outcome, steps, cost, time, where the work is, what to do next."""
-        return "\n".join(["", *run_lines(view, view.at, self._paint)])
+        return "\n".join(["", *run_lines(view, view.at, self._paint, hints=hints)])
 
     def _draw(self, lines: tuple[str, ...], block: tuple[str, ...]) -> None:
         erase = ERASE.format(len(self._drawn)) if self._drawn else ""

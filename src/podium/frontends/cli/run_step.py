@@ -53,7 +53,7 @@ def command(  # one argument per option
         try:
             with prepared(apart, trial) as begun:
                 state = go_on(apart, begun.site, park=True, on_turn=foreground.on_turn)
-                code = foreground.finish(state)
+                code = foreground.finish(state, hints=False)
                 text = "" if as_json else change_of(begun, state)
         finally:
             store.close()
