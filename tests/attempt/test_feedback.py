@@ -79,7 +79,7 @@ def test_a_review_of_several_lets_each_that_objects_speak(project: Project, tmp_
     assert played.state.ended is not None and played.state.ended.outcome == "passed"
 
 
-def test_a_member_that_clashed_is_told_to_begin_with_the_others_work(
+def test_a_member_that_clashed_is_told_what_clashes_and_to_begin_with_the_others_work(
     project: Project, tmp_path: Path
 ) -> None:
     flow = """
@@ -98,6 +98,55 @@ def test_a_member_that_clashed_is_told_to_begin_with_the_others_work(
     """
     asked, played = ask(project, tmp_path, flow, cast)
 
-    if len(played.answers("both/b")) == 1:
-        pytest.skip("undeclared claims kept the two apart, so nothing clashed")
-    assert "did not fit together with what others have done" in asked.log("both/b", 2, "prompt.md")
+    prompt = asked.log("both/b", 2, "prompt.md")
+    assert len(played.answers("both/b")) == 2
+    assert "Attempt 1 does not merge." in prompt
+    assert "did not fit together with what others have done" in prompt
+    assert "src/app.py: CONFLICT" in prompt and "x = 2\n|||||||" in prompt and "=======\nx = 3" in prompt
+
+
+def test_a_block_that_clashed_tells_its_steps_what_clashes(project: Project, tmp_path: Path) -> None:
+    flow = """
+        max_parallel: 2
+        steps:
+          both:
+            parallel: 2
+            steps:
+              a: {agent: w, prompt: Do a}
+              g: {steps: {b: {agent: w, prompt: Do b}}, retry: {attempts: 2}}
+    """
+    cast = """
+        - {match: {step: both/a}, write: {src/app.py: "x = 2\\n"}}
+        - {match: {step: both/g/b, visit: 1}, write: {src/app.py: "x = 3\\n"}}
+        - {match: {step: both/g/b, visit: 2}, write: {src/b.py: "b\\n"}}
+    """
+    asked, played = ask(project, tmp_path, flow, cast)
+
+    prompt = asked.log("both/g/b~2", 1, "prompt.md")
+    assert "Attempt 1 does not merge." in prompt and "src/app.py: CONFLICT" in prompt
+    assert played.state.ended is not None and played.state.ended.outcome == "passed"
+
+
+def test_a_member_that_is_red_once_it_is_merged_is_told_which_command_says_so(
+    project: Project, tmp_path: Path
+) -> None:
+    flow = """
+        max_parallel: 2
+        steps:
+          both:
+            parallel: 2
+            steps:
+              a: {agent: w, prompt: Do a}
+              b: {agent: w, prompt: Do b, retry: {attempts: 2}, gates: [{name: lone, run: [sh, -c, "test ! -e a.py || test -e c.py"]}]}
+    """
+    cast = """
+        - {match: {step: both/a}, write: {a.py: "a\\n"}}
+        - {match: {step: both/b, attempt: 1}, write: {b.py: "b\\n"}}
+        - {match: {step: both/b, attempt: 2}, write: {c.py: "c\\n"}}
+    """
+    asked, played = ask(project, tmp_path, flow, cast)
+
+    prompt = asked.log("both/b", 2, "prompt.md")
+    assert "Attempt 1 is red once it is merged." in prompt
+    assert "both/b#1/lone does not pass on the joined tree" in prompt
+    assert played.state.ended is not None and played.state.ended.outcome == "passed"

@@ -9,6 +9,7 @@ from math import ceil
 from typing import Any
 
 from podium.core.effects import EffectKey
+from podium.core.enter import FEEDBACK_KEPT
 from podium.core.events import (
     ApprovalAsked,
     ApprovalGiven,
@@ -222,7 +223,9 @@ def check_feedback(story: Story) -> None:
                 carried.pop(event.path, None)
             case StepEntered(role="step"):
                 handed = carried[event.parent]
-                missing = [path for path in handed if path not in event.feedback]
+                # A step is handed a bounded number; beyond that the oldest stand with the visits before.
+                wanted = handed if len(event.feedback) < FEEDBACK_KEPT else handed[-1:]
+                missing = [path for path in wanted if path not in event.feedback]
                 step = story.tales[event.path].step
                 assert not missing, f"{event.path} never heard of {missing}"
                 if step is not None and step.has_worker:

@@ -24,6 +24,7 @@ def check_heads(story: Story) -> None:
     """The head of a sequence moves by passed steps only, and a way back takes it to where it was before the target."""
     heads: dict[Path, Tree | None] = {}
     before: dict[tuple[Path, int], Tree | None] = {}
+    refused: set[Path] = set()
     for event in story.log:
         match event:
             case StepEntered():
@@ -42,6 +43,14 @@ def check_heads(story: Story) -> None:
                     heads[event.parent] = head
             case StepReopened():
                 before = {key: tree for key, tree in before.items() if key[0] != event.path}
+                if event.path in refused:
+                    # It begins again with the work of those it clashed with, which is not its own.
+                    heads.pop(event.path, None)
+            case JoinEnded():
+                refused.update(member.path for member in event.refused)
+                if event.tree is not None and _is_sequence(story, event.path):
+                    # The work of its needs, in a graph: a sequence has nothing else to join.
+                    heads[event.path] = event.tree
             case StepEnded():
                 tale = story.tales[event.path]
                 if event.outcome != "passed":
@@ -154,6 +163,9 @@ def check_failed_members_leave_nothing(story: Story) -> None:
             )
     for path, trees in bad.items():
         ended = story.tales[path].ended
+        # A later visit goes on from there, and may have found nothing to add to it.
+        children = (story.tales[child].ended for child in story.tales[path].children)
+        trees -= {end.tree for end in children if end is not None and end.outcome == "passed"}
         # A reopened scope goes on from what its last attempt left, so only its own plain result can be judged.
         reopened = any(isinstance(e, StepReopened) and e.path == path for e in story.log)
         assert reopened or ended is None or ended.tree not in trees, (

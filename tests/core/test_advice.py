@@ -224,6 +224,18 @@ def test_attempts_within_one_visit_can_be_advised_too() -> None:
     assert game.flying() == ["a"]
 
 
+def test_whoever_judges_is_not_advised_about_its_attempts() -> None:
+    """R126: the rule is about the attempts of a step that works; its gates only say whether they are good."""
+    judged = gates((command("t", retry=Retry(attempts=2)),), (review("q"),))
+    game = Game(flow(agent("a", gates=judged, retry=Retry(attempts=2)), breaker=Breaker(retries=1)))
+    game.changed("a")
+    game.done("a#1/t", "failed")
+    assert (game.asked(), game.flying()) == ([], ["a#1/t"])
+    game.done("a#1/t")
+    game.done("a#1/q/j1", "failed")
+    assert game.asked() == ["a#1/!advice"]
+
+
 def test_totals_are_asked_about_once() -> None:
     """R126."""
     game = Game(

@@ -268,6 +268,17 @@ def test_break_leaves_the_loop_through_the_blocks_in_between() -> None:
     assert par.outcome("e") == ("passed", "")
 
 
+def test_a_way_back_in_a_graph_does_not_lead_past_a_need_that_has_failed() -> None:
+    """R164: what blocked a step blocks it on its next visit, too; the breaker ends the circle."""
+    back = on(blocked=1)
+    steps = (command("a"), command("b", needs=(0,)), command("c", needs=(1,), on=back))
+    game = Game(flow(*steps, kind="dag"))
+    game.done("a", "failed")
+    assert game.flying() == []
+    assert game.outcome("b~2") == ("blocked", "blocked")
+    assert game.asked() == ["#1/!advice"]
+
+
 def test_a_fallback_takes_over_and_the_pass_is_marked() -> None:
     verb = Agent(role="worker", fallback=("other",))
     game = Game(flow(agent("a", verb=verb)))

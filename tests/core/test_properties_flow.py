@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from podium.core.events import (
@@ -39,6 +39,7 @@ from tests.core.oracles import (
 from tests.core.oracles_limits import check_bounds
 from tests.core.story import Story, body_of
 from tests.core.strategies import Case, cases
+from tests.core.strategies import case as make_case
 from tests.core.worlds import Dry
 
 ANY = Bias()
@@ -51,6 +52,7 @@ HOURS = st.integers(0, 2 * 3_600_000).map(Millis)
 
 
 @given(cases(GRAPHS))
+@example(make_case(881, GRAPHS))  # a need has failed, and control goes back to what needs it
 def test_a_step_starts_only_after_its_needs_passed(case: Case) -> None:
     """P4, R164, R166: also one live child in a sequence, and a graph passes only if all of it did."""
     check_order(told(case.workflow, case.world()))
@@ -205,6 +207,7 @@ def test_a_jump_back_makes_stale_all_that_was_entered_from_there_on(case: Case) 
 
 
 @given(cases(replace(GATED, routes=0.5)))
+@example(make_case(100534, replace(GATED, routes=0.5)))  # more visits than a step is handed feedback of
 def test_feedback_reaches_the_next_attempt_and_the_next_visit(case: Case) -> None:
     """P14, R101, R114, R190."""
     check_feedback(told(case.workflow, case.world()))

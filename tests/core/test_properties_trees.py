@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import example, given
 
 from podium.simulate.chance import Odds
 from tests.core.bias import Bias
@@ -17,15 +17,25 @@ from tests.core.oracles_trees import (
     check_results,
 )
 from tests.core.strategies import Case, cases
+from tests.core.strategies import case as make_case
 
 ANY = Bias()
 BACK = replace(ANY, routes=0.6, passed_back=0.1, tight=0, depth=2, trouble=0.7)
 MERGING = replace(
     ANY, scope_kinds=("block", "for_each", "members", "call"), scopes=0.7, wide_top=0.7, tight=0
 )
+KEEPING = replace(MERGING, breaker=False, transitions=(200, 200), passed_back=0)
+CLASHING = Odds(failed=0.1, conflict=0.5, reject=0.1)
+PICKY = Odds(failed=0.2, conflict=0.3, reject=0.3, unchanged=0.4, timeout=0.05)
 
 
 @given(cases(BACK))
+@example(
+    make_case(500035, replace(KEEPING, gates=0.6, routes=0.5))
+)  # a sequence of a graph begins with a join
+@example(
+    make_case(500018, replace(MERGING, gates=0.7, routes=0.5), CLASHING)
+)  # a block clashes and is tried again
 def test_the_head_moves_only_by_passed_steps_and_goes_back_with_control(case: Case) -> None:
     """X4: after a jump back the head is what it was before the target."""
     check_heads(told(case.workflow, case.world()))
@@ -38,27 +48,37 @@ def test_every_queued_member_is_joined_or_refused_exactly_once(case: Case) -> No
 
 
 @given(cases(MERGING))
+@example(make_case(85895058, MERGING))  # the best member had nothing to add
 def test_a_scope_hands_on_only_work_that_passed(case: Case) -> None:
     """X8, R106: `best` takes the tree of the best member that passed, `discard` takes none."""
     check_results(told(case.workflow, case.world()))
 
 
 @given(cases(MERGING))
+@example(
+    make_case(500035, replace(KEEPING, routes=0.8, dag_back=0.9, wide_top=0.8), PICKY)
+)  # a later visit passed it
 def test_a_failed_member_leaves_nothing_on_the_head(case: Case) -> None:
     """X8."""
     check_failed_members_leave_nothing(told(case.workflow, case.world()))
 
 
-@given(cases(replace(MERGING, breaker=False, transitions=(200, 200), passed_back=0)))
+@given(cases(KEEPING))
+@example(make_case(2802408, KEEPING))  # a block that is taken as the best it could do
 def test_no_work_that_passed_is_lost(case: Case) -> None:
     """X8: what is handed on contains what every child that passed has done."""
     check_nothing_is_lost(told(case.workflow, case.world()))
 
 
-CLASHING = Odds(failed=0.1, conflict=0.5, reject=0.1)
+@given(cases(KEEPING, CLASHING))
+@example(make_case(500008, KEEPING, CLASHING))  # the best attempt so far is the one that was refused
+def test_no_work_that_passed_is_lost_where_much_is_refused(case: Case) -> None:
+    """X8: what was refused is never put in the place of what it clashed with."""
+    check_nothing_is_lost(told(case.workflow, case.world()))
 
 
 @given(cases(MERGING, CLASHING))
+@example(make_case(18653578, MERGING, CLASHING))  # the best member had nothing to add
 def test_clashes_lose_and_double_nothing(case: Case) -> None:
     """X8: where every second join is refused, the refused go back to their workers and the rest is kept."""
     story = told(case.workflow, case.world())

@@ -156,6 +156,18 @@ def test_best_takes_the_highest_score_else_the_first_that_passed() -> None:
     assert plain.at("m").ending.tree == "m/two#1"  # type: ignore[union-attr]  # it has ended
 
 
+def test_a_best_member_with_nothing_to_add_hands_on_what_it_was_given() -> None:
+    """R106: on a later visit that is the work of the visit before, not what the list builds on."""
+    members = Members((agent("one"), agent("two")), "any", "best")
+    game = Game(flow(Step("m", members, has_worker=True), command("t", on=on(failed=0))))
+    game.changed("m/one")
+    game.done("m/two", tree=BASE)
+    game.done("t", "failed")
+    game.done("m~2/one", tree="m/one#1")
+    game.changed("m~2/two")
+    assert game.at("m~2").ending.tree == "m/one#1"  # type: ignore[union-attr]  # it has ended
+
+
 def _panel() -> Any:
     from tests.core.kit import review
 

@@ -58,6 +58,8 @@ def launch_of(  # noqa: PLR0913  # what differs from launch to launch; the rest 
 def folder_of(step: Step, names: Names, workspace: Workspace) -> Path:
     """Where processes of a step start. Raises PathViolation for one outside of the workspace."""
     named = as_text(fill(step.settings.get("dir", "."), names), Meter())
+    if named == ".":
+        return workspace.folder
     folder = inside(workspace.folder, named)
     if not folder.is_dir():
         raise ConfigurationError(f'dir "{named}" of step "{step.name}" is no folder of the tree')

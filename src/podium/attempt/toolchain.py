@@ -106,10 +106,11 @@ def without_editable(project: Path, level: SandboxLevel, path: str) -> str:
 
 def _venvs(project: Path, path: str) -> Iterator[Path]:
     """The project's own environments and those that PATH leads to."""
-    on_path = (Path(os.path.normpath(folder)).parent for folder in path.split(os.pathsep) if folder)
-    for venv in dict.fromkeys((*(project / name for name in VENVS), *on_path)):
-        if (venv / "pyvenv.cfg").is_file():
-            yield venv
+    # As text: this is asked for every command, and a path object costs more than the question.
+    on_path = (os.path.dirname(os.path.normpath(folder)) for folder in path.split(os.pathsep) if folder)  # noqa: PTH120
+    for venv in dict.fromkeys((*(f"{project}/{name}" for name in VENVS), *on_path)):
+        if os.path.isfile(f"{venv}/pyvenv.cfg"):  # noqa: PTH113
+            yield Path(venv)
 
 
 def _would_use(venv: Path, project: Path, argv: Sequence[str], env: Mapping[str, str], text: str) -> bool:

@@ -235,12 +235,12 @@ def _begin(state: State, instance: Instance, now: Millis) -> Event | None:
         return None
     if ("fact", path) in state.pending or ("join", path) in state.pending:
         return None
+    if _has_bad_need(state, instance):
+        return StepEnded(now, path, "blocked", "blocked", message="something it needs has not passed")
     if place.adopt is not None:
         taken = state.instances[place.adopt].ending
         assert taken is not None
         return StepEnded(now, path, "passed", "exhausted", result=taken.result, tree=taken.tree)
-    if _has_bad_need(state, instance):
-        return StepEnded(now, path, "blocked", "blocked", message="something it needs has not passed")
     skip = _skipped(state, instance, place.step, now)
     if skip is not None:
         return skip
