@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import pytest
 
 from podium.workflow.files import SHIPPED, read_tree
 from podium.workflow.merge import Merged
+from podium.workflow.prompts import parse_prompt, render
 from podium.workflow.schema import read
 from podium.workflow.schema_file import File
 from podium.workflow.tree import plain
@@ -251,15 +251,14 @@ def test_the_parameters_of_shipped_roles_show_in_their_text(
 ) -> None:
     flow = f"podium: 1\nsteps: {{a: {{role: {name}, prompt: x}}}}\n"
     found = merged_in(write(tmp_path, {"flow.yaml": flow})).value["roles"][name]
-    template = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False).from_string(
-        found["system"]
-    )
+    prompt = parse_prompt(found["system"], folder=None, name="system")
 
     assert given_with.keys() <= found["with"].keys()
-    assert said not in template.render({"with": found["with"]})
-    text = template.render({"with": found["with"] | given_with})
+    assert said not in render(prompt, {"with": found["with"]})
+    text = render(prompt, {"with": found["with"] | given_with})
     assert said in text
     assert "\n\n\n" not in text
+    assert all(line.endswith((".", ":")) for line in text.splitlines() if line)
 
 
 def test_the_shipped_defaults_are_a_sound_configuration() -> None:
