@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from podium.core.decide import decide
 from podium.core.events import AttemptQueued, StepReopened
 from podium.core.facts import Refused
 from podium.core.model import Step
@@ -155,7 +156,8 @@ def test_the_last_attempt_of_a_block_is_merged_before_it_is_taken(refused: bool)
     game.changed("g/c")
     game.done("g#1/t")
     game.answer("g#1/h", "reject")
-    assert game.state.joins or ("join", Path("")) in game.state.pending
+    assert ("join", Path("")) in game.state.pending
+    assert decide(game.state, game.now, None)[1] == ()
     if refused:
         refuse(game, "g")
         assert game.outcome("g")[0] == "conflict"

@@ -279,6 +279,23 @@ def test_a_way_back_in_a_graph_does_not_lead_past_a_need_that_has_failed() -> No
     assert game.asked() == ["#1/!advice"]
 
 
+def test_a_step_whose_need_has_failed_is_not_taken_from_an_earlier_visit() -> None:
+    """R164: `accept_best` goes on after it, and what it rests upon is not there any more."""
+    best = Retry(visits=1, on_exhausted="accept_best", stated=True)
+    steps = (
+        command("a"),
+        command("b", needs=(0,), retry=best),
+        command("c", needs=(1,), on=on(failed=0, blocked=1)),
+    )
+    game = Game(flow(*steps, kind="dag"))
+    game.done("a")
+    game.done("b")
+    game.done("c", "failed")
+    game.done("a~2", "failed")
+    assert game.outcome("b~2") == ("blocked", "blocked")
+    assert game.outcome("b~3") == ("blocked", "blocked")
+
+
 def test_a_fallback_takes_over_and_the_pass_is_marked() -> None:
     verb = Agent(role="worker", fallback=("other",))
     game = Game(flow(agent("a", verb=verb)))

@@ -53,6 +53,7 @@ HOURS = st.integers(0, 2 * 3_600_000).map(Millis)
 
 @given(cases(GRAPHS))
 @example(make_case(881, GRAPHS))  # a need has failed, and control goes back to what needs it
+@example(make_case(702513, GRAPHS))  # the same, and the best visit so far is to be taken
 def test_a_step_starts_only_after_its_needs_passed(case: Case) -> None:
     """P4, R164, R166: also one live child in a sequence, and a graph passes only if all of it did."""
     check_order(told(case.workflow, case.world()))

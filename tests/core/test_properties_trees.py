@@ -72,6 +72,7 @@ def test_no_work_that_passed_is_lost(case: Case) -> None:
 
 @given(cases(KEEPING, CLASHING))
 @example(make_case(500008, KEEPING, CLASHING))  # the best attempt so far is the one that was refused
+@example(make_case(700674, KEEPING, CLASHING))  # a graph that was never opened is visited again
 def test_no_work_that_passed_is_lost_where_much_is_refused(case: Case) -> None:
     """X8: what was refused is never put in the place of what it clashed with."""
     check_nothing_is_lost(told(case.workflow, case.world()))

@@ -168,6 +168,16 @@ def test_a_best_member_with_nothing_to_add_hands_on_what_it_was_given() -> None:
     assert game.at("m~2").ending.tree == "m/one#1"  # type: ignore[union-attr]  # it has ended
 
 
+def test_a_graph_that_was_blocked_begins_its_next_visit_with_the_head() -> None:
+    """X8: it was never opened, so there is no tree of its own to go on from."""
+    inner = Step("g", block("dag", agent("x")), needs=(1,), has_worker=True, on=on(blocked=1))
+    game = Game(flow(agent("a"), command("t", needs=(0,)), inner, kind="dag"))
+    game.changed("a")
+    game.done("t", "failed")
+    game.done("t~2")
+    assert started(game, "g~2/x") == ("a#1", "a#1")
+
+
 def _panel() -> Any:
     from tests.core.kit import review
 

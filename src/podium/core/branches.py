@@ -39,6 +39,9 @@ def sinks_of(state: State, scope: Scope) -> tuple[Work, ...]:
 def tree_of(state: State, scope: Scope) -> Tree | None:
     """The tree a scope has come to: its head, the end of the branches of a graph, or the best of its members."""
     verb = scope.place.step.verb
+    if not scope.next:
+        # It may never have been opened, so it has no fork: blocked, skipped, or stopped before.
+        return scope.head
     if isinstance(verb, Members) and verb.join == "best":
         return _best_member(state, scope) or scope.fork
     if scope.place.order != "dag" or isinstance(verb, ForEach) or scope.sinks == "joined":

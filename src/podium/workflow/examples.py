@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, assert_never
 
 from podium.core.model import Output
 
@@ -28,6 +28,8 @@ def example_of(output: Output, text: str, draw: Draw = middle) -> Any:
             return output.choices[int(draw("choice") * len(output.choices))]
         case "schema":
             return example(output.schema or {}, text, draw)
+        case _:
+            assert_never(output.kind)
 
 
 def example(schema: Mapping[str, Any], text: str, draw: Draw = middle, place: str = "") -> Any:
