@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from hypothesis.internal.conjecture import providers
 
 # A loaded machine makes generating random workflows slow; that says nothing about the code.
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
@@ -24,7 +25,11 @@ settings.register_profile(
     "mutants", PATIENT, max_examples=400, derandomize=True, phases=(Phase.explicit, Phase.generate)
 )
 settings.register_profile("thorough", PATIENT, max_examples=1000)
-settings.load_profile(os.environ.get("PODIUM_HYPOTHESIS", "dev"))
+PROFILE = os.environ.get("PODIUM_HYPOTHESIS", "dev")
+settings.load_profile(PROFILE)
+if settings.get_profile(PROFILE).derandomize:
+    # Hypothesis mixes constants of our own sources into what it draws: then every edit anywhere would try other examples.
+    providers._get_local_constants = lambda: providers._local_constants
 
 HOME_FOLDERS = {
     "HOME": "",
