@@ -1,6 +1,6 @@
 # Every target does its own set-up; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow crash torture check coverage mutants fuzz bench requirements docs pins setup clean
+.PHONY: help demo test slow live crash torture check coverage mutants fuzz bench requirements docs pins setup clean
 
 BIN := .venv/bin
 PY := $(BIN)/python
@@ -15,10 +15,14 @@ demo: setup ## watch a scripted team repair a small project, for real: no key, n
 	@$(BIN)/podium demo
 
 test: setup ## the fast tests
-	@$(PY) -m pytest -q -m "not slow"
+	@$(PY) -m pytest -q -m "not slow and not live"
 
 slow: setup ## the tests that take longer
 	@$(PY) -m pytest -q -m slow || [ $$? -eq 5 ] # 5: there is none
+
+live: setup ## the real claude, codex and gemini against a model server on this machine; installs them in .venv-live
+	@sh tools/live.sh
+	@$(PY) -m pytest -q -m live tests/live
 
 crash: setup ## real processes: killed and resumed, strays, secrets, paths; a dozen kills, as in CI
 	@$(PY) -m pytest -q tests/crash tests/e2e
@@ -32,10 +36,10 @@ check: setup ## everything a change must pass: format, lint, types, layers, docs
 	$(STAGE) types 8m $(BIN)/mypy
 	$(STAGE) layers 2m $(PY) -m pytest -q tests/test_architecture.py
 	$(STAGE) docs 2m $(PY) tools/docs.py --check
-	$(STAGE) test 25m $(PY) -m pytest -q -m "not slow"
+	$(STAGE) test 25m $(PY) -m pytest -q -m "not slow and not live"
 
 coverage: setup ## every branch of the core and the language must be tested
-	@PODIUM_HYPOTHESIS=coverage $(PY) -m coverage run -m pytest -q -m "not slow" tests/core tests/workflow tests/simulate tests/contracts
+	@PODIUM_HYPOTHESIS=coverage $(PY) -m coverage run -m pytest -q -m "not slow and not live" tests/core tests/workflow tests/simulate tests/contracts
 	@$(PY) -m coverage report
 
 mutants: setup ## plant bugs in the core and see that a property catches each

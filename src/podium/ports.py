@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from podium.core.chain import Record, RunId
 from podium.core.words import MicroUsd, Millis
@@ -251,7 +251,33 @@ class Agent(Protocol):
         """Raises ConfigurationError where its settings cannot be used."""
 
 
-Agents: TypeAlias = Mapping[str, Agent]
+@runtime_checkable
+class Caller(Protocol):
+    """An agent that is a service: asked over the network, by text, for text. It has no folder and changes no file."""
+
+    async def call(self, request: Request) -> AgentResult:
+        """Whatever goes wrong on the way is a trouble; raises ConfigurationError where its settings cannot be used.
+
+        Cancelling it hangs up.
+        """
+
+
+def key_names(agent: Agent | Caller, config: Mapping[str, Any]) -> tuple[str, ...]:
+    """The variables of the user's environment that an agent with these settings wants, such as a key.
+
+    An adapter that wants some has a method of this name; their values are masked wherever they turn up.
+    """
+    asked: Callable[[Mapping[str, Any]], tuple[str, ...]] | None = getattr(agent, "key_names", None)
+    return () if asked is None else asked(config)
+
+
+def lacking(agent: Agent | Caller, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
+    """What a person must do before an agent with these settings can work, as far as its adapter can tell; else empty."""
+    told: Callable[[Mapping[str, Any], Mapping[str, str]], str] | None = getattr(agent, "lacking", None)
+    return "" if told is None else told(config, env)
+
+
+Agents: TypeAlias = Mapping[str, Agent | Caller]
 """By type, as `agents.NAME.type` says."""
 
 OnProgress: TypeAlias = Callable[[str, Progress], None]

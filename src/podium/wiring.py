@@ -53,6 +53,8 @@ def make_site(run: RunId, workflow: Workflow, project: Path, *, sandbox: str | N
     tag = hashlib.sha256(str(project).encode()).hexdigest()[:12]
     marker = f"{run}-{tag}"
     secrets = read_secrets(workflow, os.environ)
+    logins = read_logins(workflow, os.environ)
+    there = agents(logins)
     return Site(
         run=run,
         workflow=workflow,
@@ -60,12 +62,13 @@ def make_site(run: RunId, workflow: Workflow, project: Path, *, sandbox: str | N
         state_dir=state_dir,
         work_dir=_cache_dir() / "work" / tag / run,
         repository=find(project, state_dir / "git", marker),
-        agents=agents(),
+        agents=there,
         sandbox=choose_sandbox(sandbox),
         marker=marker,
-        mask=Mask(secrets),
+        mask=Mask({**keys_of(workflow, there, os.environ), **tokens_of(logins), **secrets}),
         secrets=secrets,
         host_env=dict(os.environ),
+        accepts_weak_walls=sandbox in ("none", "limits"),
     )
 
 
@@ -80,11 +83,68 @@ def read_secrets(workflow: Workflow, env: Mapping[str, str]) -> dict[str, str]:
     return {name: env[name] for name in declared}
 
 
-def agents() -> Agents:
+def agents(logins: Mapping[str, bytes] | None = None) -> Agents:
+    """By type. `logins` are the files with which the user has logged in to their vendors."""
+    from podium.adapters.agents.api import Api
+    from podium.adapters.agents.claude import Claude
+    from podium.adapters.agents.codex import Codex
     from podium.adapters.agents.command import Command
+    from podium.adapters.agents.gemini import Gemini
+    from podium.adapters.agents.ollama import Ollama
     from podium.adapters.agents.scripted import Scripted
 
-    return {"scripted": Scripted(), "command": Command()}
+    known = logins or {}
+    return {
+        "scripted": Scripted(),
+        "command": Command(),
+        "claude": Claude(lambda: known.get("claude")),
+        "codex": Codex(lambda: known.get("codex")),
+        "gemini": Gemini(),
+        "ollama": Ollama(os.environ.get("OLLAMA_HOST", "")),
+        "api": Api(),
+    }
+
+
+def read_logins(workflow: Workflow, env: Mapping[str, str]) -> dict[str, bytes]:
+    """By type, of those agents only that say `auth: login`."""
+    from podium.app.ability import agents_of
+
+    home = Path(env["HOME"]) if env.get("HOME") else Path.home()
+    places = {
+        "claude": Path(env.get("CLAUDE_CONFIG_DIR") or home / ".claude") / ".credentials.json",
+        "codex": Path(env.get("CODEX_HOME") or home / ".codex") / "auth.json",
+    }
+    wanted = {kind for kind, config in agents_of(workflow) if config.get("auth") == "login"}
+    return {kind: path.read_bytes() for kind, path in places.items() if kind in wanted and path.is_file()}
+
+
+def keys_of(workflow: Workflow, there: Agents, env: Mapping[str, str]) -> dict[str, str]:
+    """The keys that agents may take from the environment; an attempt is given none that is not among them."""
+    from podium.app.ability import agents_of
+    from podium.ports import key_names
+    from podium.process.variants import SHORTEST
+
+    asked = (
+        *(name for adapter in there.values() for name in key_names(adapter, {})),
+        *(
+            name
+            for kind, config in agents_of(workflow)
+            if kind in there
+            for name in key_names(there[kind], config)
+        ),
+    )
+    return {name: env[name] for name in asked if len(env.get(name, "")) >= SHORTEST}
+
+
+def tokens_of(logins: Mapping[str, bytes]) -> dict[str, str]:
+    """Whatever in a login is long enough to be a secret."""
+    from podium.adapters.agents.login import long_texts
+
+    return {
+        f"{kind} login {number}": text
+        for kind, content in logins.items()
+        for number, text in enumerate(long_texts(content))
+    }
 
 
 def choose_sandbox(level: str | None) -> Sandbox:

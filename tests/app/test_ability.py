@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.ability import missing
+from podium.adapters.agents.claude import Claude
+from podium.adapters.agents.scripted import Scripted
+from podium.app.ability import missing, unready
 from podium.app.workflows import open_workflow
+from podium.ports import Agents
 
 HEAD = "podium: 1\nname: flow\nagents:\n  w: {type: scripted, script: cast.yaml}\n"
 THERE = {"scripted": None, "command": None}
@@ -46,3 +49,63 @@ def test_weaker_walls_that_the_user_typed_are_enough(tmp_path: Path) -> None:
     workflow = open_workflow(file, project=tmp_path)
 
     assert missing(workflow, {}, sandbox="limits") == ()
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        "  a: {agent: claude, prompt: x}\n",
+        "  a: {role: planner, prompt: x}\n",
+        "  a: {agent: w, fallback: [claude], prompt: x}\n",
+        "  a: {agent: w, prompt: x, gates: [{review: claude}]}\n",
+    ],
+)
+@pytest.mark.parametrize("sandbox", [None, "auto", "limits", "none"])
+def test_an_agent_that_needs_stronger_walls_than_there_are_runs_only_if_the_user_typed_weaker_ones(
+    tmp_path: Path, steps: str, sandbox: str | None
+) -> None:
+    (tmp_path / "cast.yaml").write_text("[]\n")
+    file = tmp_path / "flow.yaml"
+    file.write_text(f"{HEAD}steps:\n{steps}")
+    workflow = open_workflow(file, project=tmp_path)
+
+    found = missing(workflow, {**THERE, "claude": None}, sandbox=sandbox)  # type: ignore[dict-item]  # the names count
+
+    said = "claude needs bubblewrap, which is not there yet; --sandbox limits runs it with weaker walls, at your risk"
+    assert [line.endswith(said) for line in found] == ([True] if sandbox in (None, "auto") else [])
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        ("  a: {agent: claude, prompt: x}\n", 'step "a" (line 6): claude: ANTHROPIC_API_KEY is not set'),
+        ("  a: {role: planner, prompt: x}\n", "ANTHROPIC_API_KEY is not set"),
+        ("  a: {for_each: [1], agent: claude, prompt: x}\n", "ANTHROPIC_API_KEY is not set"),
+        ("  a: {agent: w, prompt: x, gates: [{review: claude}]}\n", "ANTHROPIC_API_KEY is not set"),
+        ("  a: {agent: claude, fallback: [w], prompt: x}\n", None),
+        ("  a: {agent: w, prompt: x}\n", None),
+    ],
+)
+def test_a_key_that_no_agent_of_a_step_has_is_said_before_anything_starts(
+    tmp_path: Path, steps: str, said: str | None
+) -> None:
+    (tmp_path / "cast.yaml").write_text("[]\n")
+    file = tmp_path / "flow.yaml"
+    file.write_text(f"{HEAD}steps:\n{steps}")
+    workflow = open_workflow(file, project=tmp_path)
+    agents: Agents = {"claude": Claude(), "scripted": Scripted()}
+
+    found = unready(workflow, agents, {})
+
+    assert found == () if said is None else said in "\n".join(found)
+    assert unready(workflow, agents, {"ANTHROPIC_API_KEY": "sk-test-0000"}) == ()
+
+
+def test_a_login_that_is_not_there_is_said_before_anything_starts(tmp_path: Path) -> None:
+    file = tmp_path / "flow.yaml"
+    head = "podium: 1\nname: flow\nagents: {claude: {auth: login}}\n"
+    file.write_text(head + "steps:\n  a: {agent: claude, prompt: x}\n")
+    workflow = open_workflow(file, project=tmp_path)
+
+    assert "nobody has logged in" in unready(workflow, {"claude": Claude()}, {})[0]
+    assert unready(workflow, {"claude": Claude(lambda: b"{}")}, {}) == ()

@@ -59,6 +59,7 @@ CASES: dict[str, Case] = {
     "apply": (passed, ("apply", "--json"), "apply"),
     "gc": (passed, ("gc", "--older-than", "0s", "--unlanded", "--json"), "gc"),
     "validate": (None, ("validate", "flow.yaml", "--json"), "problems"),
+    "agents": (None, ("agents", "flow.yaml", "--json"), "agents"),
     "simulate": (None, ("simulate", "flow.yaml", "--json"), "simulation"),
 }
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import anyio
 
-from podium.app.ability import missing
+from podium.app.ability import missing, unready
 from podium.app.office import Office
 from podium.app.workflows import open_workflow
 from podium.attempt.site import Site
@@ -87,6 +87,10 @@ def begin(office: Office, order: Order, *, narrow: Callable[[Workflow], Workflow
             f"{source.file} asks for what cannot be carried out yet:\n{lines}",
             hint="`podium simulate` rehearses it; docs/reference/not-yet.md lists what is missing",
         )
+    unable = unready(workflow, site.agents, site.host_env)
+    if unable:
+        lines = "\n".join(f"  {line}" for line in unable)
+        raise ConfigurationError(f"{source.file} has agents that cannot work yet:\n{lines}")
     tree, facts, uncommitted = _base(site, workflow, dirty=order.dirty)
     defaults = {known.name: known.default for known in workflow.inputs if not known.required}
     env = {name: site.host_env[name] for name in workflow.env if name in site.host_env}

@@ -17,9 +17,10 @@ from anyio import to_thread
 
 from podium.attempt import accounting, judging, prompting
 from podium.attempt.asking import Asking, visit_of
+from podium.attempt.calling import called
 from podium.attempt.ending import ended
 from podium.attempt.finding import known_names
-from podium.attempt.launching import launch_of
+from podium.attempt.launching import folder_of, launch_of
 from podium.attempt.logs import write_question, write_story
 from podium.attempt.policy import globs_of
 from podium.attempt.resolving import Nobody, Worker, worker_for
@@ -32,7 +33,8 @@ from podium.core.model import Agent, Step
 from podium.core.names import Here
 from podium.core.state import Leaf, State
 from podium.core.template import Value, fill_argv
-from podium.ports import Conversation, Program, Request
+from podium.errors import ConfigurationError
+from podium.ports import Caller, Conversation, Program, Request, key_names
 from podium.process import Finished, OnOutput, StreamName, inside
 
 SEEN: Final = 2000
@@ -81,8 +83,13 @@ async def _worked(asking: Asking) -> AttemptEnded:
         return await judging.judged(asking, workspace, finished)
 
 
-async def _run(asking: Asking, worker: Worker, workspace: Workspace) -> Finished:
+async def _run(asking: Asking, worker: Worker, workspace: Workspace) -> Finished | None:
+    """How its process ended; None for a service, which has none."""
     request = _request(asking, worker, workspace)
+    if isinstance(worker.adapter, Caller):
+        answer = await called(worker.adapter, request, asking.asked.timeout)
+        asking.story.result = accounting.priced(answer, worker.config)
+        return None
     program, conversation = worker.adapter.prepare(request)
     asking.story.argv = program.argv
     await to_thread.run_sync(_put, workspace.home, program.files)
@@ -119,6 +126,8 @@ def _put(home: Path, files: Mapping[str, bytes]) -> None:
     for name, content in files.items():
         place = inside(home, name)
         place.parent.mkdir(parents=True, exist_ok=True)
+        # One of them may be a login; from the first byte on it is nobody else's.
+        place.touch(mode=0o600)
         place.write_bytes(content)
 
 
@@ -130,6 +139,23 @@ def _environment(site: Site, worker: Worker) -> dict[str, str]:
         for name, sign, value in pairs
         if sign or name in site.host_env
     }
+
+
+def _keys(site: Site, worker: Worker) -> dict[str, str]:
+    """The user's own keys that the adapter asks for by name, and only those."""
+    found = {
+        name: site.host_env[name]
+        for name in key_names(worker.adapter, worker.config)
+        if site.host_env.get(name)
+    }
+    for name, value in found.items():
+        if not site.mask.hides(value):
+            # Whoever made the site did not expect it, so that it would stand in every log.
+            raise ConfigurationError(
+                f'agent "{worker.agent}" takes its key from {name}, which this run does not hide',
+                hint=f"name the variable itself, or declare it: secrets: [{name}]",
+            )
+    return found
 
 
 def _network(step: Step, program: Program) -> tuple[str, ...] | None:
@@ -156,9 +182,10 @@ def _request(asking: Asking, worker: Worker, workspace: Workspace) -> Request:
         tree=echo_of(asked.start) if judge else "",
         must_touch=() if judge else _must_touch(asking),
         project=asking.site.project,
-        cwd=workspace.folder,
+        cwd=folder_of(step, asking.names, workspace),
         home=workspace.home,
         tools=step.settings.get("tools"),
+        env=_keys(asking.site, worker),
     )
 
 

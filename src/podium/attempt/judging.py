@@ -44,7 +44,7 @@ WORKED: Final = frozenset({"failed", "refused", "blocked", "malformed", "timeout
 """Troubles after which there may be work worth keeping; after the others the same try is made again from its start."""
 
 
-async def judged(asking: Asking, workspace: Workspace, finished: Finished) -> AttemptEnded:
+async def judged(asking: Asking, workspace: Workspace, finished: Finished | None) -> AttemptEnded:
     result = asking.story.result
     assert result is not None
     if asking.verb.judge:
@@ -53,7 +53,7 @@ async def judged(asking: Asking, workspace: Workspace, finished: Finished) -> At
         end = _troubled(asking, result, result.trouble, asking.asked.start)
     else:
         end = await work_of(asking, workspace, result)
-    if finished.not_started is not None:
+    if finished is not None and finished.not_started is not None:
         # Nothing ran, so nothing was used and nothing is unknown.
         return replace(end, used=Amounts(), cost_known=True)
     told = {**(end.result or {}), **_worker(asking, result)}

@@ -14,7 +14,9 @@ from podium.core.model import Agent, Fields, Prompt, Step
 from podium.core.template import Value, fill
 from podium.errors import ConfigurationError
 from podium.ports import Agent as Adapter
+from podium.ports import Caller
 from podium.process import inside
+from podium.workflow.capabilities import CAPABILITIES, LADDER
 from podium.workflow.context import is_prompt_file
 
 USUAL_AGENTS: Final = ("claude", "codex", "gemini")
@@ -28,7 +30,7 @@ class Worker:
     role: str | None
     model: str | None
     config: Mapping[str, Any]
-    adapter: Adapter
+    adapter: Adapter | Caller
     system: Prompt | None
     prompt: Prompt | None
 
@@ -58,6 +60,11 @@ def worker_for(
     adapter = site.agents.get(kind)
     if adapter is None:
         return Nobody(f'agent "{agent}" is of type "{kind}", which is not there; {_there(site)}')
+    if _is_unwalled(site, kind):
+        # Agents that a file names were refused before the run; this one became known only now.
+        return Nobody(
+            f'agent "{agent}" needs stronger walls than there are; --sandbox limits goes without, at your risk'
+        )
     model = (_text(verb.model, names) or known.get("model")) if asked.agent == 0 else None
     return Worker(
         agent=agent,
@@ -69,6 +76,12 @@ def worker_for(
         system=_system(site, step, known),
         prompt=verb.prompt or _written(site, known.get("prompt")),
     )
+
+
+def _is_unwalled(site: Site, kind: str) -> bool:
+    able = CAPABILITIES.get(kind)
+    weak = able is not None and LADDER.index(able.needs) > LADDER.index(site.sandbox.level)
+    return weak and not site.accepts_weak_walls
 
 
 def _there(site: Site) -> str:

@@ -51,6 +51,8 @@ class Site:
     """The values of the declared secrets; a process gets those that its step names."""
     host_env: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The environment of the user, from which `env: [NAME]` takes."""
+    accepts_weak_walls: bool = False
+    """The user typed a weaker sandbox than some agents need."""
     now: Callable[[], Millis] = wall_clock
     on_progress: OnProgress = no_progress
     base_commit: str | None = None

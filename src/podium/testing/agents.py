@@ -50,6 +50,10 @@ class AgentContract:
         """Settings that cannot be used."""
         raise NotImplementedError
 
+    def env(self) -> Mapping[str, str]:
+        """What it gets of the user's environment: the variables that its `key_names` name."""
+        return {}
+
     @pytest.fixture
     def request_(self, tmp_path: Path) -> Request:
         project, cwd, home = (tmp_path / name for name in ("project", "cwd", "home"))
@@ -68,6 +72,7 @@ class AgentContract:
             project=project,
             cwd=cwd,
             home=home,
+            env=self.env(),
         )
 
     def test_the_same_request_is_prepared_alike_and_nothing_but_its_settings_is_read(

@@ -73,6 +73,7 @@ class Agent(Raw):
     base_url: str | None = None
     temperature: Number | None = None
     max_tokens: Tokens | None = None
+    max_turns: Positive | None = None
     auth: str | None = None
     env: Texts = ()
     estimate: Estimate | None = None

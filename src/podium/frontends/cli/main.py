@@ -40,6 +40,7 @@ COMMANDS: Final = {
     "signal": "Tell a run that what it waits for has happened.",
     "pause": "Let a run come to rest after what is running now.",
     "cancel": "End a run; its `finally` steps still run.",
+    "agents": "List the agents: what is installed, and how each logs in.",
     "gc": "Delete old runs, after showing which.",
     "verify": "Check that the log of a run is whole and unaltered.",
     "schema": "Print the JSON Schema of a kind of file, or of what --json prints.",

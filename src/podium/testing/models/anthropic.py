@@ -76,7 +76,7 @@ def _blocks(content: Any) -> list[Mapping[str, Any]]:
 def _message(asked: Asked, rule: Rule) -> dict[str, Any]:
     block = _block(asked, rule)
     return {
-        "id": f"msg_test{asked.results}",
+        "id": f"msg_test{len(asked.received.body['messages'])}",
         "type": "message",
         "role": "assistant",
         "model": asked.model,

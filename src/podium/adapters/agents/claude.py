@@ -1,0 +1,218 @@
+"""Claude Code as an agent (R061): `claude -p`, the prompt on stdin, one line of JSON for all that happens.
+
+    agents:
+      claude: {type: claude, model: sonnet, max_turns: 100}
+      mine:   {type: claude, auth: login}                      # a subscription instead of a key
+      proxy:  {type: claude, base_url: "https://models.example", key: MODELS_KEY}
+
+Nothing of the repository configures it: no settings, hooks, MCP servers, skills or CLAUDE.md are read, for an earlier
+agent may have written them. `tools` of a role are its own list, or the words read, edit, run and web.
+Its answers are understood in claude_stream.py. Tried with 2.1.197.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from podium.adapters.agents.claude_stream import ClaudeConversation
+from podium.errors import ConfigurationError
+from podium.ports import Program, Request
+
+KEY: Final = "ANTHROPIC_API_KEY"
+MODEL: Final = "sonnet"
+"""Never left out: what claude chooses itself is its most expensive one."""
+TURNS: Final = 100
+CONFIG_DIR: Final = ".claude"
+SYSTEM_FILE: Final = "system.md"
+HOSTS: Final = ("api.anthropic.com",)
+LOGIN_HOSTS: Final = (*HOSTS, "platform.claude.com", "console.anthropic.com")
+"""A login is renewed at another place than where it is used."""
+MAX_SCHEMA: Final = 100_000
+"""One argument of a program holds 128 KiB."""
+
+TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
+    "read": ("Read", "Glob", "Grep"),
+    "edit": ("Edit", "Write", "NotebookEdit"),
+    "run": ("Bash",),
+    "web": ("WebFetch", "WebSearch"),
+}
+USUAL: Final = ("read", "edit", "run")
+JUDGES: Final = ("read",)
+
+SAFE: Final[Mapping[str, str]] = {
+    "DISABLE_AUTOUPDATER": "1",
+    "DISABLE_TELEMETRY": "1",
+    "DISABLE_ERROR_REPORTING": "1",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",
+    "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
+    # An "@name" in a prompt would be replaced by that file, wherever it lies.
+    "CLAUDE_CODE_DISABLE_ATTACHMENTS": "1",
+    # What runs in the background outlives the answer.
+    "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
+    # Ten by default, three minutes of them; the engine has retries of its own.
+    "CLAUDE_CODE_MAX_RETRIES": "2",
+    "API_TIMEOUT_MS": "300000",
+    # Without these a stream that falls silent is waited for as long as the attempt may last. With them it is given up,
+    # though after minutes, whatever the figure: 3000 was seen to take more than 25 s and less than 400.
+    "CLAUDE_ENABLE_STREAM_WATCHDOG": "1",
+    "CLAUDE_STREAM_IDLE_TIMEOUT_MS": "120000",
+}
+FLAGS: Final = (
+    "-p",
+    "--output-format=stream-json",
+    "--verbose",
+    "--setting-sources=",
+    "--strict-mcp-config",
+    "--disable-slash-commands",
+    "--no-session-persistence",
+)
+
+
+def no_login() -> bytes | None:
+    """For callers that hand no login in."""
+    return None
+
+
+class Claude:
+    """`login` gives the file with which the user has logged in, if there is one."""
+
+    def __init__(self, login: Callable[[], bytes | None] = no_login) -> None:
+        self._login = login
+
+    def key_names(self, config: Mapping[str, Any]) -> tuple[str, ...]:
+        """Variables of the user's environment that it needs."""
+        return (str(config.get("key") or KEY),) if _auth(config) == "key" else ()
+
+    def prepare(self, request: Request) -> tuple[Program, ClaudeConversation]:
+        schema = _schema(request)
+        program = Program(
+            argv=(*_command(request), *FLAGS, *_flags(request, schema)),
+            env={**SAFE, **_environment(request)},
+            stdin=_said(request.prompt),
+            files=self._files(request),
+            network=_network(request),
+        )
+        lacking = self.lacking(request.config, request.env)
+        return program, ClaudeConversation(request, structured=schema is not None, lacking=lacking)
+
+    def lacking(self, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
+        """What a person has to do to be known to the vendor."""
+        names = [name for name in self.key_names(config) if not env.get(name)]
+        if names:
+            return f"{names[0]} is not set: export it, or write auth: login if you have logged in with claude"
+        if _auth(config) == "login" and self._login() is None:
+            return "nobody has logged in: start claude once and say /login"
+        return ""
+
+    def _files(self, request: Request) -> dict[str, bytes]:
+        login = self._login() if _checked_auth(request) == "login" else None
+        return {
+            **({SYSTEM_FILE: request.system.encode("utf-8", "replace")} if request.system else {}),
+            **({f"{CONFIG_DIR}/.credentials.json": login} if login is not None else {}),
+        }
+
+
+def _said(prompt: str) -> bytes:
+    # A prompt that begins with a slash is taken for a command of claude's own, which answers without any model.
+    return (f"\n{prompt}" if prompt.startswith("/") else prompt).encode("utf-8", "replace")
+
+
+def _auth(config: Mapping[str, Any]) -> str:
+    return str(config.get("auth") or "key")
+
+
+def _checked_auth(request: Request) -> str:
+    auth = _auth(request.config)
+    if auth not in ("key", "login"):
+        raise _wrong(request, "auth", f'is "{auth}"; it is key or login')
+    return auth
+
+
+def _command(request: Request) -> tuple[str, ...]:
+    said = request.config.get("command") or "claude"
+    words = (said,) if isinstance(said, str) else tuple(said)
+    if not words or not all(isinstance(word, str) and word for word in words):
+        raise _wrong(request, "command", "is not a program, or a list of a program and its arguments")
+    return words
+
+
+def _flags(request: Request, schema: str | None) -> Iterator[str]:
+    tools = tuple(_tools(request))
+    # Its files are free to it within the folder and nowhere else; a tool that is listed as allowed is free anywhere.
+    free = [tool for tool in tools if tool not in (*TOOLS["read"], *TOOLS["edit"])]
+    yield f"--model={request.model or MODEL}"
+    yield f"--max-turns={_turns(request)}"
+    yield f"--permission-mode={'dontAsk' if request.judge else 'acceptEdits'}"
+    # Of a rule like "Bash(git *)" only the name says which tool it is.
+    yield f"--tools={','.join(dict.fromkeys(tool.partition('(')[0] for tool in tools))}"
+    if free:
+        yield f"--allowedTools={','.join(free)}"
+    if request.system:
+        yield f"--append-system-prompt-file={request.home / SYSTEM_FILE}"
+    if schema is not None:
+        yield f"--json-schema={schema}"
+
+
+def _tools(request: Request) -> Iterator[str]:
+    said = request.tools if request.tools is not None else (JUDGES if request.judge else USUAL)
+    for word in said:
+        if word in TOOLS:
+            yield from TOOLS[word]
+        elif word[:1].isupper() and "," not in word:
+            yield word
+        else:
+            known = ", ".join(TOOLS)
+            raise ConfigurationError(
+                f'step "{request.step}": tools has "{word}", which claude does not know',
+                hint=f"use {known}, or a name of its own such as Bash or Bash(git diff *)",
+            )
+
+
+def _turns(request: Request) -> int:
+    turns = request.config.get("max_turns", TURNS)
+    if type(turns) is not int or turns < 1:
+        raise _wrong(request, "max_turns", "is not a whole number above 0")
+    return turns
+
+
+def _schema(request: Request) -> str | None:
+    """For claude's own mechanism, a tool that gives the value: so it must be an object. Others are asked for in words."""
+    if request.schema is None or request.schema.get("type") != "object":
+        return None
+    text = json.dumps(_plain(request.schema))
+    return text if len(text) <= MAX_SCHEMA else None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _environment(request: Request) -> dict[str, str]:
+    name = str(request.config.get("key") or KEY)
+    key = request.env.get(name) if _checked_auth(request) == "key" else None
+    url = request.config.get("base_url")
+    return {
+        "CLAUDE_CONFIG_DIR": str(request.home / CONFIG_DIR),
+        **({KEY: key} if key else {}),
+        **({"ANTHROPIC_BASE_URL": str(url)} if url else {}),
+    }
+
+
+def _network(request: Request) -> tuple[str, ...]:
+    url = request.config.get("base_url")
+    if not url:
+        return LOGIN_HOSTS if _auth(request.config) == "login" else HOSTS
+    host = urlsplit(str(url)).hostname
+    if host is None:
+        raise _wrong(request, "base_url", f'is "{url}", which names no host')
+    return (host,)
+
+
+def _wrong(request: Request, key: str, message: str) -> ConfigurationError:
+    return ConfigurationError(f"agents.{request.agent}.{key} {message}")

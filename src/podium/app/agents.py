@@ -1,0 +1,111 @@
+"""Which agents there are: what plays each, whether it is installed, and by what it would log in; never a value."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from podium.ports import Agents, key_names
+from podium.process import Launch, minimal_env, run
+from podium.workflow.capabilities import CAPABILITIES
+
+PROGRAMS: Final = ("claude", "codex", "gemini")
+"""Types that are programs of the same name."""
+SERVICES: Final = ("ollama", "api")
+VERSION_S: Final = 10.0
+_VERSION: Final = re.compile(r"\d+\.\d+(?:\.\d+)?[\w.-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    name: str
+    type: str
+    works: bool
+    """This Podium can speak to it."""
+    program: str | None
+    """Where its program is; None: not found, or it has none."""
+    version: str | None
+    model: str | None
+    auth: str
+    """How it would log in, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the matrix of what can be asked of each type."""
+
+    type: str
+    works: bool
+    tools: bool
+    continuity: bool
+    price: str
+    needs: str
+
+
+async def list_agents(
+    configured: Mapping[str, Mapping[str, Any]], there: Agents, env: Mapping[str, str]
+) -> tuple[Listed, ...]:
+    """The configured ones and those that need no entry."""
+    named = {**{kind: {} for kind in (*PROGRAMS, *SERVICES)}, **configured}
+    return tuple([await _listed(name, config, there, env) for name, config in named.items()])
+
+
+def matrix(there: Agents) -> tuple[Row, ...]:
+    return tuple(
+        Row(kind, kind in there or kind == "human", can.tools, can.continuity, can.price, can.needs)
+        for kind, can in CAPABILITIES.items()
+    )
+
+
+def data_of(rows: tuple[Listed, ...] | tuple[Row, ...]) -> list[dict[str, Any]]:
+    return [asdict(row) for row in rows]
+
+
+async def _listed(name: str, config: Mapping[str, Any], there: Agents, env: Mapping[str, str]) -> Listed:
+    kind = str(config.get("type") or name)
+    program = _program(kind, config, env)
+    return Listed(
+        name=name,
+        type=kind,
+        works=kind in there,
+        program=program,
+        version=None if program is None or kind not in PROGRAMS else await _version(program, env),
+        model=None if config.get("model") is None else str(config["model"]),
+        auth=_auth(kind, config, there, env),
+    )
+
+
+def _program(kind: str, config: Mapping[str, Any], env: Mapping[str, str]) -> str | None:
+    said = config.get("command") or (kind if kind in PROGRAMS else None)
+    word = next(iter(said.split() if isinstance(said, str) else said), None) if said else None
+    return None if word is None else shutil.which(str(word), path=env.get("PATH"))
+
+
+async def _version(program: str, env: Mapping[str, str]) -> str | None:
+    """In a home of its own: a program that is asked for its version may still write files."""
+    with tempfile.TemporaryDirectory(prefix="podium-") as folder:
+        launch = Launch(
+            argv=(program, "--version"),
+            cwd=Path(folder),
+            env=minimal_env({"HOME": folder, "TMPDIR": folder, "NO_COLOR": "1"}, host=env),
+            marker="podium-agents-version",
+            timeout_s=VERSION_S,
+            grace_s=1.0,
+        )
+        finished = await run(launch)
+    found = _VERSION.search(finished.stdout.text())
+    return found[0] if found is not None and finished.exit_code == 0 else None
+
+
+def _auth(kind: str, config: Mapping[str, Any], there: Agents, env: Mapping[str, str]) -> str:
+    if config.get("auth") == "login":
+        return "login"
+    names = key_names(there[kind], config) if kind in there else ()
+    if not names:
+        return "none needed"
+    return ", ".join(f"{name} ({'set' if env.get(name) else 'not set'})" for name in names)

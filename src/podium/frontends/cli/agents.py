@@ -1,0 +1,69 @@
+"""`podium agents`: who can work here."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from podium.frontends.cli.places import user_dir
+
+
+@click.command("agents", short_help="List the agents: what is installed, and how each logs in.")
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--matrix", "as_matrix", is_flag=True, help="What can be asked of each type of agent.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print a JSON object; its schema: podium schema --of agents."
+)
+def command(file: Path | None, as_matrix: bool, as_json: bool) -> int:
+    """List the agents that need no entry, and those that a workflow FILE can use with all its configuration.
+
+    A program is asked for its version; nothing else is started and nobody is called. Of a key only the name of its
+    variable is shown, and whether it is set.
+    """
+    import anyio
+
+    from podium.app.agents import data_of, list_agents, matrix
+    from podium.app.workflows import open_workflow
+    from podium.wiring import agents
+
+    there = agents()
+    known = {} if file is None else open_workflow(file, user_dir=user_dir()).config.get("agents") or {}
+    found = anyio.run(list_agents, known, there, dict(os.environ))
+    able = matrix(there)
+    if as_json:
+        click.echo(json.dumps({"agents": data_of(found), "matrix": data_of(able)}, indent=2))
+        return 0
+    if as_matrix:
+        _table(
+            ("type", "works", "tools", "continuity", "price", "needs"),
+            [(r.type, _word(r.works), _word(r.tools), _word(r.continuity), r.price, r.needs) for r in able],
+        )
+        return 0
+    rows = [(a.name, a.type, _state(a.works, a.program, a.type), a.version or "-", a.auth) for a in found]
+    _table(("agent", "type", "there", "version", "auth"), rows)
+    return 0
+
+
+def _state(works: bool, program: str | None, kind: str) -> str:
+    from podium.app.agents import PROGRAMS
+
+    if not works:
+        return "not yet"
+    if kind in PROGRAMS:
+        return "yes" if program else "not installed"
+    return "yes"
+
+
+def _word(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    for row in (head, *rows):
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        click.echo("  ".join(cells).rstrip())

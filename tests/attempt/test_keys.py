@@ -1,0 +1,113 @@
+"""The user's keys and logins: given to the agent that asks for them, hidden from everything that is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from podium.adapters.agents.command import Command, CommandConversation
+from podium.app.workflows import open_workflow
+from podium.attempt.agent import _put
+from podium.core.chain import RunId
+from podium.ports import Program, Request
+from podium.process import Mask
+from podium.wiring import agents, keys_of, make_site, read_logins, tokens_of
+from tests.attempt.asked import AGENTS, Asked, ask
+from tests.git.kit import Project
+
+KEY = "sk-test-4711-0815"
+FLOW = "agents: {k: {type: keyed, command: [sh, -c, 'echo my key is $THEIR_KEY']}}\nsteps:\n  a: {agent: k, prompt: x}\n"
+
+
+class Keyed(Command):
+    def key_names(self, config: Mapping[str, Any]) -> tuple[str, ...]:
+        return (str(config.get("key") or "THEIR_KEY"),)
+
+    def prepare(self, request: Request) -> tuple[Program, CommandConversation]:
+        program, conversation = super().prepare(request)
+        assert set(request.env) <= {"THEIR_KEY"}, "nothing that it did not ask for"
+        return Program(argv=program.argv, stdin=program.stdin, env=request.env), conversation
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(AGENTS, "keyed", Keyed())
+
+
+def files(asked: Asked) -> bytes:
+    return b"".join(path.read_bytes() for path in asked.site.state_dir.rglob("*") if path.is_file())
+
+
+@pytest.mark.req("R187")
+def test_an_agent_gets_the_keys_it_asks_for_and_they_are_written_nowhere(
+    project: Project, tmp_path: Path
+) -> None:
+    host = {"PATH": "/usr/bin:/bin", "THEIR_KEY": KEY, "OTHER_KEY": "sk-other-0000"}
+    asked, played = ask(project, tmp_path, FLOW, host_env=host, mask=Mask({"THEIR_KEY": KEY}))
+
+    assert "my key is ***" in played.result("a")["text"]
+    assert KEY.encode() not in files(asked)
+
+
+def test_a_key_that_the_run_would_not_hide_is_not_given(project: Project, tmp_path: Path) -> None:
+    _, played = ask(project, tmp_path, FLOW, host_env={"PATH": "/usr/bin:/bin", "THEIR_KEY": KEY})
+
+    assert "takes its key from THEIR_KEY, which this run does not hide" in played.result("a")["message"]
+
+
+def test_an_agent_that_becomes_known_in_the_run_needs_its_walls_too(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(AGENTS, "claude", Keyed())
+    flow = "agents: {}\ninputs: {who: string}\nsteps:\n  a: {agent: '${{ inputs.who }}', prompt: x}\n"
+    _, played = ask(project, tmp_path, flow, inputs={"who": "claude"})
+
+    assert 'agent "claude" needs stronger walls than there are' in played.result("a")["message"]
+
+
+@pytest.mark.req("R187")
+def test_a_site_hides_the_keys_and_logins_of_all_agents_of_a_workflow_and_of_those_it_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    (home / ".claude").mkdir(parents=True)
+    token = "oat-0123456789-0123456789"
+    (home / ".claude/.credentials.json").write_text(f'{{"claudeAiOauth": {{"accessToken": "{token}"}}}}')
+    env = {
+        "HOME": str(home),
+        "ANTHROPIC_API_KEY": KEY,
+        "INNER_KEY": "sk-inner-0000",
+        "LOOSE": "sk-loose-0000",
+    }
+    inner = "podium: 1\nname: inner\nagents: {c: {type: claude, key: INNER_KEY}}\nsteps: {b: {agent: c, prompt: x}}\n"
+    (tmp_path / "inner.yaml").write_text(inner)
+    outer = (
+        "podium: 1\nname: outer\nagents: {l: {type: claude, auth: login}}\n"
+        "steps:\n  a: {agent: l, prompt: x}\n  i: {workflow: ./inner.yaml}\n"
+    )
+    (tmp_path / "outer.yaml").write_text(outer)
+    workflow = open_workflow(tmp_path / "outer.yaml", project=tmp_path)
+    logins = read_logins(workflow, env)
+    assert set(keys_of(workflow, agents(logins), env).values()) >= {KEY, "sk-inner-0000"}
+    assert list(tokens_of(logins).values()) == [token]
+
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    site = make_site(RunId("20260101-a"), workflow, tmp_path, sandbox="limits")
+
+    assert [site.mask.hides(value) for value in (KEY, "sk-inner-0000", token, "sk-loose-0000")] == [
+        True, True, True, False,
+    ]  # fmt: skip
+    assert read_logins(open_workflow(tmp_path / "inner.yaml", project=tmp_path), env) == {}, (
+        "nobody asked for it"
+    )
+
+
+def test_what_is_put_into_a_home_is_for_its_owner_alone(tmp_path: Path) -> None:
+    _put(tmp_path, {".claude/.credentials.json": b"{}"})
+
+    assert (tmp_path / ".claude/.credentials.json").stat().st_mode & 0o777 == 0o600

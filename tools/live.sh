@@ -1,0 +1,10 @@
+#!/bin/sh
+# Installs the real agent programs, at the versions that were tried, for `make live`; nothing else needs them.
+set -eu
+cd "$(dirname "$0")/.."
+PACKAGES="@anthropic-ai/claude-code@2.1.197 @openai/codex@0.166.0 @google/gemini-cli@0.61.0"
+stamp=.venv-live/installed
+if [ "$(cat "$stamp" 2>/dev/null || true)" = "$PACKAGES" ]; then exit 0; fi
+# shellcheck disable=SC2086 # a list of words
+npm install --prefix .venv-live --no-audit --no-fund --loglevel=error $PACKAGES
+printf '%s' "$PACKAGES" > "$stamp"
