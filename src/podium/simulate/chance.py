@@ -23,8 +23,8 @@ from podium.core.messages import Approve
 from podium.core.model import Agent, Command, Git, Step
 from podium.core.state import State
 from podium.core.words import MicroUsd, Millis, Path, Tree
-from podium.simulate.values import example_of
 from podium.simulate.world import Later
+from podium.workflow.examples import example_of
 
 MINUTE = 60_000
 

@@ -24,9 +24,9 @@ from podium.core.model import Agent, Command, Members, Review, Step, Wait
 from podium.core.state import Place, State
 from podium.core.words import MicroUsd, Millis, Path, Tree
 from podium.simulate.forest import Forest
-from podium.simulate.values import example_of
 from podium.simulate.world import Later
 from podium.workflow.cast import Cast, Rule, iteration_of, judged_by, place_of
+from podium.workflow.examples import example_of
 from podium.workflow.raw import DocPath
 
 USUAL = Rule({})

@@ -56,8 +56,8 @@ SAFE: Final[Mapping[str, str]] = {
     # Ten by default, three minutes of them; the engine has retries of its own.
     "CLAUDE_CODE_MAX_RETRIES": "2",
     "API_TIMEOUT_MS": "300000",
-    # Without these a stream that falls silent is waited for as long as the attempt may last. With them it is given up,
-    # though after minutes, whatever the figure: 3000 was seen to take more than 25 s and less than 400.
+    # Against a stream that falls silent. How soon it is given up is the program's own affair: with 3000 nothing was seen
+    # to happen for 25 s. The attempt's timeout bounds it in any case.
     "CLAUDE_ENABLE_STREAM_WATCHDOG": "1",
     "CLAUDE_STREAM_IDLE_TIMEOUT_MS": "120000",
 }
