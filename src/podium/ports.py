@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 from podium.core.chain import Record, RunId
 from podium.core.words import MicroUsd, Millis
@@ -120,6 +120,24 @@ class Store(Protocol):
 SandboxLevel: TypeAlias = Literal["none", "limits", "bubblewrap", "container"]
 
 
+BROKER: Final = ("127.0.0.1", 8081)
+"""Where a process within walls finds the model API of its `Service`; the port is its own, so it is always this one."""
+PROXY: Final = ("127.0.0.1", 8082)
+"""Where it finds the way out to the hosts of `Walls.network`, by CONNECT."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """A model API as a broker serves it: the caller never holds the key."""
+
+    upstream: str
+    """Scheme, host and port, and the path all calls begin with."""
+    paths: tuple[str, ...]
+    """Which calls are let through, as patterns of `METHOD /path` below `upstream`; `*` stands for one part."""
+    headers: Mapping[str, str] = field(repr=False)
+    """What the broker sets, in place of whatever the caller sent under these names: the key."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walls:
     """What a process is allowed, whatever the sandbox can enforce of it."""
@@ -129,6 +147,8 @@ class Walls:
     memory_bytes: int | None = None
     cpus: float | None = None
     """How many cores it may use at once."""
+    service: Service | None = None
+    """The one model API that may be called, through the broker that holds its key."""
 
 
 class Sandbox(Protocol):
@@ -171,6 +191,8 @@ class Request:
     """A fresh folder that belongs to this attempt alone."""
     tools: tuple[str, ...] | None = None
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    brokered: bool = False
+    """Its only way out is the broker: an agent with a key names a `Service` and works with a dummy key at `BROKER`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +205,8 @@ class Program:
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     """Written below `home` before it starts."""
     network: tuple[str, ...] = ()
+    service: Service | None = None
+    """The API it calls at `BROKER`; only where the request said that it is brokered."""
 
 
 @dataclass(frozen=True, slots=True)
