@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from podium.adapters.stores.memory import MemoryStore
-from podium.adapters.stores.sqlite import SqliteStore
+from podium.adapters.stores.sqlite import ROOM, SqliteStore
 from podium.core.chain import first_fault
 from podium.ports import Store, StoreError
 from podium.testing.stores import RUN, StoreContract, run_head
@@ -68,6 +68,32 @@ class TestSqliteStore(StoreContract):
         with pytest.raises(StoreError, match="version 99"):
             SqliteStore(self.path)
 
+    def test_an_owner_finds_the_write_ahead_log_at_its_full_length(self, owned: tuple[Store, int]) -> None:
+        """So that no commit has to wait for the file to grow; nothing in it is lost when the next owner comes."""
+        store, epoch = owned
+        wal = self.path.with_name("podium.db-wal")
+        lengths = [wal.stat().st_size]
+        for turn in range(400):
+            store.append(RUN, [("A", f'"{turn}"' * 100)], after=turn, epoch=epoch, cause="m")
+            lengths.append(wal.stat().st_size)
+        other = self.make()
+
+        assert other.claim(RUN) == epoch + 1
+
+        assert set(lengths) == {ROOM}
+        assert [record.seq for record in self.make().read(RUN)] == list(range(1, 401))
+        assert apsw.Connection(str(self.path)).pragma("integrity_check") == "ok"
+
+    def test_a_log_without_room_to_grow_is_a_log_all_the_same(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store.create(run_head())
+        monkeypatch.setattr(store, "_wal", self.path.parent / "no such folder" / "wal")
+
+        epoch = store.claim(RUN)
+
+        assert store.append(RUN, [("A", "1")], after=0, epoch=epoch, cause="m")[0].seq == 1
+
     @pytest.mark.parametrize(
         ("change", "fault"),
         [
@@ -90,7 +116,7 @@ class TestSqliteStore(StoreContract):
         """Processes that leave letters while the owner appends: no "database is locked", nothing twice."""
         store, epoch = owned
         script = (
-            "import sys; from pathlib import Path; from podium.adapters.stores.sqlite import SqliteStore\n"
+            "import sys; from pathlib import Path; from podium.adapters.stores.sqlite import ROOM, SqliteStore\n"
             "store = SqliteStore(Path(sys.argv[1]))\n"
             "for n in range(25): store.post(sys.argv[2], f'{sys.argv[3]}-{n}', {'n': n})\n"
         )
@@ -110,7 +136,7 @@ class TestSqliteStore(StoreContract):
         """R149: the writer is killed with SIGKILL in the middle of its work."""
         store.create(run_head())
         script = (
-            "import sys; from pathlib import Path; from podium.adapters.stores.sqlite import SqliteStore\n"
+            "import sys; from pathlib import Path; from podium.adapters.stores.sqlite import ROOM, SqliteStore\n"
             "store = SqliteStore(Path(sys.argv[1])); epoch = store.claim(sys.argv[2])\n"
             "for n in range(10_000):\n"
             "    store.append(sys.argv[2], [('A', str(n))], after=n, epoch=epoch, cause='m')\n"

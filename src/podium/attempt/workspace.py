@@ -105,8 +105,9 @@ async def opened(
         async with _furnished(site, step, made, names) as ready:
             yield ready
     finally:
-        with anyio.CancelScope(shield=True):
-            await to_thread.run_sync(_remove, private, home, tmp)
+        if not _removed(home, tmp, private):
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(throw_away, private)
 
 
 @asynccontextmanager
@@ -184,13 +185,14 @@ def _make_folders(*folders: Path) -> None:
         folder.mkdir(mode=0o700, parents=True)
 
 
-def _remove(private: Path, *folders: Path) -> None:
-    """Most commands leave nothing in their home, and an empty folder needs no care to be removed."""
+def _removed(*folders: Path) -> bool:
+    """Most commands leave nothing in their home, and empty folders need neither care nor another thread."""
     try:
-        for folder in (*folders, private):
+        for folder in folders:
             folder.rmdir()
     except OSError:
-        throw_away(private)
+        return False
+    return True
 
 
 async def _files_now(repository: Repository) -> Tree:

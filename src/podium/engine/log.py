@@ -90,8 +90,8 @@ class Log:
         os.close(self._head)
 
 
-# Made once: `json.dumps` with options makes an encoder for every call.
-_TEXT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+# Made once: `json.dumps` with options makes an encoder for every call. What the codec wrote is a tree, never a circle.
+_TEXT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
 
 
 def to_text(event: Event) -> str:

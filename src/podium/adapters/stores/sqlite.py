@@ -7,8 +7,9 @@ Every write is `begin immediate`: a transaction that reads first and writes late
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +22,8 @@ SCHEMA: Final = Path(__file__).with_name("sqlite.sql")
 SCHEMA_VERSION: Final = 1
 BUSY_MS: Final = 10_000
 NEEDED: Final = (3, 51, 3)
+ROOM: Final = 1000 * (4096 + 24) + (128 << 10)
+"""What the write-ahead log grows to before SQLite begins it again from the front, with a turn to spare."""
 
 
 class SqliteStore:
@@ -32,6 +35,7 @@ class SqliteStore:
             )
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.touch(mode=0o600, exist_ok=True)
+        self._wal = path.with_name(f"{path.name}-wal")
         try:
             self._db = apsw.Connection(str(path))
             self._db.set_busy_timeout(BUSY_MS)
@@ -77,7 +81,20 @@ class SqliteStore:
         with self._write():
             epoch = self._known(run).epoch + 1
             self._db.execute("update run set epoch = ? where run = ?", (epoch, run))
+            self._make_room()
         return epoch
+
+    def _make_room(self) -> None:
+        """Lets the write-ahead log have its full length now, in zeros.
+
+        A commit that lengthens a file waits for the file system's own journal as well as for its data: twice as long.
+        Nobody else writes there while this transaction is open, what stands in the file is left alone, and SQLite
+        reads no frame that it has not signed.
+        """
+        # Without room on the disk it grows as ever, and whoever runs out of it hears so from SQLite.
+        with suppress(OSError), self._wal.open("r+b") as file:
+            end = file.seek(0, os.SEEK_END)
+            file.write(bytes(max(0, ROOM - end)))
 
     def append(
         self,
@@ -99,11 +116,9 @@ class SqliteStore:
             records = _linked(head, events, cause)
             # The fields of a record stand in the order of the columns.
             self._db.executemany("insert into event values (?, ?, ?, ?, ?, ?, ?)", records)
-            if records:
-                last = (records[-1].seq, records[-1].hash, run)
-                self._db.execute("update run set last_seq = ?, last_hash = ? where run = ?", last)
-            if status is not None and status != head.status:
-                self._db.execute("update run set status = ? where run = ?", (status, run))
+            seq, last_hash = (records[-1].seq, records[-1].hash) if records else (after, head.last_hash)
+            now = (seq, last_hash, head.status if status is None else status, run)
+            self._db.execute("update run set last_seq = ?, last_hash = ?, status = ? where run = ?", now)
             if answers is not None:
                 self._answer(*answers)
         return records
