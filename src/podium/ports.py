@@ -133,9 +133,33 @@ class Service:
     upstream: str
     """Scheme, host and port, and the path all calls begin with."""
     paths: tuple[str, ...]
-    """Which calls are let through, as patterns of `METHOD /path` below `upstream`; `*` stands for one part."""
+    """Which calls are let through, as patterns of `METHOD /path` below `upstream`; `*` stands for one part.
+
+    Behind a `?` stand the names of the parameters it may have, with `&` between them.
+    """
     headers: Mapping[str, str] = field(repr=False)
     """What the broker sets, in place of whatever the caller sent under these names: the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the broker or the proxy said to somebody within walls; never a secret."""
+
+    way: Literal["broker", "proxy"]
+    allowed: bool
+    what: str
+    """The method and the path, or CONNECT and the host with its port."""
+    status: int
+    """What was answered."""
+    reason: str = ""
+    """Why it was not let through, or why it came to nothing."""
+
+
+OnDecision: TypeAlias = Callable[[Decision], None]
+
+
+def not_recorded(decision: Decision) -> None:
+    """For walls whose decisions nobody keeps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +173,8 @@ class Walls:
     """How many cores it may use at once."""
     service: Service | None = None
     """The one model API that may be called, through the broker that holds its key."""
+    on_decision: OnDecision = field(default=not_recorded, compare=False, repr=False)
+    """Told of everything that was asked of the broker and the proxy."""
 
 
 class Sandbox(Protocol):

@@ -1,0 +1,92 @@
+"""Reads the head of an HTTP/1.1 request by a grammar that knows nothing optional: what is not plain is refused.
+
+A head is understood completely or not at all, and whatever is passed on is written anew from what was understood. So
+nobody behind us can read another request in it than we did.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import anyio
+from anyio.streams.buffered import BufferedByteReceiveStream
+
+MOST_HEAD: Final = 64 * 1024
+MOST_FIELDS: Final = 128
+HEAD_S: Final = 30.0
+END: Final = b"\r\n\r\n"
+PIECE: Final = 64 * 1024
+
+_REQUEST: Final = re.compile(rb"([A-Z]{1,16}) ([!-~]{1,8192}) HTTP/1\.([01])")
+# No space before the colon, no folded line, no control character: each has been a way to hide a request.
+_FIELD: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}):[ \t]*([\t -~\x80-\xff]*?)[ \t]*")
+_LENGTH: Final = re.compile(r"[0-9]{1,12}")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    method: str
+    target: str
+    minor: int
+    """Of HTTP/1."""
+    fields: tuple[tuple[str, str], ...]
+    """Names in small letters."""
+
+    def values(self, name: str) -> tuple[str, ...]:
+        return tuple(value for field, value in self.fields if field == name)
+
+
+class Refused(Exception):
+    """Not let through, with the answer that says why."""
+
+    def __init__(self, status: int, reason: str, what: str = "") -> None:
+        super().__init__(reason)
+        self.status, self.reason, self.what = status, reason, what
+
+
+class HungUp(Exception):
+    """The other end has gone before it had said anything whole."""
+
+
+async def read_head(stream: BufferedByteReceiveStream) -> Head:
+    try:
+        with anyio.fail_after(HEAD_S):
+            raw = await stream.receive_until(END, MOST_HEAD)
+    except (anyio.IncompleteRead, anyio.EndOfStream, anyio.BrokenResourceError) as error:
+        raise HungUp from error
+    except anyio.DelimiterNotFound as error:
+        raise Refused(431, f"the head of a request has at most {MOST_HEAD} bytes") from error
+    except TimeoutError as error:
+        raise Refused(408, f"no whole request came within {HEAD_S:g} s") from error
+    return parsed(raw)
+
+
+def parsed(raw: bytes) -> Head:
+    """Raises Refused for anything that two readers could take for two things."""
+    line, *lines = raw.split(b"\r\n")
+    request = _REQUEST.fullmatch(line)
+    if request is None:
+        raise Refused(400, "this is no request line of HTTP/1.1")
+    fields = [_FIELD.fullmatch(line) for line in lines]
+    if len(fields) > MOST_FIELDS or not all(fields):
+        raise Refused(400, "a header field is not plain, or there are too many")
+    return Head(
+        method=request[1].decode("ascii"),
+        target=request[2].decode("ascii"),
+        minor=int(request[3]),
+        fields=tuple(
+            (field[1].decode("ascii").lower(), field[2].decode("latin-1")) for field in fields if field
+        ),
+    )
+
+
+def body_length(head: Head) -> int:
+    """How long the body is. Only a length says so: where there may be a second way to say it, the two may differ."""
+    if head.values("transfer-encoding"):
+        raise Refused(411, "a request must say its Content-Length; Transfer-Encoding is not taken")
+    lengths = head.values("content-length")
+    if len(lengths) > 1 or not all(_LENGTH.fullmatch(length) for length in lengths):
+        raise Refused(400, "Content-Length must be one number, said once")
+    return int(lengths[0]) if lengths else 0
