@@ -212,6 +212,8 @@ class Request:
     """Globs of files without which, or without a change of which, its work would not count."""
     project: Path
     """Where files named in `config` are looked for."""
+    root: Path | None = None
+    """The top of its workspace; None: `cwd` is that."""
     cwd: Path
     home: Path
     """A fresh folder that belongs to this attempt alone."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from podium.attempt.site import Site
     from podium.core.chain import RunId
     from podium.core.model import Workflow
-    from podium.ports import Agents, Sandbox, Store
+    from podium.ports import Agent, Agents, Sandbox, Store
 
 STATE_DIR: Final = ".podium"
 DATABASE: Final = "podium.db"
@@ -43,8 +43,17 @@ def open_office(project: Path, *, user_dir: Path | None = None, create: bool = F
     )
 
 
-def make_site(run: RunId, workflow: Workflow, project: Path, *, sandbox: str | None = None) -> Site:
-    """Where a run works on this machine. `sandbox` is a level the user has typed."""
+def make_site(
+    run: RunId,
+    workflow: Workflow,
+    project: Path,
+    *,
+    sandbox: str | None = None,
+    record: str | None = None,
+    replay: str | None = None,
+    stand_in: Agent | None = None,
+) -> Site:
+    """Where a run works on this machine. `sandbox` is a level the user has typed; `stand_in` plays all agents."""
     from podium.attempt.site import Site
     from podium.git.repository import find
     from podium.process import Mask
@@ -54,7 +63,11 @@ def make_site(run: RunId, workflow: Workflow, project: Path, *, sandbox: str | N
     marker = f"{run}-{tag}"
     secrets = read_secrets(workflow, os.environ)
     logins = read_logins(workflow, os.environ)
-    there = agents(logins)
+    if replay is not None:
+        from podium.adapters.agents.recorded import Recorded
+
+        stand_in = Recorded(project / replay)
+    there = agents(logins) if stand_in is None else played_by(stand_in, workflow)
     return Site(
         run=run,
         workflow=workflow,
@@ -68,7 +81,9 @@ def make_site(run: RunId, workflow: Workflow, project: Path, *, sandbox: str | N
         mask=Mask({**keys_of(workflow, there, os.environ), **tokens_of(logins), **secrets}),
         secrets=secrets,
         host_env=dict(os.environ),
-        accepts_weak_walls=sandbox in ("none", "limits"),
+        accepts_weak_walls=sandbox in ("none", "limits") or stand_in is not None,
+        is_played=stand_in is not None,
+        record=None if record is None else project / record,
     )
 
 
@@ -91,11 +106,13 @@ def agents(logins: Mapping[str, bytes] | None = None) -> Agents:
     from podium.adapters.agents.command import Command
     from podium.adapters.agents.gemini import Gemini
     from podium.adapters.agents.ollama import Ollama
+    from podium.adapters.agents.recorded import Recorded
     from podium.adapters.agents.scripted import Scripted
 
     known = logins or {}
     return {
         "scripted": Scripted(),
+        "recorded": Recorded(),
         "command": Command(),
         "claude": Claude(lambda: known.get("claude")),
         "codex": Codex(lambda: known.get("codex")),
@@ -103,6 +120,14 @@ def agents(logins: Mapping[str, bytes] | None = None) -> Agents:
         "ollama": Ollama(os.environ.get("OLLAMA_HOST", "")),
         "api": Api(),
     }
+
+
+def played_by(one: Agent, workflow: Workflow) -> Agents:
+    """The same one for all types: nobody else is called."""
+    from podium.app.ability import agents_of
+    from podium.workflow.capabilities import CAPABILITIES
+
+    return dict.fromkeys((*CAPABILITIES, *(kind for kind, _ in agents_of(workflow))), one)
 
 
 def read_logins(workflow: Workflow, env: Mapping[str, str]) -> dict[str, bytes]:

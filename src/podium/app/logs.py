@@ -56,8 +56,9 @@ def _of_step(folder: Path, step: StepView) -> Iterator[LogFile]:
     place = folder / "agent_logs" / step.path.replace("/", "+")
     attempts = range(1, step.attempts + 1)
     kept = [LogFile(step.path, n, path) for n in attempts for path in _plain_files(place / str(n))]
-    if kept or not step.worked:
-        yield from kept
+    yield from kept
+    # What could not be carried out has left no word of its own.
+    if (kept and step.outcome != "error") or not step.worked:
         return
     spilled, text, message = (step.result.get(key) for key in ("log", "text", "message"))
     if isinstance(spilled, str) and (folder / spilled).is_file():

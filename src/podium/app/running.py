@@ -41,6 +41,8 @@ class Source:
     vars: Mapping[str, Any] = field(default_factory=dict)
     sequential: bool = False
     sandbox: str | None = None
+    record: str | None = None
+    replay: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +56,8 @@ class Order:
     no_human: bool = False
     sequential: bool = False
     sandbox: str | None = None
+    record: str | None = None
+    replay: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +78,17 @@ def begin(office: Office, order: Order, *, narrow: Callable[[Workflow], Workflow
         vars=order.vars,
         sequential=order.sequential,
         sandbox=order.sandbox,
+        record=order.record,
+        replay=order.replay,
     )
+    check_recordings(office.project, source)
     workflow = load_source(office, source, inputs=order.inputs)
     if narrow is not None:
         workflow = narrow(workflow)
     run = new_id()
-    site: Site = office.site_for(run, workflow, office.project, sandbox=order.sandbox)
-    unable = missing(workflow, site.agents, sandbox=order.sandbox)
+    site = _site(office, run, workflow, source)
+    # Of what is only played nobody has to be kept from anything.
+    unable = missing(workflow, site.agents, sandbox="limits" if site.is_played else order.sandbox)
     if unable:
         lines = "\n".join(f"  {line}" for line in unable)
         raise ConfigurationError(
@@ -113,6 +121,18 @@ def begin(office: Office, order: Order, *, narrow: Callable[[Workflow], Workflow
     return Begun(run, site, uncommitted)
 
 
+def check_recordings(project: Path, source: Source) -> None:
+    """A folder to record into has no recordings yet: an old one among new ones would be played one day."""
+    if source.record is not None and any((project / source.record).glob("*.json")):
+        raise ConfigurationError(
+            f"{source.record} holds recordings already", hint="name another folder, or delete it first"
+        )
+    if source.replay is not None and not any((project / source.replay).glob("*.json")):
+        raise ConfigurationError(
+            f"{source.replay} holds no recordings", hint="make some: podium run FILE --record FOLDER"
+        )
+
+
 def load_source(office: Office, source: Source, inputs: Mapping[str, Any] | None = None) -> Workflow:
     path = office.project / source.file
     workflow = open_workflow(path, inputs=inputs, user_dir=office.user_dir, project=office.project)
@@ -131,7 +151,17 @@ def reopen(office: Office, run: RunId) -> Site:
         raise ConfigurationError(f"there is no run {run}", hint="podium runs lists them")
     source = Source(**json.loads(head.source))
     workflow = load_source(office, source)
-    site: Site = office.site_for(run, workflow, office.project, sandbox=source.sandbox)
+    return _site(office, run, workflow, source)
+
+
+def _site(office: Office, run: RunId, workflow: Workflow, source: Source) -> Site:
+    options = {"sandbox": source.sandbox, "record": source.record, "replay": source.replay}
+    site: Site = office.site_for(run, workflow, office.project, **options)
+    if site.record is not None and site.repository is None:
+        raise ConfigurationError(
+            "--record needs a git repository, which tells what agents have changed",
+            hint="git init, and commit",
+        )
     return site
 
 

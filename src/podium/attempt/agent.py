@@ -23,6 +23,7 @@ from podium.attempt.finding import known_names
 from podium.attempt.launching import folder_of, launch_of
 from podium.attempt.logs import write_question, write_story
 from podium.attempt.policy import globs_of
+from podium.attempt.recording import write_recording
 from podium.attempt.resolving import Nobody, Worker, worker_for
 from podium.attempt.site import Site
 from podium.attempt.verdicts import echo_of, review_schema
@@ -49,6 +50,8 @@ async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
     end = await _worked(asking)
     config = workflow_of(state, leaf.place).config
     await to_thread.run_sync(write_story, asking, config.get("record") or {}, end)
+    if asking.story.request is not None:
+        await to_thread.run_sync(write_recording, asking, asking.story.request, end)
     log = site.log_dir(asked.path, asked.attempt).relative_to(site.run_dir).as_posix()
     message = site.mask.text(str((end.result or {}).get("message", "")))
     return replace(
@@ -85,7 +88,7 @@ async def _worked(asking: Asking) -> AttemptEnded:
 
 async def _run(asking: Asking, worker: Worker, workspace: Workspace) -> Finished | None:
     """How its process ended; None for a service, which has none."""
-    request = _request(asking, worker, workspace)
+    request = asking.story.request = _request(asking, worker, workspace)
     if isinstance(worker.adapter, Caller):
         answer = await called(worker.adapter, request, asking.asked.timeout)
         asking.story.result = accounting.priced(answer, worker.config)
@@ -182,6 +185,7 @@ def _request(asking: Asking, worker: Worker, workspace: Workspace) -> Request:
         tree=echo_of(asked.start) if judge else "",
         must_touch=() if judge else _must_touch(asking),
         project=asking.site.project,
+        root=workspace.folder,
         cwd=folder_of(step, asking.names, workspace),
         home=workspace.home,
         tools=step.settings.get("tools"),

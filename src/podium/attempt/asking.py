@@ -10,7 +10,7 @@ from podium.core.events import AttemptStarted
 from podium.core.expr import Names
 from podium.core.model import Agent, Members, Review, Step
 from podium.core.state import Leaf, State
-from podium.ports import AgentResult, Progress
+from podium.ports import AgentResult, Progress, Request
 from podium.process import Finished
 
 
@@ -21,6 +21,7 @@ class Story:
     worker: Worker | None = None
     system: str = ""
     prompt: str = ""
+    request: Request | None = None
     argv: tuple[str, ...] = ()
     seen: list[Progress] = field(default_factory=list)
     finished: Finished | None = None

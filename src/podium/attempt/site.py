@@ -53,6 +53,10 @@ class Site:
     """The environment of the user, from which `env: [NAME]` takes."""
     accepts_weak_walls: bool = False
     """The user typed a weaker sandbox than some agents need."""
+    is_played: bool = False
+    """No agent is there in earnest: scripts or recordings answer for all of them."""
+    record: Path | None = None
+    """A folder for recordings of what passes between the run and its agents."""
     now: Callable[[], Millis] = wall_clock
     on_progress: OnProgress = no_progress
     base_commit: str | None = None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from podium.core.words import Tree
 from podium.git.command import run
 from podium.git.repository import Repository, trees
+from podium.git.snapshot import read_blobs
 
 Status: TypeAlias = Literal["added", "removed", "modified", "retyped"]
 
@@ -23,6 +25,8 @@ _PLAIN: Final = (
     "--no-relative",
 )
 _STATUS: Final[dict[str, Status]] = {"A": "added", "D": "removed", "M": "modified", "T": "retyped"}
+
+_BLOBS: Final = ("100644", "100755", "120000")
 
 DIFF_BYTES: Final = 1 << 20
 
@@ -66,6 +70,17 @@ def _change(record: bytes, heads: dict[bytes, tuple[str, str, Status]]) -> Chang
     binary = added == b"-"
     lines = (0, 0) if binary else (int(added), int(removed))
     return Change(os.fsdecode(raw), status, old_mode, new_mode, *lines, binary)
+
+
+def left_by(repository: Repository, old: Tree, new: Tree) -> Iterator[tuple[str, str, bytes]]:
+    """What the new tree holds in place of the old one: path, mode and content; mode 000000 for what it has no more."""
+    fields = (
+        [] if old == new else run(trees(repository), *_PLAIN, "--raw", "-z", old, new).out.split(b"\0")[:-1]
+    )
+    heads = [field[1:].decode().split(" ") for field in fields[::2]]
+    blobs = read_blobs(trees(repository), [name for _, mode, _, name, _ in heads if mode in _BLOBS])
+    for raw, (_, mode, _, _, _) in zip(fields[1::2], heads, strict=True):
+        yield os.fsdecode(raw), mode, next(blobs) if mode in _BLOBS else b""
 
 
 def changed_paths(repository: Repository, old: Tree, new: Tree) -> tuple[str, ...]:

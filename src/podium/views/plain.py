@@ -8,8 +8,13 @@ from typing import Any
 
 def one_line(text: str, width: int = 160) -> str:
     """Without line breaks and control signs, and cut to a width."""
-    words = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    words = " ".join(harmless(text).split())
     return words if len(words) <= width else words[: width - 3].rstrip() + "..."
+
+
+def harmless(text: str) -> str:
+    """Without anything that a terminal would obey."""
+    return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def as_text(value: Any) -> str:

@@ -9,7 +9,7 @@ from podium.core.words import GOOD, Millis
 from podium.views.files_summary import cost, said, spent
 from podium.views.next_steps import Hint, next_steps, waits_for
 from podium.views.numbers import duration
-from podium.views.plain import as_text, many, one_line, short
+from podium.views.plain import as_text, harmless, many, one_line, short
 from podium.views.run import Pending, RunView, StepView, duration_of, elapsed
 from podium.views.times import clock
 
@@ -50,6 +50,7 @@ def run_lines(
     if steps:
         yield ""
         yield from step_lines(steps, now, paint)
+        yield from fault_lines(steps, paint)
     yield from pending_lines(view, now, paint)
     if hints:
         yield from onward_lines(view, paint)
@@ -82,6 +83,15 @@ def step_line(name: str, step: StepView, now: Millis, paint: Paint) -> str:
     notes += [_words(step)] if _words(step) else []
     took = duration(duration_of(step, now))
     return f"{paint(mark, tone)} {name}  {said(step):<18} {took:>7}  {'  '.join(notes)}".rstrip()
+
+
+def fault_lines(steps: Iterable[StepView], paint: Paint) -> Iterator[str]:
+    """What was said of settings that cannot be used, where it is more than a line: a person has to mend it."""
+    for step in steps:
+        if step.reason == "configuration" and "\n" in step.words:
+            yield ""
+            yield paint(f"{step.path}:", "bold")
+            yield from (f"  {harmless(line)}" for line in step.words.splitlines())
 
 
 def mark_of(step: StepView) -> tuple[str, Tone]:

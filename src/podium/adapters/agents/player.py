@@ -1,9 +1,10 @@
-"""Plays one answer of a scripted agent: a program of its own, started as `python -I -S player.py`.
+"""Plays one answer of a scripted or a recorded agent: a program of its own, started as `python -I -S player.py`.
 
 The answer comes as JSON on stdin. What it says is done for real: it takes its time, files are written, and trouble is
 acted out, so that everything around an agent can be tried without one. Imports nothing of Podium.
 """
 
+import base64
 import json
 import os
 import pathlib
@@ -14,16 +15,30 @@ import time
 
 def main() -> None:
     part = json.load(sys.stdin)
+    os.chdir(part.get("root", "."))
     time.sleep(part["delay_s"])
     for name, content in part["write"].items():
-        place = pathlib.Path(name)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(content.encode("utf-8", "surrogateescape"))
+        put(pathlib.Path(name), content)
         say({"type": "file", "path": name})
     for name in part["delete"]:
         pathlib.Path(name).unlink(missing_ok=True)
         say({"type": "file", "path": name})
     sys.exit(act(part))
+
+
+def put(place: pathlib.Path, content: str | dict) -> None:  # type: ignore[type-arg]  # a text, or a recorded file
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if isinstance(content, str):
+        place.write_bytes(content.encode("utf-8", "surrogateescape"))
+        return
+    place.unlink(missing_ok=True)
+    left = base64.b64decode(content["base64"])
+    if content["mode"] == "link":
+        place.symlink_to(os.fsdecode(left))
+        return
+    place.write_bytes(left)
+    if content["mode"] == "program":
+        place.chmod(0o755)
 
 
 def act(part: dict) -> int:  # type: ignore[type-arg]  # whatever the script sent

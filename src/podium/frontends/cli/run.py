@@ -34,6 +34,18 @@ SHOWN = 5
 @click.option("--no-human", is_flag=True, help="For CI: what would ask a person fails instead.")
 @click.option("--sandbox", metavar="LEVEL", help="The walls: auto (default), limits or none.")
 @click.option(
+    "--record",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Keep what passes between run and agents.",
+)
+@click.option(
+    "--replay",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Let recordings answer for all agents.",
+)
+@click.option(
     "--yes", is_flag=True, help="Answer Podium's own questions with yes; never a step's or a gate's."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON when it stops.")
@@ -48,6 +60,8 @@ def command(  # noqa: PLR0913  # one argument per option
     dirty: bool,
     no_human: bool,
     sandbox: str | None,
+    record: Path | None,
+    replay: Path | None,
     yes: bool,
     as_json: bool,
 ) -> int:
@@ -57,6 +71,8 @@ def command(  # noqa: PLR0913  # one argument per option
     124 timed out, 130 cancelled or interrupted; 2 and 3 mean that nothing was started. At a terminal questions are
     asked here; without one a run that needs a person parks and ends with 6 (see `podium inbox`).
     """
+    if record is not None and replay is not None:
+        raise click.UsageError("--record and --replay exclude each other")
     office = office_here(create=True)
     workflow = open_workflow(file, user_dir=office.user_dir, project=office.project)
     order = Order(
@@ -67,6 +83,8 @@ def command(  # noqa: PLR0913  # one argument per option
         no_human=no_human,
         sequential=sequential,
         sandbox=sandbox,
+        record=_named(record),
+        replay=_named(replay),
     )
     begun = begin(office, order)
     _warn(begun)
@@ -76,6 +94,11 @@ def command(  # noqa: PLR0913  # one argument per option
         click.echo(begun.run)
         return 0
     return drive(office, begun.site, as_json=as_json)
+
+
+def _named(folder: Path | None) -> str | None:
+    """Whole, since the run may be carried on from elsewhere."""
+    return None if folder is None else str(folder.absolute())
 
 
 def _warn(begun: Begun) -> None:

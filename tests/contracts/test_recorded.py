@@ -1,0 +1,32 @@
+"""The recorded agent keeps the contract of all agents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from podium.adapters.agents.recorded import Recorded
+from podium.ports import Agent, AgentResult
+from podium.recording import Recording, file_name, written
+from podium.testing.agents import PROMPT, SYSTEM, AgentContract
+
+
+@pytest.mark.req("X16", "R060")
+class TestRecorded(AgentContract):
+    def make(self) -> Agent:
+        return Recorded()
+
+    def config(self, project: Path) -> Mapping[str, Any]:
+        recording = Recording(
+            path="paint", attempt=1, agent="painter", type="claude", model=None, role=None, system=SYSTEM,
+            prompt=PROMPT, schema=None, result=AgentResult(text="blue", value={"title": "blue"}, has_value=True),
+        )  # fmt: skip
+        (project / "tapes").mkdir()
+        (project / "tapes" / file_name("paint", 1)).write_bytes(written(recording))
+        return {"type": "recorded", "dir": "tapes"}
+
+    def broken(self, project: Path) -> Mapping[str, Any]:
+        return {"type": "recorded", "dir": "nowhere"}
