@@ -1,0 +1,148 @@
+"""Four vendors in one workflow, through `podium run`: claude plans, codex implements, gemini judges, Ollama tells."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from podium.testing.models import ModelServer, Rule, Tokens
+from tests.e2e.kit import Project, closing, new_project
+from tests.live.programs import found
+from tests.live.verdicts import Judging
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(240)]
+
+KEYS = {
+    "ANTHROPIC_API_KEY": "sk-dummy-of-claude-4711",
+    "OPENAI_API_KEY": "sk-dummy-of-codex-4712",
+    "GEMINI_API_KEY": "dummy-of-gemini-4713",
+}
+FLOW = """\
+podium: 1
+name: shed
+inputs: {{task: string}}
+limits: {{usd: 5, time: 10m}}
+agents:
+  claude: {{command: {claude}, base_url: "{url}"}}
+  codex: {{command: {codex}, base_url: "{url}/v1"}}
+  gemini: {{command: {gemini}, base_url: "{url}", model: gemini-2.5-flash}}
+  local: {{type: ollama, base_url: "{url}", model: llama3.2}}
+steps:
+  plan:
+    agent: claude
+    prompt: "Plan this change: {{{{ inputs.task }}}}"
+    output: {{schema: Plan}}
+  implement:
+    agent: codex
+    prompt: "Carry out: {{{{ steps.plan.output.summary }}}}"
+    touches: ["src/**"]
+    gates: [{{run: [grep, -q, BLUE, src/shed.py]}}]
+  review:
+    review: [gemini]
+    of: implement
+    on: {{rejected: implement}}
+  tell:
+    agent: local
+    prompt: "Sum up for people: {{{{ steps.implement.files }}}}"
+    output: {{file: summary.md}}
+  land:
+    git: {{land: "${{{{ run.branch }}}}", message: "${{{{ steps.plan.output.title }}}}"}}
+"""
+PLAN = {
+    "title": "Paint the shed",
+    "summary": "make shed 7391 blue",
+    "steps": [{"title": "paint", "description": "set the colour", "files": ["src/shed.py"]}],
+    "files": ["src/shed.py"],
+    "risks": [],
+    "questions": [],
+}
+PATCH = (
+    "*** Begin Patch\n*** Update File: src/shed.py\n@@\n-COLOUR = 'RED'\n+COLOUR = 'BLUE'\n*** End Patch\n"
+)
+DIFF = "-COLOUR = 'RED'\n+COLOUR = 'BLUE'"
+
+
+def step(name: str) -> str:
+    """The line of the excerpt by which a worker knows where it is."""
+    return f'You do step "{name}" of the workflow "shed"'
+
+
+def saw(*parts: str) -> Any:
+    """Answers only a request that holds all of these; any other is refused, which the run cannot survive."""
+    return lambda asked: all(part in asked.text for part in parts)
+
+
+def rules() -> Iterator[Rule]:
+    yield Rule(
+        match=saw(step("plan"), "Plan this change: paint it", "next: implement"),
+        value=PLAN,
+        usage=Tokens(1000, 100, 500),
+    )
+    yield Rule(
+        match=saw(
+            step("implement"), "make shed 7391 blue", '"grep -q BLUE src/shed.py" passes', "plan: passed"
+        ),
+        tools=[("apply_patch", {"input": PATCH})],
+        text="It is blue",
+        usage=Tokens(200, 30, 40),
+    )
+    yield Rule(match=saw(step("gemini"), DIFF, "nonce: "), usage=Tokens(3000, 60, 300))
+    yield Rule(
+        match=saw(step("tell"), "src/shed.py", "review: passed"), text="Shed is blue.", usage=Tokens(77, 7)
+    )
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with Judging(*rules()) as serving:
+        yield serving
+
+
+@pytest.fixture
+def project(tmp_path: Path, server: ModelServer) -> Iterator[Project]:
+    programs = {name: found(name) for name in ("claude", "codex", "gemini")}
+    files = {"flow.yaml": FLOW.format(url=server.url, **programs), "src/shed.py": "COLOUR = 'RED'\n"}
+    with closing(new_project(tmp_path / "p", files)) as own:
+        own.env |= KEYS
+        yield own
+
+
+@pytest.mark.req("R057", "R058", "R207", "R208", "R210")
+def test_four_vendors_plan_implement_judge_and_tell_and_the_work_lands(
+    project: Project, server: ModelServer
+) -> None:
+    ended = project.podium("run", "flow.yaml", "-i", "task=paint it", "--sandbox", "limits", timeout_s=200)
+
+    assert ended.code == 0, ended.out + ended.err
+    assert project.git("show", "main:src/shed.py") == "COLOUR = 'BLUE'"
+    assert project.git("log", "-1", "--format=%s", "main") == "Paint the shed"
+    told = project.root / ".podium/runs" / project.run_id() / "artifacts/tell/summary.md"
+    assert told.read_text() == "Shed is blue."
+    calls = [
+        re.sub(r".*(messages|responses|GenerateContent|chat).*", r"\1", one.path) for one in server.asked()
+    ]
+    assert calls == ["messages", "responses", "responses", "GenerateContent", "chat"], "and nothing else"
+    assert [*project.marked(), *project.inhabitants(), *project.leftovers()] == []
+
+
+@pytest.mark.req("R207", "R208", "R211")
+def test_every_token_of_every_agent_is_in_the_records(project: Project) -> None:
+    """codex was asked twice, and its own counter of input includes what was cached; ours does not."""
+    ended = project.podium("run", "flow.yaml", "-i", "task=paint it", "--sandbox", "limits", timeout_s=200)
+
+    assert ended.code == 0, ended.out + ended.err
+    run = project.root / ".podium/runs" / project.run_id()
+    lines = [json.loads(line) for line in (run / "token_usage.jsonl").read_text().splitlines()]
+    kinds = ("input_tokens", "cached_tokens", "output_tokens")
+    assert {line["agent"]: tuple(line[kind] for kind in kinds) for line in lines} == {
+        "claude": (1000, 500, 100),
+        "codex": (400, 80, 60),
+        "gemini": (3000, 300, 60),
+        "local": (77, 0, 7),
+    }
+    assert "4,704 tokens in 4 agent calls" in (run / "run_summary.md").read_text()
