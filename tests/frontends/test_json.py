@@ -49,6 +49,8 @@ CASES: dict[str, Case] = {
     "run": (None, ("run", "flow.yaml", "--sandbox", "none", "--json"), "run"),
     "run-step": (None, ("run-step", "flow.yaml", "a", "--sandbox", "none", "--json"), "run"),
     "resume": (parked, ("resume", "--json"), "run"),
+    "rerun": (passed, ("rerun", "@1", "a", "--dry-run", "--json"), "prospect"),
+    "fork": (passed, ("fork", "@1", "--from", "ask", "--dry-run", "--json"), "prospect"),
     "approve": (parked, ("approve", "--json"), "run"),
     "reject": (parked, ("reject", "--json"), "run"),
     "cancel": (parked, ("cancel", "--json"), "run"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +14,6 @@ from podium.frontends.cli.main import COMMANDS, podium
 from tests.engine.kit import HEAD, Project, git
 
 ASK = '  ask: {human: "Land it?"}\n  done: {run: [echo, landed]}\n'
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
-    for name in ("cache", "config"):
-        monkeypatch.setenv(f"XDG_{name.upper()}_HOME", str(tmp_path / name))
-    monkeypatch.setenv("PODIUM_USER", "ann")
-    made = Project(tmp_path / "project")
-    monkeypatch.chdir(made.root)
-    yield made
-    made.office.store.close()
 
 
 def call(*args: str, typed: str | None = None) -> Result:

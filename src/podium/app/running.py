@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import signal
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -16,16 +16,18 @@ import anyio
 from podium.app.ability import missing, unready
 from podium.app.office import Office
 from podium.app.workflows import open_workflow
+from podium.attempt.past import past_of
 from podium.attempt.site import Site
 from podium.core.chain import FIRST_HASH, RunId
 from podium.core.facts import RunFacts
 from podium.core.messages import Message, Start
 from podium.core.model import Workflow
 from podium.core.state import State
+from podium.core.words import Path as CorePath
 from podium.core.words import Tree
 from podium.engine.carry import carry
 from podium.engine.letters import written
-from podium.engine.log import Log
+from podium.engine.log import Log, read_events
 from podium.errors import EXIT_CANCELLED, ConfigurationError, PodiumError
 from podium.git.repository import read_head, read_uncommitted, tree_with_uncommitted
 from podium.ports import RunHead
@@ -43,6 +45,10 @@ class Source:
     sandbox: str | None = None
     record: str | None = None
     replay: str | None = None
+    past: str | None = None
+    """The run that it goes on from."""
+    without: Sequence[str] = ()
+    """Paths of that run whose results are not taken over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,9 +92,37 @@ def begin(office: Office, order: Order, *, narrow: Callable[[Workflow], Workflow
     if narrow is not None:
         workflow = narrow(workflow)
     run = new_id()
-    site = _site(office, run, workflow, source)
+    site = site_of(office, run, workflow, source)
+    check_ability(site, source)
+    tree, facts, uncommitted = _base(site, workflow, dirty=order.dirty)
+    create(office, site, source, start_of(site, facts, order.inputs, tree, no_human=order.no_human))
+    return Begun(run, site, uncommitted)
+
+
+def start_of(
+    site: Site, facts: RunFacts, inputs: Mapping[str, Any], tree: Tree | None, *, no_human: bool
+) -> Start:
+    workflow = site.workflow
+    defaults = {known.name: known.default for known in workflow.inputs if not known.required}
+    env = {name: site.host_env[name] for name in workflow.env if name in site.host_env}
+    return Start(facts, {**defaults, **inputs}, env, tree, no_human)
+
+
+def create(office: Office, site: Site, source: Source, start: Start) -> None:
+    """The run exists from here on; nothing of it has happened yet."""
+    workflow, now = site.workflow, int(site.now())
+    head = RunHead(
+        site.run, workflow.name, workflow.fingerprint, now, 0, 0, FIRST_HASH, "running", _text(source)
+    )
+    # Before anything happens: whoever takes the run over can start it, should this process die now.
+    office.store.create(head, {"start": written(start)})
+
+
+def check_ability(site: Site, source: Source) -> None:
+    """Raises ConfigurationError for what this machine cannot carry out."""
+    workflow = site.workflow
     # Of what is only played nobody has to be kept from anything.
-    unable = missing(workflow, site.agents, sandbox="limits" if site.is_played else order.sandbox)
+    unable = missing(workflow, site.agents, sandbox="limits" if site.is_played else source.sandbox)
     if unable:
         lines = "\n".join(f"  {line}" for line in unable)
         raise ConfigurationError(
@@ -99,26 +133,6 @@ def begin(office: Office, order: Order, *, narrow: Callable[[Workflow], Workflow
     if unable:
         lines = "\n".join(f"  {line}" for line in unable)
         raise ConfigurationError(f"{source.file} has agents that cannot work yet:\n{lines}")
-    tree, facts, uncommitted = _base(site, workflow, dirty=order.dirty)
-    defaults = {known.name: known.default for known in workflow.inputs if not known.required}
-    env = {name: site.host_env[name] for name in workflow.env if name in site.host_env}
-    start = Start(facts, {**defaults, **order.inputs}, env, tree, order.no_human)
-    office.store.create(
-        RunHead(
-            run,
-            workflow.name,
-            workflow.fingerprint,
-            int(site.now()),
-            0,
-            0,
-            FIRST_HASH,
-            "running",
-            _text(source),
-        ),
-        # Before anything happens: whoever takes the run over can start it, should this process die now.
-        {"start": written(start)},
-    )
-    return Begun(run, site, uncommitted)
 
 
 def check_recordings(project: Path, source: Source) -> None:
@@ -151,10 +165,10 @@ def reopen(office: Office, run: RunId) -> Site:
         raise ConfigurationError(f"there is no run {run}", hint="podium runs lists them")
     source = Source(**json.loads(head.source))
     workflow = load_source(office, source)
-    return _site(office, run, workflow, source)
+    return site_of(office, run, workflow, source)
 
 
-def _site(office: Office, run: RunId, workflow: Workflow, source: Source) -> Site:
+def site_of(office: Office, run: RunId, workflow: Workflow, source: Source) -> Site:
     options = {"sandbox": source.sandbox, "record": source.record, "replay": source.replay}
     site: Site = office.site_for(run, workflow, office.project, **options)
     if site.record is not None and site.repository is None:
@@ -162,7 +176,11 @@ def _site(office: Office, run: RunId, workflow: Workflow, source: Source) -> Sit
             "--record needs a git repository, which tells what agents have changed",
             hint="git init, and commit",
         )
-    return site
+    if source.past is None:
+        return site
+    events = read_events(office.store, RunId(source.past))
+    without = frozenset(CorePath(path) for path in source.without)
+    return replace(site, past=past_of(RunId(source.past), events, without=without))
 
 
 class Interrupted(PodiumError):

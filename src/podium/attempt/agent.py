@@ -22,9 +22,11 @@ from podium.attempt.ending import ended
 from podium.attempt.finding import known_names
 from podium.attempt.launching import folder_of, launch_of
 from podium.attempt.logs import write_question, write_story
+from podium.attempt.past import key_of
 from podium.attempt.policy import globs_of
 from podium.attempt.recording import write_recording
 from podium.attempt.resolving import Nobody, Worker, worker_for
+from podium.attempt.reusing import unless_known
 from podium.attempt.site import Site
 from podium.attempt.verdicts import echo_of, review_schema
 from podium.attempt.workspace import Workspace, opened
@@ -48,6 +50,8 @@ async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
     names = await known_names(site, Here(state, leaf), _values(leaf.place.step), asked.start)
     asking = Asking(site, state, leaf, asked, names, secrets.token_hex(8))
     end = await _worked(asking)
+    if end.reused:
+        return end
     config = workflow_of(state, leaf.place).config
     await to_thread.run_sync(write_story, asking, config.get("record") or {}, end)
     if asking.story.request is not None:
@@ -79,6 +83,26 @@ async def _worked(asking: Asking) -> AttemptEnded:
     asking.story.worker = worker
     told = await to_thread.run_sync(prompting.told, asking, worker)
     asking.story.system, asking.story.prompt = told.system, told.prompt
+    return await unless_known(
+        site, asked, key_of(asked, *_asked_of(asking, worker)), lambda: _answered(asking, worker)
+    )
+
+
+def _asked_of(asking: Asking, worker: Worker) -> tuple[Any, ...]:
+    """All that its answer depends on, besides the trees; without what only this run can know."""
+    step, story = asking.step, asking.story
+    words = (
+        text.replace(asking.nonce, "").replace(asking.site.run, "") for text in (story.system, story.prompt)
+    )
+    output = (step.output.kind, step.output.choices, fill_argv(step.output.files, asking.names))
+    limits = (step.settings.get(key) for key in ("tools", "network", "env", "dir"))
+    who = (worker.agent, worker.type, worker.model, worker.config)
+    return ("agent", *who, *words, _schema(asking), globs_of(step, asking.names), *output, *limits)
+
+
+async def _answered(asking: Asking, worker: Worker) -> AttemptEnded:
+    site, asked = asking.site, asking.asked
+    config = workflow_of(asking.state, asking.leaf.place).config
     await to_thread.run_sync(write_question, asking, config.get("record") or {})
     kind: Literal["clone", "checkout"] = "checkout" if asking.verb.judge else "clone"
     async with opened(site, asked, asking.step, kind=kind, names=asking.names) as workspace:

@@ -18,7 +18,9 @@ from podium.attempt.ending import ended
 from podium.attempt.finding import known_names
 from podium.attempt.input import stdin_of
 from podium.attempt.launching import heard, launch_of
+from podium.attempt.past import key_of
 from podium.attempt.policy import globs_of, objection
+from podium.attempt.reusing import unless_known
 from podium.attempt.site import Site
 from podium.attempt.toolchain import check_editable
 from podium.attempt.workspace import Spoiled, Taken, Workspace, captured, opened
@@ -50,7 +52,16 @@ class Ran:
 
 
 async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
-    return await judge(asked, state, site, before=tree_before(asked, state))
+    leaf = state.instances[asked.path]
+    step = leaf.place.step
+    before = tree_before(asked, state)
+    names = await known_names(site, Here(state, leaf), values_of(step), tree_in_view(leaf))
+    return await unless_known(
+        site,
+        asked,
+        key_of(asked, before, *_asked_of(step, names)),
+        lambda: judge_by(asked, site, step, names, before=before),
+    )
 
 
 async def judge(
@@ -201,6 +212,16 @@ def _argv(verb: Command, names: Names, workspace: Workspace) -> tuple[str, ...]:
     file = workspace.tmp.parent / SCRIPT
     file.write_text(verb.script, "utf-8")
     return (verb.shell or "bash", str(file))
+
+
+def _asked_of(step: Step, names: Names) -> tuple[Any, ...]:
+    """All that its answer depends on, besides the trees."""
+    verb = step.verb
+    assert isinstance(verb, Command)
+    plain = (verb.script, verb.shell, verb.must_fail_before, verb.exit_codes, dict(verb.coverage or {}))
+    contract = (step.output.kind, step.output.schema, step.output.choices)
+    filled = (fill(value, names) for value in values_of(step))
+    return ("command", *plain, *contract, step.settings.get("network"), *filled)
 
 
 def values_of(step: Step) -> tuple[Value, ...]:

@@ -14,6 +14,8 @@ from anyio import to_thread
 
 from podium.attempt.again import Red, passed_on, rerun
 from podium.attempt.landing import clash_text
+from podium.attempt.past import NotKnown
+from podium.attempt.reusing import is_rehearsal, joined
 from podium.attempt.site import Site
 from podium.attempt.workspace import PODIUM
 from podium.core.events import JoinAsked, JoinEnded
@@ -42,10 +44,16 @@ async def join(asked: JoinAsked, state: State, site: Site) -> JoinEnded:
     repository = site.repository
     if repository is None:
         raise ConfigurationError("there is no git repository here, so there are no trees to join")
-    merged = await _joined(asked, state, site, repository, asked.onto, asked.members)
-    if merged.head != asked.onto:
-        await to_thread.run_sync(_keep, site, repository, asked, merged.head)
-    return JoinEnded(site.now(), asked.path, merged.head, merged.refused)
+    end = await to_thread.run_sync(joined, site, asked)
+    if end is None and asked.gated and is_rehearsal(site):
+        # Whether commands pass on the joined tree has to be tried in earnest.
+        raise NotKnown
+    if end is None:
+        merged = await _joined(asked, state, site, repository, asked.onto, asked.members)
+        end = JoinEnded(site.now(), asked.path, merged.head, merged.refused)
+    if end.tree is not None and end.tree != asked.onto and not is_rehearsal(site):
+        await to_thread.run_sync(_keep, site, repository, asked, end.tree)
+    return end
 
 
 async def _joined(

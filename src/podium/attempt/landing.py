@@ -17,6 +17,8 @@ from podium.attempt.again import Red, passed_on, rerun
 from podium.attempt.command import judge_by, values_of
 from podium.attempt.ending import ended
 from podium.attempt.finding import known_names
+from podium.attempt.past import key_of
+from podium.attempt.reusing import unless_known
 from podium.attempt.site import Site
 from podium.attempt.workspace import PODIUM, start_of
 from podium.core.events import AttemptEnded, AttemptStarted
@@ -66,6 +68,11 @@ async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
     assert isinstance(verb, Git)
     values = (verb.land, verb.message, verb.branch, verb.push)
     names = await known_names(site, Here(state, leaf), values, tree_in_view(leaf))
+    key = key_of(asked, "git", verb.how, *(fill(value, names) for value in values))
+    return await unless_known(site, asked, key, lambda: _done(asked, state, site, verb, names))
+
+
+async def _done(asked: AttemptStarted, state: State, site: Site, verb: Git, names: Names) -> AttemptEnded:
     if verb.land is not None:
         message = None if verb.message is None else _text(verb.message, names)
         return await land_head(asked, state, site, _text(verb.land, names), message, verb.how)

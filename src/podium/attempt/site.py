@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from podium.attempt.past import Past
 from podium.attempt.pool import Pool
 from podium.core.chain import RunId
 from podium.core.model import Workflow
@@ -59,6 +60,8 @@ class Site:
     """A folder for recordings of what passes between the run and its agents."""
     now: Callable[[], Millis] = wall_clock
     on_progress: OnProgress = no_progress
+    past: Past | None = None
+    """What an earlier run has found out, for a run that goes on from it."""
     base_commit: str | None = None
     """The commit from which the run began; None for a repository without one."""
     passed_steps: Callable[[str, str], bool] = nothing_passed

@@ -9,12 +9,15 @@ from anyio import to_thread
 
 from podium.attempt.ending import ended
 from podium.attempt.finding import known_names
+from podium.attempt.past import key_of
+from podium.attempt.reusing import unless_known
 from podium.attempt.site import Site
 from podium.attempt.workspace import Spoiled, Workspace, captured, opened
 from podium.core.events import AttemptEnded, AttemptStarted
+from podium.core.expr import Names
 from podium.core.graph import tree_in_view
 from podium.core.kinds import WrongType, is_map
-from podium.core.model import Write
+from podium.core.model import Step, Write
 from podium.core.names import Here
 from podium.core.state import State
 from podium.core.template import fill
@@ -28,6 +31,13 @@ async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
     assert isinstance(verb, Write)
     names = await known_names(site, Here(state, leaf), (verb.files,), tree_in_view(leaf))
     texts = _texts(fill(verb.files, names))
+    key = key_of(asked, "write", texts)
+    return await unless_known(site, asked, key, lambda: _written(asked, site, step, names, texts))
+
+
+async def _written(
+    asked: AttemptStarted, site: Site, step: Step, names: Names, texts: Mapping[str, str]
+) -> AttemptEnded:
     async with opened(site, asked, step, kind="checkout", names=names) as workspace:
         await to_thread.run_sync(_write, workspace, texts)
         taken = await captured(site, workspace, asked)

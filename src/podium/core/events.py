@@ -119,6 +119,10 @@ class AttemptEnded:
     digest: str = ""
     likeness: int | None = None
     """How alike this answer is to the step's previous one, in percent."""
+    key: str = ""
+    """All that was asked, as a hash: whoever asks the same again may be given this answer."""
+    reused: str = ""
+    """The run that found this answer, if it was not this one; it cost nothing here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +194,8 @@ class ApprovalAsked:
     silence: Outcome = "timeout"
     remind: Millis | None = None
     escalate: Millis | None = None
+    key: str = ""
+    """The question as it is written, as a hash."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,7 +187,7 @@ def _started(state: State, event: RunStarted) -> State:
         order=order_of_verb(call),
     )
     state.instances.put(paths.ROOT, Scope(place, head=event.tree, base=event.tree))
-    state.ledgers.put(paths.ROOT, Ledger(paths.ROOT, None, call.workflow.limits))
+    state.ledgers.put(paths.ROOT, Ledger(paths.ROOT, None, call.workflow.limits, spent=event.run.carried))
     state.vars.put((paths.ROOT, scopes.INPUTS), (event.inputs,))
     return state._replace(started=event)
 

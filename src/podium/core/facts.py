@@ -10,6 +10,15 @@ from podium.core.words import MicroUsd, Path, Tree
 
 
 @dataclass(frozen=True, slots=True)
+class Amounts:
+    """What is reserved or was used: money, tokens, calls."""
+
+    usd: MicroUsd = MicroUsd(0)
+    tokens: int = 0
+    calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class RunFacts:
     """What `run.x` holds, fixed at the start. `utc_offset` places times of day, in minutes."""
 
@@ -19,15 +28,10 @@ class RunFacts:
     base: str = ""
     date: str = ""
     utc_offset: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Amounts:
-    """What is reserved or was used: money, tokens, calls."""
-
-    usd: MicroUsd = MicroUsd(0)
-    tokens: int = 0
-    calls: int = 0
+    continues: str = ""
+    """The run whose results this one takes over where the same is asked."""
+    carried: Amounts = Amounts()
+    """What that one has spent on what is taken over: limits are not reset by going on in another run."""
 
 
 @dataclass(frozen=True, slots=True)

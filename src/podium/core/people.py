@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 from podium.core.ask import ask, ask_value
@@ -39,7 +40,13 @@ def ask_person(state: State, leaf: Leaf, verb: Human, now: Millis) -> Event:
         silence="passed" if rule.level == "notify" else "timeout",
         remind=None if sight.remind is None else Millis(now + sight.remind),
         escalate=None if sight.escalate_after is None else Millis(now + sight.escalate_after),
+        key=_key(leaf, verb),
     )
+
+
+def _key(leaf: Leaf, verb: Human) -> str:
+    asked = f"{leaf.place.about}\0{verb.question.text}"
+    return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _sight(state: State, leaf: Leaf, verb: Human) -> Oversight:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Final, TypeAlias
 
-from podium.core.facts import RunFacts
+from podium.core.events import ApprovalGiven
+from podium.core.facts import Amounts, RunFacts
 from podium.core.messages import Approve, Cancel, Guide, Jump, Pause, RaiseLimit, Resume, Signal, Start
 from podium.core.words import Path
 from podium.ports import Letter
@@ -44,6 +45,11 @@ def written(message: Posted) -> Mapping[str, Any]:
     return {"say": _NAMES[type(message)], **asdict(message)}
 
 
+def approval(given: ApprovalGiven) -> Approve:
+    """What somebody has said before, said again."""
+    return Approve(given.path, given.action, given.by, given.text, given.answer, given.tree)
+
+
 def read(letter: Letter) -> Posted | str:
     """The message, or why it is none: letters come from other processes, perhaps of another version."""
     body = dict(letter.body)
@@ -53,7 +59,8 @@ def read(letter: Letter) -> Posted | str:
     known = {field.name for field in fields(kind)}
     try:
         if kind is Start:
-            body["run"] = RunFacts(**body["run"])
+            facts = dict(body["run"])
+            body["run"] = RunFacts(**{**facts, "carried": Amounts(**facts.get("carried", {}))})
         return kind(**{key: value for key, value in body.items() if key in known})
     except (TypeError, KeyError) as error:
         return f"the command is incomplete: {error}"

@@ -119,7 +119,8 @@ def open_log(store: Store, run: RunId, workflow: Workflow, run_dir: Path) -> Log
     if head.fingerprint != workflow.fingerprint:
         raise Changed(
             f"the definition of run {run} has changed since it was started",
-            hint=f"undo the change to carry on; podium cancel {run} --force ends it as it is",
+            hint=f"go on with the new one: podium resume {run} --accept-changes   or undo the change, or end it as it "
+            f"is: podium cancel {run} --force",
         )
     state = fold(workflow, events)
     return Log(store, run, epoch=epoch, state=state, events=events, head_file=run_dir / CHAIN_HEAD)

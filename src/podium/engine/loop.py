@@ -15,8 +15,9 @@ import anyio
 from anyio.abc import TaskGroup
 
 from podium.attempt.artifacts import publish
+from podium.attempt.reusing import answers_to
 from podium.attempt.site import Site
-from podium.core.effects import CancelAttempt, Effect, EffectKey, RunAttempt
+from podium.core.effects import AskPerson, CancelAttempt, Effect, EffectKey, RunAttempt
 from podium.core.events import AttemptEnded, Event, StepEnded
 from podium.core.messages import Message, Recover, Refusal, Report
 from podium.core.state import State, is_parkable
@@ -119,6 +120,9 @@ class Loop:
         if isinstance(effect, CancelAttempt):
             self._cancel(effect)
             return
+        if isinstance(effect, AskPerson):
+            for given in answers_to(self._site, effect.asked):
+                self._post(letters.approval(given), "past")
         work = perform.work_for(effect, self._log.state, self._site)
         if work is not None:
             key: EffectKey = (perform.kind_of(effect), effect.asked.path)  # type: ignore[union-attr]  # no timer

@@ -154,6 +154,15 @@ def tree_of(repository: Repository, commit: str | None) -> Tree:
     return Tree(text(refs(repository), "rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}"))
 
 
+def has_tree(repository: Repository, tree: Tree) -> bool:
+    """Whether it is there; git throws away what no ref holds."""
+    return run(trees(repository), "cat-file", "-e", f"{tree}^{{tree}}", codes=(0, 1, 128)).code == 0
+
+
+def has_commit(repository: Repository, commit: str) -> bool:
+    return commit_of(refs(repository), commit) is not None
+
+
 def read_uncommitted(repository: Repository) -> tuple[str, ...]:
     """Paths in the user's work tree or index that differ from HEAD or are new; ignored ones and our own do not count."""
     out = run(

@@ -143,7 +143,8 @@ class Account:
                 self._charge(event.path, MicroUsd(0), 0, calls, calls)
             case AttemptEnded():
                 self._flying.pop(event.path, None)
-                known = {"result": event.result} if event.result is not None else {}
+                known: dict[str, Any] = {"result": event.result} if event.result is not None else {}
+                known["reused"] = event.reused
                 self._change(event.path, status="checking", tree=event.tree, verdict=event.verdict, **known)
                 used = event.used
                 self._charge(event.path, used.usd, used.tokens, used.calls, 0 if event.cost_known else 1)

@@ -51,6 +51,8 @@ class StepView(NamedTuple):
     """What a loop goes over."""
     worked: bool = False
     """An attempt was made in it: it is a leaf that works."""
+    reused: str = ""
+    """The earlier run that its last answer was taken over from."""
 
     @property
     def step(self) -> str:

@@ -60,6 +60,7 @@ def step_data(step: StepView, now: Millis) -> dict[str, Any]:
         "reason": step.reason,
         "message": step.message,
         "degraded": step.degraded,
+        "reused": step.reused or None,
         "attempts": step.attempts,
         "started_at": iso(step.entered),
         "ended_at": iso_or_none(step.ended),

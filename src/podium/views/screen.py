@@ -80,6 +80,7 @@ def step_line(name: str, step: StepView, now: Millis, paint: Paint) -> str:
     mark, tone = mark_of(step)
     notes = [cost(step)] if cost(step) else []
     notes += [many(step.attempts, "attempt")] if step.worked and step.attempts > 1 else []
+    notes += [f"from {step.reused}"] if step.reused else []
     notes += [_words(step)] if _words(step) else []
     took = duration(duration_of(step, now))
     return f"{paint(mark, tone)} {name}  {said(step):<18} {took:>7}  {'  '.join(notes)}".rstrip()

@@ -21,6 +21,8 @@ COMMANDS: Final = {
     "init": "Write a first workflow for this project.",
     "run": "Run a workflow.",
     "resume": "Carry on a run that was parked, paused, interrupted or killed.",
+    "rerun": "Do a step of a run again, in a new run that takes the rest over.",
+    "fork": "Begin a run that shares the past of another up to a step.",
     "run-step": "Try one step of a workflow, apart from all runs.",
     "validate": "Check workflow files and name every mistake by line.",
     "resolve": "Print a workflow as it stands after templates and configuration.",

@@ -1,0 +1,183 @@
+"""Go on from what a run has found out, in a new one: after an edit, with a step done again, or from an earlier point.
+
+What is asked there in exactly the same words is taken over and costs nothing (attempt/past.py); the rest is done. What
+the earlier run has spent counts against the limits of the one that goes on from it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import anyio
+
+from podium.app.office import Office
+from podium.app.running import Begun, Source, check_ability, create, load_source, new_id, site_of, start_of
+from podium.app.sending import abandon
+from podium.attempt.site import Site
+from podium.core.chain import RunId
+from podium.core.events import AttemptEnded, Event, RunEnded, RunStarted, StepEntered
+from podium.core.evolve import fold
+from podium.core.facts import Amounts
+from podium.core.messages import Cancel, Message, Refusal, Start
+from podium.core.paths import without_visit
+from podium.core.turn import turn
+from podium.core.words import MicroUsd, Path
+from podium.engine.log import read_events
+from podium.engine.rehearse import answers
+from podium.errors import ConfigurationError
+from podium.git.repository import Repository, has_commit
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The attempts at one path of the earlier run, and what they cost there."""
+
+    path: Path
+    attempts: int
+    cost: MicroUsd
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """What would become of the results of a run in one that goes on from it."""
+
+    earlier: RunId
+    reused: tuple[Part, ...]
+    repeated: tuple[Part, ...]
+    next: tuple[Path, ...]
+    """Where the new run would begin to work."""
+    site: Site = field(repr=False)
+    source: Source = field(repr=False)
+    start: Start = field(repr=False)
+
+
+def look_ahead(
+    office: Office,
+    earlier: RunId,
+    *,
+    again: str | None = None,
+    onwards: bool = False,
+    inputs: Mapping[str, Any] | None = None,
+) -> Prospect:
+    """Reads the definition as it is now. `again` names a step to be done anew, `onwards` all that came after it too."""
+    head = office.store.head(earlier)
+    if head is None:
+        raise ConfigurationError(f"there is no run {earlier}", hint="podium runs lists them")
+    events = read_events(office.store, earlier)
+    if not events:
+        raise ConfigurationError(f"run {earlier} never began", hint="start a new one with: podium run")
+    started = events[0]
+    assert isinstance(started, RunStarted)
+    without = () if again is None else _paths(events, earlier, again, onwards=onwards)
+    source = replace(Source(**json.loads(head.source)), past=earlier, without=without, record=None)
+    given = {**started.inputs, **(inputs or {})}
+    workflow = load_source(office, source, inputs=given)
+    site = site_of(office, new_id(), workflow, source)
+    check_ability(site, source)
+    _check_base(site.repository, started)
+    facts = replace(
+        started.run, id=site.run, name=workflow.name, continues=earlier, carried=_spent(events, started)
+    )
+    site = replace(site, base_commit=facts.base or None)
+    start = start_of(site, facts, given, started.tree, no_human=started.no_human)
+    reused, waiting = anyio.run(_rehearsed, site, start)
+    return Prospect(
+        earlier,
+        _parts(end for end in _ended(events) if end.path in reused),
+        _parts(end for end in _ended(events) if end.path not in reused),
+        waiting,
+        site,
+        source,
+        start,
+    )
+
+
+def begin_again(office: Office, prospect: Prospect, *, closed_by: str | None = None) -> Begun:
+    """Creates the new run. With `closed_by` it replaces the earlier one, which is closed first if it is not over."""
+    if closed_by is not None and not _is_over(office, prospect.earlier):
+        abandon(office, prospect.earlier, Cancel(closed_by, f"it goes on as {prospect.site.run}"))
+    create(office, prospect.site, prospect.source, prospect.start)
+    return Begun(prospect.site.run, prospect.site)
+
+
+def _is_over(office: Office, run: RunId) -> bool:
+    return any(record.type == RunEnded.__name__ for record in office.store.read(run))
+
+
+def _paths(events: Sequence[Event], run: RunId, step: str, *, onwards: bool) -> tuple[str, ...]:
+    """The addresses of a step, of all in it, and of all that was entered after it."""
+    entered = [event.path for event in events if isinstance(event, StepEntered)]
+    own = [path for path in entered if _is_in(path, step)]
+    if not own:
+        known = sorted({path for path in entered if "#" not in path})
+        raise ConfigurationError(
+            f'run {run} has not been at a step "{step}"', hint=f"it has been at: {', '.join(known)}"
+        )
+    return tuple(entered[entered.index(own[0]) :] if onwards else own)
+
+
+def _is_in(path: Path, step: str) -> bool:
+    """Any visit, member or gate of the step counts."""
+    parts = path.split("/")
+    names = ("/".join(parts[: number + 1]) for number in range(len(parts)))
+    return any(without_visit(Path(name.partition("#")[0])) == step or _name(name) == step for name in names)
+
+
+def _name(path: str) -> str:
+    last = path.rpartition("/")[2]
+    for sign in "~[#":
+        last = last.partition(sign)[0]
+    return last
+
+
+def _check_base(repository: Repository | None, started: RunStarted) -> None:
+    if repository is not None and started.run.base and not has_commit(repository, started.run.base):
+        raise ConfigurationError(
+            f"the commit {started.run.base[:12]}, from which the run began, is gone", hint="start a new run"
+        )
+
+
+def _ended(events: Sequence[Event]) -> list[AttemptEnded]:
+    return [event for event in events if isinstance(event, AttemptEnded)]
+
+
+def _spent(events: Sequence[Event], started: RunStarted) -> Amounts:
+    used = [started.run.carried, *(end.used for end in _ended(events))]
+    return Amounts(
+        MicroUsd(sum(each.usd for each in used)),
+        sum(each.tokens for each in used),
+        sum(each.calls for each in used),
+    )
+
+
+def _parts(ends: Iterable[AttemptEnded]) -> tuple[Part, ...]:
+    found: dict[Path, Part] = {}
+    for end in ends:
+        part = found.get(end.path, Part(end.path, 0, MicroUsd(0), 0))
+        cost, tokens = MicroUsd(part.cost + end.used.usd), part.tokens + end.used.tokens
+        found[end.path] = Part(end.path, part.attempts + 1, cost, tokens)
+    return tuple(found.values())
+
+
+async def _rehearsed(site: Site, start: Start) -> tuple[frozenset[Path], tuple[Path, ...]]:
+    """Goes through the run as far as the past can answer: what was taken over, and where work begins."""
+    assert site.past is not None
+    site = replace(site, past=replace(site.past, is_all=True))
+    state = fold(site.workflow, ())
+    agenda: deque[Message] = deque([start])
+    reused: set[Path] = set()
+    while agenda:
+        taken = turn(state, agenda.popleft(), site.now())
+        if isinstance(taken, Refusal):
+            continue
+        state = taken.state
+        reused.update(event.path for event in taken.events if isinstance(event, AttemptEnded))
+        for effect in taken.effects:
+            agenda.extend(await answers(effect, state, site))
+    open_ones = (path for (kind, path), _ in state.pending.items() if kind in ("attempt", "person"))
+    return frozenset(reused), tuple(open_ones)

@@ -1,0 +1,45 @@
+"""What the past of a run answers to an effect, without anything being done about it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from podium.attempt import finding, joining
+from podium.attempt.past import NotKnown
+from podium.attempt.perform import perform
+from podium.attempt.reusing import answers_to
+from podium.attempt.site import Site
+from podium.core.effects import AskPerson, CancelAttempt, Effect, FindFact, JoinTrees, RunAttempt
+from podium.core.events import AttemptEnded
+from podium.core.messages import Message
+from podium.core.state import State
+from podium.engine.letters import approval
+
+R = TypeVar("R")
+
+
+async def answers(effect: Effect, state: State, site: Site) -> tuple[Message, ...]:
+    """Nothing where a process would have to be started, or somebody asked."""
+    match effect:
+        case RunAttempt(asked=started, by_hand=False):
+            end = await _unless_new(lambda: perform(started, state, site))
+            return (end,) if end is not None and end.reused else ()
+        case CancelAttempt(asked=started):
+            return (AttemptEnded(site.now(), started.path, started.attempt, "cancelled"),)
+        case AskPerson(asked=question):
+            return tuple(map(approval, answers_to(site, question)))
+        case FindFact(asked=query):
+            return (await finding.find(query, state, site),)
+        case JoinTrees(asked=join):
+            joined = await _unless_new(lambda: joining.join(join, state, site))
+            return () if joined is None else (joined,)
+        case _:
+            return ()
+
+
+async def _unless_new(work: Callable[[], Awaitable[R]]) -> R | None:
+    try:
+        return await work()
+    except NotKnown:
+        return None

@@ -1,0 +1,234 @@
+"""A run goes on in another one: what was found out is taken over, what was edited is done again, nothing is paid twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from podium.app.continuing import Prospect, begin_again, look_ahead
+from podium.app.running import go_on
+from podium.core.chain import RunId
+from podium.core.events import AttemptEnded, Event, JoinEnded
+from podium.core.messages import Approve
+from podium.core.state import State
+from podium.core.words import Path as StepPath
+from podium.errors import ConfigurationError
+from tests.engine.kit import TEAM, Project, git, outcome, output
+
+CAST = "".join(
+    f"- {{match: {{step: s{n}}}, text: t{n}, cost_usd: 0.5, usage: {{input: 10, output: 5}}, write: {{s{n}.txt: '{n}'}}}}\n"
+    for n in range(1, 13)
+)
+TWELVE = "".join(f"  s{n}: {{agent: w, prompt: Do part {n}.}}\n" for n in range(1, 13))
+
+
+def made(project: Project, run: RunId) -> list[str]:
+    """Where agents or commands were really at work."""
+    return [event.path for event in _ends(project.events(run)) if not event.reused]
+
+
+def _ends(events: Sequence[Event]) -> list[AttemptEnded]:
+    return [event for event in events if isinstance(event, AttemptEnded)]
+
+
+def went_on(project: Project, prospect: Prospect, **options: Any) -> tuple[RunId, State]:
+    begun = begin_again(project.office, prospect, **options)
+    return begun.run, go_on(project.office, begun.site, park=True)
+
+
+def paths(parts: Sequence[Any]) -> list[str]:
+    return [part.path for part in parts]
+
+
+def test_an_edited_prompt_is_asked_again_and_everything_before_it_is_kept(project: Project) -> None:
+    """X10: the prompt of step 9 of 12 is changed; 1 to 8 are reused, 9 to 12 run, and the saving is told first."""
+    first, state = project.run(project.flow(TWELVE, head=TEAM, cast=CAST))
+    assert state.ended is not None
+    assert state.ended.status == "passed"
+    better = "- {match: {step: s9, prompt: well}, text: better, cost_usd: 0.5, write: {s9.txt: better}}\n"
+    project.flow(TWELVE.replace("Do part 9.", "Do part 9 well."), head=TEAM, cast=better + CAST)
+
+    prospect = look_ahead(project.office, first)
+
+    assert paths(prospect.reused) == [f"s{n}" for n in range(1, 9)]
+    assert paths(prospect.repeated) == [f"s{n}" for n in range(9, 13)]
+    assert sum(part.cost for part in prospect.reused) == 4_000_000
+    assert prospect.next == ("s9",)
+    second, after = went_on(project, prospect)
+    assert made(project, second) == [f"s{n}" for n in range(9, 13)]
+    assert after.ended is not None
+    assert after.ended.status == "passed"
+
+
+def test_a_step_that_is_asked_anew_and_answers_as_before_spares_the_rest(project: Project) -> None:
+    """What comes after it is asked the same as before, so the answers stand."""
+    first, _ = project.run(project.flow(TWELVE, head=TEAM, cast=CAST))
+    project.flow(TWELVE.replace("Do part 9.", "Do part 9 well."), head=TEAM, cast=CAST)
+
+    second, _ = went_on(project, look_ahead(project.office, first))
+
+    assert made(project, second) == ["s9"]
+
+
+def test_what_a_run_has_spent_counts_against_the_one_that_goes_on_from_it(project: Project) -> None:
+    """Nothing is paid twice, and no limit begins again from nothing."""
+    limited = TEAM + "limits: {usd: 6.4}\n"
+    first, _ = project.run(project.flow(TWELVE, head=limited, cast=CAST))
+    project.flow(TWELVE.replace("Do part 12.", "Do part 12 well."), head=limited, cast=CAST)
+
+    second, after = went_on(project, look_ahead(project.office, first))
+
+    facts = after.started
+    assert facts is not None
+    assert (facts.run.continues, facts.run.carried.usd) == (first, 6_000_000)
+    assert sum(end.used.usd for end in _ends(project.events(second))) <= 400_000
+
+
+def test_a_step_that_is_done_again_takes_along_only_what_depends_on_it(project: Project) -> None:
+    steps = (
+        "  a: {run: [echo, same]}\n"
+        "  b: {run: [sh, -c, 'date +%N']}\n"
+        "  c: {run: [echo, '${{ steps.b.output }}']}\n"
+        "  d: {run: [echo, '${{ steps.a.output }}']}\n"
+    )
+    first, _ = project.run(project.flow(steps))
+
+    second, state = went_on(project, look_ahead(project.office, first, again="b"))
+    third, _ = went_on(project, look_ahead(project.office, first, again="b", onwards=True))
+
+    assert made(project, second) == ["b", "c"]
+    assert output(state, "c") == output(state, "b")
+    assert made(project, third) == ["b", "c", "d"]
+
+
+def test_a_fork_shares_the_past_and_leaves_the_first_run_as_it_is(project: Project) -> None:
+    head = TEAM + "inputs: {word: {type: string, default: red}}\n"
+    steps = "  a: {run: [echo, first]}\n  b: {run: [echo, '${{ inputs.word }}']}\n"
+    first, _ = project.run(project.flow(steps, head=head))
+    before = project.events(first)
+
+    prospect = look_ahead(project.office, first, again="b", onwards=True, inputs={"word": "blue"})
+    second, state = went_on(project, prospect)
+
+    assert made(project, second) == ["b"]
+    assert output(state, "b") == "blue"
+    assert project.events(first) == before
+
+
+def test_a_retried_step_is_taken_over_with_its_feedback_gates_and_tree(project: Project) -> None:
+    """Also the attempt that failed its gate: the next one was asked with its feedback in the prompt."""
+    cast = (
+        "- {match: {step: fix, attempt: 1}, write: {x.txt: bad}}\n"
+        "- {match: {step: fix, attempt: 2}, write: {x.txt: good}}\n"
+    )
+    steps = "  fix: {agent: w, prompt: Mend it., gates: [{run: [grep, good, x.txt]}]}\n  last: {run: [cat, x.txt]}\n"
+    first, _ = project.run(project.flow(steps, head=TEAM, cast=cast))
+    project.flow(steps.replace("[cat, x.txt]", "[wc, -c, x.txt]"), head=TEAM, cast=cast)
+
+    second, state = went_on(project, look_ahead(project.office, first))
+
+    assert made(project, second) == ["last"]
+    assert output(state, "last") == "4 x.txt"
+    refs = git(project.root, "for-each-ref", "--format=%(refname)", f"refs/podium/{second}")
+    assert len(refs.splitlines()) >= 2
+
+
+def test_parallel_work_that_was_joined_is_not_joined_with_new_gates(project: Project) -> None:
+    cast = "- {match: {step: l}, write: {l.txt: l}}\n- {match: {step: r}, write: {r.txt: r}}\n"
+    steps = (
+        "  both:\n    parallel: true\n    steps:\n"
+        "      l: {agent: w, prompt: L., gates: [{run: [test, -e, l.txt]}]}\n"
+        "      r: {agent: w, prompt: R., gates: [{run: [test, -e, r.txt]}]}\n"
+        "  last: {run: [cat, l.txt, r.txt]}\n"
+    )
+    first, _ = project.run(project.flow(steps, head=TEAM, cast=cast))
+    project.flow(steps.replace("[cat, l.txt, r.txt]", "[cat, r.txt, l.txt]"), head=TEAM, cast=cast)
+
+    prospect = look_ahead(project.office, first)
+    second, state = went_on(project, prospect)
+
+    assert paths(prospect.repeated) == ["last"]
+    assert made(project, second) == ["last"]
+    assert output(state, "last") == "rl"
+    joins = [[e.tree for e in project.events(run) if isinstance(e, JoinEnded)] for run in (first, second)]
+    assert joins[0] == joins[1] != []
+
+
+def test_an_approval_stands_for_the_same_question_about_the_same_tree(project: Project) -> None:
+    steps = "  ok: {human: 'Good?'}\n  last: {run: [echo, one]}\n"
+    first, _ = project.run(project.flow(steps))
+    project.say(first, Approve(StepPath("ok"), "approve", "ann"))
+
+    project.flow(steps.replace("one", "two"))
+    second, state = went_on(project, look_ahead(project.office, first))
+    assert (outcome(state, "ok"), output(state, "last")) == ("passed", "two")
+    assert made(project, second) == ["last"]
+
+    project.flow(steps.replace("Good?", "Really good?"))
+    prospect = look_ahead(project.office, first)
+    _, asked = went_on(project, prospect)
+    assert prospect.next == ("ok",)
+    assert outcome(asked, "ok") == ""
+
+
+def test_a_landing_that_was_made_is_not_made_again(project: Project) -> None:
+    cast = "- {match: {step: w}, write: {x.txt: x}}\n"
+    steps = "  w: {agent: w, prompt: Write., touches: [x.txt]}\n  in: {git: {land: main, message: Work}}\n  last: {run: [echo, one]}\n"
+    first, _ = project.run(project.flow(steps, head=TEAM, cast=cast))
+    tip = git(project.root, "rev-parse", "main")
+    project.write("flow.yaml", (project.root / "flow.yaml").read_text().replace("one", "two"))
+
+    second, state = went_on(project, look_ahead(project.office, first))
+
+    assert made(project, second) == ["last"]
+    assert outcome(state, "in") == "passed"
+    assert git(project.root, "rev-parse", "main") == tip
+
+
+def test_a_run_that_was_not_over_is_closed_by_the_one_that_replaces_it(project: Project) -> None:
+    steps = "  a: {run: [echo, x]}\n  ok: {human: 'Good?'}\n"
+    first, _ = project.run(project.flow(steps))
+    project.flow(steps.replace("Good?", "Fine?"))
+
+    second, state = went_on(project, look_ahead(project.office, first), closed_by="ann")
+
+    assert project.view(first).status == "cancelled"
+    assert state.ended is None
+    assert made(project, second) == []
+
+
+def test_a_crash_of_the_new_run_loses_nothing_of_the_past(project: Project) -> None:
+    """Whoever carries it on later knows the past from the store, not from the process that looked ahead."""
+    first, _ = project.run(project.flow("  a: {run: [echo, x]}\n  b: {run: [echo, y]}\n"))
+    prospect = look_ahead(project.office, first, again="b")
+    run = begin_again(project.office, prospect).run
+
+    state = project.resume(run)
+
+    assert state.ended is not None
+    assert state.ended.status == "passed"
+    assert made(project, run) == ["b"]
+
+
+def test_a_look_ahead_changes_nothing(project: Project) -> None:
+    first, _ = project.run(project.flow(TWELVE, head=TEAM, cast=CAST))
+    refs = git(project.root, "for-each-ref")
+
+    look_ahead(project.office, first, again="s3")
+
+    assert git(project.root, "for-each-ref") == refs
+    assert [head.run for head in project.office.store.heads()] == [first]
+
+
+@pytest.mark.parametrize(("step", "said"), [("nowhere", "has not been at"), ("s13", "has not been at")])
+def test_a_step_that_was_never_reached_is_named_with_those_that_were(
+    project: Project, step: str, said: str
+) -> None:
+    first, _ = project.run(project.flow(TWELVE, head=TEAM, cast=CAST))
+
+    with pytest.raises(ConfigurationError, match=said) as caught:
+        look_ahead(project.office, first, again=step)
+
+    assert "s12" in str(caught.value.hint)

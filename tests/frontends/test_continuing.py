@@ -1,0 +1,79 @@
+"""Going on from a run, as a person types it: what is said first, what is asked, and what begins."""
+
+from __future__ import annotations
+
+import pytest
+
+from podium.errors import ConfigurationError
+from tests.engine.kit import Project
+from tests.frontends.test_running import ASK, call, code, data, newest
+
+STEPS = "  a: {run: [echo, one]}\n  b: {run: [echo, two]}\n"
+
+
+def start(project: Project, steps: str) -> str:
+    project.flow(steps)
+    call("run", "flow.yaml", "--sandbox", "none")
+    return newest(project)
+
+
+def test_a_changed_file_is_told_with_the_way_on_and_the_way_on_works(project: Project) -> None:
+    """X10"""
+    run = start(project, ASK)
+    project.flow(ASK.replace("landed", "elsewhere"))
+
+    refused = call("resume")
+    assert isinstance(refused.exception, ConfigurationError)
+    assert f"podium resume {run} --accept-changes" in str(refused.exception.hint)
+
+    done = call("resume", "--accept-changes", "--yes")
+    assert code(done) == 6
+    assert "begins with  ask" in done.stderr
+    assert [head.status for head in project.office.store.heads()] == ["waiting", "cancelled"]
+
+
+def test_rerun_says_what_it_keeps_and_ends_with_the_code_of_the_new_run(project: Project) -> None:
+    run = start(project, STEPS)
+
+    done = call("rerun", run, "b", "--yes", "--json")
+
+    assert code(done) == 0
+    assert "reused       1 ($0.00 not paid again): a" in done.stderr
+    assert "repeated     1 ($0.00 last time): b" in done.stderr
+    assert [(step["path"], step["reused"]) for step in data(done)["steps"]] == [("a", run), ("b", None)]
+    assert f"from {run}" in call("show").stdout
+
+
+def test_a_fork_with_another_input_leaves_the_run_alone(project: Project) -> None:
+    run = start(project, STEPS)
+
+    done = call("fork", run, "--from", "b", "--yes")
+
+    assert code(done) == 0
+    assert len(project.office.store.heads()) == 2
+
+
+def test_without_a_terminal_and_without_yes_nothing_begins(project: Project) -> None:
+    run = start(project, STEPS)
+
+    done = call("rerun", run, "b")
+
+    assert isinstance(done.exception, ConfigurationError)
+    assert "--yes" in str(done.exception.hint)
+    assert len(project.office.store.heads()) == 1
+
+
+def test_a_no_at_the_terminal_begins_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = start(project, STEPS)
+    monkeypatch.setattr("podium.frontends.cli.continuing.is_terminal", lambda: True)
+
+    assert code(call("rerun", run, "b", typed="n\n")) == 0
+
+    assert len(project.office.store.heads()) == 1
+
+
+def test_dry_run_belongs_to_accepted_changes(project: Project) -> None:
+    start(project, STEPS)
+
+    with pytest.raises(Exception, match="accept-changes"):
+        code(call("resume", "--dry-run"))
