@@ -323,6 +323,18 @@ def key_names(agent: Agent | Caller, config: Mapping[str, Any]) -> tuple[str, ..
     return () if asked is None else asked(config)
 
 
+def auth_of(agent: Agent | Caller, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
+    """How it logs in: as its settings say, else by the key if one is set, else by the login if there is one.
+
+    An adapter that can use a login has a method `has_login`.
+    """
+    if config.get("auth"):
+        return str(config["auth"])
+    has_login: Callable[[], bool] | None = getattr(agent, "has_login", None)
+    has_key = any(env.get(name) for name in key_names(agent, config))
+    return "login" if not has_key and has_login is not None and has_login() else "key"
+
+
 def lacking(agent: Agent | Caller, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
     """What a person must do before an agent with these settings can work, as far as its adapter can tell; else empty."""
     told: Callable[[Mapping[str, Any], Mapping[str, str]], str] | None = getattr(agent, "lacking", None)

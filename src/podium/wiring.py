@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from podium.errors import ConfigurationError
 
@@ -131,15 +131,22 @@ def played_by(one: Agent, workflow: Workflow) -> Agents:
 
 
 def read_logins(workflow: Workflow, env: Mapping[str, str]) -> dict[str, bytes]:
-    """By type, of those agents only that say `auth: login`."""
+    """By type, of those agents only that say `auth: login`, or that say nothing and have no key."""
     from podium.app.ability import agents_of
+    from podium.ports import key_names
 
     home = Path(env["HOME"]) if env.get("HOME") else Path.home()
     places = {
         "claude": Path(env.get("CLAUDE_CONFIG_DIR") or home / ".claude") / ".credentials.json",
         "codex": Path(env.get("CODEX_HOME") or home / ".codex") / "auth.json",
     }
-    wanted = {kind for kind, config in agents_of(workflow) if config.get("auth") == "login"}
+    there = agents()
+
+    def may_log_in(kind: str, config: Mapping[str, Any]) -> bool:
+        said = config.get("auth")
+        return said == "login" or not (said or any(env.get(name) for name in key_names(there[kind], config)))
+
+    wanted = {kind for kind, config in agents_of(workflow) if kind in places and may_log_in(kind, config)}
     return {kind: path.read_bytes() for kind, path in places.items() if kind in wanted and path.is_file()}
 
 

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from podium.adapters.agents.claude import Claude
+from podium.adapters.agents.codex import Codex
 from podium.adapters.agents.scripted import Scripted
 from podium.app.ability import missing, unready
 from podium.app.workflows import open_workflow
+from podium.attempt.programs import usual_agent
 from podium.ports import Agents
 
 HEAD = "podium: 1\nname: flow\nagents:\n  w: {type: scripted, script: cast.yaml}\n"
@@ -95,10 +97,14 @@ def test_a_key_that_no_agent_of_a_step_has_is_said_before_anything_starts(
     workflow = open_workflow(file, project=tmp_path)
     agents: Agents = {"claude": Claude(), "scripted": Scripted()}
 
-    found = unready(workflow, agents, {})
+    program = tmp_path / "claude"
+    program.touch(mode=0o755)
+
+    found = unready(workflow, agents, {"PATH": str(tmp_path)})
 
     assert found == () if said is None else said in "\n".join(found)
-    assert unready(workflow, agents, {"ANTHROPIC_API_KEY": "sk-test-0000"}) == ()
+    keyed = {"PATH": str(tmp_path), "ANTHROPIC_API_KEY": "sk-test-0000"}
+    assert unready(workflow, agents, keyed) == ()
 
 
 def test_a_login_that_is_not_there_is_said_before_anything_starts(tmp_path: Path) -> None:
@@ -107,5 +113,21 @@ def test_a_login_that_is_not_there_is_said_before_anything_starts(tmp_path: Path
     file.write_text(head + "steps:\n  a: {agent: claude, prompt: x}\n")
     workflow = open_workflow(file, project=tmp_path)
 
-    assert "nobody has logged in" in unready(workflow, {"claude": Claude()}, {})[0]
-    assert unready(workflow, {"claude": Claude(lambda: b"{}")}, {}) == ()
+    (tmp_path / "claude").touch(mode=0o755)
+    env = {"PATH": str(tmp_path)}
+
+    assert "nobody has logged in" in unready(workflow, {"claude": Claude()}, env)[0]
+    assert unready(workflow, {"claude": Claude(lambda: b"{}")}, env) == ()
+
+
+def test_a_program_that_is_not_installed_is_said_and_a_role_takes_the_one_that_is(tmp_path: Path) -> None:
+    file = tmp_path / "flow.yaml"
+    file.write_text("podium: 1\nname: flow\nsteps:\n  a: {role: planner, prompt: x}\n")
+    workflow = open_workflow(file, project=tmp_path)
+    there: Agents = {"claude": Claude(), "codex": Codex()}
+    env = {"PATH": str(tmp_path), "OPENAI_API_KEY": "sk-test-0000", "ANTHROPIC_API_KEY": "sk-test-0001"}
+
+    assert "claude is not installed" in unready(workflow, there, env)[0]
+    (tmp_path / "codex").touch(mode=0o755)
+    assert unready(workflow, there, env) == ()
+    assert usual_agent(there, {}, env) == "codex"

@@ -62,6 +62,7 @@ CASES: dict[str, Case] = {
     "gc": (passed, ("gc", "--older-than", "0s", "--unlanded", "--json"), "gc"),
     "validate": (None, ("validate", "flow.yaml", "--json"), "problems"),
     "agents": (None, ("agents", "flow.yaml", "--json"), "agents"),
+    "doctor": (None, ("doctor", "flow.yaml", "--sandbox", "none", "--json"), "doctor"),
     "simulate": (None, ("simulate", "flow.yaml", "--json"), "simulation"),
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from podium.attempt.resolving import USUAL_AGENTS
+from podium.attempt.programs import PROGRAMS, usual_agent, wanting
 from podium.core.graph import children_of
 from podium.core.model import (
     Agent,
@@ -22,7 +22,7 @@ from podium.core.model import (
     Verb,
     Workflow,
 )
-from podium.ports import Agents, lacking
+from podium.ports import Agents
 from podium.workflow.capabilities import CAPABILITIES
 
 WALLS: Final = ("bubblewrap", "container")
@@ -48,9 +48,9 @@ def _unready(step: Step, workflow: Workflow, agents: Agents, env: Mapping[str, s
     if isinstance(step.verb, Call):
         yield from unready(step.verb.workflow, agents, env)
     if isinstance(step.verb, Agent) and not step.verb.by_hand:
-        kinds = _likely(step.verb, workflow.config, agents)
+        kinds = _likely(step.verb, workflow.config, agents, env)
         known = workflow.config.get("agents") or {}
-        wants = [lacking(agents[kind], known.get(name, {}), env) for name, kind in kinds.items()]
+        wants = [wanting(kind, agents[kind], known.get(name, {}), env) for name, kind in kinds.items()]
         if wants and all(wants):
             yield f"{_named(step)}: {next(iter(kinds))}: {wants[0]}"
     for child in (*_children(step.verb), *([step.gates] if step.gates is not None else [])):
@@ -135,7 +135,7 @@ def _of_agent(verb: Agent, config: Mapping[str, Any], agents: Agents) -> Iterato
     if verb.by_hand:
         return
     kinds = _kinds(verb, config)
-    if not kinds and verb.agent is None and not any(usual in agents for usual in USUAL_AGENTS):
+    if not kinds and verb.agent is None and not any(usual in agents for usual in PROGRAMS):
         yield f"no agent is named, and the usual ones are not there yet; there are {', '.join(sorted(agents))}"
     if kinds and not any(kind in agents for kind in kinds.values()):
         name, kind = next(iter(kinds.items()))
@@ -146,7 +146,7 @@ def _unwalled(verb: Agent, config: Mapping[str, Any], agents: Agents) -> Iterato
     """Programs that a model steers, and that nothing here can keep from the user's files."""
     if verb.by_hand:
         return
-    for kind in dict.fromkeys(_likely(verb, config, agents).values()):
+    for kind in dict.fromkeys(_likely(verb, config, agents, {}).values()):
         able = CAPABILITIES.get(kind)
         if able is not None and able.needs in WALLS:
             yield (
@@ -155,9 +155,9 @@ def _unwalled(verb: Agent, config: Mapping[str, Any], agents: Agents) -> Iterato
             )
 
 
-def _likely(verb: Agent, config: Mapping[str, Any], agents: Agents) -> dict[str, str]:
+def _likely(verb: Agent, config: Mapping[str, Any], agents: Agents, env: Mapping[str, str]) -> dict[str, str]:
     """By name, the types of those that may work: the ones that a step names, or the usual one for a role without."""
-    usual = next((name for name in USUAL_AGENTS if name in agents), None)
+    usual = usual_agent(agents, config.get("agents") or {}, env)
     # A role that only the run names may bring an agent of its own.
     is_open = verb.agent is None and (verb.role is None or isinstance(verb.role, str))
     kinds = {**({usual: usual} if is_open and usual is not None else {}), **_kinds(verb, config)}

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from podium.ports import Agents, key_names
+from podium.attempt.programs import PROGRAMS, program_of, wanting
+from podium.ports import Agents, auth_of, key_names
 from podium.process import Launch, minimal_env, run
 from podium.workflow.capabilities import CAPABILITIES
 
-PROGRAMS: Final = ("claude", "codex", "gemini")
-"""Types that are programs of the same name."""
 SERVICES: Final = ("ollama", "api")
 VERSION_S: Final = 10.0
-_VERSION: Final = re.compile(r"\d+\.\d+(?:\.\d+)?[\w.-]*")
+_NUMBER: Final = re.compile(r"\d+\.\d+(?:\.\d+)?[\w.-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +31,10 @@ class Listed:
     model: str | None
     auth: str
     """How it would log in, in words."""
+    tested: str
+    """The version this Podium was tried with; empty for what is no program."""
+    wanting: str
+    """What a person must do before it can work; empty: nothing that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,25 +70,23 @@ def data_of(rows: tuple[Listed, ...] | tuple[Row, ...]) -> list[dict[str, Any]]:
 
 async def _listed(name: str, config: Mapping[str, Any], there: Agents, env: Mapping[str, str]) -> Listed:
     kind = str(config.get("type") or name)
-    program = _program(kind, config, env)
+    program = program_of(kind, config, env)
     return Listed(
         name=name,
         type=kind,
         works=kind in there,
         program=program,
-        version=None if program is None or kind not in PROGRAMS else await _version(program, env),
+        version=None if program is None or kind not in PROGRAMS else await version_of(program, env),
         model=None if config.get("model") is None else str(config["model"]),
         auth=_auth(kind, config, there, env),
+        tested=CAPABILITIES[kind].tested if kind in CAPABILITIES else "",
+        wanting=wanting(kind, there[kind], config, env)
+        if kind in there
+        else f'no agent of type "{kind}" yet',
     )
 
 
-def _program(kind: str, config: Mapping[str, Any], env: Mapping[str, str]) -> str | None:
-    said = config.get("command") or (kind if kind in PROGRAMS else None)
-    word = next(iter(said.split() if isinstance(said, str) else said), None) if said else None
-    return None if word is None else shutil.which(str(word), path=env.get("PATH"))
-
-
-async def _version(program: str, env: Mapping[str, str]) -> str | None:
+async def version_of(program: str, env: Mapping[str, str]) -> str | None:
     """In a home of its own: a program that is asked for its version may still write files."""
     with tempfile.TemporaryDirectory(prefix="podium-") as folder:
         launch = Launch(
@@ -98,14 +98,16 @@ async def _version(program: str, env: Mapping[str, str]) -> str | None:
             grace_s=1.0,
         )
         finished = await run(launch)
-    found = _VERSION.search(finished.stdout.text())
+    found = _NUMBER.search(finished.stdout.text())
     return found[0] if found is not None and finished.exit_code == 0 else None
 
 
 def _auth(kind: str, config: Mapping[str, Any], there: Agents, env: Mapping[str, str]) -> str:
-    if config.get("auth") == "login":
+    if kind not in there:
+        return "unknown"
+    if auth_of(there[kind], config, env) == "login":
         return "login"
-    names = key_names(there[kind], config) if kind in there else ()
+    names = key_names(there[kind], config)
     if not names:
         return "none needed"
     return ", ".join(f"{name} ({'set' if env.get(name) else 'not set'})" for name in names)

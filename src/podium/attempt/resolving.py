@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
+from podium.attempt.programs import PROGRAMS, usual_agent, with_auth
 from podium.attempt.site import Site
 from podium.core.events import AttemptStarted
 from podium.core.expr import Names
@@ -18,9 +19,6 @@ from podium.ports import Caller
 from podium.process import inside
 from podium.workflow.capabilities import CAPABILITIES, LADDER
 from podium.workflow.context import is_prompt_file
-
-USUAL_AGENTS: Final = ("claude", "codex", "gemini")
-"""The first of these that is there works for a role that names no agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +48,12 @@ def worker_for(
     assert isinstance(verb, Agent)
     role = _text(verb.role, names)
     known = _role(config, role) if not isinstance(verb.role, str) and role is not None else {}
-    agent = _agent(site, verb, asked, names, known=known, candidates=step.settings.get("candidates") or ())
+    agents = config.get("agents") or {}
+    agent = _agent(verb, asked, names, known=known, candidates=step.settings.get("candidates") or ())
+    agent = agent or usual_agent(site.agents, agents, site.host_env)
     if agent is None:
-        return Nobody(f"no agent is named, and none of {', '.join(USUAL_AGENTS)} is there; {_there(site)}")
-    own: Any = fill((config.get("agents") or {}).get(agent, {}), names)
+        return Nobody(f"no agent is named, and none of {', '.join(PROGRAMS)} is there; {_there(site)}")
+    own: Any = fill(agents.get(agent, {}), names)
     if own.get("enabled") is False:
         return Nobody(f'agent "{agent}" is switched off (agents.{agent}.enabled)')
     kind = str(own.get("type") or agent)
@@ -71,7 +71,7 @@ def worker_for(
         type=kind,
         role=role,
         model=model or own.get("model"),
-        config=own,
+        config=with_auth(adapter, own, site.host_env),
         adapter=adapter,
         system=_system(site, step, known),
         prompt=verb.prompt or _written(site, known.get("prompt")),
@@ -101,7 +101,6 @@ def _role(config: Fields, name: str) -> Mapping[str, Any]:
 
 
 def _agent(
-    site: Site,
     verb: Agent,
     asked: AttemptStarted,
     names: Names,
@@ -115,9 +114,7 @@ def _agent(
     if named == "auto":
         # Without a history to choose by, the order of the role's candidates is all there is.
         named = next(iter((*candidates, *known.get("candidates", ()))), None)
-    if named is not None:
-        return str(named)
-    return next((usual for usual in USUAL_AGENTS if usual in site.agents), None)
+    return None if named is None else str(named)
 
 
 def _system(site: Site, step: Step, known: Mapping[str, Any]) -> Prompt | None:

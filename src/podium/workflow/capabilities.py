@@ -22,14 +22,22 @@ class Capabilities:
     """Whether a call can be priced without the user's own figures."""
     needs: Wall
     """The weakest walls it may run in when nobody confirms what it does."""
+    tested: str = ""
+    """The version of the program that was tried; `make live` runs it."""
 
 
 CAPABILITIES: Final[Mapping[str, Capabilities]] = MappingProxyType(
     {
-        "claude": Capabilities(tools=True, continuity=True, price="known", needs="bubblewrap"),
+        "claude": Capabilities(
+            tools=True, continuity=True, price="known", needs="bubblewrap", tested="2.1.197"
+        ),
         # codex exec has no list of allowed tools; single features can be switched off, commands cannot.
-        "codex": Capabilities(tools=False, continuity=True, price="known", needs="bubblewrap"),
-        "gemini": Capabilities(tools=True, continuity=True, price="known", needs="bubblewrap"),
+        "codex": Capabilities(
+            tools=False, continuity=True, price="known", needs="bubblewrap", tested="0.166.0"
+        ),
+        "gemini": Capabilities(
+            tools=True, continuity=True, price="known", needs="bubblewrap", tested="0.61.0"
+        ),
         "acp": Capabilities(tools=False, continuity=False, price="unknown", needs="bubblewrap"),
         "command": Capabilities(tools=False, continuity=False, price="unknown", needs="limits"),
         "ollama": Capabilities(tools=True, continuity=True, price="unknown", needs="limits"),

@@ -46,14 +46,20 @@ class Api:
             return (str(config["key"]),)
         return () if config.get("base_url") else (KEY,)
 
+    def lacking(self, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
+        """What a person has to do to be known to the service."""
+        return next(
+            (f"{name} is not set; export it" for name in self.key_names(config) if not env.get(name)), ""
+        )
+
     async def call(self, request: Request) -> AgentResult:
         url = address(request, BASE_URL)
         key = next(
             (request.env[name] for name in self.key_names(request.config) if name in request.env), None
         )
-        wanted = self.key_names(request.config)
-        if wanted and not key:
-            return _failed("auth", f"{wanted[0]} is not set; export it")
+        lacking = self.lacking(request.config, request.env)
+        if lacking:
+            return _failed("auth", lacking)
         body, headers = _body(request), {"Authorization": f"Bearer {key}"} if key else {}
         limit, silence = seconds(request, "timeout"), seconds(request, "stall")
         with anyio.move_on_after(math.inf if limit is None else limit):

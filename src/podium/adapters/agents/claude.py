@@ -99,11 +99,14 @@ class Claude:
         lacking = self.lacking(request.config, request.env)
         return program, ClaudeConversation(request, structured=schema is not None, lacking=lacking)
 
+    def has_login(self) -> bool:
+        return self._login() is not None
+
     def lacking(self, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
         """What a person has to do to be known to the vendor."""
         names = [name for name in self.key_names(config) if not env.get(name)]
         if names:
-            return f"{names[0]} is not set: export it, or write auth: login if you have logged in with claude"
+            return f"{names[0]} is not set: export it, or log in: start claude once and say /login"
         if _auth(config) == "login" and self._login() is None:
             return "nobody has logged in: start claude once and say /login"
         return ""

@@ -93,7 +93,17 @@ class Codex:
             files={**{name: _bytes(text) for name, text in files.items()}, **self._login_file(request)},
             network=_network(request),
         )
-        return program, CodexConversation(request, lacking=self._lacking(request))
+        return program, CodexConversation(request, lacking=self._refused(request))
+
+    def has_login(self) -> bool:
+        return self._login() is not None
+
+    def lacking(self, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
+        """What a person has to do to be known to the vendor."""
+        if config.get("auth") == "login":
+            return "" if self.has_login() else "nobody has logged in: codex login"
+        (name,) = self.key_names(config)
+        return "" if env.get(name) else f"{name} is not set: export it, or log in with: codex login"
 
     def _environment(self, request: Request) -> dict[str, str]:
         keys = {name: request.env[name] for name in self.key_names(request.config) if request.env.get(name)}
@@ -103,14 +113,12 @@ class Codex:
         login = self._login() if _auth(request) == "login" else None
         return {} if login is None else {f"{FOLDER}/auth.json": login}
 
-    def _lacking(self, request: Request) -> str:
+    def _refused(self, request: Request) -> str:
         """What a person has to do if it turns out that nobody is known to the vendor."""
         if _auth(request) == "login":
             return "log in with: codex login"
-        name = self.key_names(request.config)[0]
-        if request.env.get(name):
-            return f"the key in {name} was not accepted"
-        return f"{name} is not set; export it, or write auth: login if you have logged in with codex"
+        (name,) = self.key_names(request.config)
+        return self.lacking(request.config, request.env) or f"the key in {name} was not accepted"
 
 
 def _auth(request: Request) -> str:

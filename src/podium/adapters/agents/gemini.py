@@ -57,6 +57,10 @@ class Gemini:
         """Variables of the user's environment that it needs."""
         return (_key(config),)
 
+    def lacking(self, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
+        """What a person has to do to be known to the vendor."""
+        return "" if env.get(_key(config)) else f"{_key(config)} is not set; export it"
+
     def prepare(self, request: Request) -> tuple[Program, GeminiConversation]:
         tools = _tools(request)
         command = f"podium-{request.nonce}"
@@ -82,9 +86,7 @@ class Gemini:
             files={name: text.encode("utf-8", "surrogateescape") for name, text in files.items()},
             network=(str(urlsplit(_base_url(request)).hostname),),
         )
-        lacking = (
-            "" if request.env.get(_key(request.config)) else f"{_key(request.config)} is not set; export it"
-        )
+        lacking = self.lacking(request.config, request.env)
         return program, GeminiConversation(model, wants_value=request.schema is not None, lacking=lacking)
 
 

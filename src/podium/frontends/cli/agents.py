@@ -49,7 +49,7 @@ def command(file: Path | None, as_matrix: bool, as_json: bool) -> int:
 
 
 def _state(works: bool, program: str | None, kind: str) -> str:
-    from podium.app.agents import PROGRAMS
+    from podium.attempt.programs import PROGRAMS
 
     if not works:
         return "not yet"

@@ -43,6 +43,7 @@ COMMANDS: Final = {
     "pause": "Let a run come to rest after what is running now.",
     "cancel": "End a run; its `finally` steps still run.",
     "agents": "List the agents: what is installed, and how each logs in.",
+    "doctor": "Check that the agents can work here, and that a workflow would run.",
     "gc": "Delete old runs, after showing which.",
     "verify": "Check that the log of a run is whole and unaltered.",
     "schema": "Print the JSON Schema of a kind of file, or of what --json prints.",

@@ -1,0 +1,143 @@
+"""Whether the agents can work here, within which walls, and why a workflow could not run; with what to do about it."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from podium import __version__
+from podium.app.ability import missing, unready
+from podium.app.agents import Listed, list_agents, version_of
+from podium.app.office import Office
+from podium.app.running import Order, begin, go_on
+from podium.app.workflows import resolved
+from podium.core.model import Workflow
+from podium.engine.log import Log
+from podium.errors import ConfigurationError
+from podium.ports import Agents, Sandbox
+from podium.views.account import Account
+from podium.views.run import duration_of
+from podium.views.run_data import cost_of
+
+PROMPT: Final = (
+    "This is a test of the connection. Change no file and use no tool. Answer with one word: ready"
+)
+TIMEOUT: Final = "2m"
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    podium: str
+    python: str
+    sqlite: str
+    git: str | None
+    sandbox: str
+    """The walls that would be in force."""
+    in_force: tuple[str, ...]
+    """What these walls hold back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One call of an agent's model."""
+
+    agent: str
+    ok: bool
+    message: str
+    """Why not."""
+    duration_s: float
+    tokens: int
+    cost_usd: float | None
+    """None: unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkup:
+    machine: Machine
+    agents: tuple[Listed, ...]
+    probes: tuple[Probe, ...]
+    problems: tuple[str, ...]
+    """Why the workflow could not run; empty if it could, or if none was named."""
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems and all(probe.ok for probe in self.probes)
+
+    def data(self) -> dict[str, Any]:
+        return {"ok": self.ok, **asdict(self), "problems": list(self.problems)}
+
+
+async def machine(sandbox: Sandbox, env: Mapping[str, str]) -> Machine:
+    git = shutil.which("git", path=env.get("PATH", ""))
+    return Machine(
+        podium=__version__,
+        python=platform.python_version(),
+        # The library that brings its own SQLite has its version, and a number for itself.
+        sqlite=version("apsw").rpartition(".")[0],
+        git=None if git is None else await version_of(git, env),
+        sandbox=sandbox.level,
+        in_force=tuple(getattr(sandbox, "in_force", ())),
+    )
+
+
+async def agents_of(workflow: Workflow, there: Agents, env: Mapping[str, str]) -> tuple[Listed, ...]:
+    return await list_agents(workflow.config.get("agents") or {}, there, env)
+
+
+def problems_of(
+    workflow: Workflow, there: Agents, env: Mapping[str, str], *, sandbox: str | None
+) -> tuple[str, ...]:
+    """Each with the step and what to do. `sandbox` is a level that the user typed."""
+    secrets = [name for name in workflow.config.get("secrets") or () if not env.get(name)]
+    return (
+        *missing(workflow, there, sandbox=sandbox),
+        *unready(workflow, there, env),
+        *(f"secret {name} has no value; export {name}=..." for name in secrets),
+        *(() if shutil.which("git", path=env.get("PATH", "")) else ("git is not installed",)),
+    )
+
+
+def settings_of(file: Path, *, user_dir: Path | None) -> Mapping[str, Any]:
+    """The agents as a file of their own would have them: with what project, user and Podium say."""
+    found: Mapping[str, Any] = yaml.safe_load(resolved(file, user_dir=user_dir)).get("agents") or {}
+    return found
+
+
+def probe(office: Office, settings: Mapping[str, Any], name: str, *, sandbox: str | None) -> Probe:
+    """Asks an agent for a word, in a run of its own in the folder of `office`, by the one launch path.
+
+    So whatever holds for an attempt, walls and limits, holds for this call.
+    """
+    step = {"agent": name, "prompt": PROMPT, "no_change": "pass", "retry": "none", "timeout": TIMEOUT}
+    file = office.project / "probe.yaml"
+    file.write_text(
+        json.dumps({"podium": 1, "name": "doctor", "agents": settings, "steps": {"probe": step}}), "utf-8"
+    )
+    try:
+        begun = begin(office, Order(file=file, no_human=True, sandbox=sandbox))
+    except ConfigurationError as error:
+        return Probe(name, ok=False, message=error.message, duration_s=0, tokens=0, cost_usd=0)
+    seen = Account()
+
+    def listen(log: Log) -> None:
+        seen.feed(log.events[seen.view().seq :])
+
+    go_on(office, begun.site, park=False, on_turn=listen)
+    view = seen.view()
+    (asked,) = (step for step in view.steps if step.path == "probe")
+    return Probe(
+        agent=name,
+        ok=asked.outcome == "passed",
+        message="" if asked.outcome == "passed" else (asked.words or asked.reason),
+        duration_s=round(duration_of(asked, view.at) / 1000, 1),
+        tokens=asked.tokens,
+        cost_usd=cost_of(asked),
+    )
