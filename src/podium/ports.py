@@ -233,6 +233,8 @@ class Program:
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     """Written below `home` before it starts."""
     network: tuple[str, ...] = ()
+    speaks: bool = False
+    """It says what it does while it does it, so that a long silence means that it is stuck."""
     service: Service | None = None
     """The API it calls at `BROKER`; only where the request said that it is brokered."""
 

@@ -147,6 +147,30 @@ def test_a_child_may_have_no_deadline() -> None:
     assert finish(launch("true", timeout_s=float("inf"))).exit_code == 0
 
 
+@pytest.mark.req("R141")
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_one_that_falls_silent_is_ended_long_before_its_time(stream: str) -> None:
+    code = f"import sys, time; print('one', file=sys.{stream}, flush=True); time.sleep(60)"
+    done = finish(python(code, timeout_s=50, silence_s=0.5, grace_s=0.2))
+
+    assert (done.timed_out, done.exit_code, done.survivors) == (True, 124, ())
+    assert done.silent_s is not None and 0.5 <= done.silent_s < 10
+    assert b"one" in done.stdout.read() + done.stderr.read(), "what it had said is kept"
+
+
+def test_one_that_never_says_anything_has_a_bound_of_its_own() -> None:
+    done = finish(python("import time; time.sleep(60)", timeout_s=50, first_output_s=0.5, grace_s=0.2))
+
+    assert done.timed_out and done.silent_s is not None
+
+
+def test_one_that_goes_on_talking_is_left_alone() -> None:
+    code = "import time\nfor n in range(8): print(n, flush=True); time.sleep(0.25)"
+    done = finish(python(code, timeout_s=50, first_output_s=30, silence_s=5))
+
+    assert (done.exit_code, done.timed_out, done.silent_s) == (0, False, None)
+
+
 @pytest.mark.parametrize(
     ("argv", "changes", "exit_code", "reason"),
     [

@@ -27,6 +27,7 @@ from podium.attempt.policy import globs_of
 from podium.attempt.recording import write_recording
 from podium.attempt.resolving import Nobody, Worker, worker_for
 from podium.attempt.reusing import unless_known
+from podium.attempt.silence import bounded, stalled
 from podium.attempt.site import Site
 from podium.attempt.verdicts import echo_of, review_schema
 from podium.attempt.workspace import Workspace, opened
@@ -131,9 +132,11 @@ async def _run(asking: Asking, worker: Worker, workspace: Workspace) -> Finished
         timeout_s=math.inf if asking.asked.timeout is None else asking.asked.timeout / 1000,
         network=_network(asking.step, program),
     )
+    launch = bounded(launch, program, worker.config)
     finished = await asking.site.sandbox.run(launch, walls, on_output=_listener(asking, conversation))
     asking.story.finished = finished
-    asking.story.result = accounting.priced(conversation.finish(finished), worker.config)
+    answer = stalled(conversation.finish(finished), finished, asking.story.seen)
+    asking.story.result = accounting.priced(answer, worker.config)
     return finished
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -31,6 +32,9 @@ class Launch:
     stdin: bytes | Path | None = field(default=None, repr=False)
     """Bytes, a file, or None: at its end from the start (R189)."""
     timeout_s: float = 300.0
+    first_output_s: float = math.inf
+    """So long it may say nothing at all, on neither stream; and from then on `silence_s` at a time."""
+    silence_s: float = math.inf
     grace_s: float = 10.0
     """From TERM to KILL when the time is up (R141)."""
     cancel_grace_s: float = 1.0
@@ -70,10 +74,13 @@ class Finished:
     """The child's own; 124 after a timeout, 128 + n after signal n, 126 and 127 when it could not start."""
     signal: int | None
     timed_out: bool
+    """Its time was up, or it had been silent for too long."""
     duration_s: float
     stdout: Captured
     stderr: Captured
     not_started: str | None = None
     """Why the program could not be started."""
+    silent_s: float | None = None
+    """How long it had said nothing when that was too long."""
     survivors: tuple[int, ...] = ()
     """Processes that outlived KILL, in uninterruptible sleep or under another user."""

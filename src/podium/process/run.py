@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -43,27 +44,35 @@ async def run(launch: Launch, *, on_output: OnOutput | None = None) -> Finished:
         except OSError as error:
             return _not_started(error, sinks, launch, began)
         with child:
-            timed_out, survivors = await _attend(child, launch, sinks)
+            end = await _attend(child, launch, sinks)
             exit_code, signal = child.exit()
             return Finished(
-                exit_code=EXIT_TIMED_OUT if timed_out else exit_code,
+                exit_code=EXIT_TIMED_OUT if end.timed_out else exit_code,
                 signal=signal,
-                timed_out=timed_out,
+                timed_out=end.timed_out,
+                silent_s=end.silent_s,
                 duration_s=time.monotonic() - began,
                 stdout=sinks[0].finish(),
                 stderr=sinks[1].finish(),
-                survivors=survivors,
+                survivors=end.survivors,
             )
 
 
-async def _attend(child: Child, launch: Launch, sinks: tuple[Sink, Sink]) -> tuple[bool, tuple[int, ...]]:
+@dataclass(frozen=True, slots=True)
+class _End:
+    timed_out: bool
+    survivors: tuple[int, ...]
+    silent_s: float | None = None
+
+
+async def _attend(child: Child, launch: Launch, sinks: tuple[Sink, Sink]) -> _End:
     pumps = (_Pump(child.stdout, sinks[0]), _Pump(child.stderr, sinks[1]))
     try:
         async with anyio.create_task_group() as group:
             for pump in pumps:
                 group.start_soon(pump.run)
             try:
-                timed_out, survivors = await _end(child, launch)
+                end = await _end(child, launch, pumps)
                 with anyio.move_on_after(DRAIN_S):
                     for pump in pumps:
                         await pump.done.wait()
@@ -78,16 +87,37 @@ async def _attend(child: Child, launch: Launch, sinks: tuple[Sink, Sink]) -> tup
     except ExceptionGroup as failed:
         # Of the sink: a full disk, or the caller's callback. It is not the caller's concern that we have tasks.
         raise failed.exceptions[0] from None
-    return timed_out, survivors
+    return end
 
 
-async def _end(child: Child, launch: Launch) -> tuple[bool, tuple[int, ...]]:
+async def _end(child: Child, launch: Launch, pumps: tuple[_Pump, ...]) -> _End:
+    silent_s: float | None = None
     with anyio.move_on_after(launch.timeout_s if math.isfinite(launch.timeout_s) else None):
-        await child.wait()
+        silent_s = await _ended_or_silent(child, launch, pumps)
     if not child.has_ended():
-        return True, await tree.kill(child.root, grace_s=launch.grace_s)
+        return _End(True, await tree.kill(child.root, grace_s=launch.grace_s), silent_s)
     grace_s = min(STRAY_GRACE_S, launch.grace_s)
-    return False, await tree.kill_strays(child.root, linger_s=LINGER_S, grace_s=grace_s)
+    return _End(False, await tree.kill_strays(child.root, linger_s=LINGER_S, grace_s=grace_s))
+
+
+async def _ended_or_silent(child: Child, launch: Launch, pumps: tuple[_Pump, ...]) -> float | None:
+    """None when it has ended by itself; else how long it has been silent."""
+    while True:
+        silent_s, allowed_s = _silence(launch, pumps)
+        if silent_s >= allowed_s:
+            return silent_s
+        # Its first word starts the other clock, so that one is looked at in any case.
+        pause_s = min(allowed_s - silent_s, launch.silence_s)
+        with anyio.move_on_after(pause_s if math.isfinite(pause_s) else None):
+            await child.wait()
+            return None
+
+
+def _silence(launch: Launch, pumps: tuple[_Pump, ...]) -> tuple[float, float]:
+    """How long it has been silent, and how long it may be."""
+    heard = [pump.heard for pump in pumps if pump.heard is not None]
+    silent_s = time.monotonic() - max(heard, default=pumps[0].began)
+    return silent_s, launch.silence_s if heard else launch.first_output_s
 
 
 class _Pump:
@@ -96,12 +126,16 @@ class _Pump:
     def __init__(self, pipe: int, sink: Sink) -> None:
         self.scope = anyio.CancelScope(shield=True)
         self.done = anyio.Event()
+        self.began = time.monotonic()
+        self.heard: float | None = None
+        """When it last said something."""
         self._pipe = pipe
         self._sink = sink
 
     async def run(self) -> None:
         with self.scope:
             while data := await self._read():
+                self.heard = time.monotonic()
                 self._sink.feed(data)
         self.done.set()
 

@@ -95,6 +95,7 @@ class Claude:
             stdin=_said(request.prompt),
             files=self._files(request),
             network=_network(request),
+            speaks=True,
         )
         lacking = self.lacking(request.config, request.env)
         return program, ClaudeConversation(request, structured=schema is not None, lacking=lacking)

@@ -92,6 +92,7 @@ class Codex:
             stdin=_bytes(request.prompt),
             files={**{name: _bytes(text) for name, text in files.items()}, **self._login_file(request)},
             network=_network(request),
+            speaks=True,
         )
         return program, CodexConversation(request, lacking=self._refused(request))
 
@@ -207,7 +208,8 @@ def _provider(request: Request) -> dict[str, Any]:
         "wire_api": "responses",
         "request_max_retries": REQUEST_RETRIES,
         "stream_max_retries": STREAM_RETRIES,
-        "stream_idle_timeout_ms": SILENCE_MS if silence is None else int(silence * 1000),
+        # A little sooner than the silence for which it is ended, so that it can say why itself.
+        "stream_idle_timeout_ms": SILENCE_MS if silence is None else int(silence * 800),
     }
 
 

@@ -85,6 +85,7 @@ class Gemini:
             stdin=f"/{command}\n{request.prompt}".encode("utf-8", "surrogateescape"),
             files={name: text.encode("utf-8", "surrogateescape") for name, text in files.items()},
             network=(str(urlsplit(_base_url(request)).hostname),),
+            speaks=True,
         )
         lacking = self.lacking(request.config, request.env)
         return program, GeminiConversation(model, wants_value=request.schema is not None, lacking=lacking)

@@ -1,0 +1,75 @@
+"""An agent that falls silent is ended long before its time, and what it had used is kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from podium.attempt.silence import bounded, stalled
+from podium.ports import AgentResult, Program, Progress, Usage
+from podium.process import Captured, Finished, Launch
+from tests.attempt.asked import ask
+from tests.git.kit import Project, new_project
+
+FLOW = """
+agents: {w: {type: command, command: [bash, -c, "%s"], stall: 1s}}
+steps: {it: {agent: w, prompt: x, no_change: pass, timeout: 60s, retry: none}}
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return new_project(tmp_path, {"a.txt": "a"})
+
+
+@pytest.mark.req("R141")
+@pytest.mark.parametrize(
+    "script", ["sleep 50", "echo begun; sleep 50", "echo begun >&2; setsid sleep 50 & wait"]
+)
+def test_silence_ends_a_process_and_the_same_is_tried_again(
+    project: Project, tmp_path: Path, script: str
+) -> None:
+    _, played = ask(project, tmp_path, FLOW % script)
+
+    first = played.answers("it")[0]
+    assert (first.kind, first.reason) == ("transient", "transient"), first.result
+    assert "it said nothing for 1 s" in (first.result or {})["message"]
+
+
+def test_one_that_talks_may_take_longer_than_the_silence(project: Project, tmp_path: Path) -> None:
+    _, played = ask(project, tmp_path, FLOW % "for n in 1 2 3 4; do echo $n; sleep 0.5; done")
+
+    assert played.ending("it").outcome == "passed"
+
+
+def launch(tmp_path: Path) -> Launch:
+    return Launch(argv=("true",), cwd=tmp_path, env={}, marker="podium-test")
+
+
+def test_a_program_that_speaks_is_bounded_without_a_word_and_any_other_only_by_its_time(
+    tmp_path: Path,
+) -> None:
+    speaks, mute = Program(argv=("a",), speaks=True), Program(argv=("a",))
+
+    assert bounded(launch(tmp_path), speaks, {}).silence_s == 600
+    assert bounded(launch(tmp_path), mute, {}) == launch(tmp_path)
+    said = bounded(launch(tmp_path), speaks, {"stall": "30s"})
+    assert (said.first_output_s, said.silence_s) == (120, 30), "to start may take longer than to go on"
+
+
+def test_silence_behind_a_tool_counts_as_the_workers_time_and_keeps_what_was_used() -> None:
+    nothing = Captured(head=b"", size=0, memory=b"")
+    finished = Finished(
+        exit_code=124, signal=15, timed_out=True, duration_s=9, stdout=nothing, stderr=nothing, silent_s=7
+    )
+    result = AgentResult(trouble="timeout", usage=Usage(input=17))
+
+    tool = stalled(
+        result, finished, [Progress("text", "now"), Progress("tool", "Bash sleep 99"), Progress("usage", "")]
+    )
+    model = stalled(result, finished, [Progress("tool", "Bash"), Progress("text", "now")])
+
+    assert (tool.trouble, model.trouble) == ("timeout", "transient")
+    assert "Bash sleep 99" in tool.detail
+    assert tool.usage == model.usage == Usage(input=17)
