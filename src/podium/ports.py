@@ -253,7 +253,11 @@ class Usage:
 
     input: int = 0
     output: int = 0
+    """What was made, what was thought included."""
     cached: int = 0
+    """Read from a cache, and no part of `input`."""
+    written: int = 0
+    """The part of `input` that was written to a cache, which has a price of its own."""
     calls: int = 1
 
 
@@ -281,8 +285,14 @@ class AgentResult:
     has_value: bool = False
     """Whether there was exactly one JSON value where the answer stands; null is one."""
     usage: Usage = Usage()
+    cut_off: bool = False
+    """It was ended before it could tell what it has used: at least `usage`."""
     cost: MicroUsd | None = None
     """None: unknown, which is not zero."""
+    cost_source: str = ""
+    """Who says so: the agent itself (`reported`), the user's own table, or a public one; else `unknown`."""
+    model: str = ""
+    """Which one has answered, where the agent tells."""
     trouble: AgentTrouble | None = None
     detail: str = ""
     """Why, in words for a person and for the next attempt."""
@@ -342,6 +352,9 @@ def lacking(agent: Agent | Caller, config: Mapping[str, Any], env: Mapping[str, 
     told: Callable[[Mapping[str, Any], Mapping[str, str]], str] | None = getattr(agent, "lacking", None)
     return "" if told is None else told(config, env)
 
+
+PriceOf: TypeAlias = Callable[[str, str, Usage], tuple[MicroUsd, str] | None]
+"""What so many tokens of a model of a vendor cost by a public table, and its name; None if it has no such model."""
 
 Agents: TypeAlias = Mapping[str, Agent | Caller]
 """By type, as `agents.NAME.type` says."""

@@ -54,6 +54,7 @@ def make_site(
     stand_in: Agent | None = None,
 ) -> Site:
     """Where a run works on this machine. `sandbox` is a level the user has typed; `stand_in` plays all agents."""
+    from podium.adapters.prices import public_price
     from podium.attempt.site import Site
     from podium.git.repository import find
     from podium.process import Mask
@@ -81,6 +82,7 @@ def make_site(
         mask=Mask({**keys_of(workflow, there, os.environ), **tokens_of(logins), **secrets}),
         secrets=secrets,
         host_env=dict(os.environ),
+        price_of=public_price,
         accepts_weak_walls=sandbox in ("none", "limits") or stand_in is not None,
         is_played=stand_in is not None,
         record=None if record is None else project / record,

@@ -193,7 +193,7 @@ def test_tokens_and_cost_are_those_of_all_models_and_not_of_the_zeros_after_a_br
 ) -> None:
     result = said(tmp_path, message("m1"), GOOD)
 
-    assert result.usage == Usage(input=206, output=42, cached=30)
+    assert result.usage == Usage(input=206, output=42, cached=30, written=5)
     assert result.cost == 1250
     assert said(tmp_path, GOOD, model="their-own-model").cost is None, (
         "claude guesses the price of a stranger"
@@ -212,7 +212,8 @@ def test_what_was_used_before_it_was_killed_is_not_lost(tmp_path: Path) -> None:
     )
 
     assert (result.trouble, result.cost) == ("timeout", None)
-    assert result.usage == Usage(input=200, output=2, cached=14)
+    assert result.usage == Usage(input=200, output=2, cached=14, calls=2)
+    assert result.cut_off
 
 
 @pytest.mark.req("R136")

@@ -8,9 +8,7 @@ from textwrap import dedent
 
 import pytest
 
-from podium.attempt.accounting import likeness, priced, used_of
-from podium.core.words import MicroUsd
-from podium.ports import AgentResult, Usage
+from podium.attempt.accounting import likeness
 from tests.attempt.asked import ask
 from tests.git.kit import Project
 
@@ -85,18 +83,6 @@ def test_what_nobody_priced_is_unknown_and_not_free(project: Project, tmp_path: 
     _, played = ask(project, tmp_path, flow)
 
     assert not played.answer("it").cost_known
-
-
-def test_the_users_own_price_counts_where_tokens_are_told() -> None:
-    price = {"price": {"input": 2.0, "output": 10.0, "cache_read": 0.5}}
-    told = AgentResult(usage=Usage(input=1000, output=100, cached=40))
-
-    assert priced(told, price).cost == 3020
-    assert priced(told, {}).cost is None
-    assert priced(told, {"price": {"input": 2.0}}).cost is None
-    assert priced(AgentResult(), price).cost is None, "no tokens were told, so nothing is known"
-    assert priced(AgentResult(usage=told.usage, cost=MicroUsd(7)), price).cost == 7
-    assert used_of(told).tokens == 1100
 
 
 @pytest.mark.parametrize(

@@ -145,4 +145,12 @@ def test_every_token_of_every_agent_is_in_the_records(project: Project) -> None:
         "gemini": (3000, 300, 60),
         "local": (77, 0, 7),
     }
-    assert "4,704 tokens in 4 agent calls" in (run / "run_summary.md").read_text()
+    summary = (run / "run_summary.md").read_text()
+    assert "| claude | claude-sonnet-5 | 1 | 1,000 | 500 | 100 | $" in summary
+    assert "| codex | gpt-5.5 | 1 | 400 | 80 | 60 | $" in summary
+    assert "| gemini | gemini-2.5-flash | 1 | 3,000 | 300 | 60 | $" in summary
+    assert "| local | llama3.2 | 1 | 77 | 0 | 7 |" in summary
+    sources = {line["agent"]: line["cost_source"] for line in lines}
+    assert (sources["claude"], sources["local"]) == ("reported", "reported")
+    assert sources["codex"] == sources["gemini"] and sources["codex"].startswith("genai-prices ")
+    assert all(line["cost_usd"] is not None for line in lines)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from difflib import SequenceMatcher
-from typing import Any, Final
+from typing import Final
 
+from podium.attempt.resolving import Worker
 from podium.core.facts import Amounts
 from podium.core.words import MicroUsd
-from podium.ports import AgentResult
+from podium.ports import AgentResult, PriceOf, Usage
+from podium.workflow.capabilities import CAPABILITIES
 
 WORDS: Final = 2000
 """So many words of two answers are compared; comparing takes time with the square of it."""
@@ -21,17 +22,38 @@ def used_of(result: AgentResult) -> Amounts:
     return Amounts(MicroUsd(result.cost or 0), tokens, result.usage.calls)
 
 
-def priced(result: AgentResult, config: Mapping[str, Any]) -> AgentResult:
-    """By the user's own price, where the agent tells its tokens but not its cost. Unknown stays unknown."""
-    price, usage = config.get("price"), result.usage
-    if result.cost is not None or not price or not (usage.input or usage.output):
-        return result
-    if price.get("input") is None or price.get("output") is None:
-        return result
-    # Dollars per million tokens are millionths of a dollar per token.
-    cost = usage.input * price["input"] + usage.output * price["output"]
-    cost += usage.cached * (price.get("cache_read") or 0)
-    return replace(result, cost=MicroUsd(round(cost)))
+def priced(result: AgentResult, worker: Worker, public: PriceOf) -> AgentResult:
+    """The cost, and who says so: the agent, else the user's own price, else a public one. Unknown stays unknown."""
+    if result.cost is not None:
+        return replace(result, cost_source=result.cost_source or "reported")
+    usage = result.usage
+    if result.cut_off or not (usage.input or usage.output or usage.cached):
+        return replace(result, cost_source="unknown")
+    found = _own_price(worker, usage) or _public_price(result, worker, public)
+    cost, source = (None, "unknown") if found is None else found
+    return replace(result, cost=cost, cost_source=source)
+
+
+def _own_price(worker: Worker, usage: Usage) -> tuple[MicroUsd, str] | None:
+    price = worker.config.get("price") or {}
+    fresh, made = price.get("input"), price.get("output")
+    if fresh is None or made is None:
+        return None
+    # Dollars per million tokens are millionths of a dollar per token. What has no price of its own is input.
+    read, written = (fresh if price.get(key) is None else price[key] for key in ("cache_read", "cache_write"))
+    cost = (usage.input - usage.written) * fresh + usage.written * written + usage.cached * read
+    dated = f" of {price['date']}" if price.get("date") else ""
+    return MicroUsd(round(cost + usage.output * made)), f"agents.{worker.agent}.price{dated}"
+
+
+def _public_price(result: AgentResult, worker: Worker, public: PriceOf) -> tuple[MicroUsd, str] | None:
+    able = CAPABILITIES.get(worker.type)
+    model = result.model or worker.model
+    if able is None or not able.vendor or not model:
+        return None
+    # A service of one's own may have any price, whatever its models are called.
+    vendor = str(worker.config.get("base_url") or able.vendor) if worker.type == "api" else able.vendor
+    return public(vendor, model, result.usage)
 
 
 def likeness(one: str, other: str) -> int:

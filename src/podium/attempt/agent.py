@@ -38,7 +38,7 @@ from podium.core.names import Here
 from podium.core.state import Leaf, State
 from podium.core.template import Value, fill_argv
 from podium.errors import ConfigurationError
-from podium.ports import Caller, Conversation, Program, Request, key_names
+from podium.ports import AgentResult, Caller, Conversation, Program, Request, key_names
 from podium.process import Finished, OnOutput, StreamName, inside
 
 SEEN: Final = 2000
@@ -116,7 +116,7 @@ async def _run(asking: Asking, worker: Worker, workspace: Workspace) -> Finished
     request = asking.story.request = _request(asking, worker, workspace)
     if isinstance(worker.adapter, Caller):
         answer = await called(worker.adapter, request, asking.asked.timeout)
-        asking.story.result = accounting.priced(answer, worker.config)
+        asking.story.result = await _priced(asking, worker, answer)
         return None
     program, conversation = worker.adapter.prepare(request)
     asking.story.argv = program.argv
@@ -136,8 +136,13 @@ async def _run(asking: Asking, worker: Worker, workspace: Workspace) -> Finished
     finished = await asking.site.sandbox.run(launch, walls, on_output=_listener(asking, conversation))
     asking.story.finished = finished
     answer = stalled(conversation.finish(finished), finished, asking.story.seen)
-    asking.story.result = accounting.priced(answer, worker.config)
+    asking.story.result = await _priced(asking, worker, answer)
     return finished
+
+
+async def _priced(asking: Asking, worker: Worker, answer: AgentResult) -> AgentResult:
+    # In a thread: the first price that is looked up loads the table.
+    return await to_thread.run_sync(accounting.priced, answer, worker, asking.site.price_of)
 
 
 def _listener(asking: Asking, conversation: Conversation) -> OnOutput:

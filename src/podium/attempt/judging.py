@@ -63,8 +63,9 @@ async def judged(asking: Asking, workspace: Workspace, finished: Finished | None
 def _worker(asking: Asking, result: AgentResult) -> dict[str, Any]:
     """Who did it and with how many tokens of which kind (R211); sums alone do not explain a bill."""
     worker, usage = asking.story.worker, result.usage
-    who = {} if worker is None else {"agent": worker.agent, "model": worker.model}
-    return {**who, "usage": {"input": usage.input, "output": usage.output, "cached": usage.cached}}
+    who = {} if worker is None else {"agent": worker.agent, "model": result.model or worker.model}
+    told = {"input": usage.input, "output": usage.output, "cached": usage.cached}
+    return {**who, "usage": told, "cost_source": result.cost_source}
 
 
 def _troubled(asking: Asking, result: AgentResult, trouble: AgentTrouble, tree: Tree | None) -> AttemptEnded:

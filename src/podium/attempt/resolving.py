@@ -70,7 +70,7 @@ def worker_for(
         agent=agent,
         type=kind,
         role=role,
-        model=model or own.get("model"),
+        model=model or own.get("model") or getattr(adapter, "usual_model", None),
         config=with_auth(adapter, own, site.host_env),
         adapter=adapter,
         system=_system(site, step, known),

@@ -14,7 +14,7 @@ from podium.core.chain import RunId
 from podium.core.model import Workflow
 from podium.core.words import Millis
 from podium.git.repository import Repository
-from podium.ports import Agents, OnProgress, Sandbox
+from podium.ports import Agents, OnProgress, PriceOf, Sandbox, Usage
 from podium.process import Mask
 
 
@@ -24,6 +24,10 @@ def wall_clock() -> Millis:
 
 def no_progress(path: str, progress: Any) -> None:
     """For callers that do not look."""
+
+
+def no_price(_vendor: str, _model: str, _usage: Usage) -> None:
+    """For sites without a table of prices."""
 
 
 def nothing_passed(_workflow: str, _step: str) -> bool:
@@ -62,6 +66,7 @@ class Site:
     on_progress: OnProgress = no_progress
     past: Past | None = None
     """What an earlier run has found out, for a run that goes on from it."""
+    price_of: PriceOf = no_price
     base_commit: str | None = None
     """The commit from which the run began; None for a repository without one."""
     passed_steps: Callable[[str, str], bool] = nothing_passed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from podium.core.events import (
@@ -31,7 +31,7 @@ from podium.core.events import (
 from podium.core.graph import ACTIONS
 from podium.core.paths import ROOT
 from podium.core.words import MicroUsd, Millis, Path, Tree
-from podium.views.run import NOTHING, Pending, RunView, StepView, ViewStatus
+from podium.views.run import NOTHING, AgentView, Pending, RunView, StepView, ViewStatus
 
 BRIEF: Final = ("retry",)
 """A pause of seconds before the next attempt is work, not waiting."""
@@ -50,6 +50,7 @@ class Account:
         self._steps: dict[Path, StepView] = {}
         self._flying: dict[Path, int] = {}
         self._pending: dict[Path, Pending] = {}
+        self._agents: dict[tuple[str, str], AgentView] = {}
         self._total = StepView(ROOT, ROOT, "step", 1, Millis(0))
 
     def feed(self, events: Iterable[Event]) -> None:
@@ -91,6 +92,7 @@ class Account:
             calls=total.calls,
             unknown_calls=total.unknown_calls,
             pending=tuple(self._pending.values()),
+            agents=tuple(self._agents.values()),
         )
 
     def _status(self) -> ViewStatus:
@@ -148,6 +150,7 @@ class Account:
                 self._change(event.path, status="checking", tree=event.tree, verdict=event.verdict, **known)
                 used = event.used
                 self._charge(event.path, used.usd, used.tokens, used.calls, 0 if event.cost_known else 1)
+                self._count(event)
 
     def _take_wait(self, event: Event) -> None:
         match event:
@@ -190,6 +193,24 @@ class Account:
             self._steps[path] = _plus(step, usd, tokens, calls, unknown)
             path = step.parent
         self._total = _plus(self._total, usd, tokens, calls, unknown)
+
+    def _count(self, event: AttemptEnded) -> None:
+        """By agent and model, where the attempt tells who did it; a command does not."""
+        told = event.result or {}
+        usage = told.get("usage")
+        if not isinstance(usage, Mapping) or not told.get("agent"):
+            return
+        key = (str(told["agent"]), str(told.get("model") or ""))
+        before = self._agents.get(key, AgentView(*key))
+        self._agents[key] = AgentView(
+            *key,
+            calls=before.calls + event.used.calls,
+            input=before.input + usage.get("input", 0),
+            cached=before.cached + usage.get("cached", 0),
+            output=before.output + usage.get("output", 0),
+            usd=MicroUsd(before.usd + event.used.usd),
+            unknown_calls=before.unknown_calls + (not event.cost_known),
+        )
 
     def _end(self, event: StepEnded) -> None:
         self._pending.pop(event.path, None)

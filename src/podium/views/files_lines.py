@@ -151,7 +151,10 @@ def _moved(event: Event, account: Account) -> dict[str, Any] | None:
                 "state": None,
                 "result": event.status,
                 "duration_s": elapsed(view, event.at) / 1000,
-                "token_totals": {"total": view.tokens, "cost_usd": view.usd / DOLLAR},
+                "token_totals": {
+                    "total": view.tokens,
+                    "cost_usd": None if view.unknown_calls else view.usd / DOLLAR,
+                },
             }
         case _:
             return None
@@ -192,4 +195,5 @@ def _tokens(event: AttemptEnded) -> dict[str, Any]:
         "total": event.used.tokens,
         "calls": event.used.calls,
         "cost_usd": event.used.usd / DOLLAR if event.cost_known else None,
+        "cost_source": result.get("cost_source"),
     }

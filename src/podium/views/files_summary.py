@@ -9,7 +9,7 @@ from podium.core.words import GOOD
 from podium.views.next_steps import next_steps, waits_for
 from podium.views.numbers import dollars, duration
 from podium.views.plain import as_text, many, one_line, short
-from podium.views.run import RunView, StepView, duration_of, elapsed
+from podium.views.run import AgentView, RunView, StepView, duration_of, elapsed
 from podium.views.times import iso
 
 SUMMARY: Final = "run_summary.md"
@@ -26,6 +26,7 @@ def summary_text(view: RunView) -> str:
         _table("Reviews", ("reviewer", "verdict", "score", "findings", "tree"), _reviews(view)),
         _table("People", ("question", "answer", "by", "words"), _people(view)),
         _cost(view),
+        _table("Agents", ("agent", "model", "calls", "input", "cached", "output", "cost"), _agents(view)),
         _work(view),
         _onwards(view),
     ]
@@ -104,6 +105,12 @@ def _cost(view: RunView) -> str:
     return "\n".join(lines)
 
 
+def _agents(view: RunView) -> Iterator[tuple[str, ...]]:
+    for one in view.agents:
+        counts = (f"{count:,}" for count in (one.calls, one.input, one.cached, one.output))
+        yield _cell(one.agent), _cell(one.model), *counts, cost(one)
+
+
 def spent(view: RunView) -> str:
     """The money that is known, and that there may be more."""
     unknown = f" and {many(view.unknown_calls, 'call')} of unknown cost" if view.unknown_calls else ""
@@ -140,7 +147,7 @@ def said(step: StepView) -> str:
     return f"{step.outcome}{reason}{', degraded' if step.degraded else ''}"
 
 
-def cost(step: StepView) -> str:
+def cost(step: StepView | AgentView) -> str:
     if step.unknown_calls:
         return f"{dollars(step.usd)} + unknown" if step.usd else "unknown"
     return dollars(step.usd) if step.usd else ""

@@ -103,6 +103,19 @@ class Pending(NamedTuple):
     """Of the signal."""
 
 
+class AgentView(NamedTuple):
+    """What one agent has used with one model (R208)."""
+
+    agent: str
+    model: str
+    calls: int = 0
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+    usd: MicroUsd = MicroUsd(0)
+    unknown_calls: int = 0
+
+
 class LimitView(NamedTuple):
     unit: str
     limit: float
@@ -137,6 +150,7 @@ class RunView(NamedTuple):
     unknown_calls: int
     pending: tuple[Pending, ...]
     limits: tuple[LimitView, ...] = ()
+    agents: tuple[AgentView, ...] = ()
 
 
 def duration_of(step: StepView, now: Millis) -> Millis:

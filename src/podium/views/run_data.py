@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from podium.core.words import Millis
-from podium.views.run import LimitView, Pending, RunView, StepView, duration_of
+from podium.views.run import AgentView, LimitView, Pending, RunView, StepView, duration_of
 from podium.views.times import iso, iso_or_none
 
 DOLLAR: Final = 1_000_000
@@ -18,6 +18,7 @@ def run_data(view: RunView, now: Millis | None = None) -> dict[str, Any]:
         **head_data(view),
         "steps": [step_data(step, view.at if now is None else now) for step in view.steps],
         "outputs": dict(view.outputs),
+        "agents": [agent_data(agent) for agent in view.agents],
         "limits": {limit.unit: _limit(limit) for limit in view.limits},
         "pending": [pending_data(pending) for pending in view.pending],
     }
@@ -75,7 +76,19 @@ def step_data(step: StepView, now: Millis) -> dict[str, Any]:
     }
 
 
-def cost_of(step: StepView) -> float | None:
+def agent_data(agent: AgentView) -> dict[str, Any]:
+    return {
+        "agent": agent.agent,
+        "model": agent.model or None,
+        "calls": agent.calls,
+        "input_tokens": agent.input,
+        "cached_tokens": agent.cached,
+        "output_tokens": agent.output,
+        "cost_usd": cost_of(agent),
+    }
+
+
+def cost_of(step: StepView | AgentView) -> float | None:
     """None is unknown, which is not zero."""
     return None if step.unknown_calls else step.usd / DOLLAR
 

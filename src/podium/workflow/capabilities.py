@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 
 from podium.core.records import dataclass
 
-Price: TypeAlias = Literal["known", "unknown"]
+Price: TypeAlias = Literal["reported", "priced", "free", "unknown"]
 Wall: TypeAlias = Literal["limits", "bubblewrap"]
 
 
@@ -19,9 +19,12 @@ class Capabilities:
     continuity: bool
     """It can go on in an earlier conversation."""
     price: Price
-    """Whether a call can be priced without the user's own figures."""
+    """Without the user's own figures: its cost is told by itself, or found in a public table by its model, or there is
+    none, or nobody knows."""
     needs: Wall
     """The weakest walls it may run in when nobody confirms what it does."""
+    vendor: str = ""
+    """Whose models it calls, by the name that tables of prices have for them."""
     tested: str = ""
     """The version of the program that was tried; `make live` runs it."""
 
@@ -29,22 +32,32 @@ class Capabilities:
 CAPABILITIES: Final[Mapping[str, Capabilities]] = MappingProxyType(
     {
         "claude": Capabilities(
-            tools=True, continuity=True, price="known", needs="bubblewrap", tested="2.1.197"
+            tools=True,
+            continuity=True,
+            price="reported",
+            vendor="anthropic",
+            needs="bubblewrap",
+            tested="2.1.197",
         ),
         # codex exec has no list of allowed tools; single features can be switched off, commands cannot.
         "codex": Capabilities(
-            tools=False, continuity=True, price="known", needs="bubblewrap", tested="0.166.0"
+            tools=False,
+            continuity=True,
+            price="priced",
+            vendor="openai",
+            needs="bubblewrap",
+            tested="0.166.0",
         ),
         "gemini": Capabilities(
-            tools=True, continuity=True, price="known", needs="bubblewrap", tested="0.61.0"
+            tools=True, continuity=True, price="priced", vendor="google", needs="bubblewrap", tested="0.61.0"
         ),
         "acp": Capabilities(tools=False, continuity=False, price="unknown", needs="bubblewrap"),
         "command": Capabilities(tools=False, continuity=False, price="unknown", needs="limits"),
-        "ollama": Capabilities(tools=True, continuity=True, price="unknown", needs="limits"),
-        "api": Capabilities(tools=True, continuity=True, price="unknown", needs="limits"),
-        "scripted": Capabilities(tools=True, continuity=True, price="known", needs="limits"),
-        "recorded": Capabilities(tools=True, continuity=True, price="known", needs="limits"),
-        "human": Capabilities(tools=True, continuity=False, price="known", needs="limits"),
+        "ollama": Capabilities(tools=True, continuity=True, price="free", needs="limits"),
+        "api": Capabilities(tools=True, continuity=True, price="unknown", vendor="openai", needs="limits"),
+        "scripted": Capabilities(tools=True, continuity=True, price="reported", needs="limits"),
+        "recorded": Capabilities(tools=True, continuity=True, price="reported", needs="limits"),
+        "human": Capabilities(tools=True, continuity=False, price="free", needs="limits"),
     }
 )
 """By the `type` of an agent. A type that is not listed comes from a plug-in, which answers for itself."""

@@ -47,6 +47,7 @@ class ClaudeConversation:
         self._reset: Millis | None = None
         self._calls: dict[str, Usage] = {}
         self._session: str | None = None
+        self._model = ""
 
     def feed(self, data: bytes) -> Iterable[Progress]:
         return [progress for record in self._lines.feed(data) for progress in self._seen(record)]
@@ -66,11 +67,13 @@ class ClaudeConversation:
             value=value,
             has_value=has_value,
             usage=self._usage(),
+            cut_off=self._last is None,
             cost=self._cost(),
             trouble=trouble,
             detail=detail,
             retry_at=self._reset if trouble == "quota" else None,
             session=self._session,
+            model=self._model,
         )
 
     def _seen(self, record: Mapping[str, Any]) -> Iterator[Progress]:
@@ -87,6 +90,7 @@ class ClaudeConversation:
                 yield Progress("file", path)
             case {"type": "system", "subtype": "init", "session_id": str(session)}:
                 self._session = session
+                self._model = str(record.get("model") or "").partition("[")[0]
             case {"type": "system", "subtype": "api_retry"}:
                 why = record.get("error_status") or record.get("error") or "no reply"
                 yield Progress("retry", f"call {record.get('attempt')} failed ({why}); trying again")
@@ -108,6 +112,7 @@ class ClaudeConversation:
                 input=_count(usage, "input_tokens") + _count(usage, "cache_creation_input_tokens"),
                 output=_count(usage, "output_tokens"),
                 cached=_count(usage, "cache_read_input_tokens"),
+                written=_count(usage, "cache_creation_input_tokens"),
             )
 
     def _judged(self, finished: Finished) -> tuple[AgentTrouble | None, str]:
@@ -184,6 +189,8 @@ class ClaudeConversation:
                 ),
                 output=sum(_count(one, "outputTokens") for one in found),
                 cached=sum(_count(one, "cacheReadInputTokens") for one in found),
+                written=sum(_count(one, "cacheCreationInputTokens") for one in found),
+                calls=max(len(self._calls), 1),
             )
         # Killed before its end. What went in is exact; of what came out each message tells a placeholder.
         calls = self._calls.values()
@@ -191,6 +198,8 @@ class ClaudeConversation:
             input=sum(call.input for call in calls),
             output=sum(call.output for call in calls),
             cached=sum(call.cached for call in calls),
+            written=sum(call.written for call in calls),
+            calls=max(len(calls), 1),
         )
 
     def _cost(self) -> MicroUsd | None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 from urllib.parse import urlsplit
 
 from podium.adapters.agents.codex_stream import CodexConversation
@@ -73,6 +73,8 @@ def no_login() -> bytes | None:
 
 class Codex:
     """`login` gives the file with which the user has logged in, if there is one."""
+
+    usual_model: ClassVar[str] = MODEL
 
     def __init__(self, login: Callable[[], bytes | None] = no_login) -> None:
         self._login = login

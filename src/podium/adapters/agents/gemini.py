@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 from urllib.parse import urlsplit
 
 from podium.adapters.agents.gemini_stream import GeminiConversation
@@ -53,6 +53,8 @@ CLOSED: Final = (
 
 
 class Gemini:
+    usual_model: ClassVar[str] = MODEL
+
     def key_names(self, config: Mapping[str, Any]) -> tuple[str, ...]:
         """Variables of the user's environment that it needs."""
         return (_key(config),)

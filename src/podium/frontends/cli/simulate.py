@@ -16,6 +16,7 @@ from podium.errors import EXIT_WAITING
 from podium.frontends.cli.places import user_dir
 from podium.simulate.report import Spread, Survey, said
 from podium.views.numbers import count, dollars, duration
+from podium.views.plain import many
 from podium.views.trace import Trace, TracedStep
 
 MICRO = 1_000_000
@@ -64,7 +65,8 @@ def _tell_run(run: Trace) -> None:
     for step in run.steps:
         if step.role != "gates":
             click.echo(_line(step))
-    spent = f"{duration(run.ended - run.started)}, {run.calls} agent calls, {dollars(run.usd)}"
+    unknown = f" and {many(run.unknown_calls, 'call')} of unknown cost" if run.unknown_calls else ""
+    spent = f"{duration(run.ended - run.started)}, {run.calls} agent calls, {dollars(run.usd)}{unknown}"
     status = run.status or "waiting: nobody answers"
     reason = f" ({run.reason})" if run.reason not in ("", run.status) else ""
     click.echo(f"\n{status}{reason}  {spent}")

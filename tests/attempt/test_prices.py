@@ -1,0 +1,100 @@
+"""What a call costs: told by the agent, by the user's own price, by a public table, or not known at all (X2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podium.adapters.agents.command import Command
+from podium.adapters.prices import public_price
+from podium.attempt.accounting import priced, used_of
+from podium.attempt.resolving import Worker
+from podium.attempt.site import no_price
+from podium.core.words import MicroUsd
+from podium.ports import AgentResult, Usage
+
+TOLD = AgentResult(usage=Usage(input=1000, output=100, cached=40, written=300))
+PRICE = {"input": 2.0, "output": 10.0, "cache_read": 0.5, "cache_write": 3.0, "date": "2026-11-01"}
+
+
+def worker(kind: str = "command", model: str | None = None, **config: Any) -> Worker:
+    return Worker("mine", kind, None, model, config, Command(), None, None)
+
+
+@pytest.mark.req("R208")
+def test_the_users_own_price_counts_where_tokens_are_told() -> None:
+    found = priced(TOLD, worker(price=PRICE), no_price)
+
+    assert found.cost == 700 * 2 + 300 * 3 + 40 * 0.5 + 100 * 10
+    assert found.cost_source == "agents.mine.price of 2026-11-01"
+    assert used_of(found).tokens == 1100
+
+
+def test_cached_tokens_without_a_price_of_their_own_cost_what_others_do() -> None:
+    found = priced(TOLD, worker(price={"input": 2, "output": 10}), no_price)
+
+    assert found.cost == 1000 * 2 + 40 * 2 + 100 * 10
+
+
+@pytest.mark.parametrize(
+    ("result", "config"),
+    [
+        pytest.param(TOLD, {}, id="no price"),
+        pytest.param(TOLD, {"price": {"input": 2.0}}, id="half a price"),
+        pytest.param(AgentResult(), {"price": PRICE}, id="no tokens were told"),
+        pytest.param(
+            AgentResult(usage=TOLD.usage, cut_off=True), {"price": PRICE}, id="ended before it could tell"
+        ),
+    ],
+)
+def test_what_is_not_known_is_unknown_and_not_free(result: AgentResult, config: dict[str, Any]) -> None:
+    found = priced(result, worker(**config), no_price)
+
+    assert (found.cost, found.cost_source) == (None, "unknown")
+
+
+def test_what_the_agent_tells_goes_first() -> None:
+    found = priced(AgentResult(usage=TOLD.usage, cost=MicroUsd(7)), worker(price=PRICE), public_price)
+
+    assert (found.cost, found.cost_source) == (7, "reported")
+
+
+@pytest.mark.req("R208")
+@pytest.mark.parametrize(
+    ("kind", "model"), [("codex", "gpt-5.5"), ("gemini", "gemini-2.5-flash"), ("api", "gpt-4o-mini")]
+)
+def test_a_model_of_the_public_table_has_its_price_and_cached_tokens_are_cheaper(
+    kind: str, model: str
+) -> None:
+    fresh, cached = (
+        priced(AgentResult(usage=usage), worker(kind, model), public_price)
+        for usage in (Usage(input=1000, output=100), Usage(input=100, cached=900, output=100))
+    )
+
+    assert fresh.cost is not None and cached.cost is not None
+    assert 0 < cached.cost < fresh.cost
+    assert fresh.cost_source.startswith("genai-prices ")
+
+
+def test_the_model_that_has_answered_counts_and_not_the_one_that_was_asked() -> None:
+    result = AgentResult(usage=TOLD.usage, model="claude-haiku-4-5-20251001")
+
+    asked = priced(AgentResult(usage=TOLD.usage), worker("claude", "claude-opus-4-5"), public_price)
+    answered = priced(result, worker("claude", "claude-opus-4-5"), public_price)
+
+    assert asked.cost is not None and answered.cost is not None and answered.cost < asked.cost
+
+
+@pytest.mark.parametrize(
+    ("kind", "model", "config"),
+    [
+        ("codex", "model-of-nobody", {}),
+        ("api", "gpt-4o-mini", {"base_url": "http://127.0.0.1:8000/v1"}),
+        ("command", "gpt-4o-mini", {}),
+    ],
+)
+def test_a_model_or_a_service_that_the_table_does_not_have_is_unknown(
+    kind: str, model: str, config: dict[str, Any]
+) -> None:
+    assert priced(TOLD, worker(kind, model, **config), public_price).cost is None
