@@ -65,6 +65,11 @@ class Project:
         git(self.root, "commit", "-q", "-m", message)
         return git(self.root, "rev-parse", "HEAD")
 
+    def link(self) -> None:
+        """Makes it a project that has links, in which an agent may make another."""
+        (self.root / "current").symlink_to("README.md")
+        self.commit({})
+
     def tree(self) -> Tree:
         return read_head(self.repository).tree
 

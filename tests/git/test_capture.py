@@ -32,8 +32,9 @@ def test_a_capture_without_stats_reads_everything_and_finds_the_same(project: Pr
 
 def test_edits_new_files_deletions_modes_and_links_are_captured(project: Project, tmp_path: Path) -> None:
     """R175: what a step did is what its files say, not what it claims."""
+    project.link()
     folder, snapshot = project.checkout()
-    put(folder, {"src/app.py": "other\n", "new/a b.txt": "x", "src/line\nbreak": "y", "-dash": b"\0\xff"})
+    put(folder, {"src/app.py": "other\n", "new/a b.txt": "x", "src/$(id)": "y", "-dash": b"\0\xff"})
     (folder / "README.md").unlink()
     (folder / "run.sh").chmod(0o755)
     (folder / "link").symlink_to("src/app.py")
@@ -47,6 +48,7 @@ def test_edits_new_files_deletions_modes_and_links_are_captured(project: Project
 
 
 def test_a_file_may_become_a_folder_and_a_folder_a_file_or_a_link(project: Project, tmp_path: Path) -> None:
+    project.link()
     folder, snapshot = project.checkout()
     (folder / "README.md").unlink()
     put(folder, {"README.md/now.txt": "a folder"})
@@ -104,6 +106,7 @@ def test_an_agent_can_ignore_more_but_not_less_than_the_base(project: Project) -
 
 
 def test_a_gitignore_that_is_no_file_rules_nothing(project: Project) -> None:
+    project.link()
     folder, snapshot = project.checkout()
     (folder / "a").mkdir()
     (folder / "a/.gitignore").symlink_to("../.gitignore")
@@ -155,7 +158,7 @@ def test_a_submodule_keeps_its_entry_and_its_content_stays_out(project: Project)
 @pytest.mark.parametrize(
     ("bounds", "why"),
     [
-        (Bounds(files=4), "more than the 4 files"),
+        (Bounds(files=1), "more than 1 new files"),
         (Bounds(file_bytes=10), "larger than 10 bytes"),
         (Bounds(new_bytes=30), "exceed 30 bytes"),
         (Bounds(depth=3), "deeper than 3 folders"),
@@ -264,6 +267,7 @@ def test_an_update_never_follows_a_link_that_a_gate_left(project: Project, tmp_p
 
 
 def test_large_files_and_links_are_known_again_without_stats(project: Project) -> None:
+    project.link()
     folder, snapshot = project.checkout("one")
     put(folder, {"big.bin": os.urandom(3 << 20)})
     (folder / "link").symlink_to("src/app.py")
@@ -297,3 +301,48 @@ def test_attributes_change_nothing_on_the_way_out_and_in(tmp_path: Path) -> None
     assert (folder / "b.id").read_bytes() == b"$Id$\n"
     put(folder, {"c.txt": b"1\r\n2\r\n"})
     assert project.taken(folder, snapshot) != before
+
+
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "a" * 64 + "\nsize 12\n"
+
+
+def test_what_git_lfs_keeps_stays_a_pointer(tmp_path: Path) -> None:
+    """A real content there would be a blob that LFS was set up to keep out, made without having seen the old one."""
+    project = new_project(
+        tmp_path,
+        {
+            ".gitattributes": "*.png filter=lfs diff=lfs -text\nicons/*.png !filter\n",
+            "a.png": POINTER,
+            "b": "x",
+        },
+    )
+    folder, snapshot = project.checkout()
+    put(folder, {"b": "y", "c.png": POINTER.replace("12", "13"), "icons/d.png": "small"})
+    assert isinstance(project.capture(folder, snapshot), Captured)
+
+    put(folder, {"a.png": b"\x89PNG"})
+    before = git(project.root, "count-objects")
+    refused = project.capture(folder, snapshot)
+
+    assert isinstance(refused, Refused)
+    assert refused.faults[0].path == "a.png"
+    assert "Git LFS" in refused.faults[0].why
+    assert git(project.root, "count-objects") == before
+
+
+def test_a_tree_larger_than_the_bounds_may_still_be_edited(project: Project) -> None:
+    """The bound is for what an agent adds; how large a project is, its owner decides."""
+    folder, snapshot = project.checkout()
+    put(folder, {"README.md": "more\n"})
+
+    assert isinstance(project.capture(folder, snapshot, Bounds(files=0)), Captured)
+
+
+def test_folders_without_files_count_as_well(project: Project) -> None:
+    folder, snapshot = project.checkout()
+    for number in range(20):
+        (folder / f"f{number}").mkdir()
+
+    refused = project.capture(folder, snapshot, Bounds(files=10))
+
+    assert isinstance(refused, Refused)

@@ -10,10 +10,11 @@ from tests.git.kit import Project, git
 
 
 def test_changes_name_path_status_lines_and_modes(project: Project) -> None:
+    project.link()
     start = project.tree()
     folder, snapshot = project.checkout()
     (folder / "README.md").write_text("hello\nworld\n", "utf-8")
-    (folder / "bin\nary").write_bytes(b"\0\1\2")
+    (folder / "bin ary").write_bytes(b"\0\1\2")
     (folder / "src/app.py").unlink()
     (folder / "run.sh").unlink()
     (folder / "run.sh").symlink_to("README.md")
@@ -21,11 +22,11 @@ def test_changes_name_path_status_lines_and_modes(project: Project) -> None:
 
     assert changes(project.repository, start, tree) == (
         Change("README.md", "modified", "100644", "100644", 1, 0, binary=False),
-        Change("bin\nary", "added", "000000", "100644", 0, 0, binary=True),
+        Change("bin ary", "added", "000000", "100644", 0, 0, binary=True),
         Change("run.sh", "retyped", "100644", "120000", 1, 1, binary=False),
         Change("src/app.py", "removed", "100644", "000000", 0, 1, binary=False),
     )
-    assert changed_paths(project.repository, start, tree) == ("README.md", "bin\nary", "run.sh", "src/app.py")
+    assert changed_paths(project.repository, start, tree) == ("README.md", "bin ary", "run.sh", "src/app.py")
     assert changes(project.repository, tree, tree) == ()
     assert changed_paths(project.repository, tree, tree) == ()
 
@@ -126,6 +127,7 @@ def test_a_clash_names_path_kind_and_place(project: Project) -> None:
 
 
 def test_binary_files_and_links_clash_without_an_excerpt(project: Project) -> None:
+    project.link()
     start = project.tree()
     trees = []
     for name in ("a", "b"):

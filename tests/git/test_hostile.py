@@ -78,9 +78,6 @@ def odd_names(folder: Path, evil: Path) -> None:
     put(
         folder,
         {
-            "a\\b": "",
-            "tab\there": "",
-            "new\nline": "",
             "\udcff\udcfe": "",
             "$(touch x)": "",
             "-c": "",
@@ -136,6 +133,8 @@ def evil(tmp_path: Path) -> Path:
 def test_what_is_planted_never_runs_on_the_way_to_the_branch(
     project: Project, tmp_path: Path, evil: Path, plant: Plant
 ) -> None:
+    if plant is inner_links:
+        project.link()
     head = read_head(project.repository)
     assert head.commit is not None
     folder = project.spare / "work"
@@ -273,6 +272,30 @@ def module_link(folder: Path, evil: Path) -> None:
     (folder / ".GitModules").symlink_to("README.md")
 
 
+def link_into_git(folder: Path, evil: Path) -> None:
+    (folder / "hooks").symlink_to("src/../.GIT/hooks")
+
+
+def line_break(folder: Path, evil: Path) -> None:
+    put(folder, {"src/new\nline": ""})
+
+
+def backslash(folder: Path, evil: Path) -> None:
+    put(folder, {"a\\b/c": ""})
+
+
+def turned_around(folder: Path, evil: Path) -> None:
+    put(folder, {"src/\u202egpj.sh": ""})
+
+
+def twin_by_case(folder: Path, evil: Path) -> None:
+    put(folder, {"readme.MD": "not what was reviewed\n"})
+
+
+def twin_folder_by_spelling(folder: Path, evil: Path) -> None:
+    put(folder, {"caf\u00e9/a": "", "cafe\u0301": ""})
+
+
 def deep(folder: Path, evil: Path) -> None:
     fd = os.open(folder, os.O_RDONLY)
     for _ in range(3000):
@@ -291,6 +314,7 @@ REFUSED: tuple[Plant, ...] = (
     *(nested(name) for name in SPELLINGS),
     nested_file, nested_link, top_spelling, bare, bare_top, pipe, pipe_in_place, unix_socket, device, hard_link,
     hard_link_in_place, absolute_link, upward_link, link_chain, link_over_folder, proc_link, module_link, deep,
+    link_into_git, line_break, backslash, turned_around, twin_by_case, twin_folder_by_spelling,
 )  # fmt: skip
 
 
@@ -299,6 +323,7 @@ def test_what_reaches_outside_or_pretends_to_be_a_repository_is_refused(
     project: Project, tmp_path: Path, evil: Path, plant: Plant
 ) -> None:
     """R183, C14. The message names the path, so that it can be handed back to the agent as feedback."""
+    project.link()
     folder, snapshot = project.checkout()
     plant(folder, evil)
     before = git(project.root, "count-objects")
@@ -311,7 +336,13 @@ def test_what_reaches_outside_or_pretends_to_be_a_repository_is_refused(
     assert git(project.root, "count-objects") == before
     assert not (tmp_path / "canary").exists()
     update(project.repository, snapshot, folder, project.tree())
-    assert sorted(path.name for path in folder.iterdir()) == [".gitignore", "README.md", "run.sh", "src"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        ".gitignore",
+        "README.md",
+        "current",
+        "run.sh",
+        "src",
+    ]
     assert (evil.parent / "secret.txt").read_text("utf-8") == "SECRET\n"
 
 
@@ -342,6 +373,26 @@ def test_a_way_out_that_the_user_has_made_is_not_the_agents_fault(project: Proje
     assert isinstance(project.capture(folder, snapshot), Captured)
 
 
+def test_a_project_without_links_gets_none(project: Project) -> None:
+    folder, snapshot = project.checkout()
+    (folder / "a").symlink_to("README.md")
+
+    refused = project.capture(folder, snapshot)
+
+    assert isinstance(refused, Refused)
+    assert refused.faults[0].path == "a"
+    assert "this project has no links" in refused.faults[0].why
+
+
+def test_names_that_the_user_chose_are_left_alone(project: Project) -> None:
+    """The rules about names are for what an agent adds; the user's own files stay as they are."""
+    project.commit({"new\nline": "1", "readme.md": "2", "a\\b": "3"})
+    folder, snapshot = project.checkout()
+    put(folder, {"new\nline": "more", "readme.md": "more", "src/x": ""})
+
+    assert isinstance(project.capture(folder, snapshot), Captured)
+
+
 def test_links_of_a_folder_that_is_gone_are_gone(project: Project) -> None:
     (project.root / "src/out").symlink_to("/etc/app.conf")
     project.commit({})
@@ -353,6 +404,7 @@ def test_links_of_a_folder_that_is_gone_are_gone(project: Project) -> None:
 
 
 def test_two_harmless_links_that_together_lead_out_do_not_join(project: Project) -> None:
+    project.link()
     start = project.tree()
     folder, snapshot = project.checkout("a")
     (folder / "e").mkdir()

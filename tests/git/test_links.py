@@ -22,6 +22,10 @@ from podium.git.links import leaving
         ({"a": "b", "b": "c", "c": "/x"}, {"a", "b", "c"}),
         ({"a": "missing/../../x"}, {"a"}),
         ({"a": ""}, set()),
+        ({"a": ".git/hooks"}, {"a"}),
+        ({"a": "b/.GIT~1/../x", "c": "GIT~1"}, {"c"}),
+        ({"d": ".", "a": "d/d/../.git"}, {"a"}),
+        ({"a": "x/" * 1_001}, {"a"}),
     ],
 )
 def test_a_link_leaves_only_if_the_kernel_would(links: dict[str, str], out: set[str]) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from podium.core.words import Tree
 from podium.git.checkout import update
-from podium.git.names import is_git_folder, is_module_file
+from podium.git.names import flaw_of, folded, is_git_folder, is_module_file
 from tests.git.kit import Project, git, new_project, tree_by_git
 
 
@@ -51,6 +51,32 @@ def fitting(nodes: Mapping[str, Node]) -> dict[str, Node]:
         if not any("/".join(names[:at]) in kept for at in range(1, len(names))):
             kept[path] = node
     return kept
+
+
+def welcome(before: Mapping[str, Node], fresh: Mapping[str, Node]) -> dict[str, Node]:
+    """Of what is new only that which an agent may add: no odd name, no link where there was none, no twin."""
+    has_links = any(isinstance(node, Link) for node in before.values())
+    places = {"/".join(names[:at]) for names in _split(before) for at in range(1, len(names) + 1)}
+    kept: dict[str, Node] = {}
+    for path, node in fresh.items():
+        names = path.split("/")
+        own = ["/".join(names[:at]) for at in range(1, len(names) + 1)]
+        others = {_fold(place) for place in places if place not in own}
+        if any(map(flaw_of, names)) or (isinstance(node, Link) and not has_links and path not in before):
+            continue
+        if not any(_fold(place) in others and place not in places for place in own):
+            kept[path] = node
+            places.update(own)
+    return kept
+
+
+def _split(nodes: Mapping[str, Node]) -> list[list[str]]:
+    return [path.split("/") for path in nodes]
+
+
+def _fold(path: str) -> str:
+    folder, _, name = path.rpartition("/")
+    return f"{folder}/{folded(name)}"
 
 
 def make(folder: Path, nodes: Mapping[str, Node]) -> None:
@@ -91,7 +117,7 @@ def test_a_capture_is_the_tree_that_git_makes_of_the_same_files(
 ) -> None:
     """R175, C13, X4: a verdict belongs to a tree, so the tree must be exactly what was there."""
     kept = data.draw(st.sets(st.sampled_from(sorted(before)))) if before else set()
-    after = fitting({path: before[path] for path in kept} | fresh)
+    after = fitting({path: before[path] for path in kept} | welcome(before, fresh))
     scratch = Path(tempfile.mkdtemp())
     try:
         project = new_project(scratch / "p")
@@ -114,10 +140,10 @@ def test_a_capture_is_the_tree_that_git_makes_of_the_same_files(
 
 
 def _import(project: Project, nodes: Mapping[str, Node]) -> Tree:
-    """The start tree, captured from an empty checkout."""
-    folder, snapshot = project.checkout("start", Tree(git(project.root, "mktree", stdin=b"")))
-    make(folder, nodes)
-    return project.taken(folder, snapshot)
+    """The start tree, made by the user with plain git, under any name that git allows."""
+    make(project.root, nodes)
+    git(project.root, "add", "-A", "-f", ".")
+    return Tree(git(project.root, "write-tree"))
 
 
 def test_the_strategy_makes_what_it_should() -> None:

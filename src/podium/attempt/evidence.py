@@ -28,7 +28,7 @@ from podium.core.model import Command, Step
 from podium.core.template import fill
 from podium.core.words import Tree
 from podium.git.change import changed_paths
-from podium.git.listing import FOLDER, Entry, build, read_listing
+from podium.git.listing import FOLDER, Changing, Entry, build, read_listing
 from podium.git.repository import trees as objects_of
 from podium.process import inside, open_inside
 
@@ -90,21 +90,18 @@ def old_code_new_tests(site: Site, compared: Trees) -> Tree | Unproven:
         return Unproven("no test was added or changed, so none can fail on the code from before")
     git = objects_of(repository)
     after = read_listing(git, compared.now)
-    listing = {folder: dict(entries) for folder, entries in read_listing(git, compared.before).items()}
-    touched: set[str] = set()
+    listing = Changing(read_listing(git, compared.before))
     for path in changed:
         folder, _, name = path.rpartition("/")
-        _set(listing, folder, name, after.get(folder, {}).get(name))
-        touched.add(folder)
-    return build(repository.objects, listing, touched)
+        _set(listing.of(folder), name, after.get(folder, {}).get(name))
+    return build(repository.objects, listing, listing.changed())
 
 
 def is_test(path: str) -> bool:
     return any(glob_matches(pattern, path) for pattern in TEST_FILES)
 
 
-def _set(listing: dict[str, dict[str, Entry]], folder: str, name: str, entry: Entry | None) -> None:
-    entries = listing.setdefault(folder, {})
+def _set(entries: dict[str, Entry], name: str, entry: Entry | None) -> None:
     if entry is None:
         entries.pop(name, None)
     elif entry.mode != FOLDER:

@@ -6,7 +6,9 @@ toolchain folders, artifacts and copies that were lent to it are never part of t
 
 from __future__ import annotations
 
+import os
 import secrets
+import stat
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -39,6 +41,7 @@ from podium.git.repository import (
     write_commit,
 )
 from podium.git.snapshot import Snapshot
+from podium.git.walk import opened as opened_folder
 
 Kind: TypeAlias = Literal["clone", "checkout", "project"]
 
@@ -252,11 +255,12 @@ def _taken(
 
 def _take_back(workspace: Workspace) -> None:
     """Links to the project's toolchain; whatever stands there instead by now is ignored by the rules."""
-    for name in workspace.links:
-        place = workspace.folder / name
-        with suppress(OSError):
-            if place.is_symlink():
-                place.unlink()
+    for path in workspace.links:
+        folder, _, name = path.rpartition("/")
+        # By descriptors: a link in place of a folder on the way would have us remove a link of somebody else's.
+        with suppress(OSError), opened_folder(workspace.folder, folder) as fd:
+            if stat.S_ISLNK(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode):
+                os.unlink(name, dir_fd=fd)
 
 
 def _taken_in_place(

@@ -1,7 +1,8 @@
 """Turns a folder in which an agent has worked into a tree, without ever running git there.
 
 First the whole folder is walked and judged (walk.py); only when nothing is wrong with it are changed files read, by
-descriptors that are checked against what the walk saw, and written as objects. A refused folder leaves no object.
+descriptors that are checked against what the walk saw, and written as objects, apart from the others until all of
+them are there. A refused folder leaves no object.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from pathlib import Path
 
 from podium.core.words import Tree
 from podium.git.found import Bounds, Fault, Found, Reading
+from podium.git.lfs import POINTER_BYTES, NoPointer, is_kept_by_lfs, is_pointer
 from podium.git.links import leaving
-from podium.git.listing import FILE, LINK, PROGRAM, Entry, Mode, build
-from podium.git.objects import Changed, Objects, name_of_file, write, write_file
+from podium.git.listing import FILE, LINK, PROGRAM, Changing, Entry, Mode, build
+from podium.git.names import shown
+from podium.git.objects import Changed, Objects, quarantined, release, write, write_file
 from podium.git.snapshot import Snapshot, stat_of
 from podium.git.walk import OPEN_FILE, opened, walk
 
@@ -42,26 +45,54 @@ def capture(
     faults = found.faults or _faults_of_links(snapshot, found)
     if faults:
         return Refused(tuple(faults))
-    listing = {folder: dict(entries) for folder, entries in snapshot.listing.items()}
-    changed = _take_away(listing, found)
+    left_out = tuple(sorted(found.left_out))
+    if not (found.gone or found.links or found.readings):
+        return Captured(snapshot.tree, left_out)
+    with quarantined(objects) as apart:
+        try:
+            tree = _built(apart, root, snapshot, found)
+        except _Unfit as unfit:
+            return Refused((unfit.fault,))
+        release(apart)
+    return Captured(tree, left_out)
+
+
+class _Unfit(Exception):
+    """Found only when the contents were read."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(path, why)
+        self.fault = Fault(path or ".", why)
+
+
+def _built(objects: Objects, root: Path, snapshot: Snapshot, found: Found) -> Tree:
+    listing = Changing(snapshot.listing)
+    for folder, names in found.gone.items():
+        for name in names:
+            del listing.of(folder)[name]
     for path, target in found.links.items():
-        changed |= _put(listing, path, Entry(LINK, write(objects, "blob", os.fsencode(target))))
+        folder, _, name = path.rpartition("/")
+        listing.of(folder)[name] = Entry(LINK, write(objects, "blob", os.fsencode(target)))
     for folder, readings in found.readings.items():
         try:
-            changed |= _read_folder(objects, root, folder, readings=readings, listing=listing)
+            _read_folder(objects, root, folder, readings=readings, listing=listing, snapshot=snapshot)
         except (OSError, Changed):
-            return Refused((Fault(folder or ".", "changed while it was captured"),))
-    tree = build(objects, listing, changed) if changed else snapshot.tree
-    return Captured(tree, tuple(sorted(found.left_out)))
+            raise _Unfit(folder, "changed while it was captured") from None
+    changed = listing.changed()
+    return build(objects, listing, changed) if changed else snapshot.tree
 
 
 def _faults_of_links(snapshot: Snapshot, found: Found) -> list[Fault]:
     """New ways out of the root. One that the user's own tree has is left alone: agents did not make it."""
+    if found.links and not snapshot.links:
+        why = "is a new link, and this project has no links; put a file there"
+        return [Fault(shown(path), why) for path in sorted(found.links)]
     links = {path: target for path, target in snapshot.links.items() if _stays(path, found)} | found.links
     out = leaving(links)
     if out:
         out -= {path for path in leaving(snapshot.links) if links.get(path) == snapshot.links[path]}
-    return [Fault(path, f"is a link that leaves the project: {links[path]}") for path in sorted(out)]
+    why = "is a link that leaves the project"
+    return [Fault(shown(path), f"{why}: {shown(links[path])}") for path in sorted(out)]
 
 
 def _stays(path: str, found: Found) -> bool:
@@ -72,49 +103,38 @@ def _stays(path: str, found: Found) -> bool:
     return not gone and not any(reading.name == names[-1] for reading in readings)
 
 
-def _take_away(listing: dict[str, dict[str, Entry]], found: Found) -> set[str]:
-    for folder, names in found.gone.items():
-        for name in names:
-            del listing[folder][name]
-    return set(found.gone)
-
-
-def _put(listing: dict[str, dict[str, Entry]], path: str, entry: Entry) -> set[str]:
-    """Sets an entry and returns the folder that it changed, if it did."""
-    folder, _, name = path.rpartition("/")
-    entries = listing.setdefault(folder, {})
-    if entries.get(name) == entry:
-        return set()
-    entries[name] = entry
-    return {folder}
-
-
 def _read_folder(
     objects: Objects,
     root: Path,
     folder: str,
     *,
     readings: list[Reading],
-    listing: dict[str, dict[str, Entry]],
-) -> set[str]:
-    entries = listing.setdefault(folder, {})
-    before = dict(entries)
+    listing: Changing,
+    snapshot: Snapshot,
+) -> None:
+    entries = listing.of(folder)
     with opened(root, folder) as fd:
         for reading in readings:
-            entries[reading.name] = _read(objects, fd, reading, before.get(reading.name))
-    return {folder} if entries != before else set()
+            by_lfs = is_kept_by_lfs(folder, reading.name, snapshot.lfs)
+            try:
+                entries[reading.name] = _read(objects, fd, reading, entries.get(reading.name), by_lfs=by_lfs)
+            except NoPointer:
+                path = f"{folder}/{reading.name}" if folder else reading.name
+                raise _Unfit(
+                    path, "is kept by Git LFS, so that only its pointer may stand there; leave it as it was"
+                ) from None
 
 
-def _read(objects: Objects, folder: int, reading: Reading, old: Entry | None) -> Entry:
+def _read(objects: Objects, folder: int, reading: Reading, old: Entry | None, *, by_lfs: bool) -> Entry:
     handle = os.open(reading.name, OPEN_FILE, dir_fd=folder)
     try:
         now = os.fstat(handle)
         if now.st_nlink > 1 or stat_of(now) != stat_of(reading.status):
             raise Changed
         mode: Mode = PROGRAM if now.st_mode & 0o100 else FILE
+        if by_lfs and not is_pointer(os.pread(handle, POINTER_BYTES, 0), now.st_size):
+            raise NoPointer
         # Most files of a folder without stats are as they were; only what is new is written.
-        if old is not None and old.name == name_of_file(objects, handle, now.st_size):
-            return Entry(mode, old.name)
-        return Entry(mode, write_file(objects, handle, now.st_size))
+        return Entry(mode, write_file(objects, handle, now.st_size, None if old is None else old.name))
     finally:
         os.close(handle)

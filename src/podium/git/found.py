@@ -11,6 +11,7 @@ class Bounds:
     """More than this is refused, not cut: half a tree is not what the agent made."""
 
     files: int = 200_000
+    """Files and folders beside those that the tree had already."""
     file_bytes: int = 100 << 20
     new_bytes: int = 1 << 30
     """All new or changed files together."""
@@ -48,5 +49,5 @@ class Found:
     left_out: list[str] = field(default_factory=list)
     """Ignored names, and what stands in the place of submodules; folders end with a slash."""
     faults: list[Fault] = field(default_factory=list)
-    files: int = 0
+    entries: int = 0
     new_bytes: int = 0

@@ -32,6 +32,23 @@ Listing: TypeAlias = Mapping[str, Folder]
 """Path of a folder ("" is the root) to what stands in it; subfolders are entries too."""
 
 
+class Changing:
+    """A listing that is being changed; folders are copied when they are asked for, most of them never."""
+
+    def __init__(self, before: Listing) -> None:
+        self._before = before
+        self._now: dict[str, dict[str, Entry]] = {}
+
+    def of(self, folder: str) -> dict[str, Entry]:
+        found = self._now.get(folder)
+        if found is None:
+            found = self._now[folder] = dict(self._before.get(folder, {}))
+        return found
+
+    def changed(self) -> set[str]:
+        return {folder for folder, entries in self._now.items() if entries != self._before.get(folder, {})}
+
+
 def read_listing(git: Git, tree: Tree) -> Listing:
     listing: dict[str, dict[str, Entry]] = {"": {}}
     # -t: subfolders with the names of their own trees, so that an untouched one need not be built again.
@@ -76,7 +93,7 @@ def write_folder(objects: Objects, entries: Folder) -> str:
     return write(objects, "tree", b"".join(lines))
 
 
-def build(objects: Objects, listing: dict[str, dict[str, Entry]], changed: set[str]) -> Tree:
+def build(objects: Objects, listing: Changing, changed: set[str]) -> Tree:
     """Writes the changed folders from the leaves up; a folder that holds nothing disappears."""
     todo: dict[int, set[str]] = {}
     for path in changed | {""}:
@@ -84,14 +101,13 @@ def build(objects: Objects, listing: dict[str, dict[str, Entry]], changed: set[s
     for depth in range(max(todo), 0, -1):
         for path in todo.get(depth, ()):
             parent, _, base = path.rpartition("/")
-            above = listing.setdefault(parent, {})
-            if listing[path]:
-                above[base] = Entry(FOLDER, write_folder(objects, listing[path]))
+            entries, above = listing.of(path), listing.of(parent)
+            if entries:
+                above[base] = Entry(FOLDER, write_folder(objects, entries))
             else:
-                del listing[path]
                 above.pop(base, None)
             todo.setdefault(depth - 1, set()).add(parent)
-    return Tree(write_folder(objects, listing[""]))
+    return Tree(write_folder(objects, listing.of("")))
 
 
 def _depth(path: str) -> int:

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 from podium.core.words import Tree
 from podium.git.command import Git, GitError, run
 from podium.git.ignore import Rule, Rules, parse_rules
+from podium.git.lfs import lfs_rules
 from podium.git.listing import FILE, LINK, PROGRAM, Listing, files, read_listing
 
 Stat: TypeAlias = tuple[int, int, int, int, int]
@@ -26,6 +27,8 @@ class Snapshot:
     links: Mapping[str, str]
     rules: Rules
     outer: tuple[Rule, ...] = ()
+    lfs: Rules = field(default_factory=dict)
+    """What Git LFS keeps, so that the tree holds pointers only; as rules of .gitignore files."""
     stats: Stats = field(default_factory=dict)
 
 
@@ -33,15 +36,18 @@ def read_snapshot(git: Git, tree: Tree, outer: Iterable[Rule] = ()) -> Snapshot:
     """What stands in a tree; without stats, so that a capture against it reads every file."""
     listing = read_listing(git, tree)
     links = [(path, entry.name) for path, entry in files(listing) if entry.mode == LINK]
-    ignores = [
-        (folder, entries[".gitignore"].name)
-        for folder, entries in listing.items()
-        if ".gitignore" in entries and entries[".gitignore"].mode in (FILE, PROGRAM)
-    ]
-    blobs = read_blobs(git, [name for _, name in (*links, *ignores)])
+    ignores, attributes = _named(listing, ".gitignore"), _named(listing, ".gitattributes")
+    blobs = read_blobs(git, [name for _, name in (*links, *ignores, *attributes)])
     targets = {path: os.fsdecode(content) for (path, _), content in zip(links, blobs, strict=False)}
-    rules = {folder: parse_rules(content) for (folder, _), content in zip(ignores, blobs, strict=True)}
-    return Snapshot(tree, listing, targets, rules, tuple(outer))
+    rules = {folder: parse_rules(content) for (folder, _), content in zip(ignores, blobs, strict=False)}
+    lfs = {folder: lfs_rules(content) for (folder, _), content in zip(attributes, blobs, strict=True)}
+    return Snapshot(tree, listing, targets, rules, tuple(outer), {k: v for k, v in lfs.items() if v})
+
+
+def _named(listing: Listing, name: str) -> list[tuple[str, str]]:
+    """The files of this name, as folder and content."""
+    found = ((folder, entries.get(name)) for folder, entries in listing.items())
+    return [(folder, entry.name) for folder, entry in found if entry and entry.mode in (FILE, PROGRAM)]
 
 
 def read_blobs(git: Git, names: list[str]) -> Iterator[bytes]:

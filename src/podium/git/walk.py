@@ -20,7 +20,7 @@ from typing import Final, Self
 from podium.git.found import Bounds, Fault, Found, Reading
 from podium.git.ignore import MAX_BYTES, Rule, is_ignored, parse_rules
 from podium.git.listing import FOLDER, MODULE, Entry, Folder
-from podium.git.names import is_git_folder, is_module_file
+from podium.git.names import flaw_of, folded, is_git_folder, is_module_file, shown
 from podium.git.snapshot import Snapshot, Stat, stat_of
 
 OPEN_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -59,6 +59,7 @@ class _Walk:
         self.snapshot = snapshot
         self.bounds = bounds
         self.found = Found()
+        self.most = bounds.files + sum(map(len, snapshot.listing.values()))
         self.rules_now: dict[str, tuple[Rule, ...]] = dict(snapshot.rules)
         self.levels = [_Level("", os.open(root, OPEN_FOLDER), None)]
 
@@ -109,29 +110,37 @@ class _Walk:
                     seen.add(entry.name)
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(entry.name)
-                        continue
-                    status = entry.stat(follow_symlinks=False)
-                    if known.get(entry.name) != stat_of(status):
+                    elif known.get(entry.name) != stat_of(status := entry.stat(follow_symlinks=False)):
                         odd.append((entry.name, status))
+                    else:
+                        continue
+                    if self.found.entries + len(seen) > self.most:
+                        break
         except OSError as error:
             self._refuse(level.path, f"cannot be read: {error.strerror}")
             return
-        self.found.files += len(seen) - len(folders)
-        if self.found.files > self.bounds.files:
-            self._refuse(level.path, f"holds more than the {self.bounds.files:,} files that may be captured")
+        self.found.entries += len(seen)
+        if self.found.entries > self.most:
+            self._refuse(
+                level.path, f"is where more than {self.bounds.files:,} new files and folders are found"
+            )
+            # Who made so many may have made many times more, and nothing of it will be captured.
+            for one in self.levels:
+                one.todo.clear()
         elif seen >= _BARE and "HEAD" not in base:
             self._refuse(level.path, "is a repository of its own")
         else:
-            self._sort(level, base, base.keys() - seen, folders, odd)
+            self._sort(level, base, seen, folders, odd)
 
     def _sort(
         self,
         level: _Level,
         base: Folder,
-        gone: set[str],
+        seen: set[str],
         folders: list[str],
         odd: list[tuple[str, os.stat_result]],
     ) -> None:
+        gone = base.keys() - seen
         if ".gitignore" in gone or any(name == ".gitignore" for name, _ in odd):
             self.rules_now[level.path] = _read_rules(level.fd)
         for name in folders:
@@ -140,9 +149,21 @@ class _Walk:
         for name, status in odd:
             if self._sort_file(level, name, status, base.get(name)):
                 gone.add(name)
+        if not seen <= base.keys():
+            self._compare(level, base, seen, folders)
         gone &= base.keys()
         if gone:
             self.found.gone[level.path] = gone
+
+    def _compare(self, level: _Level, base: Folder, seen: set[str], folders: list[str]) -> None:
+        """Two names that are one file elsewhere: what is reviewed here would be overwritten there (CVE-2024-32002)."""
+        first: dict[str, str] = {}
+        # Those of the tree come first, so that it is the new name that is refused.
+        for name in (*sorted(seen & base.keys()), *sorted(seen - base.keys())):
+            other = first.setdefault(folded(name), name)
+            if other == name or name in base or self._is_ignored(level, name, is_folder=name in folders):
+                continue
+            self._refuse(_join(level.path, name), f'is the same file as "{shown(other)}" on some systems')
 
     def _sort_folder(self, level: _Level, name: str, entry: Entry | None) -> bool:
         """What to do with a folder; true if it stands where the tree has something else."""
@@ -160,6 +181,8 @@ class _Walk:
             self._refuse(path, "is a repository of its own")
         elif self._is_ignored(level, name, is_folder=True):
             self.found.left_out.append(path + "/")
+        elif (flaw := flaw_of(name)) is not None:
+            self._refuse(path, flaw)
         else:
             level.todo.append(name)
         return True
@@ -174,6 +197,8 @@ class _Walk:
             self._refuse(path, "is a repository of its own")
         elif not tracked and self._is_ignored(level, name, is_folder=False):
             self.found.left_out.append(path)
+        elif not tracked and (flaw := flaw_of(name)) is not None:
+            self._refuse(path, flaw)
         elif stat.S_ISREG(status.st_mode):
             self._sort_content(level, name, status)
         elif not stat.S_ISLNK(status.st_mode):
@@ -221,7 +246,9 @@ class _Walk:
         return level.ignored
 
     def _refuse(self, path: str, why: str) -> None:
-        self.found.faults.append(Fault(path if len(path) < 300 else f"{path[:150]}...{path[-100:]}", why))
+        if len(self.found.faults) < self.bounds.faults:
+            path = shown(path or ".")
+            self.found.faults.append(Fault(path if len(path) < 300 else f"{path[:150]}...{path[-100:]}", why))
 
 
 @contextmanager
