@@ -227,4 +227,51 @@ KEPT_BUGS: Final = (
     ),
 )
 
-BUGS: Final = (*BACK_BUGS, *GATE_BUGS, *TREE_BUGS, *KEPT_BUGS)
+OF_GIT: Final = ("tests/core/test_gates_of_git.py",)
+
+GIT_BUGS: Final = (
+    Bug(
+        "a landing is not judged before it lands",
+        "attempts.py",
+        "return judged_first and passed_gates(state, leaf, leaf.attempt) is not None",
+        "return judged_first",
+        OF_GIT,
+    ),
+    Bug(
+        "what moved meanwhile lands unjudged",
+        "attempts.py",
+        "isinstance(leaf.place.step.verb, Git) and answer.reason != MOVED",
+        "isinstance(leaf.place.step.verb, Git)",
+        OF_GIT,
+    ),
+    Bug(
+        "older gates count although newer ones failed",
+        "attempts.py",
+        'return gates if gates.ending is not None and gates.ending.outcome == "passed" else None',
+        "return gates",
+        OF_GIT,
+    ),
+    Bug(
+        "a refused landing is taken as the best",
+        "attempts.py",
+        "isinstance(leaf.merge, Refused) or isinstance(leaf.place.step.verb, Git):",
+        "isinstance(leaf.merge, Refused):",
+        OF_GIT,
+    ),
+    Bug(
+        "a broken gate is blamed on the worker",
+        "attempts.py",
+        'outcome: Outcome = ending.outcome if ending.outcome in ("aborted", "error") else "failed"',
+        'outcome: Outcome = "aborted" if ending.outcome == "aborted" else "failed"',
+        OF_GIT,
+    ),
+    Bug(
+        "a block is tried again after a broken gate",
+        "finish.py",
+        'broken = ending.outcome == "error"',
+        "broken = False",
+        OF_GIT,
+    ),
+)
+
+BUGS: Final = (*GIT_BUGS, *BACK_BUGS, *GATE_BUGS, *TREE_BUGS, *KEPT_BUGS)

@@ -30,7 +30,6 @@ THERE = {"scripted": None, "command": None}
         ("  a: {for_each: [1, 2], agent: codex, prompt: x}\n", 'agent "codex"'),
         ("  a: {steps: {b: {agent: gemini, prompt: x}}}\n", 'step "b" (line 6)'),
         ("  a: {agent: w, prompt: x, gates: [{review: claude}]}\n", 'agent "claude"'),
-        ('  a: {git: {land: main, message: x}, gates: [{human: "Sure?"}]}\n', "people as gates of git"),
         ("  a: {run: [echo, x], sandbox: container}\n", "sandbox container"),
     ],
 )

@@ -156,7 +156,7 @@ def bench(
     root = project.root if isinstance(project, Project) else project
     base = None if repository is None else read_head(repository).commit
     site = Site(
-        run=RUN,
+        run=more.pop("run", RUN),
         workflow=workflow,
         project=root,
         state_dir=root / ".podium",

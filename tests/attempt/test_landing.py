@@ -9,10 +9,12 @@ import anyio
 import pytest
 
 from podium.attempt.perform import perform
-from podium.core.effects import RunAttempt
+from podium.core.chain import RunId
+from podium.core.effects import AskPerson, RunAttempt
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.model import Git
 from podium.core.state import State
+from podium.core.words import Path as Address
 from tests.attempt.runs import Bench, bench, writes
 from tests.git.kit import Project, git, put
 
@@ -276,9 +278,85 @@ steps:
 
     played = bench(project, tmp_path, text, edits=EDITS).play()
 
-    assert (played.ending("land").outcome, played.answer("land").reason) == ("failed", "gates")
-    assert "last_look" in played.result("land")["message"]
+    assert (played.ending("land").outcome, played.ending("land").reason) == ("failed", "gates")
+    assert "last_look failed: sh ended with 1" in played.ending("land").message
     assert git(project.root, "rev-parse", "main") == before
+
+
+ASKED = f"""{WORKER}
+steps:
+  it: {{role: w, touches: ["**"]}}
+  land:
+    git: {{land: main, message: Do it}}
+    gates: [{{run: [ls], name: look}}, {{human: "Land it?", name: ask}}]
+    on: {{else: next}}
+"""
+
+
+@pytest.mark.req("R176", "R119")
+def test_a_person_is_asked_about_exactly_the_tree_that_lands_and_before_it_does(
+    project: Project, tmp_path: Path
+) -> None:
+    bench_ = bench(project, tmp_path, ASKED, edits=EDITS)
+    before = git(project.root, "rev-parse", "main")
+    tips: list[str] = []
+
+    def look(effect: Any, state: State) -> None:
+        if isinstance(effect, AskPerson):
+            tips.append(git(project.root, "rev-parse", "main"))
+            tips.append(str(effect.asked.tree))
+
+    bench_.before = look
+    played = bench_.play()
+
+    assert played.ending("land").outcome == "passed"
+    assert tips == [before, git(project.root, "rev-parse", "main^{tree}")]
+    assert played.state.instances[Address("land#1")].place.base == git(
+        project.root, "rev-parse", f"{before}^{{tree}}"
+    )
+
+
+@pytest.mark.req("R119", "X4")
+def test_if_the_branch_moves_while_the_gates_judge_they_judge_again_what_would_land_now(
+    project: Project, tmp_path: Path
+) -> None:
+    bench_ = bench(project, tmp_path, ASKED, edits=EDITS)
+    asked: list[str] = []
+
+    def look(effect: Any, state: State) -> None:
+        if isinstance(effect, AskPerson):
+            asked.append(str(effect.asked.tree))
+            if len(asked) == 1:
+                commit_elsewhere(project, {"theirs.txt": "t\n"})
+
+    bench_.before = look
+    played = bench_.play()
+
+    assert played.ending("land").outcome == "passed"
+    assert len(asked) == 2 and asked[1] == git(project.root, "rev-parse", "main^{tree}")
+    assert (project.root / "theirs.txt").exists() and (project.root / "src" / "new.py").exists()
+
+
+def test_a_published_branch_is_judged_before_it_exists(project: Project, tmp_path: Path) -> None:
+    text = ASKED.replace("{land: main, message: Do it}", "{branch: out}")
+    refused = text.replace("run: [ls]", "run: [sh, -c, 'exit 1']")
+
+    played = bench(project, tmp_path, refused, edits=EDITS).play()
+    assert played.ending("land").outcome == "failed"
+    assert git(project.root, "branch", "--list", "out") == ""
+
+    played = bench(project, tmp_path, text, edits=EDITS, run=RunId("20260101-b")).play()
+    assert played.ending("land").outcome == "passed"
+    assert git(project.root, "branch", "--list", "out") != ""
+
+
+def test_a_gate_that_cannot_be_started_is_no_fault_of_the_worker(project: Project, tmp_path: Path) -> None:
+    """Language 7: it ends the step as an error, and nobody is told to do better."""
+    played = flow(project, tmp_path, "{land: main, message: x}", "[{run: [no-such-program]}]").play()
+
+    assert (played.ending("it").outcome, played.ending("it").reason) == ("error", "not_started")
+    assert "no-such-program" in played.ending("it").message
+    assert len(played.answers("it")) == 1
 
 
 @pytest.mark.req("X8")

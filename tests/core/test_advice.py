@@ -232,7 +232,7 @@ def test_whoever_judges_is_not_advised_about_its_attempts() -> None:
     game.done("a#1/t", "failed")
     assert (game.asked(), game.flying()) == ([], ["a#1/t"])
     game.done("a#1/t")
-    game.done("a#1/q/j1", "failed")
+    game.judged("a#1/q/j1", "reject")
     assert game.asked() == ["a#1/!advice"]
 
 

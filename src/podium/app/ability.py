@@ -13,8 +13,6 @@ from podium.core.model import (
     Call,
     ForEach,
     Gates,
-    Git,
-    Human,
     Members,
     Repeat,
     Review,
@@ -90,8 +88,6 @@ def _in_step(step: Step, workflow: Workflow, agents: Agents, sandbox: str | None
             yield from (f"{named}: {what}" for what in _of_agent(verb, workflow.config, agents))
             if sandbox not in WEAK:
                 yield from (f"{named}: {what}" for what in _unwalled(verb, workflow.config, agents))
-        case Git() if step.gates is not None and _asks(step.gates):
-            yield f"{named}: reviews and people as gates of git; put them into a step before it"
         case Call():
             yield from _in_workflow(verb.workflow, agents, sandbox)
         case _:
@@ -117,12 +113,6 @@ def _children(verb: Verb) -> tuple[Step, ...]:
             return children_of(verb)
         case _:
             return ()
-
-
-def _asks(gates: Step) -> bool:
-    return isinstance(gates.verb, Gates) and any(
-        isinstance(gate.verb, Review | Human) for gate in gates.verb.members
-    )
 
 
 def _of_agent(verb: Agent, config: Mapping[str, Any], agents: Agents) -> Iterator[str]:

@@ -3,29 +3,30 @@
 Rule 1: a landing has one name per visit of its step, so it moves the branch at most once, whoever is killed when.
 Rule 2: on a branch that has moved, what passed on the head must pass again, and the change must still be the one that
         was judged.
+Rule 3: where the step has gates, what would land is judged first; only exactly that tree lands.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, Final, assert_never
 
 from anyio import to_thread
 
 from podium.attempt.again import Red, passed_on, rerun
-from podium.attempt.command import judge_by, values_of
 from podium.attempt.ending import ended
 from podium.attempt.finding import known_names
 from podium.attempt.past import key_of
 from podium.attempt.reusing import unless_known
 from podium.attempt.site import Site
 from podium.attempt.workspace import PODIUM, start_of
+from podium.core.attempts import MOVED, passed_gates
+from podium.core.enter import ONTO
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.expr import Names
 from podium.core.graph import fresh_children, tree_in_view
 from podium.core.kinds import Meter, as_text
-from podium.core.model import Command, Gates, Git
+from podium.core.model import Git
 from podium.core.names import Here
 from podium.core.paths import ROOT
 from podium.core.state import Leaf, Scope, State
@@ -76,6 +77,11 @@ async def _done(asked: AttemptStarted, state: State, site: Site, verb: Git, name
     if verb.land is not None:
         message = None if verb.message is None else _text(verb.message, names)
         return await land_head(asked, state, site, _text(verb.land, names), message, verb.how)
+    tree = await to_thread.run_sync(start_of, site, _repository(site), asked)
+    if _has_gates(asked, state) and _judged(asked, state) != tree:
+        return _proposed(
+            site, asked, tree, await to_thread.run_sync(tree_of, _repository(site), site.base_commit)
+        )
     return await _publish(asked, state, site, verb, names)
 
 
@@ -94,9 +100,9 @@ async def _land(
         ready = await to_thread.run_sync(prepare, repository, landing)
         done: Landed | Nothing | Clashed | InTheWay | Moved
         if isinstance(ready, Prepared):
-            red = await _doubt(asked, state, site, ready)
-            if red is not None:
-                return _not(site, asked, *red)
+            held = await _held_back(asked, state, site, repository, ready)
+            if held is not None:
+                return held
             done = await to_thread.run_sync(land, repository, ready)
         else:
             done = ready
@@ -118,15 +124,34 @@ async def _land(
                 return _not(site, asked, "in_the_way", _in_the_way(landing, done))
             case _:
                 assert_never(done)
-    return _not(site, asked, "moved", f'branch "{landing.branch}" was moved {TRIES} times meanwhile')
+    return _not(site, asked, MOVED, f'branch "{landing.branch}" was moved {TRIES} times meanwhile')
 
 
-async def _doubt(asked: AttemptStarted, state: State, site: Site, ready: Prepared) -> tuple[str, str] | None:
-    """Why this may not land: a command of the step itself is red, or what was judged does not hold for it."""
-    why = await _red_gate(asked, state, site, ready)
-    if why is not None or not ready.moved:
-        return None if why is None else ("gates", why)
+async def _held_back(
+    asked: AttemptStarted, state: State, site: Site, repository: Repository, ready: Prepared
+) -> AttemptEnded | None:
+    """Why this does not land now: what was judged does not hold for it, or its own gates have to judge it first."""
+    judged = _judged(asked, state)
+    if judged is not None and judged == ready.tree:
+        return None
+    doubt = await _doubt(state, site, ready)
+    if doubt is not None:
+        return _not(site, asked, *doubt)
+    if not _has_gates(asked, state):
+        return None
+    if asked.attempt > TRIES:
+        return _not(
+            site, asked, MOVED, f'branch "{ready.landing.branch}" moved each time before the gates ended'
+        )
+    onto = await to_thread.run_sync(tree_of, repository, ready.tip)
+    return _proposed(site, asked, ready.tree, onto)
+
+
+async def _doubt(state: State, site: Site, ready: Prepared) -> tuple[str, str] | None:
+    """Why what was judged before does not hold for this."""
     landing = ready.landing
+    if not ready.moved:
+        return None
     if not ready.same_patch:
         return "conflict", (
             f'branch "{landing.branch}" has moved, and on top of it the change is no longer the one that was '
@@ -138,25 +163,22 @@ async def _doubt(asked: AttemptStarted, state: State, site: Site, ready: Prepare
     return None
 
 
-async def _red_gate(asked: AttemptStarted, state: State, site: Site, ready: Prepared) -> str | None:
-    """The commands among the gates of a `git` step judge what would land, so they come before it and not after."""
+def _has_gates(asked: AttemptStarted, state: State) -> bool:
+    """A person who lands it when the run is over has no step, so no gates of its own."""
     leaf = state.instances.get(asked.path)
-    if leaf is None:
-        return None  # A person lands it when the run is over: no step, so no gates of its own.
-    gates = None if leaf.place.step.gates is None else leaf.place.step.gates.verb
-    if not isinstance(gates, Gates):
-        return None
-    for gate in gates.members:
-        if not isinstance(gate.verb, Command) or gate.when is not None:
-            continue
-        names = await known_names(site, Here(state, leaf), values_of(gate), tree_in_view(leaf))
-        on_it = replace(asked, base=ready.landing.start, start=ready.tree, timeout=gate.timeout)
-        ended_as = await judge_by(on_it, site, gate, names, before=ready.landing.start)
-        if ended_as.kind != "ok":
-            return (
-                f"{gate.name} does not pass on what would land:\n{(ended_as.result or {}).get('message', '')}"
-            )
-    return None
+    return leaf is not None and leaf.place.step.gates is not None
+
+
+def _judged(asked: AttemptStarted, state: State) -> Tree | None:
+    leaf = state.instances.get(asked.path)
+    gates = passed_gates(state, leaf, asked.attempt) if isinstance(leaf, Leaf) else None
+    return None if gates is None else gates.place.start
+
+
+def _proposed(site: Site, asked: AttemptStarted, tree: Tree, onto: Tree) -> AttemptEnded:
+    """What would land, for the gates; the next attempt lands it."""
+    result = {"text": "to be judged before it lands", "files": [], ONTO: onto}
+    return ended(site, asked, "ok", MOVED, result=result, tree=tree)
 
 
 def _landing(

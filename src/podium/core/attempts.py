@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import NamedTuple, assert_never
+from typing import Final, NamedTuple, assert_never
 
 from podium.core import breaker, enter, paths
 from podium.core.advise import decision_of, goes_to_a_person
@@ -12,7 +12,7 @@ from podium.core.done import Done
 from podium.core.events import AttemptEnded, AttemptQueued, Event, RetryScheduled, StepEnded, StepEntered
 from podium.core.facts import Refused
 from podium.core.graph import TO_A_PERSON
-from podium.core.model import Agent, Command, Review
+from podium.core.model import Agent, Command, Git, Review
 from podium.core.policy import Backoff
 from podium.core.rules import judged
 from podium.core.state import Instance, Leaf, State
@@ -22,6 +22,8 @@ from podium.core.words import Millis, Outcome, Path
 QUOTA_PAUSE = Millis(900_000)
 """How long a used-up quota window is left alone when it does not tell when it opens again."""
 QUOTA_WAITS = 20
+MOVED: Final = "moved"
+"""The reason of a landing that has not landed, because what would land is no longer what was judged."""
 
 
 class Failure(NamedTuple):
@@ -68,7 +70,7 @@ def _after_ok(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> Ev
     step = leaf.place.step
     if isinstance(step.verb, Agent) and step.verb.judge:
         return _verdict(state, leaf, answer, now)
-    if step.gates is not None:
+    if step.gates is not None and not _has_landed(state, leaf, answer):
         gates_path = paths.attempt(leaf.place.path, leaf.attempt)
         gates = state.instances.get(gates_path)
         if gates is None:
@@ -76,7 +78,25 @@ def _after_ok(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> Ev
         assert gates.ending is not None
         if gates.ending.outcome != "passed":
             return _fail(state, leaf, _gate_failure(state, gates_path, gates.ending), now)
+        if isinstance(step.verb, Git):
+            return AttemptQueued(now, leaf.place.path, "judged")
     return queue_for_join(state, leaf, now) or _pass(state, leaf, answer, now)
+
+
+def _has_landed(state: State, leaf: Leaf, answer: AttemptEnded) -> bool:
+    """A landing cannot be taken back, so its gates come first: what an attempt finds out would land is judged, and
+    the next one lands it, unless the branch has moved and it would be something else by now."""
+    judged_first = isinstance(leaf.place.step.verb, Git) and answer.reason != MOVED
+    return judged_first and passed_gates(state, leaf, leaf.attempt) is not None
+
+
+def passed_gates(state: State, leaf: Leaf, attempt: int) -> Instance | None:
+    """The newest gates before this attempt, if they passed; what they judged is the tree they started from."""
+    for number in range(attempt - 1, 0, -1):
+        gates = state.instances.get(paths.attempt(leaf.place.path, number))
+        if gates is not None:
+            return gates if gates.ending is not None and gates.ending.outcome == "passed" else None
+    return None
 
 
 def _pass(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> StepEnded:
@@ -183,8 +203,9 @@ def _gate_failure(state: State, path: Path, ending: StepEnded) -> Failure:
             continue
         failed.append(visit.path)
         final = final or gate.on_fail == "block"
-    outcome: Outcome = "aborted" if ending.outcome == "aborted" else "failed"
-    final = final or outcome == "aborted"
+    # A gate that could not be carried out says nothing about the work, so there is nothing the worker could mend.
+    outcome: Outcome = ending.outcome if ending.outcome in ("aborted", "error") else "failed"
+    final = final or outcome != "failed"
     return Failure(outcome, ending.reason or "gates", ending.exit or 1, tuple(failed), ending.message, final)
 
 
@@ -281,7 +302,8 @@ def _exhausted(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event
 
 def _take_best(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event:
     """The best attempt among those whose commands and checks passed; never one of the others."""
-    if leaf.best is None or isinstance(leaf.merge, Refused):
+    if leaf.best is None or isinstance(leaf.merge, Refused) or isinstance(leaf.place.step.verb, Git):
+        # What was judged and refused has not landed, and taking it would not land it.
         return _give_up(leaf, failure, now)
     answer = leaf.best.answer
     if leaf.best.attempt == leaf.attempt:

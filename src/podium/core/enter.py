@@ -10,13 +10,16 @@ from podium.core.branches import base_in_graph, tree_of
 from podium.core.done import Done
 from podium.core.events import StepEnded, StepEntered
 from podium.core.graph import BLOCKS, LOOPS, TO_A_PERSON, TOGETHER, child_step, descendants_of
-from podium.core.model import Block, Call, ForEach, Step
+from podium.core.model import Block, Call, ForEach, Git, Step
 from podium.core.policy import Count
 from podium.core.state import Instance, Leaf, Ledger, Scope, State, number_of
 from podium.core.words import Millis, Path, Tree, Unit
 
 FEEDBACK_KEPT: Final = 32
 """How many of the newest a step is handed; what came before stands with the visits before."""
+
+ONTO: Final = "onto"
+"""The field of a landing's result with the tree of the branch as it would be moved from."""
 
 
 class Way(NamedTuple):
@@ -134,7 +137,11 @@ def gates(state: State, instance: Instance, now: Millis) -> StepEntered:
     """The gates of the current attempt, on exactly what it captured."""
     tree = result_tree(state, instance)
     path = paths.attempt(instance.place.path, number_of(instance))
-    return StepEntered(now, path, instance.place.path, "gates", 0, 1, base=instance.base, start=tree)
+    base = instance.base
+    if isinstance(instance, Leaf) and isinstance(instance.place.step.verb, Git):
+        # A landing starts from what it lands; what its gates look at is the difference to the branch.
+        base = ((instance.answer and instance.answer.result) or {}).get(ONTO, base)
+    return StepEntered(now, path, instance.place.path, "gates", 0, 1, base=base, start=tree)
 
 
 def closing(state: State, scope: Scope, now: Millis) -> StepEntered:

@@ -136,7 +136,7 @@ class AttemptDoubted:
 class AttemptQueued:
     at: Millis
     path: Path
-    why: Literal["ready", "counted", "repair", "fallback", "granted", "consent"]
+    why: Literal["ready", "counted", "repair", "fallback", "granted", "consent", "judged"]
     feedback: tuple[Path, ...] = ()
 
 

@@ -38,7 +38,11 @@ def _gated(state: State, scope: Scope, done: Done, now: Millis) -> Event | Done 
     if ending.outcome == "passed":
         return done._replace(score=ending.score)
     outcome: Outcome = "aborted" if ending.outcome == "aborted" else "failed"
-    failed = Done(outcome, "gates", ending.exit or 1, ending.message, hard=ending.hard, feedback=(path,))
+    broken = ending.outcome == "error"
+    reason = ending.reason if broken else "gates"
+    failed = Done(
+        outcome, reason, ending.exit or 1, ending.message, hard=ending.hard, feedback=(path,), final=broken
+    )
     return failed._replace(reason="limit") if ending.hard is not None else failed
 
 

@@ -240,11 +240,22 @@ def _gates(state: State, scope: Scope, verb: Gates) -> Done:
     result = {"fit": fit}
     if not scope.bad:
         return Done("passed", result=result, score=score)
-    worst = next((e for e in endings if e.outcome == "aborted"), None)
+    bad = [(gate.name, e) for gate, e in zip(verb.members, endings, strict=False) if e.outcome not in GOOD]
+    message = "; ".join(_said_by(name, ending) for name, ending in bad)
+    worst = next((e for _, e in bad if e.outcome == "aborted"), None)
     if worst is not None:
-        return Done("aborted", "aborted", worst.exit, result=result, score=score)
-    first = next(e for e in endings if e.outcome not in GOOD)
-    return Done("failed", "gates", first.exit, result=result, score=score)
+        return Done("aborted", "aborted", worst.exit, message, result=result, score=score)
+    broken = next((e for _, e in bad if e.outcome == "error"), None)
+    if broken is not None:
+        return Done("error", broken.reason, broken.exit, message, result=result, score=score)
+    return Done("failed", "gates", bad[0][1].exit, message, result=result, score=score)
+
+
+def _said_by(gate: str, ending: StepEnded) -> str:
+    """One line; the whole of it stands with the gate itself."""
+    told = ending.message or str((ending.result or {}).get("message") or "")
+    first = told.strip().partition("\n")[0]
+    return f"{gate} {ending.outcome}: {first}" if first else f"{gate} {ending.outcome}"
 
 
 def _ending(state: State, scope: Scope, index: int) -> StepEnded:

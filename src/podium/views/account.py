@@ -222,7 +222,7 @@ class Account:
             status="ended",
             outcome=event.outcome,
             reason=event.reason,
-            message=event.message,
+            message=event.message or str((event.result or {}).get("message") or ""),
             exit=event.exit,
             degraded=event.degraded,
             ended=event.at,

@@ -1,0 +1,136 @@
+"""Gates that come before what they judge takes effect, and gates that say nothing about the work."""
+
+from __future__ import annotations
+
+import pytest
+
+from podium.core.events import AttemptQueued, AttemptStarted
+from podium.core.model import Git, Step
+from podium.core.policy import Retry
+from podium.core.words import Path, Tree
+from tests.core.kit import Game, agent, block, command, flow, gates, human, review
+
+LOOKED_AT = gates((command("t"),), (review("q"),))
+
+
+def landing(**rest: object) -> Step:
+    return Step("land", Git(land="main"), touches=(), gates=LOOKED_AT, **rest)  # type: ignore[arg-type]
+
+
+def proposed(game: Game, tree: str = "merged") -> None:
+    game.done("land", reason="moved", tree=Tree(tree), result={"onto": "tip"})
+
+
+def passed(game: Game, attempt: int) -> None:
+    game.done(f"land#{attempt}/t")
+    game.judged(f"land#{attempt}/q/j1")
+
+
+@pytest.mark.req("R119", "R176")
+def test_a_landing_is_judged_first_and_lands_at_the_next_attempt() -> None:
+    game = Game(flow(landing()))
+    proposed(game)
+    assert game.flying() == ["land#1/t"]
+    judged = game.at("land#1").place
+    assert (judged.base, judged.start) == ("tip", "merged")
+
+    passed(game, 1)
+    assert game.flying() == ["land"]
+    assert game.events(AttemptQueued)[-1].why == "judged"
+    assert game.events(AttemptStarted)[-1].start == game.at("land").place.start
+
+    game.done("land")
+    assert game.outcome("land") == ("passed", "")
+    assert Path("land#2") not in game.state.instances
+
+
+def test_what_would_land_by_now_is_judged_again_if_it_is_something_else() -> None:
+    game = Game(flow(landing()))
+    proposed(game)
+    passed(game, 1)
+    proposed(game, "merged again")
+
+    assert game.flying() == ["land#2/t"]
+    assert game.at("land#2").place.start == "merged again"
+    passed(game, 2)
+    game.done("land")
+    assert game.outcome("land") == ("passed", "")
+
+
+def test_a_landing_that_was_in_the_way_is_not_judged_again_for_its_retry() -> None:
+    game = Game(flow(landing(retry=Retry(attempts=2))))
+    proposed(game)
+    passed(game, 1)
+    game.done("land", "failed", reason="in_the_way")
+    assert game.flying() == ["land"]
+
+    game.done("land")
+    assert game.outcome("land") == ("passed", "")
+
+
+def test_nothing_that_was_refused_lands_by_being_the_best() -> None:
+    for answer in ("failed", "reject"):
+        game = Game(flow(landing(retry=Retry(attempts=1, on_exhausted="accept_best", stated=True))))
+        proposed(game)
+        if answer == "failed":
+            game.done("land#1/t", "failed")
+        else:
+            game.done("land#1/t")
+            game.judged("land#1/q/j1", "reject")
+        assert game.outcome("land") == ("failed", "gates")
+
+
+def test_after_gates_that_failed_the_next_attempt_proposes_again() -> None:
+    game = Game(flow(landing(retry=Retry(attempts=2))))
+    proposed(game)
+    game.done("land#1/t", "failed")
+    game.done("land")
+    assert game.flying() == ["land#2/t"]
+
+
+@pytest.mark.req("R109")
+def test_a_gate_that_could_not_be_carried_out_ends_its_step_and_blames_nobody() -> None:
+    game = Game(flow(agent("a", gates=gates((command("t"),)), retry=Retry(attempts=3))))
+    game.changed("a")
+    game.done("a#1/t", "error", reason="not_started", result={"message": "no such program\nmore"})
+
+    assert game.outcome("a") == ("error", "not_started")
+    ending = game.at("a").ending
+    assert ending is not None and ending.message == "t error: no such program"
+
+
+def test_a_reviewer_without_a_verdict_sends_nothing_back_to_be_reworked() -> None:
+    game = Game(flow(agent("a", gates=gates((), (review("q"),)), retry=Retry(attempts=3))))
+    game.changed("a")
+    game.done("a#1/q/j1", "failed")
+
+    assert game.outcome("a") == ("error", "no_verdict")
+
+
+def test_a_block_is_not_tried_again_either_if_its_gate_could_not_be_carried_out() -> None:
+    inner = Step("b", block("seq", command("x")), gates=gates((command("t"),)), retry=Retry(attempts=3))
+    game = Game(flow(inner))
+    game.done("b/x")
+    game.done("b#1/t", "error", reason="not_started")
+
+    assert game.outcome("b") == ("failed", "not_started")
+    assert game.at("b").tries == 0
+
+
+def test_the_end_of_a_step_names_the_gates_that_stopped_it() -> None:
+    game = Game(flow(agent("a", gates=gates((command("t"), command("u"))), retry=Retry(attempts=1))))
+    game.changed("a")
+    game.done("a#1/t", "failed", result={"message": "2 tests failed"})
+    game.done("a#1/u", "failed")
+
+    ending = game.at("a").ending
+    assert ending is not None and ending.message == "t failed: 2 tests failed; u failed"
+
+
+def test_a_person_at_the_gate_of_a_landing_can_stop_it_for_good() -> None:
+    step = Step("land", Git(land="main"), touches=(), gates=gates((), (), (human("h"),)))
+    game = Game(flow(step))
+    proposed(game)
+    game.answer("land#1/h", "abort")
+
+    assert game.outcome("land") == ("aborted", "aborted")
