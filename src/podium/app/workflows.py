@@ -75,6 +75,29 @@ def resolved(path: Path, *, origin: bool = False, user_dir: Path | None = None) 
     return resolve(merged, origin=origin)
 
 
+def converted(path: Path) -> str:
+    """A file of another format as a native one, with what has no native form told in comments."""
+    from podium.workflow.dialects import MARK, translate
+    from podium.workflow.files import read_tree
+    from podium.workflow.resolve import written
+    from podium.workflow.tree import fields
+
+    tree = read_tree(path, Path.cwd())
+    if tree.node is None:
+        raise ConfigurationError("\n".join(problem.render() for problem in tree.problems))
+    done = None if MARK in fields(tree.node) else translate(tree.node)
+    if done is None:
+        fact = (
+            "is native already" if MARK in fields(tree.node) else "has the shape of no format that is known"
+        )
+        raise ConfigurationError(f"{path} {fact}", hint="docs/how-to lists the formats: coming-from-*.md")
+    problems = (*tree.problems, *done.page.problems)
+    if problems:
+        raise ConfigurationError("\n".join(problem.render() for problem in problems))
+    notes = "".join(f"# Line {place.line}: {text}\n" for place, text in done.page.notes)
+    return f"# Translated from {path.name}, a file in the {done.dialect} format ({done.kind}).\n{notes}{written(done.node)}"
+
+
 def parse_inputs(pairs: tuple[str, ...], workflow: Workflow | None = None) -> dict[str, Any]:
     """`key=value` pairs of a command line, with values of the declared types."""
     types = {} if workflow is None else {known.name: known.type for known in workflow.inputs}

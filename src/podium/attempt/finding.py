@@ -34,8 +34,15 @@ async def find(asked: FactsAsked, _state: State, site: Site) -> FactsFound:
 
 
 async def answer(site: Site, query: tuple[str, str], tree: Tree | None) -> Any:
-    look = _look_in_folder if site.repository is None or tree is None else _look_in_tree
+    is_folder = site.repository is None or tree is None or _is_inplace(site)
+    look = _look_in_folder if is_folder else _look_in_tree
     return await to_thread.run_sync(look, site, query, tree)
+
+
+def _is_inplace(site: Site) -> bool:
+    """A workflow that works in the project itself leaves its files there and in no tree."""
+    said = site.workflow.config.get("workspace") or {}
+    return (said if isinstance(said, str) else said.get("mode")) == "inplace"
 
 
 async def known_names(site: Site, names: Names, values: Iterable[Value], tree: Tree | None) -> Names:

@@ -20,7 +20,7 @@ from podium.core.graph import (
 )
 from podium.core.leaves import take_ticket
 from podium.core.lifecycle import IllegalEvent, phases_after
-from podium.core.model import Call, ForEach, Step
+from podium.core.model import Call, ForEach, Repeat, Step
 from podium.core.policy import NO_LIMITS, Limits
 from podium.core.state import Instance, Leaf, Ledger, Place, Scope, State, Unmet, Visit
 from podium.core.words import MicroUsd, Millis, Path
@@ -124,6 +124,8 @@ def _note_in_parent(state: State, parent: Instance, step: Step, event: StepEnter
         ready=parent.ready[1:] if parent.ready and parent.ready[0] == event.index else parent.ready,
         trail=(*parent.trail[1 - TRAIL_KEPT :], event.index),
         head=event.base if back else parent.head,
+        # Another round asks again: work in the project itself changes files and no tree.
+        facts=() if isinstance(parent.place.step.verb, Repeat) else parent.facts,
     )
     state.instances.put(event.parent, scope)
     state.latest.put((event.parent, event.index), Visit(event.visit, event.path, False))

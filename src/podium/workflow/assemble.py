@@ -12,6 +12,7 @@ from typing import Any
 from podium.core.records import dataclass
 from podium.workflow.context import Context, FeatureFile, is_prompt_file, problem_at
 from podium.workflow.defaults import MAX_DEPTH
+from podium.workflow.dialects import native
 from podium.workflow.files import is_inside, leaves, read_tree
 from podium.workflow.fit import all_steps, check_file, check_step, components_of
 from podium.workflow.merge import Merged, merge
@@ -152,7 +153,7 @@ class _Found:
         if path is None:
             self.missing(38, step.at("build"), written)
             return
-        tree = read_tree(path, self.base)
+        tree = native(read_tree(path, self.base), "feature")
         self.paths.append(path)
         self.problems.extend(tree.problems)
         if tree.node is None:

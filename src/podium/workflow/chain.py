@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from podium.core.records import dataclass
+from podium.workflow.dialects import native
 from podium.workflow.files import Tree, is_inside, leaves, read_tree, shown
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.scalars import NAME
@@ -26,7 +27,7 @@ def read_chain(path: Path, *, project: Path, folders: Sequence[Path], base: Path
     trees: list[Tree] = []
     following: Path | Problem | None = path
     while isinstance(following, Path):
-        tree = read_tree(following, base)
+        tree = native(read_tree(following, base), "workflow")
         trees.append(tree)
         following = _parent(trees, project, folders, base)
     problems = [problem for tree in trees for problem in tree.problems]

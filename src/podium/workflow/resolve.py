@@ -28,6 +28,13 @@ KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 TYPED: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n", "~"})
 """Words that some reader of YAML takes for a value."""
 
+SIGNS: Final = frozenset("?,:[]{}#")
+"""What needs quotes inside brackets."""
+
+WIDTH: Final = 100
+INLINE: Final = 4
+"""How many keys a map in one line has."""
+
 ESCAPES: Final = {"\n": "\\n", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 
@@ -35,6 +42,11 @@ def resolve(merged: Merged, *, origin: bool = False) -> str:
     """With `origin`, every key and element is followed by the place it was written at."""
     lines = _map_lines(merged.root, "", _origin if origin else _nothing)
     return "".join(f"{line}\n" for line in lines) or "{}\n"
+
+
+def written(root: Node) -> str:
+    """A document as a person would write it: short lists and maps of single values stand in one line."""
+    return "".join(f"{line}\n" for line in _map_lines(root, "", _short)) or "{}\n"
 
 
 def _map_lines(node: Node, indent: str, note: Note) -> Iterator[str]:
@@ -54,7 +66,10 @@ def _list_lines(node: Node, indent: str, note: Note) -> Iterator[str]:
 
 def _entry(head: str, node: Node, indent: str, note: Note) -> Iterator[str]:
     """What stands under a key or a dash, from `head` on; further lines at `indent`."""
-    if isinstance(node.value, Mapping):
+    inline = _inline(node) if note is _short else None
+    if inline is not None and len(head) + len(inline) < WIDTH:
+        yield f"{head} {inline}"
+    elif isinstance(node.value, Mapping):
         yield f"{head}{'' if node.value else ' {}'}{note(node.key, node)}"
         yield from _map_lines(node, indent, note)
     elif isinstance(node.value, tuple):
@@ -68,8 +83,39 @@ def _entry(head: str, node: Node, indent: str, note: Note) -> Iterator[str]:
         yield f"{head} {_scalar(node.value)}{note(node.place, node)}"
 
 
+def _inline(node: Node) -> str | None:
+    """A list of single values, or a map of a few, in brackets."""
+    if isinstance(node.value, tuple) and node.value and not any(map(_is_nested, node.value)):
+        return f"[{', '.join(_flow(item.value) for item in node.value)}]"
+    if isinstance(node.value, Mapping) and 0 < len(node.value) <= INLINE:
+        inner = {
+            key: _inline(item) or _flow(item.value) for key, item in node.value.items() if _is_flat(item)
+        }
+        if len(inner) == len(node.value):
+            return f"{{{', '.join(f'{_key(key)}: {value}' for key, value in inner.items())}}}"
+    return None
+
+
+def _is_nested(node: Node) -> bool:
+    return isinstance(node.value, Mapping | tuple) or (isinstance(node.value, str) and "\n" in node.value)
+
+
+def _is_flat(node: Node) -> bool:
+    return not _is_nested(node) or (isinstance(node.value, tuple) and _inline(node) is not None)
+
+
+def _flow(value: object) -> str:
+    if isinstance(value, str) and set(value) & SIGNS:
+        return _quoted(value)
+    return _scalar(value)
+
+
 def _origin(place: Place, node: Node) -> str:
     return f"  # {', '.join(map(str, dict.fromkeys((*node.also, place))))}"
+
+
+def _short(place: Place, node: Node) -> str:  # noqa: ARG001 (has the shape of a Note)
+    return ""
 
 
 def _nothing(place: Place, node: Node) -> str:  # noqa: ARG001 (has the shape of a Note)

@@ -8,6 +8,7 @@ from typing import Final
 
 from podium.core.records import dataclass
 from podium.workflow.defaults import BASE_REVIEWER
+from podium.workflow.dialects import native
 from podium.workflow.files import Tree, read_tree
 from podium.workflow.inherit import Layer
 from podium.workflow.scalars import INSERT
@@ -36,7 +37,11 @@ def read_roles(
     trees: dict[Path, Tree] = {}
     queue = sorted(used_roles(documents, known))
     for name in queue:
-        read = {path: read_tree(path, base) for files in listed if (path := files.get(name)) is not None}
+        read = {
+            path: native(read_tree(path, base), "role")
+            for files in listed
+            if (path := files.get(name)) is not None
+        }
         trees |= read
         nodes = [layer[name] for layer in defined if name in layer]
         nodes += [tree.node for tree in read.values() if tree.node is not None]

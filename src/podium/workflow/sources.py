@@ -11,6 +11,7 @@ from typing import Any, Final
 from podium.core.records import dataclass
 from podium.workflow.chain import Chain, read_chain
 from podium.workflow.context import is_prompt_file
+from podium.workflow.dialects import native
 from podium.workflow.files import SHIPPED, Tree, is_inside, leaves, read_tree, shown
 from podium.workflow.inherit import Layer
 from podium.workflow.problems import Problem
@@ -79,7 +80,7 @@ def find_project(path: Path) -> Path:
 def _configuration(home: Path, base: Path | None) -> Tree:
     """What a home sets; a home without a configuration sets nothing."""
     path = home / (DEFAULTS if home == SHIPPED else "config.yaml")
-    return read_tree(path, base) if path.is_file() else Tree(path, NOTHING)
+    return native(read_tree(path, base), "configuration") if path.is_file() else Tree(path, NOTHING)
 
 
 def _with_roles(

@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "run-step": "Try one step of a workflow, apart from all runs.",
     "validate": "Check workflow files and name every mistake by line.",
     "resolve": "Print a workflow as it stands after templates and configuration.",
+    "convert": "Print a file of another format as a native one.",
     "graph": "Show the steps of a workflow and where they lead.",
     "simulate": "Rehearse a workflow without agents, network or money.",
     "runs": "List the runs of this project, the newest first.",

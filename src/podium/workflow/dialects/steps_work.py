@@ -1,0 +1,116 @@
+"""Steps of the steps format that do something: a command, or an agent that is called a provider there."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from podium.workflow.context import is_prompt_file
+from podium.workflow.dialects.page import Page, grown, name_of, seconds
+from podium.workflow.dialects.steps_scope import FOLDER, Scope
+from podium.workflow.dialects.steps_text import as_prompt, as_value, parts_of
+from podium.workflow.tree import Node, fields, items, text
+
+KNOWN: Final = {
+    "claude": "claude",
+    "gemini": "gemini",
+    "codex": "codex",
+    "openai": "codex",
+    "ollama": "ollama",
+}
+RETRYABLE: Final = (1, 124)
+PAUSE: Final = "2s"
+TIMEOUT: Final = "5m"
+
+
+def command(step: Node, scope: Scope, page: Page, *, secrets: Node | None) -> dict[str, Any]:
+    said = fields(step)
+    argv = said["command"]
+    if not isinstance(argv.value, tuple):
+        page.complain(argv, 2, "a command is a list of words", 'write ["echo", "hello"]')
+    words = [_word(word, scope, page) for word in items(argv)]
+    attempts = _attempts(step, page)
+    return {
+        "run": grown(words, argv),
+        "stdin": _stdin(step, scope, page),
+        "dir": FOLDER,
+        "secrets": secrets,
+        "output": _output(step, scope, page),
+        "timeout": seconds(said.get("timeout")),
+        "retry": attempts and {"attempts": attempts, "backoff": PAUSE},
+        "exit_codes": list(RETRYABLE) if attempts else None,
+    }
+
+
+def provider(step: Node, scope: Scope, page: Page, *, secrets: Node | None) -> dict[str, Any]:
+    said = fields(step)
+    who = said["provider"]
+    attempts = _attempts(step, page)
+    retry = {"attempts": attempts or 1, "transient": attempts or 0, "backoff": PAUSE, "on_exhausted": "fail"}
+    is_known = who.value in KNOWN
+    return {
+        "agent": grown(KNOWN.get(str(who.value), name_of(str(who.value))), who),
+        "model": said.get("model") if is_known else None,
+        "prompt": _prompt(step, scope, page),
+        "dir": FOLDER,
+        "secrets": secrets,
+        "output": _output(step, scope, page),
+        "timeout": seconds(said.get("timeout")) or TIMEOUT,
+        "retry": retry,
+    }
+
+
+def _word(node: Node, scope: Scope, page: Page) -> Node:
+    written = node.value if isinstance(node.value, str) else node.source
+    if written is None:
+        return node
+    return grown(as_value(parts_of(written), scope.meaning(node, page)), node)
+
+
+def _attempts(step: Node, page: Page) -> Any:
+    retry = fields(step).get("retry")
+    if retry is None:
+        return None
+    page.check_keys(retry, "retry", ("attempts",))
+    return fields(retry).get("attempts")
+
+
+def _output(step: Node, scope: Scope, page: Page) -> dict[str, Any] | None:
+    file = fields(step).get("output_file")
+    return None if file is None else {"file": _word(file, scope, page)}
+
+
+def _stdin(step: Node, scope: Scope, page: Page) -> Any:
+    """Files, or what an earlier step has printed: its output file is the same text."""
+    said = fields(step)
+    files = [file for key in ("input_file", "input_files") for file in items(said.get(key))]
+    if len(files) > 1:
+        return [_input(file, scope, page) for file in files]
+    for file in files:
+        maker = scope.maker_of(str(file.value))
+        if maker is not None:
+            return grown(f"${{{{ steps.{scope.names[maker]}.output }}}}", file)
+        return _input(file, scope, page)
+    return None
+
+
+def _input(file: Node, scope: Scope, page: Page) -> Node:
+    parts = parts_of(str(file.value))
+    if all(isinstance(part, str) for part in parts):
+        return grown(scope.path(file), file)
+    return grown(f"{FOLDER}/{as_value(parts, scope.meaning(file, page))}", file)
+
+
+def _prompt(step: Node, scope: Scope, page: Page) -> Any:
+    said = fields(step)
+    if "prompt" in said:
+        words = said["prompt"]
+        return grown(as_prompt(parts_of(str(words.value)), scope.meaning(words, page)), words)
+    file = said.get("prompt_file", said.get("input_file"))
+    if text(file) is None or file is None:
+        page.complain(step, 20, "a provider needs a prompt", "name its file by input_file or prompt_file")
+        return "Go on."
+    maker = scope.maker_of(str(file.value))
+    if maker is not None:
+        return grown(f"{{{{ steps.{scope.names[maker]}.text }}}}", file)
+    path = scope.path(file)
+    return grown(path if is_prompt_file(path) else f"Do what the file {path} says.", file)

@@ -1,0 +1,31 @@
+"""A project per test, with its caches in the test's own folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.dialects.kit import Stage
+
+
+@pytest.fixture(autouse=True)
+def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    made = Stage(tmp_path / "project")
+    yield made
+    made.office.store.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Stage]:
+    """A project without a repository."""
+    made = Stage(tmp_path / "folder", repository=False)
+    yield made
+    made.office.store.close()

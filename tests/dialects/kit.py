@@ -1,0 +1,78 @@
+"""A project whose agents all play one cast, whatever the file calls them; the rest is real."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from podium.adapters.agents.scripted import Scripted, ScriptedConversation
+from podium.app.workflows import converted
+from podium.core.chain import RunId
+from podium.core.events import StepEnded
+from podium.core.state import State
+from podium.ports import Program, Request
+from tests.engine.kit import Project
+
+CAST = "cast.yaml"
+
+
+class Played(Scripted):
+    """Stands for a real agent: plays the project's cast."""
+
+    def prepare(self, request: Request) -> tuple[Program, ScriptedConversation]:
+        return super().prepare(replace(request, config={**request.config, "script": CAST}))
+
+
+class Stage(Project):
+    def __init__(self, root: Path, *, repository: bool = True) -> None:
+        super().__init__(root, repository=repository)
+        self.write(CAST, "[]\n")
+        real = self.office.site_for
+
+        def site_for(*args: Any, **options: Any) -> Any:
+            site = real(*args, **options)
+            return replace(site, agents=dict.fromkeys(site.agents, Played()))
+
+        self.office = replace(self.office, site_for=site_for)
+
+    def put(self, text: str, *, cast: str = "[]\n", name: str = "flow.yaml") -> Path:
+        self.write(CAST, cast)
+        path = self.write(name, text)
+        if (self.root / ".git").exists():
+            self.commit()
+        return path
+
+    def story(self, run: RunId) -> list[tuple[str, int, str]]:
+        """What a run did: steps, visits and outcomes, in the order they ended."""
+        ended = [event for event in self.events(run) if isinstance(event, StepEnded) and event.path]
+        return [(str(event.path).partition("~")[0], _visit(event), event.outcome) for event in ended]
+
+    def artifacts(self, run: RunId) -> dict[str, bytes]:
+        folder = self.office.run_dir(run) / "artifacts"
+        return {
+            str(path.relative_to(folder)): path.read_bytes()
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+        }
+
+    def convert(self, path: Path) -> Path:
+        """The native form, beside the original."""
+        native = self.write(f"native_{path.name}", converted(path))
+        if (self.root / ".git").exists():
+            self.commit()
+        return native
+
+
+def _visit(event: StepEnded) -> int:
+    _, sign, number = str(event.path).rpartition("~")
+    return int(number.partition("/")[0].partition("[")[0].partition("#")[0]) if sign else 1
+
+
+def steps_of(story: Sequence[tuple[str, int, str]]) -> list[str]:
+    return [step for step, _, _ in story]
+
+
+def status(state: State) -> str:
+    return "open" if state.ended is None else state.ended.status

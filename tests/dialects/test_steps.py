@@ -1,0 +1,210 @@
+"""The steps format beyond its acceptance tests: loops, blocks, catch, conditions, names, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from podium.errors import ConfigurationError
+from podium.workflow.dialects.page import name_of
+from podium.workflow.dialects.steps_text import as_expression, as_prompt, as_value, parts_of
+from tests.dialects.kit import Stage, status, steps_of
+
+HEAD = 'version: "1.0"\nname: My Flow\n'
+
+
+@pytest.fixture
+def work(stage: Stage) -> Stage:
+    (stage.root / "workspace").mkdir()
+    stage.write("workspace/data.txt", "seven\n")
+    return stage
+
+
+def test_a_loop_is_left_and_continued_by_its_special_targets(work: Stage) -> None:
+    """R023, R054: what the body has handed to the loop is dealt with."""
+    file = work.put(
+        f"""{HEAD}strict_flow: true
+steps:
+  - name: Each
+    for_each:
+      items: [a, stop, c]
+      as: file
+      steps:
+        - name: Work
+          command: [test, "${{file}}", "!=", stop]
+          on: {{success: {{goto: _loop_continue}}, failure: {{goto: _loop_break}}}}
+    on: {{success: {{goto: After}}, failure: {{error: no}}}}
+  - name: After
+    command: [echo, "${{loop.index}}"]
+    on: {{success: {{end: true}}, failure: {{error: no}}}}
+""".replace("${loop.index}", "done")
+    )
+    run, state = work.run(file)
+    assert status(state) == "passed"
+    assert steps_of(work.story(run)) == [
+        "each[1]/work",
+        "each[1]",
+        "each[2]/work",
+        "each[2]",
+        "each",
+        "after",
+    ]
+
+
+def test_a_while_loop_asks_the_folder_again_each_round(work: Stage) -> None:
+    """R055: work in the project itself changes files and no tree."""
+    work.write("workspace/queue/1", "")
+    work.write("workspace/queue/2", "")
+    file = work.put(
+        HEAD
+        + """steps:
+  - name: Drain
+    while:
+      condition: {not: {file_exists: drained}}
+      max_iterations: 9
+      steps:
+        - name: Take
+          command: [sh, -c, "rm queue/$(ls queue | head -n 1); ls queue | grep -q . || touch drained"]
+"""
+    )
+    run, state = work.run(file)
+    assert status(state) == "passed"
+    assert steps_of(work.story(run)).count("drain[1]/take") == 1
+    assert steps_of(work.story(run))[-1] == "drain"
+    assert "drain[3]/take" not in steps_of(work.story(run))
+
+
+def test_context_is_set_listed_and_compared(work: Stage) -> None:
+    """R046, R051, R052, R055."""
+    file = work.put(
+        HEAD
+        + """context: {branch: main, count: 3, files: [x, y]}
+env: [LANG]
+steps:
+  - name: Note
+    set_context: {last: "on ${context.branch}", n: 4}
+  - name: Each
+    for_each:
+      items: "${context.files}"
+      steps:
+        - name: Show
+          command: [echo, "${item}", "${loop.index}/${loop.total}"]
+  - name: Use
+    when:
+      all:
+        - equals: {left: "${context.count}", right: "3"}
+        - contains: {haystack: "${context.last}", needle: main}
+        - regex: {text: "${context.last}", pattern: "^ON", flags: i}
+        - number: {left: "${context.n}", op: ">=", right: 4}
+        - exit_code: {step: Show2, op: "!=", value: 0}
+      any:
+        - env_set: NO_SUCH_VARIABLE
+        - not: {equals: {left: a, right: "a${context.count}"}}
+    command: [echo, "${context.last}"]
+    output_file: said.txt
+""".replace("Show2", "Before").replace(
+            "  - name: Note",
+            "  - name: Before\n    command: [false]\n    on: {failure: {goto: Note}}\n  - name: Note",
+        )
+    )
+    run, state = work.run(file)
+    assert status(state) == "passed"
+    assert work.artifacts(run)["use/said.txt"] == b"on main"
+
+
+def test_a_catch_block_repairs_and_the_run_goes_on(work: Stage) -> None:
+    """R056."""
+    file = work.put(
+        HEAD
+        + """steps:
+  - name: Risky
+    command: [false]
+    catch:
+      - name: Repair
+        command: [touch, repaired]
+  - name: Last
+    parallel:
+      - {name: Left, command: [test, -e, repaired]}
+      - {name: Right, command: [cat], input_files: [data.txt, data.txt], output_file: twice.txt}
+"""
+    )
+    run, state = work.run(file)
+    assert status(state) == "passed"
+    assert steps_of(work.story(run))[:3] == ["risky", "risky_catch/repair", "risky_catch"]
+    assert work.artifacts(run)["last/right/twice.txt"] == b"seven\nseven"
+
+
+def test_a_provider_without_an_agent_of_that_name_is_a_shim_on_the_path(work: Stage) -> None:
+    """R059."""
+    file = work.put(
+        HEAD + "steps:\n  - {name: Ask, provider: house, model: m1, max_tokens: 40, prompt: 'Say {{ hi }}'}\n"
+    )
+    run, state = work.run(file)
+    assert status(state) == "passed"
+    assert steps_of(work.story(run)) == ["ask"]
+    assert '[house-shim, "--model", m1, "--max-tokens", "40"]' in work.convert(file).read_text()
+
+
+@pytest.mark.parametrize(
+    ("steps", "fault"),
+    [
+        ("- {name: A, command: [true], provider: claude}", 'has "command" and "provider"'),
+        ("- {name: A}", "nothing to do"),
+        ("- {command: [true]}", "needs a name"),
+        ("- {name: A, command: [true], limits: {cpu: 1}}", 'step "A" has no key "limits"'),
+        ("- {name: A, command: make}", "a command is a list of words"),
+        ("- {name: A, command: [true], when: {sometimes: x}}", 'a condition has no key "sometimes"'),
+        ("- {name: A, command: [true], when: {}}", "no predicate"),
+        ("- {name: A, command: [echo, '${user}']}", '"${user}" names nothing'),
+        ("- {name: A, command: [echo, '${steps.A.colour}']}", '"${steps.A.colour}" names nothing'),
+        ("- {name: A, command: [true], on: {success: {}}}", "needs goto, error or end"),
+        ("- {name: A, command: [true], on: {success: {goto: _loop_continue}}}", "outside of a loop"),
+        (
+            "- {name: A, set_context: {x: '1'}}\n  - {name: A, set_context: {x: '2'}}",
+            'two steps are named "A"',
+        ),
+        ("- {name: A, provider: claude}", "a provider needs a prompt"),
+        ("- {name: A, command: [true], when: {equals: {left: a}}}", 'needs "right"'),
+        ("- {name: A, command: [true], when: {equals: {left: a, right: [b]}}}", "a text belongs here"),
+        ("- {name: A, command: [true], when: {number: {left: '1', op: '~', right: 2}}}", "does not compare"),
+        ("- {name: A, command: [true], when: {regex: {text: a, pattern: b, flags: x}}}", 'flag "x"'),
+        (
+            "- {name: A, for_each: {items: [a], steps: [{name: B, command: [true], on: {success: {end: true}}}]}}",
+            "a loop cannot end the run",
+        ),
+        (
+            (
+                "- name: A\n    for_each: {items: [a], steps: [{name: B, command: [true]}]}\n"
+                "    on: {timeout: {goto: A}}"
+            ),
+            "no time of its own",
+        ),
+    ],
+)
+def test_what_the_format_does_not_know_is_told_with_its_line(work: Stage, steps: str, fault: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        work.run(work.put(f"{HEAD}steps:\n  {steps}\n"))
+    assert fault in caught.value.message
+    assert (
+        "flow.yaml:4:" in caught.value.message
+        or "flow.yaml:5:" in caught.value.message
+        or "flow.yaml:6:" in (caught.value.message)
+    )
+
+
+def test_texts_are_cut_at_references_and_written_anew() -> None:
+    """R044: dollars, other people's templates, and no backslashes."""
+    parts = parts_of(r"a$$b ${ x } ${{ y }} \n")
+    assert as_value(parts, lambda ref: f"<{ref.name}>") == r"a$b ${{ <x> }} $${{ y }} \n"
+    assert as_prompt(parts_of("{{ a }} ${x}"), lambda ref: ref.name) == "{{ '{{' }} a }} {{ x }}"
+    assert as_expression((), lambda ref: ref.name) == "''"
+    assert as_expression(parts_of("it's ${x}"), lambda ref: ref.name) == "join([\"it's \", x], '')"
+
+
+def test_names_become_native_names() -> None:
+    assert [name_of(word) for word in ("NextStep", "cross-audit", "X-1", "2nd", "--")] == [
+        "next_step",
+        "cross_audit",
+        "x_1",
+        "x_2nd",
+        "x",
+    ]

@@ -1,0 +1,190 @@
+"""R239: the twelve acceptance tests of the steps format, and its rules of text, paths and secrets."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from podium.app.one_step import Trial, prepared
+from podium.app.running import go_on
+from podium.errors import ConfigurationError, PathViolation
+from tests.dialects.kit import Stage, status, steps_of
+
+HEAD = 'version: "1.0"\nname: demo\nstrict_flow: true\n'
+
+
+def step(name: str, command: str, *, more: str = "", goto: str = "_end") -> str:
+    return (
+        f"  - name: {name}\n    command: {command}\n{more}"
+        f"    on:\n      success: {{goto: {goto}}}\n      failure: {{error: {name} failed}}\n"
+    )
+
+
+def flow(*steps: str, head: str = "") -> str:
+    return f"{HEAD}{head}steps:\n{''.join(steps)}"
+
+
+@pytest.fixture
+def work(stage: Stage) -> Stage:
+    (stage.root / "workspace").mkdir()
+    stage.write("workspace/data.txt", "seven\n")
+    return stage
+
+
+def test_1_the_happy_path_creates_every_artifact(work: Stage) -> None:
+    work.write("workspace/prompts/ask.md", "What does it say?\n")
+    file = work.put(
+        flow(
+            step("Prep", '["cat"]', more="    input_file: data.txt\n    output_file: prep.txt\n", goto="Ask"),
+            "  - name: Ask\n    provider: claude\n    input_file: prompts/ask.md\n    output_file: said.txt\n"
+            "    on: {success: {goto: Report}, failure: {error: no}}\n",
+            step(
+                "Report", '["cat"]', more="    input_file: artifacts/Ask/said.txt\n    output_file: r.html\n"
+            ),
+        ),
+        cast="- {match: {step: ask}, text: It says seven.}\n",
+    )
+    run, state = work.run(file)
+    assert status(state) == "passed"
+    made = work.artifacts(run)
+    assert made["prep/prep.txt"] == b"seven"
+    assert made["report/r.html"].rstrip() == made["ask/said.txt"].rstrip() == b"It says seven."
+
+
+def test_2_a_step_that_exceeds_its_timeout_is_killed_with_124(work: Stage) -> None:
+    run, state = work.run(work.put(flow(step("Slow", '["sleep", "60"]', more="    timeout: 1\n"))))
+    assert work.view(run).exit == 124
+    assert status(state) == "timed_out"
+
+
+def test_3_a_flaky_command_succeeds_on_its_second_attempt(work: Stage) -> None:
+    script = "import os,sys; p='tried'; there=os.path.exists(p); open(p,'w'); sys.exit(0 if there else 1)"
+    file = work.put(
+        flow(step("Flaky", json.dumps(["python3", "-c", script]), more="    retry: {attempts: 2}\n"))
+    )
+    run, state = work.run(file)
+    assert status(state) == "passed"
+    assert [row.attempts for row in work.view(run).steps if row.step == "flaky"] == [2]
+
+
+def test_3_an_exit_code_that_is_not_retryable_is_final(work: Stage) -> None:
+    more = "    retry: {attempts: 3}\n"
+    run, state = work.run(work.put(flow(step("Bad", '["sh", "-c", "exit 2"]', more=more))))
+    assert status(state) == "failed"
+    assert [row.attempts for row in work.view(run).steps if row.step == "bad"] == [1]
+
+
+def test_4_a_secret_reaches_the_step_and_no_record(work: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEMO_KEY", "s3cret-of-the-demo")
+    monkeypatch.setenv("OTHER_KEY", "an0ther-one-entirely")
+    script = (
+        "import os; print(len(os.environ['DEMO_KEY']), os.environ['DEMO_KEY'], 'OTHER_KEY' in os.environ)"
+    )
+    more = "    secrets: [DEMO_KEY]\n    output_file: out.txt\n"
+    file = work.put(
+        flow(
+            step("Use", json.dumps(["python3", "-c", script]), more=more),
+            head="secrets: [DEMO_KEY, OTHER_KEY]\n",
+        )
+    )
+    run, state = work.run(file)
+    assert status(state) == "passed"
+    assert work.artifacts(run)["use/out.txt"].split() == [b"18", b"***", b"False"]
+    records = work.office.run_dir(run)
+    found = [path for path in records.rglob("*") if path.is_file() and b"s3cret" in path.read_bytes()]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "line", ["input_file: /etc/passwd", "input_file: ../../x", "when: {file_exists: ../../x}"]
+)
+def test_5_and_12_a_path_outside_the_project_is_error_3(work: Stage, line: str) -> None:
+    file = work.put(flow(step("Read", '["cat"]', more=f"    {line}\n")))
+    with pytest.raises(PathViolation) as caught:
+        work.run(file)
+    assert caught.value.exit_code == 3
+    assert "flow.yaml:7" in caught.value.message
+
+
+def test_6_and_8_resume_goes_on_where_it_failed_and_a_fresh_run_does_everything(work: Stage) -> None:
+    file = work.put(
+        flow(
+            step("One", '["sh", "-c", "echo one >> log"]', goto="Two"),
+            step("Two", '["test", "-e", "ready"]', goto="Three"),
+            step("Three", '["sh", "-c", "echo three >> log"]'),
+        )
+    )
+    first, state = work.run(file)
+    assert status(state) == "failed"
+    assert work.story(first) == [("one", 1, "passed"), ("two", 1, "failed")]
+    second, _ = work.run(file)
+    assert steps_of(work.story(second))[:2] == ["one", "two"]
+    assert (work.root / "workspace/log").read_text() == "one\none\n"
+
+
+def test_7_the_state_file_follows_the_run(work: Stage) -> None:
+    file = work.put(flow(step("One", '["echo", "hi"]', goto="Two"), step("Two", '["false"]')))
+    run, _ = work.run(file)
+    state = json.loads((work.office.run_dir(run) / "state.json").read_text())
+    assert state["status"] == "failed"
+    assert (state["workflow_name"], state["current_step"]) == ("demo", "two")
+    assert state["steps"]["one"]["output"].strip() == "hi"
+    assert (state["steps"]["one"]["status"], state["steps"]["two"]["exit_code"]) == ("completed", 1)
+
+
+def test_9_a_condition_gates_a_step(work: Stage) -> None:
+    file = work.put(
+        flow(
+            "  - name: Try\n    command: [false]\n    on: {success: {goto: Good}, failure: {goto: Good}}\n",
+            step("Good", '["touch", "good"]', more="    when: {step_ok: Try}\n", goto="Last"),
+            step("Last", '["true"]', more="    when: {not: {step_ok: Try}}\n"),
+        )
+    )
+    run, _ = work.run(file)
+    assert work.story(run) == [("try", 1, "failed"), ("good", 1, "skipped"), ("last", 1, "passed")]
+
+
+def test_10_a_single_step_leaves_other_runs_alone(work: Stage) -> None:
+    file = work.put(flow(step("One", '["echo", "hi"]', more="    output_file: o.txt\n")))
+    run, _ = work.run(file)
+    before = (work.office.run_dir(run) / "state.json").read_bytes()
+    trial = Trial(file=file, step="one", inputs={}, sandbox="none")
+    with prepared(replace(work.office, state_dir=work.root.parent / "apart"), trial) as begun:
+        state = go_on(work.office, begun.site, park=True)
+    assert (work.office.run_dir(run) / "state.json").read_bytes() == before
+    assert status(state) == "passed"
+
+
+def test_11_values_are_inserted_into_commands_and_missing_ones_are_named(work: Stage) -> None:
+    command = '["echo", "${context.who}", "$$5", "${{ theirs }}", "x=${context.flag}"]'
+    more = "    output_file: o.txt\n    allow_missing_vars: [context.flag]\n"
+    file = work.put(flow(step("Say", command, more=more)))
+    run, state = work.run(file, vars={"who": "Ada"})
+    assert status(state) == "passed"
+    assert work.artifacts(run)["say/o.txt"] == b"Ada $5 ${{ theirs }} x="
+    run, state = work.run(file)
+    assert status(state) == "failed"
+    assert "E_VAR_MISSING" in json.dumps([str(event) for event in work.events(run)])
+
+
+def test_12_files_are_looked_for_below_the_workspace(work: Stage) -> None:
+    file = work.put(
+        flow(
+            step("Make", '["touch", "made.txt"]', goto="See"),
+            step("See", '["true"]', more="    when: {file_exists: made.txt}\n", goto="Miss"),
+            step("Miss", '["true"]', more="    when: {file_exists: README.md}\n"),
+        )
+    )
+    run, _ = work.run(file)
+    assert work.story(run)[1:] == [("see", 1, "passed"), ("miss", 1, "skipped")]
+    assert Path(os.fspath(work.root / "workspace/made.txt")).exists()
+
+
+def test_a_mistake_is_told_by_the_line_of_the_original(work: Stage) -> None:
+    file = work.put(flow(step("One", '["true"]', goto="Tow")))
+    with pytest.raises(ConfigurationError, match=r'flow\.yaml:8:.*"tow" does not exist'):
+        work.run(file)
