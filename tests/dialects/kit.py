@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -45,9 +46,10 @@ class Stage(Project):
         return path
 
     def story(self, run: RunId) -> list[tuple[str, int, str]]:
-        """What a run did: steps, visits and outcomes, in the order they ended."""
+        """What a run did: steps, visits and outcomes, in the order they ended; without the gates of an attempt."""
         ended = [event for event in self.events(run) if isinstance(event, StepEnded) and event.path]
-        return [(str(event.path).partition("~")[0], _visit(event), event.outcome) for event in ended]
+        ended = [event for event in ended if "#" not in event.path]
+        return [(re.sub(r"~\d+|#\d+", "", event.path), _visit(event), event.outcome) for event in ended]
 
     def artifacts(self, run: RunId) -> dict[str, bytes]:
         folder = self.office.run_dir(run) / "artifacts"
@@ -66,8 +68,7 @@ class Stage(Project):
 
 
 def _visit(event: StepEnded) -> int:
-    _, sign, number = str(event.path).rpartition("~")
-    return int(number.partition("/")[0].partition("[")[0].partition("#")[0]) if sign else 1
+    return max(map(int, re.findall(r"~(\d+)", event.path)), default=1)
 
 
 def steps_of(story: Sequence[tuple[str, int, str]]) -> list[str]:

@@ -41,7 +41,7 @@ class Loads(Fate):
     path: str
     gives: Mapping[str, Any]
     """Values of the resolved document by their path in it."""
-    user: str = "podium: 1\nname: uses\nsteps: {one: {run: [true]}}\n"
+    user: str = 'podium: 1\nname: uses\nsteps: {one: {run: ["true"]}}\n'
     text: Callable[[str], str] = str
     files: Mapping[str, str] = field(default_factory=dict)
 

@@ -66,8 +66,9 @@ def name_of(written: str) -> str:
 class Names:
     """Foreign names and the native ones they got; two that would become one are told apart by a number."""
 
-    def __init__(self, written: Iterable[str] = ()) -> None:
-        self._names: dict[str, str] = {}
+    def __init__(self, written: Iterable[str] | Mapping[str, str] = ()) -> None:
+        """From foreign names, or from a map that has the native ones already."""
+        self._names: dict[str, str] = dict(written) if isinstance(written, Mapping) else {}
         for word in written:
             self.add(word)
 

@@ -76,7 +76,7 @@ def _exit_code(node: Node, scope: Scope, page: Page) -> str:
     said = _fields(node, ("step", "op", "value"), page)
     step = text(said.get("step")) or ""
     number = said["value"].value if "value" in said else 0
-    return f"default({scope.exit_code(step)}, {NO_EXIT}) {_operator(said, node, page)} {number}"
+    return f"default({scope.exit_code(step)}, {NO_EXIT}) {_operator(said, page)} {number}"
 
 
 def _equals(node: Node, scope: Scope, page: Page) -> str:
@@ -106,7 +106,7 @@ def _number(node: Node, scope: Scope, page: Page) -> str:
     said = _fields(node, ("left", "op", "right"), page)
     left = _expression(said.get("left", node), scope, page)
     right = said["right"].value if "right" in said else 0
-    return f"number({left}) {_operator(said, node, page)} {right}"
+    return f"number({left}) {_operator(said, page)} {right}"
 
 
 def _expression(node: Node, scope: Scope, page: Page) -> str:
@@ -131,7 +131,7 @@ def _fields(node: Node, keys: tuple[str, ...], page: Page) -> Any:
     return said
 
 
-def _operator(said: Any, node: Node, page: Page) -> str:
+def _operator(said: Any, page: Page) -> str:
     word = text(said.get("op")) or "=="
     if word not in OPERATORS:
         page.complain(said["op"], 2, f'"{word}" does not compare numbers', f"one of {' '.join(OPERATORS)}")

@@ -1,0 +1,275 @@
+"""The gates format: steps done by one agent each, gates between them, and how far a person has a say.
+
+workflow: {id: index, name: Search index}
+steps:
+  - id: X-1
+    agent: {type: implementor, launch: headless, worktree: app/}
+    outputs: [src/index.py]
+    success_criterion: make test exits 0
+    gate: XG-1
+gates:
+  - id: XG-1
+    reviewer: {level: notify, agent_type: reviewer}
+    on_pass: {next_step: DONE}
+    on_fail: {next_step: X-1}
+    max_retries: 2
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from podium.core.records import dataclass
+from podium.workflow.dialects.page import Kind, Names, Page, grown, name_of
+from podium.workflow.problems import did_you_mean
+from podium.workflow.tree import Node, fields, items, text
+
+HEADER: Final = ("id", "name", "description", "context_files")
+STEP: Final = ("id", "name", "agent", "inputs", "outputs", "success_criterion", "signal", "gate")
+AGENT: Final = ("type", "launch", "worktree", "context")
+GATE: Final = ("id", "name", "reviewer", "on_pass", "on_fail", "max_retries")
+LAUNCHES: Final = ("interactive", "headless", "subagent")
+SIGNALS: Final = ("sentinel_file", "git_commit", "pr_creation", "stdout_exit")
+LEVELS: Final = ("auto", "notify", "human")
+ENDS: Final = {"DONE": "end", "ABORTED": "fail"}
+ROLES: Final = {"implementor": "implementer", "test_writer": "test_engineer", "tester": "test_engineer"}
+"""Words for roles that are shipped under another name."""
+
+FEEDBACK: Final = ".workflow/retry-context/"
+EXITS: Final = re.compile(r"(?P<command>.+?) exits? (?:with )?0\.?")
+EXISTS: Final = re.compile(r"file (?P<path>\S+) exists(?: and is (?:non-|not )empty)?\.?")
+
+
+def translate(root: Node, kind: Kind, page: Page) -> Node | None:
+    said = fields(root)
+    header, steps = said.get("workflow"), said.get("steps")
+    is_ours = header is not None and "steps" not in fields(header) and steps is not None
+    if kind != "workflow" or not is_ours or steps is None or not isinstance(steps.value, tuple):
+        return None
+    page.check_keys(root, "a workflow of gates", ("workflow", "steps", "gates"))
+    page.check_keys(header or root, "workflow", HEADER)
+    return _file(root, Pipeline(steps.value, _by_id(said.get("gates")), _names(steps.value)), page)
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    steps: tuple[Node, ...]
+    gates: Mapping[str, Node]
+    names: Names
+
+    def step(self, name: str) -> str:
+        return self.names[name]
+
+    def target(self, node: Node | None) -> str | None:
+        written = text(fields(node).get("next_step"))
+        return None if written is None else ENDS.get(written, self.names[written])
+
+    def after(self, step: Node) -> str:
+        index = self.steps.index(step) + 1
+        return self.names[_id(self.steps[index])] if index < len(self.steps) else "end"
+
+
+def _by_id(gates: Node | None) -> dict[str, Node]:
+    return {_id(gate): gate for gate in items(gates)}
+
+
+def _id(node: Node) -> str:
+    return text(fields(node).get("id")) or ""
+
+
+def _names(steps: tuple[Node, ...]) -> Names:
+    """By id, spelled by what they are called: `write-tests` says more than `X-1`."""
+    called = Names()
+    return Names({_id(step): called.add(text(fields(step).get("name")) or _id(step)) for step in steps})
+
+
+def _file(root: Node, pipeline: Pipeline, page: Page) -> Node:
+    said = fields(root)
+    header = fields(said.get("workflow"))
+    steps: dict[str, Any] = {}
+    for step in pipeline.steps:
+        page.check_keys(step, f'step "{_id(step)}"', STEP)
+        gate = _gate(step, pipeline, page)
+        inside = gate is not None and _is_inline(step, gate, pipeline)
+        steps[pipeline.step(_id(step))] = _step(step, gate if inside else None, root, pipeline, page)
+        if gate is not None and not inside:
+            steps[_gate_name(gate)] = _gate_step(step, gate, pipeline, page)
+    file: dict[str, Any] = {
+        "podium": 1,
+        "name": name_of(text(header.get("id")) or "gates"),
+        "description": _stripped(header.get("description", header.get("name"))),
+        "context": header.get("context_files"),
+        "steps": grown(steps, said["steps"]),
+    }
+    return grown(file, root)
+
+
+def _stripped(node: Node | None) -> Node | None:
+    words = text(node)
+    return node if node is None or words is None else grown(words.strip(), node)
+
+
+def _gate(step: Node, pipeline: Pipeline, page: Page) -> Node | None:
+    wanted = fields(step).get("gate")
+    name = text(wanted)
+    if wanted is None or name is None:
+        return None
+    gate = pipeline.gates.get(name)
+    if gate is None:
+        page.complain(wanted, 36, f'gate "{name}" is not defined', did_you_mean(name, pipeline.gates))
+        return None
+    page.check_keys(gate, f'gate "{name}"', GATE)
+    return gate
+
+
+def _is_inline(step: Node, gate: Node, pipeline: Pipeline) -> bool:
+    """Whether a failed gate means nothing but another attempt of the step before it."""
+    said = fields(gate)
+    on = pipeline.target(said.get("on_pass")) or pipeline.after(step)
+    back = pipeline.target(said.get("on_fail")) or pipeline.step(_id(step))
+    return on == pipeline.after(step) and back == pipeline.step(_id(step))
+
+
+def _step(step: Node, gate: Node | None, root: Node, pipeline: Pipeline, page: Page) -> Node:
+    said = fields(step)
+    folder = _folder(said.get("agent"))
+    criterion = said.get("success_criterion")
+    outputs = [grown(_below(folder, str(item.value)), item) for item in items(said.get("outputs"))]
+    proof = _proof(criterion, folder)
+    judged = [] if gate is None else [_judge(gate, step)]
+    tries = fields(gate).get("max_retries")
+    native: dict[str, Any] = {
+        **_who(step, page),
+        "dir": folder or None,
+        "touches": [f"{folder}/**" if folder else "**"],
+        "context": _context(step, folder, pipeline) or None,
+        "prompt": _prompt(step, root),
+        "output": {"files": outputs} if outputs else None,
+        "gates": [*proof, *judged] or None,
+        "retry": None if tries is None else {"attempts": tries, "on_exhausted": "human"},
+    }
+    return grown(native, step)
+
+
+def _who(step: Node, page: Page) -> dict[str, Any]:
+    agent = fields(step).get("agent", step)
+    if agent is not step:
+        page.check_keys(agent, "agent", AGENT)
+    said = fields(agent)
+    launch = said.get("launch")
+    if launch is not None and launch.value not in LAUNCHES:
+        page.complain(launch, 2, f'"{launch.value}" is no way to launch', f"one of {', '.join(LAUNCHES)}")
+    if launch is not None and launch.value == "interactive":
+        return {"agent": grown("human", launch), "done": _done(step, page)}
+    if fields(step).get("signal") is not None:
+        page.note(fields(step)["signal"], "an agent without a person is done when its process ends")
+    return {"role": _role(said.get("type", agent))}
+
+
+def _role(node: Node) -> Node:
+    name = name_of(str(node.value))
+    return grown(ROLES.get(name, name), node)
+
+
+def _done(step: Node, page: Page) -> Any:
+    signal = fields(step).get("signal")
+    if signal is None:
+        return None
+    page.check_keys(signal, "signal", ("type", "value"))
+    said = fields(signal)
+    kind, value = text(said.get("type")), said.get("value")
+    match kind:
+        case "sentinel_file":
+            return grown({"file": value}, signal)
+        case "git_commit":
+            return grown({"commit": value}, signal)
+        case "pr_creation":
+            return grown({"poll": ["gh", "pr", "view"], "pending": [1]}, signal)
+        case "stdout_exit" | None:
+            return None
+        case _:
+            page.complain(signal, 2, f'"{kind}" is no signal', f"one of {', '.join(SIGNALS)}")
+            return None
+
+
+def _folder(agent: Node | None) -> str:
+    return (text(fields(agent).get("worktree")) or "").strip("/").removeprefix("./")
+
+
+def _below(folder: str, path: str) -> str:
+    """A path from the root of the project; what leaves it stays so, and the reader says it."""
+    return path if posixpath.isabs(path) or path.startswith(f"{folder}/") else posixpath.join(folder, path)
+
+
+def _context(step: Node, folder: str, pipeline: Pipeline) -> list[Node]:
+    said = fields(step)
+    made = {str(item.value) for other in pipeline.steps for item in items(fields(other).get("outputs"))}
+    wanted = [*items(said.get("inputs")), *items(fields(said.get("agent")).get("context"))]
+    return [
+        grown(_below(folder, str(item.value)) if item.value in made else item.value, item)
+        for item in wanted
+        # Feedback is handed on by the engine.
+        if not str(item.value).startswith(FEEDBACK)
+    ]
+
+
+def _prompt(step: Node, root: Node) -> str:
+    said, header = fields(step), fields(fields(root).get("workflow"))
+    goal = text(header.get("description")) or text(header.get("name")) or ""
+    lines = [f'Do the step "{text(said.get("name")) or _id(step)}".']
+    lines += [f"The whole is: {goal.strip()}"] if goal else []
+    criterion = text(said.get("success_criterion"))
+    lines += [f"It is done when: {criterion}"] if criterion else []
+    return "\n".join(lines)
+
+
+def _proof(criterion: Node | None, folder: str) -> list[Any]:
+    """A command that proves the step; that files exist is part of its output."""
+    written = text(criterion) or ""
+    found = EXITS.fullmatch(written)
+    if criterion is None or found is None or EXISTS.fullmatch(written):
+        return []
+    return [grown({"run": found["command"], "dir": folder or None}, criterion)]
+
+
+def _gate_name(gate: Node) -> str:
+    return name_of(text(fields(gate).get("name")) or _id(gate))
+
+
+def _judge(gate: Node, step: Node) -> Node:
+    said = fields(fields(gate).get("reviewer"))
+    title = text(fields(gate).get("name")) or _id(gate)
+    level = text(said.get("level"))
+    if level == "human":
+        question = f'{title}: is the step "{text(fields(step).get("name")) or _id(step)}" good?'
+        return grown(
+            {"name": _gate_name(gate), "human": question, "show": ["diff", "tests", "verdicts"]}, gate
+        )
+    role = _role(said["agent_type"]) if "agent_type" in said else "reviewer"
+    return grown(
+        {"name": _gate_name(gate), "review": role, "level": said.get("level") if level != "auto" else None},
+        gate,
+    )
+
+
+def _gate_step(step: Node, gate: Node, pipeline: Pipeline, page: Page) -> Node:
+    """A gate that leads elsewhere than back to its own step."""
+    said = fields(gate)
+    judge = {key: node for key, node in fields(_judge(gate, step)).items() if key != "name"}
+    back = pipeline.target(said.get("on_fail"))
+    on = pipeline.target(said.get("on_pass"))
+    tries = said.get("max_retries")
+    native: dict[str, Any] = {
+        **judge,
+        "of": pipeline.step(_id(step)) if "review" in judge else None,
+        "retry": {"visits": tries} if tries is not None else None,
+        "on": {
+            "passed": None if on in (None, pipeline.after(step)) else grown(on, said["on_pass"]),
+            "rejected": None if back is None else grown(back, said["on_fail"]),
+        },
+    }
+    page.note(gate, "this gate leads further than to its own step, so it is a step of its own")
+    return grown(native, gate)
