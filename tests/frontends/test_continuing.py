@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podium.errors import ConfigurationError
-from tests.engine.kit import Project
+from tests.engine.kit import TEAM, Project
 from tests.frontends.test_running import ASK, call, code, data, newest
 
 STEPS = "  a: {run: [echo, one]}\n  b: {run: [echo, two]}\n"
@@ -77,3 +77,19 @@ def test_dry_run_belongs_to_accepted_changes(project: Project) -> None:
 
     with pytest.raises(Exception, match="accept-changes"):
         code(call("resume", "--dry-run"))
+
+
+def test_costs_tell_unknown_from_free(project: Project) -> None:
+    """R208"""
+    cast = "- {match: {step: a}, cost_usd: 0.25, usage: {input: 70, output: 30}}\n"
+    steps = (
+        "  a: {agent: w, prompt: A.}\n  b: {agent: shy, prompt: B., no_change: pass}\n  c: {run: [echo, x]}\n"
+    )
+    project.flow(steps, head=TEAM + "  shy: {type: command, command: [echo, hi]}\n", cast=cast)
+    call("run", "flow.yaml", "--sandbox", "none")
+
+    lines = call("costs", "--by", "step").stdout.splitlines()
+
+    assert lines[0].split() == ["step", "cost", "calls", "tokens", "unknown"]
+    assert lines[1].split() == ["flow:", "a", "$0.25", "1", "100"]
+    assert [line.split()[:3] for line in lines[2:]] == [["flow:", "b", "unknown"], ["total", "$0.25", "2"]]

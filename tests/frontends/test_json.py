@@ -51,6 +51,7 @@ CASES: dict[str, Case] = {
     "resume": (parked, ("resume", "--json"), "run"),
     "rerun": (passed, ("rerun", "@1", "a", "--dry-run", "--json"), "prospect"),
     "fork": (passed, ("fork", "@1", "--from", "ask", "--dry-run", "--json"), "prospect"),
+    "costs": (passed, ("costs", "--json"), "costs"),
     "approve": (parked, ("approve", "--json"), "run"),
     "reject": (parked, ("reject", "--json"), "run"),
     "cancel": (parked, ("cancel", "--json"), "run"),

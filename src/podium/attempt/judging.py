@@ -63,7 +63,11 @@ async def judged(asking: Asking, workspace: Workspace, finished: Finished | None
 def _worker(asking: Asking, result: AgentResult) -> dict[str, Any]:
     """Who did it and with how many tokens of which kind (R211); sums alone do not explain a bill."""
     worker, usage = asking.story.worker, result.usage
-    who = {} if worker is None else {"agent": worker.agent, "model": result.model or worker.model}
+    who = (
+        {}
+        if worker is None
+        else {"agent": worker.agent, "role": worker.role, "model": result.model or worker.model}
+    )
     told = {"input": usage.input, "output": usage.output, "cached": usage.cached}
     return {**who, "usage": told, "cost_source": result.cost_source}
 

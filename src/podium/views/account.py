@@ -198,7 +198,7 @@ class Account:
         """By agent and model, where the attempt tells who did it; a command does not."""
         told = event.result or {}
         usage = told.get("usage")
-        if not isinstance(usage, Mapping) or not told.get("agent"):
+        if not isinstance(usage, Mapping) or not told.get("agent") or event.reused:
             return
         key = (str(told["agent"]), str(told.get("model") or ""))
         before = self._agents.get(key, AgentView(*key))

@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "show": "Show a run: its steps, what it waits for, what to do next.",
     "events": "Print the events of a run, or follow them.",
     "logs": "Print what agents and commands were told and said.",
+    "costs": "Show what runs have cost, by agent, role, step or day.",
     "diff": "Show what a run or a step has changed.",
     "apply": "Land the work of a run that left it on its own ref.",
     "inbox": "List all open questions, with the command that answers each.",

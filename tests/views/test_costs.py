@@ -1,0 +1,82 @@
+"""What runs have cost is added up by whatever is asked, once, with the unknown apart."""
+
+from __future__ import annotations
+
+import pytest
+
+from podium.core.events import AttemptDoubted, AttemptEnded, AttemptStarted, Event
+from podium.core.facts import Amounts
+from podium.core.words import MicroUsd, Millis, Path
+from podium.views.costs import By, Spent, bill
+
+DAY = 86_400_000
+
+
+def ended(
+    path: str, usd: int, *, agent: str = "claude", known: bool = True, reused: str = "", at: int = 0
+) -> AttemptEnded:
+    return AttemptEnded(
+        Millis(at), Path(path), 1, "ok", result={"agent": agent, "role": "dev", "model": "m1"},
+        used=Amounts(MicroUsd(usd), 100, 1), cost_known=known, reused=reused,
+    )  # fmt: skip
+
+
+RUNS: list[tuple[str, str, list[Event]]] = [
+    (
+        "r1",
+        "ship",
+        [
+            ended("plan", 300),
+            ended("each[2]/fix~2", 500, agent="codex"),
+            ended("each[1]/fix", 0, known=False),
+        ],
+    ),
+    ("r2", "ship", [ended("plan", 300, reused="r1"), ended("fix", 200, at=DAY)]),
+    (
+        "r3",
+        "other",
+        [
+            AttemptStarted(Millis(0), Path("x"), 1, Amounts(MicroUsd(50), 10, 2)),
+            AttemptDoubted(Millis(1), Path("x"), 1),
+            AttemptStarted(Millis(0), Path("tests"), 1, Amounts()),
+            AttemptDoubted(Millis(1), Path("tests"), 1),
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("by", "rows"),
+    [
+        ("agent", [("codex", 500), ("claude", 500), ("-", 0)]),
+        ("role", [("dev", 1000), ("-", 0)]),
+        ("model", [("m1", 1000), ("-", 0)]),
+        ("step", [("ship: each/fix", 500), ("ship: plan", 300), ("ship: fix", 200), ("other: x", 0)]),
+        ("workflow", [("ship", 1000), ("other", 0)]),
+        ("run", [("r1", 800), ("r2", 200), ("r3", 0)]),
+        ("day", [("1970-01-01", 800), ("1970-01-02", 200)]),
+    ],
+)
+def test_every_way_to_add_up_gives_the_same_total(by: By, rows: list[tuple[str, int]]) -> None:
+    """R208"""
+    found = bill(RUNS, by)
+
+    assert sorted((row.name, row.usd) for row in found.rows) == sorted(rows)
+    assert found.total == Spent("total", 5, 6, 400, MicroUsd(1000), 3)
+
+
+def test_the_dearest_comes_first_and_days_come_in_their_order() -> None:
+    assert [row.name for row in bill(RUNS, "run").rows] == ["r1", "r2", "r3"]
+    assert [row.name for row in bill(reversed(RUNS), "day").rows] == ["1970-01-01", "1970-01-02"]
+
+
+def test_what_was_taken_over_is_counted_where_it_was_paid() -> None:
+    only = bill([RUNS[1]], "step")
+
+    assert [(row.name, row.usd) for row in only.rows] == [("ship: fix", 200)]
+
+
+def test_commands_cost_nothing_and_are_not_listed() -> None:
+    free = AttemptEnded(Millis(0), Path("tests"), 1, "ok", result={"text": ""})
+
+    assert bill([("r", "w", [free])], "agent").rows == ()
