@@ -1,6 +1,6 @@
 # Every target does its own set-up; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow live crash torture check coverage mutants fuzz bench requirements docs pins setup clean
+.PHONY: help demo test slow live faults crash torture check coverage mutants fuzz bench requirements docs pins setup clean
 
 BIN := .venv/bin
 PY := $(BIN)/python
@@ -23,6 +23,10 @@ slow: setup ## the tests that take longer
 live: setup ## the real claude, codex and gemini against a model server on this machine; installs them in .venv-live
 	@sh tools/live.sh
 	@$(PY) -m pytest -q -m live tests/live
+
+faults: setup ## the live tests of faults, whose results become docs/reference/agent-faults.md
+	@sh tools/live.sh
+	@$(PY) tools/faults.py
 
 crash: setup ## real processes: killed and resumed, strays, secrets, paths; a dozen kills, as in CI
 	@$(PY) -m pytest -q tests/crash tests/e2e

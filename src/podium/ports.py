@@ -243,7 +243,8 @@ class Program:
 class Progress:
     """One thing an agent was seen doing."""
 
-    kind: Literal["text", "tool", "file", "retry", "usage", "note"]
+    kind: Literal["text", "tool", "done", "file", "retry", "usage", "note"]
+    """`tool`: it has begun to use one; `done`: that one has ended."""
     text: str
 
 

@@ -225,7 +225,7 @@ def test_what_was_used_before_it_was_killed_is_not_lost(tmp_path: Path) -> None:
         (429, "rate_limit", "quota"),
         (500, "server_error", "transient"),
         (529, "server_error", "transient"),
-        (404, "model_not_found", "error"),
+        (404, "model_not_found", "unavailable"),
         (400, "unknown", "error"),
         (413, "invalid_request", "error"),
         (None, "server_error", "transient"),
@@ -303,5 +303,6 @@ def test_what_it_does_is_seen_while_it_does_it(tmp_path: Path) -> None:
         ("tool", "Write a.txt"),
         ("file", "a.txt"),
         ("file", "b.txt"),
+        ("done", ""),
         ("usage", "206 in, 30 cached, 42 out"),
     ]

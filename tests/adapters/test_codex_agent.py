@@ -84,6 +84,7 @@ def test_everything_it_does_is_seen_with_its_kind() -> None:
         ("text", "I begin"),
         ("file", "src/a.py"),
         ("tool", "/bin/bash -c ls"),
+        ("done", ""),
         ("retry", "Reconnecting... 1/2 (unexpected status 503)"),
         ("usage", "1200 in, 800 cached, 100 out, 40 of them reasoning"),
     ]

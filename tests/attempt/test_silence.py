@@ -58,7 +58,7 @@ def test_a_program_that_speaks_is_bounded_without_a_word_and_any_other_only_by_i
     assert (said.first_output_s, said.silence_s) == (120, 30), "to start may take longer than to go on"
 
 
-def test_silence_behind_a_tool_counts_as_the_workers_time_and_keeps_what_was_used() -> None:
+def test_silence_while_a_tool_runs_counts_as_the_workers_time_and_keeps_what_was_used() -> None:
     nothing = Captured(head=b"", size=0, memory=b"")
     finished = Finished(
         exit_code=124, signal=15, timed_out=True, duration_s=9, stdout=nothing, stderr=nothing, silent_s=7
@@ -68,7 +68,7 @@ def test_silence_behind_a_tool_counts_as_the_workers_time_and_keeps_what_was_use
     tool = stalled(
         result, finished, [Progress("text", "now"), Progress("tool", "Bash sleep 99"), Progress("usage", "")]
     )
-    model = stalled(result, finished, [Progress("tool", "Bash"), Progress("text", "now")])
+    model = stalled(result, finished, [Progress("tool", "Bash"), Progress("done", "")])
 
     assert (tool.trouble, model.trouble) == ("timeout", "transient")
     assert "Bash sleep 99" in tool.detail

@@ -13,7 +13,7 @@ import pytest
 
 from podium.process import Launch, minimal_env, run
 from podium.testing.models import ModelServer, Rule, Tokens
-from tests.e2e.kit import Project, closing, new_project, until_exit
+from tests.e2e.kit import Project, closing, new_project
 from tests.live.programs import found
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
@@ -188,19 +188,4 @@ def test_what_its_shell_has_started_does_not_outlive_the_attempt(tmp_path: Path)
         ends = [e for e in own.events(own.run_id()) if e["type"] == "AttemptEnded" and e["path"] == "paint"]
         assert {end["kind"] for end in ends} == {"timeout"}
         assert ends[0]["result"]["usage"]["input"] == 17
-        assert [*own.marked(), *own.inhabitants(), *own.leftovers()] == []
-
-
-@pytest.mark.req("R141")
-def test_a_run_that_is_cancelled_while_a_tool_runs_leaves_nothing(tmp_path: Path) -> None:
-    started = tmp_path / "started"
-    tool = ("Bash", {"command": f"touch {started}; setsid sleep 987 & sleep 987"})
-    with ModelServer(*rules(tool)) as server, closing(project(tmp_path, server)) as own:
-        child = own.start("run", "flow.yaml", "--sandbox", "limits", "--no-human")
-        own.while_running(child, started.exists, "the tool")
-        own.podium("cancel", own.run_id())
-
-        assert until_exit(child) != 0
-        (end,) = (e for e in own.events(own.run_id()) if e["type"] == "AttemptEnded" and e["path"] == "paint")
-        assert end["kind"] == "cancelled"
         assert [*own.marked(), *own.inhabitants(), *own.leftovers()] == []

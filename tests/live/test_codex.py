@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,20 @@ from podium.adapters.agents.codex import Codex
 from podium.testing.models import Asked, ModelServer, Rule, Tokens
 from tests.e2e import kit
 from tests.git.kit import Project, git, new_project
-from tests.live.codex_kit import KEY, WORK, bodies, patch, play, small_project
+from tests.live import kit as live_kit
+from tests.live.kit import CODEX, KEY, patch
 from tests.live.programs import found
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
+
+WORK = CODEX.work
+play = partial(live_kit.play, CODEX)
+bodies = partial(live_kit.bodies, CODEX)
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    return small_project(tmp_path)
+    return live_kit.small_project(tmp_path, CODEX)
 
 
 @pytest.mark.req("R057", "R060", "R064", "R071", "R207")

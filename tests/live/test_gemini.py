@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,16 +13,22 @@ import pytest
 from podium.core.events import AttemptEnded
 from podium.testing.models import ModelServer, Rule, Tokens
 from tests.git.kit import Project, git, new_project
-from tests.live.gemini_kit import KEY, Reviewed, bodies, needs_gemini, play, survivors, wrote
+from tests.live import kit
+from tests.live.kit import GEMINI, KEY, survivors
+from tests.live.programs import found
+from tests.live.verdicts import Judging
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
 
-WORK = 'steps: {it: {agent: gemini, prompt: "Paint shed 7391", touches: ["src/**"], timeout: 60s}}'
+WORK = GEMINI.work
+wrote = GEMINI.writes
+play = partial(kit.play, GEMINI)
+bodies = partial(kit.bodies, GEMINI)
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    needs_gemini()
+    found("gemini")
     return new_project(tmp_path, {"README.md": "hello\n", "src/app.py": "x = 1\n"})
 
 
@@ -30,7 +37,7 @@ def test_gemini_writes_by_its_own_tools_and_the_host_captures_it(project: Projec
     rule = Rule(
         match="shed 7391",
         tools=[
-            wrote("src/shed.py", "blue = True\n"),
+            wrote("src/shed.py", "blue = True"),
             ("run_shell_command", {"command": "echo 42 > src/n.txt"}),
         ],
         text="It is blue",
@@ -84,7 +91,7 @@ def test_a_reviewer_answers_with_a_verdict_about_this_request_and_this_tree(
     project: Project, tmp_path: Path
 ) -> None:
     flow = WORK.replace("timeout", "gates: [{name: look, review: [gemini]}], timeout")
-    with Reviewed(Rule(tools=[wrote("src/shed.py", "blue = True\n")], text="It is blue")) as server:
+    with Judging(Rule(tools=[wrote("src/shed.py", "blue = True")], text="It is blue")) as server:
         _, played = play(project, tmp_path, flow, server)
 
     assert played.ending("it").outcome == "passed", played.result("it")
@@ -122,9 +129,6 @@ def test_a_structured_answer_is_the_value(project: Project, tmp_path: Path) -> N
 
 
 FAULTS = {
-    "401": (Rule(status=401, error="bad key"), "unavailable", "auth", "bad key"),
-    "403": (Rule(status=403, error="not yours"), "unavailable", "auth", "not yours"),
-    "429": (Rule(status=429, error="slow down"), "quota", "quota", "slow down"),
     "429, reset": (
         Rule(status=429, error="slow down", headers={"Retry-After": "37"}),
         "quota",
@@ -132,18 +136,8 @@ FAULTS = {
         "retry after 37s",
     ),
     "429, day": (Rule(status=429, stop="PerDay"), "quota", "quota", "daily quota"),
-    "500": (Rule(status=500, error="boom"), "transient", "transient", "boom"),
     "503": (Rule(status=503, error="overloaded"), "transient", "transient", "overloaded"),
-    "cut": (Rule(fault="cut", text="half of it"), "transient", "transient", "terminated"),
-    "garbled": (Rule(fault="garbled", text="half of it"), "transient", "transient", "JSON"),
-    "wrong model": (
-        Rule(status=404, error="models/x is not found"),
-        "unavailable",
-        "unavailable",
-        "is not found",
-    ),
     "wrong call": (Rule(status=400, error="bad value"), "error", "error", "bad value"),
-    "blocked": (Rule(stop="SAFETY", text=""), "failed", "refused", "blocked"),
     "nothing": (Rule(text=""), "transient", "transient", "empty"),
 }
 
@@ -169,16 +163,6 @@ def test_each_fault_of_the_vendor_is_told_apart_in_bounded_time(
     assert survivors() == []
 
 
-def test_a_refused_connection_is_given_up(project: Project, tmp_path: Path) -> None:
-    flow = WORK.replace("timeout: 60s", "timeout: 60s, retry: none")
-    with ModelServer() as server:
-        # Nothing listens on port 9 of this machine.
-        _, played = play(project, tmp_path, flow, server, base_url="http://127.0.0.1:9")
-
-    first = played.answers("it")[0]
-    assert (first.kind, first.reason) == ("transient", "transient"), first.result
-
-
 def test_a_missing_key_is_named(project: Project, tmp_path: Path) -> None:
     with ModelServer(Rule()) as server:
         _, played = play(project, tmp_path, WORK, server, settings=", key: OTHER_KEY")
@@ -187,17 +171,6 @@ def test_a_missing_key_is_named(project: Project, tmp_path: Path) -> None:
     assert (first.kind, first.reason) == ("unavailable", "auth"), first.result
     assert "OTHER_KEY is not set" in (first.result or {})["message"]
     assert server.requests == []
-
-
-def test_its_turns_are_bounded(project: Project, tmp_path: Path) -> None:
-    tools = [wrote(f"src/a{number}.py", "a = 1\n") for number in range(5)]
-    flow = WORK.replace("timeout: 60s", "timeout: 60s, retry: none")
-    with ModelServer(Rule(tools=tools)) as server:
-        _, played = play(project, tmp_path, flow, server, settings=", max_turns: 2")
-
-    first = played.answers("it")[0]
-    assert (first.kind, first.reason) == ("failed", "failed"), first.result
-    assert "turns" in (first.result or {})["message"]
 
 
 @pytest.mark.req("R141")
@@ -222,7 +195,7 @@ def test_nothing_survives_the_end_of_its_time(project: Project, tmp_path: Path, 
 @pytest.mark.req("R071")
 def test_what_lies_in_the_repository_configures_nothing(tmp_path: Path) -> None:
     """A trusted workspace would start the hook and the server, and set the header and the proxy."""
-    needs_gemini()
+    found("gemini")
     marks = tmp_path / "marks"
     marks.mkdir()
     hook = {"hooks": [{"type": "command", "command": f"touch {marks}/hooked"}]}
@@ -249,7 +222,7 @@ def test_what_lies_in_the_repository_configures_nothing(tmp_path: Path) -> None:
     }
     project = new_project(tmp_path, {"src/app.py": "x = 1\n", **planted})
     flow = WORK.replace("Paint shed 7391", "/evil and paint shed 7391")
-    with ModelServer(Rule(tools=[wrote("src/a.py", "a = 1\n")])) as server:
+    with ModelServer(Rule(tools=[wrote("src/a.py", "a = 1")])) as server:
         _, played = play(project, tmp_path, flow, server)
 
     assert played.ending("it").outcome == "passed", played.result("it")
@@ -263,7 +236,7 @@ def test_what_lies_in_the_repository_configures_nothing(tmp_path: Path) -> None:
 
 def test_the_key_is_in_no_file_that_stays(project: Project, tmp_path: Path) -> None:
     leak = "env; echo told"
-    rule = Rule(tools=[("run_shell_command", {"command": leak}), wrote("src/a.py", "a = 1\n")])
+    rule = Rule(tools=[("run_shell_command", {"command": leak}), wrote("src/a.py", "a = 1")])
     with ModelServer(rule) as server:
         play(project, tmp_path, WORK, server)
 

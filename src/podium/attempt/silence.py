@@ -27,13 +27,13 @@ def bounded(launch: Launch, program: Program, config: Mapping[str, Any]) -> Laun
 
 
 def stalled(result: AgentResult, finished: Finished, seen: Sequence[Progress]) -> AgentResult:
-    """Silence behind a tool is the worker's doing, any other the world's: the same may go well next time."""
+    """Silence while a tool runs is the worker's doing, any other the world's: the same may go well next time."""
     if finished.silent_s is None or result.trouble != "timeout":
         return result
-    said = [progress for progress in seen if progress.kind in ("text", "tool", "file")]
+    said = [progress for progress in seen if progress.kind in ("text", "tool", "done", "file")]
     lasted = f"it said nothing for {finished.silent_s:.0f} s"
     if said and said[-1].kind == "tool":
-        return replace(result, detail=f"{lasted}; the last that it began: {said[-1].text[:200]}")
+        return replace(result, detail=f"{lasted} while a tool ran: {said[-1].text[:200]}")
     return replace(
         result, trouble="transient", detail=f"{lasted} and was ended; its model may not have answered"
     )

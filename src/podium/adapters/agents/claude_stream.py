@@ -31,7 +31,13 @@ WORDS: Final[Mapping[str, AgentTrouble]] = {
     "unknown": "transient",
 }
 """By the `error` of the message that claude makes up when a call has failed; any other is a call that is wrong."""
-STATUSES: Final[Mapping[int, AgentTrouble]] = {401: "auth", 403: "auth", 408: "transient", 429: "quota"}
+STATUSES: Final[Mapping[int, AgentTrouble]] = {
+    401: "auth",
+    403: "auth",
+    404: "unavailable",
+    408: "transient",
+    429: "quota",
+}
 LIMITS: Final = ("error_max_turns", "error_max_budget_usd", "error_max_structured_output_retries")
 
 
@@ -88,6 +94,8 @@ class ClaudeConversation:
                 yield Progress("file", path)
             case {"type": "user", "tool_use_result": {"filePath": str(path), "structuredPatch": list()}}:
                 yield Progress("file", path)
+            case {"type": "user", "tool_use_result": _}:
+                yield Progress("done", "")
             case {"type": "system", "subtype": "init", "session_id": str(session)}:
                 self._session = session
                 self._model = str(record.get("model") or "").partition("[")[0]

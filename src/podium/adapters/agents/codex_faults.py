@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -35,7 +35,13 @@ SENTENCES: Final[tuple[tuple[str, AgentTrouble], ...]] = (
     ("Incomplete response returned, reason: content_filter", "refused"),
     ("Incomplete response returned, reason: max_output_tokens", "malformed"),
 )
-REFUSALS: Final = frozenset({"content_policy_violation", "content_filter", "cyber_policy_violation"})
+CODES: Final[Mapping[str, AgentTrouble]] = {
+    "content_policy_violation": "refused",
+    "content_filter": "refused",
+    "cyber_policy_violation": "refused",
+    "model_not_found": "unavailable",
+}
+"""Of the body that some errors are told with instead of a sentence."""
 IN_A_WHILE: Final = re.compile(r"try again in (\d+(?:\.\d+)?) ?(ms|s|m)\b")
 AT_A_TIME: Final = re.compile(
     r"try again at (?:(?P<month>[A-Z][a-z]{2}) (?P<day>\d{1,2})(?:st|nd|rd|th), (?P<year>\d{4}) )?"
@@ -56,7 +62,7 @@ class Failure:
 def failure_of(sentence: str, now: Now) -> Failure:
     said = sentence.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     code, message = _body(said)
-    trouble = "refused" if code in REFUSALS else _trouble(said)
+    trouble = CODES.get(code) or _trouble(said)
     retry_at = _retry_at(said, now) if trouble == "quota" else None
     return Failure(trouble, message, retry_at)
 
@@ -81,6 +87,8 @@ def _trouble(said: str) -> AgentTrouble:
 def _of_status(status: int) -> AgentTrouble:
     if status in (401, 403):
         return "auth"
+    if status == 404:
+        return "unavailable"
     if status == 429:
         return "quota"
     return "transient" if status == 408 or status >= 500 else "error"

@@ -98,6 +98,8 @@ class CodexConversation:
                 yield Progress("note", message)
             case "command_execution", {"command": str(command)} if not is_done:
                 yield Progress("tool", command)
+            case "command_execution" | "mcp_tool_call", _ if is_done:
+                yield Progress("done", "")
             case "mcp_tool_call", {"server": str(server), "tool": str(tool)} if not is_done:
                 yield Progress("tool", f"{server}.{tool}")
             case "web_search", {"query": str(query)} if is_done:

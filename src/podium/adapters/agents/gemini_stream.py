@@ -74,6 +74,7 @@ class GeminiConversation:
             case {"type": "tool_result"}:
                 # What was said before a tool is talk on the way; the answer is what follows the last one.
                 self._after_tool = True
+                yield Progress("done", "")
                 if record.get("status") == "error":
                     yield Progress("note", f"a tool failed: {_text(record.get('output'))[:200]}")
             case {"type": "error", "message": str(message)}:
