@@ -44,13 +44,14 @@ def fresh(root: Path) -> Mapping[str, str]:
 def generated() -> Mapping[str, str]:
     """The pages that are written from the code alone."""
     from podium.workflow.lint.page import rules_page
-    from tools.pages import cli, events, outcomes, schemas, states
+    from tools.pages import cli, events, outcomes, roles, schemas, states
     from tools.pages.markdown import noticed
 
     return {
         "docs/reference/cli.md": cli.page(),
         "docs/reference/events.md": events.page(),
         "docs/reference/outcomes.md": outcomes.page(),
+        "docs/reference/roles.md": roles.page(),
         "docs/reference/schemas.md": schemas.page(),
         "docs/reference/states.md": states.page(),
         "docs/reference/validation.md": noticed(rules_page()),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from podium.app.role_packs import MANIFEST, read_manifest
 from podium.errors import ConfigurationError
 from podium.workflow import yaml
 from podium.workflow.cast import read_cast
@@ -44,6 +45,9 @@ def _faults(block: Fenced, folder: Path) -> Iterator[str]:
         (folder / LONE).write_text(json.dumps(whole(block.text)), "utf-8")
     elif name == LONE:
         (folder / LONE).write_text(block.text, "utf-8")
+    if name == MANIFEST:
+        read_manifest({name: block.text.encode()})
+        return
     value = yaml.load(block.text, name=name).value
     if block.first == FRAGMENT or "podium" in value:
         yield from (problem.render() for problem in load(Path(name)).errors)

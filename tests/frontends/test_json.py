@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -24,6 +25,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     made = Project(tmp_path / "project")
     monkeypatch.chdir(made.root)
     made.flow(STEPS)
+    made.write("mine.yaml", "extends: reviewer\ndescription: Ours\n")
     return made
 
 
@@ -62,6 +64,10 @@ CASES: dict[str, Case] = {
     "apply": (passed, ("apply", "--json"), "apply"),
     "gc": (passed, ("gc", "--older-than", "0s", "--unlanded", "--json"), "gc"),
     "validate": (None, ("validate", "flow.yaml", "--json"), "problems"),
+    "roles list": (None, ("roles", "list", "--json"), "roles"),
+    "roles show": (None, ("roles", "show", "planner", "--json"), "role"),
+    "roles check": (None, ("roles", "check", "--json"), "problems"),
+    "roles install": (None, ("roles", "install", "mine.yaml", "--yes", "--json"), "role_pack"),
     "agents": (None, ("agents", "flow.yaml", "--json"), "agents"),
     "doctor": (None, ("doctor", "flow.yaml", "--sandbox", "none", "--json"), "doctor"),
     "simulate": (None, ("simulate", "flow.yaml", "--json"), "simulation"),
@@ -102,9 +108,17 @@ def test_answers_and_signals_print_the_run(project: Project, command: str, value
 def test_every_command_with_the_option_is_tested_here() -> None:
     elsewhere = {"events", "answer", "signal"}
     with_json = {
-        name
-        for name in COMMANDS
-        if any("--json" in option.opts for option in podium.get_command(None, name).params)  # type: ignore[union-attr,arg-type]
+        name for name, command in all_commands() if any("--json" in option.opts for option in command.params)
     }
 
     assert with_json == CASES.keys() | elsewhere
+
+
+def all_commands() -> Iterator[tuple[str, click.Command]]:
+    """Those of a group by both names."""
+    for name in COMMANDS:
+        command = podium.get_command(click.Context(podium), name)
+        assert command is not None
+        inner = command.commands if isinstance(command, click.Group) else {}
+        yield name, command
+        yield from ((f"{name} {word}", part) for word, part in inner.items())

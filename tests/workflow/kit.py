@@ -14,18 +14,22 @@ from podium.workflow.sources import Sources, gather
 EXAMPLES = Path(__file__).parent / "examples"
 
 BASE_ROLES = [
+    "auditor",
     "implementer",
     "implementer_fast",
     "investigator",
     "orchestrator",
     "planner",
+    "quality_gate",
     "reviewer",
     "reviewer_codex",
     "reviewer_gemini",
     "security_auditor",
+    "synthesizer",
     "tech_lead",
     "test_engineer",
     "ui_designer",
+    "writer",
 ]
 
 

@@ -49,6 +49,7 @@ def test_roles_are_found_wherever_a_step_can_stand(tmp_path: Path) -> None:
     found = merged_in(write(tmp_path, {"flow.yaml": flow})).value["roles"]
 
     left_out = {"implementer_fast", "reviewer", "reviewer_gemini", "ui_designer"}
+    left_out |= {"auditor", "quality_gate", "synthesizer", "writer"}
     assert set(found) == {"own", *BASE_ROLES} - left_out
 
 

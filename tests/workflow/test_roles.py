@@ -244,6 +244,7 @@ def test_shipped_reviewers_change_nothing(tmp_path: Path) -> None:
         ("implementer", {"add_docstrings": True}, "docstring"),
         ("security_auditor", {"test_types": ["injection", "auth_bypass"]}, "injection, auth_bypass"),
         ("test_engineer", {"test_types": ["contract"]}, "wanted: contract."),
+        ("quality_gate", {"strict": False}, "Be lenient"),
     ],
 )
 def test_the_parameters_of_shipped_roles_show_in_their_text(
@@ -258,7 +259,7 @@ def test_the_parameters_of_shipped_roles_show_in_their_text(
     text = render(prompt, {"with": found["with"] | given_with})
     assert said in text
     assert "\n\n\n" not in text
-    assert all(line.endswith((".", ":")) for line in text.splitlines() if line)
+    assert all(line.endswith((".", ":", ";")) for line in text.splitlines() if line)
 
 
 def test_the_shipped_defaults_are_a_sound_configuration() -> None:

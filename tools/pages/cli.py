@@ -47,13 +47,19 @@ def page() -> str:
 def _command(parent: click.Context, name: str) -> Iterator[str]:
     command = podium.get_command(parent, name)
     assert command is not None
-    context = click.Context(command, info_name=name, parent=parent)
-    yield f"## podium {name}"
-    yield code(" ".join(["podium", name, *command.collect_usage_pieces(context)]))
+    yield from _described(click.Context(command, info_name=name, parent=parent), "##")
+
+
+def _described(context: click.Context, level: str) -> Iterator[str]:
+    command = context.command
+    yield f"{level} {context.command_path}"
+    yield code(" ".join([context.command_path, *command.collect_usage_pieces(context)]))
     yield inspect.cleandoc(command.help or "").replace("<", "&lt;")
     rows = list(_options(command))
     if rows:
         yield table(("option", "value", "meaning"), rows)
+    for name, inner in (command.commands if isinstance(command, click.Group) else {}).items():
+        yield from _described(click.Context(inner, info_name=name, parent=context), f"{level}#")
 
 
 def _options(command: click.Command) -> Iterator[tuple[str, str, str]]:

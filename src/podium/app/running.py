@@ -49,6 +49,8 @@ class Source:
     """The run that it goes on from."""
     without: Sequence[str] = ()
     """Paths of that run whose results are not taken over."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What the command line set over all files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +66,7 @@ class Order:
     sandbox: str | None = None
     record: str | None = None
     replay: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,7 @@ def begin(office: Office, order: Order, *, narrow: Callable[[Workflow], Workflow
         sandbox=order.sandbox,
         record=order.record,
         replay=order.replay,
+        settings=order.settings,
     )
     check_recordings(office.project, source)
     workflow = load_source(office, source, inputs=order.inputs)
@@ -149,7 +153,9 @@ def check_recordings(project: Path, source: Source) -> None:
 
 def load_source(office: Office, source: Source, inputs: Mapping[str, Any] | None = None) -> Workflow:
     path = office.project / source.file
-    workflow = open_workflow(path, inputs=inputs, user_dir=office.user_dir, project=office.project)
+    workflow = open_workflow(
+        path, inputs=inputs, user_dir=office.user_dir, project=office.project, settings=source.settings
+    )
     unknown = sorted(source.vars.keys() - workflow.vars.keys())
     if unknown:
         known = ", ".join(workflow.vars) or "none"

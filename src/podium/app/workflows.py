@@ -39,9 +39,9 @@ class Checked:
         return EXIT_CONFIGURATION if self.errors else EXIT_PASSED
 
 
-def check(path: Path, *, user_dir: Path | None = None) -> Checked:
-    """Every mistake in a file and in what it stands on."""
-    return Checked(path, load(path, user_dir=user_dir).problems)
+def check(path: Path, *, user_dir: Path | None = None, settings: Mapping[str, Any] | None = None) -> Checked:
+    """Every mistake in a file and in what it stands on. `settings` are those that were typed."""
+    return Checked(path, load(path, user_dir=user_dir, overrides=settings).problems)
 
 
 def open_workflow(
@@ -50,9 +50,10 @@ def open_workflow(
     inputs: Mapping[str, Any] | None = None,
     user_dir: Path | None = None,
     project: Path | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> Workflow:
     """A workflow that is ready to run; raises with all its mistakes otherwise."""
-    loaded = load(path, user_dir=user_dir, inputs=inputs, project=project)
+    loaded = load(path, user_dir=user_dir, inputs=inputs, project=project, overrides=settings)
     if loaded.workflow is not None:
         return loaded.workflow
     checked = Checked(path, loaded.problems)
@@ -62,13 +63,19 @@ def open_workflow(
     raise ConfigurationError(message)
 
 
-def resolved(path: Path, *, origin: bool = False, user_dir: Path | None = None) -> str:
+def resolved(
+    path: Path,
+    *,
+    origin: bool = False,
+    user_dir: Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> str:
     """The file that a workflow stands for once templates and configuration are merged in."""
     from podium.workflow.merge import merge
     from podium.workflow.resolve import resolve
     from podium.workflow.sources import gather
 
-    merged = merge(gather(path, user_dir=user_dir))
+    merged = merge(gather(path, user_dir=user_dir, overrides=settings))
     checked = Checked(path, tuple(merged.problems))
     if checked.errors:
         raise ConfigurationError("\n".join(problem.render() for problem in checked.errors))

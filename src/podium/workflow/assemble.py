@@ -23,7 +23,7 @@ from podium.workflow.schema import Fault, Reading, read
 from podium.workflow.schema_file import File
 from podium.workflow.schema_parts import Output, Retry
 from podium.workflow.schema_step import Feature, Step
-from podium.workflow.sources import gather
+from podium.workflow.sources import Sources, gather
 from podium.workflow.tree import plain
 
 
@@ -48,6 +48,13 @@ def gather_context(session: Session, path: Path, *, inputs: Mapping[str, Any] | 
     sources = gather(
         path, project_root=session.project, user_dir=session.user_dir, overrides=session.overrides
     )
+    return context_of(session, path, sources, inputs=inputs)
+
+
+def context_of(
+    session: Session, path: Path, sources: Sources, *, inputs: Mapping[str, Any] | None = None
+) -> Gathered:
+    """`path` is the file that messages and relative names start from."""
     merged = merge(sources)
     nothing: Reading[File] = Reading(None, (), frozenset())
     reading = read(File, merged.value, source=merged.source) if sources.chain else nothing

@@ -9,7 +9,7 @@ from typing import Any, Final
 from podium.core.records import dataclass
 from podium.workflow.problems import Problem
 from podium.workflow.tree import Node, Place
-from podium.workflow.yaml import Spot, read
+from podium.workflow.yaml import Document, Spot, read
 
 SHIPPED: Final = Path(__file__).parents[1]
 """Where the data lies that comes with Podium."""
@@ -43,9 +43,11 @@ def is_inside(path: Path, project: Path) -> bool:
 
 
 def read_tree(path: Path, base: Path | None) -> Tree:
-    name = shown(path, base)
-    document = read(path, name=name)
-    root = _node(document.value, document.root, name)
+    return tree_of(read(path, name=shown(path, base)), path)
+
+
+def tree_of(document: Document, path: Path) -> Tree:
+    root = _node(document.value, document.root, document.name)
     if document.value is None and document.problems:
         return Tree(path, None, document.problems)
     if document.value is None:

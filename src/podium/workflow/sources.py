@@ -21,7 +21,16 @@ from podium.workflow.tree import Node, Place, fields, planted, text
 PROJECT_MARKS: Final = (".podium", ".git")
 DEFAULTS: Final = "defaults.yaml"
 COMMAND_LINE: Final = Place("command line", 1, 1)
-NOTHING: Final = Node(MappingProxyType({}), Place("", 1, 1), Place("", 1, 1))
+NOWHERE: Final = Place("", 1, 1)
+NOTHING: Final = Node(MappingProxyType({}), NOWHERE, NOWHERE)
+ANY_ROLE: Final = MappingProxyType(
+    {
+        "podium": 1,
+        "name": "any_role",
+        "inputs": {"role": "string"},
+        "steps": {"play": {"role": "${{ inputs.role }}", "prompt": "-"}},
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +71,25 @@ def gather(
         hint = f"the project is {shown(project, base)}"
         message = f'"{shown(path, base)}" leaves the project'
         return Sources(project, problems=(Problem(shown(path, base), 1, 1, 24, message, hint),))
-    # From the most distant to the nearest; each has its configuration, its roles and its templates.
-    homes = (SHIPPED, *([user_dir] if user_dir is not None else []), project / ".podium")
+    homes = homes_of(project, user_dir)
     folders = [home / "templates" for home in reversed(homes)]
     chain = read_chain(path, project=project, folders=folders, base=base)
     configs = [_configuration(home, base) for home in homes]
     typed = planted(overrides, COMMAND_LINE) if overrides else None
     return _with_roles(chain, configs, typed, homes=homes, project=project, base=base)
+
+
+def gather_roles(project: Path, *, user_dir: Path | None = None, base: Path | None = None) -> Sources:
+    """What a workflow stands on in which any role could be played: all of them."""
+    homes = homes_of(project, user_dir)
+    chain = Chain((planted(ANY_ROLE, NOWHERE),), ())
+    configs = [_configuration(home, base) for home in homes]
+    return _with_roles(chain, configs, None, homes=homes, project=project, base=base)
+
+
+def homes_of(project: Path, user_dir: Path | None) -> tuple[Path, ...]:
+    """From the most distant to the nearest; each has its configuration, its roles and its templates."""
+    return (SHIPPED, *([user_dir] if user_dir is not None else []), project / ".podium")
 
 
 def find_project(path: Path) -> Path:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from podium.frontends.cli.places import user_dir
+from podium.frontends.cli.printing import table
 
 
 @click.command("agents", short_help="List the agents: what is installed, and how each logs in.")
@@ -38,13 +38,13 @@ def command(file: Path | None, as_matrix: bool, as_json: bool) -> int:
         click.echo(json.dumps({"agents": data_of(found), "matrix": data_of(able)}, indent=2))
         return 0
     if as_matrix:
-        _table(
+        table(
             ("type", "works", "tools", "continuity", "price", "needs"),
             [(r.type, _word(r.works), _word(r.tools), _word(r.continuity), r.price, r.needs) for r in able],
         )
         return 0
     rows = [(a.name, a.type, _state(a.works, a.program, a.type), a.version or "-", a.auth) for a in found]
-    _table(("agent", "type", "there", "version", "auth"), rows)
+    table(("agent", "type", "there", "version", "auth"), rows)
     return 0
 
 
@@ -60,10 +60,3 @@ def _state(works: bool, program: str | None, kind: str) -> str:
 
 def _word(value: bool) -> str:
     return "yes" if value else "no"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
-    for row in (head, *rows):
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        click.echo("  ".join(cells).rstrip())

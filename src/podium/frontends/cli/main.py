@@ -44,6 +44,7 @@ COMMANDS: Final = {
     "signal": "Tell a run that what it waits for has happened.",
     "pause": "Let a run come to rest after what is running now.",
     "cancel": "End a run; its `finally` steps still run.",
+    "roles": "List, show, check and install roles.",
     "agents": "List the agents: what is installed, and how each logs in.",
     "doctor": "Check that the agents can work here, and that a workflow would run.",
     "gc": "Delete old runs, after showing which.",

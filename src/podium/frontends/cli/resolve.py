@@ -6,14 +6,18 @@ from pathlib import Path
 
 import click
 
+from podium.app.values import parse_settings
 from podium.app.workflows import resolved
-from podium.frontends.cli.places import user_dir
+from podium.frontends.cli.places import set_option, user_dir
 
 
 @click.command("resolve", short_help="Print a workflow as it stands after templates and configuration.")
 @click.argument("file", type=click.Path(path_type=Path))
+@set_option
 @click.option("--origin", is_flag=True, help="Say behind each key which file and line it came from.")
-def command(file: Path, origin: bool) -> int:
+def command(file: Path, settings: tuple[str, ...], origin: bool) -> int:
     """Print the workflow that a file stands for, as one file without templates."""
-    click.echo(resolved(file, origin=origin, user_dir=user_dir()), nl=False)
+    click.echo(
+        resolved(file, origin=origin, user_dir=user_dir(), settings=parse_settings(settings)), nl=False
+    )
     return 0

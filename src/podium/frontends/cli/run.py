@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from podium.app.running import Begun, Order, begin
-from podium.app.values import parse_values, read_values
+from podium.app.values import parse_settings, parse_values, read_values
 from podium.app.workflows import open_workflow, parse_inputs
 from podium.frontends.cli.background import go_on_in_background
 from podium.frontends.cli.driving import drive, office_here
+from podium.frontends.cli.places import set_option
 from podium.frontends.cli.project import offer_ignore_line
 
 SHOWN = 5
@@ -28,6 +29,7 @@ SHOWN = 5
 @click.option(
     "--context-file", "vars_file", type=click.Path(path_type=Path), help="Variables from a YAML or JSON file."
 )
+@set_option
 @click.option("--detach", is_flag=True, help="Run in the background and print the name of the run.")
 @click.option("--sequential", is_flag=True, help="One attempt at a time, whatever the file says.")
 @click.option("--dirty", is_flag=True, help="Start from your uncommitted files too.")
@@ -55,6 +57,7 @@ def command(  # noqa: PLR0913  # one argument per option
     inputs_file: Path | None,
     vars_: tuple[str, ...],
     vars_file: Path | None,
+    settings: tuple[str, ...],
     detach: bool,
     sequential: bool,
     dirty: bool,
@@ -74,7 +77,8 @@ def command(  # noqa: PLR0913  # one argument per option
     if record is not None and replay is not None:
         raise click.UsageError("--record and --replay exclude each other")
     office = office_here(create=True)
-    workflow = open_workflow(file, user_dir=office.user_dir, project=office.project)
+    typed = parse_settings(settings)
+    workflow = open_workflow(file, user_dir=office.user_dir, project=office.project, settings=typed)
     order = Order(
         file=file,
         inputs={**read_values(inputs_file), **parse_inputs(inputs, workflow)},
@@ -85,6 +89,7 @@ def command(  # noqa: PLR0913  # one argument per option
         sandbox=sandbox,
         record=_named(record),
         replay=_named(replay),
+        settings=typed,
     )
     begun = begin(office, order)
     _warn(begun)

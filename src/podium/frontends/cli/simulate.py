@@ -11,9 +11,10 @@ from typing import Any
 import click
 
 from podium.app.rehearsal import forecast, rehearse
+from podium.app.values import parse_settings
 from podium.app.workflows import open_workflow, parse_inputs
 from podium.errors import EXIT_WAITING
-from podium.frontends.cli.places import user_dir
+from podium.frontends.cli.places import set_option, user_dir
 from podium.simulate.report import Spread, Survey, said
 from podium.views.numbers import count, dollars, duration
 from podium.views.plain import many
@@ -30,6 +31,7 @@ MICRO = 1_000_000
 @click.option(
     "-e", "--env", "env", multiple=True, metavar="NAME=VALUE", help="A variable of the environment."
 )
+@set_option
 @click.option("--seed", type=int, default=0, show_default=True, help="Where the luck of the runs begins.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(
@@ -38,6 +40,7 @@ def command(
     cast: Path | None,
     inputs: tuple[str, ...],
     env: tuple[str, ...],
+    settings: tuple[str, ...],
     seed: int,
     as_json: bool,
 ) -> int:
@@ -48,7 +51,7 @@ def command(
     """
     if runs is not None and cast is not None:
         raise click.UsageError("-n draws the answers at random and --cast scripts them; choose one")
-    workflow = open_workflow(file, user_dir=user_dir())
+    workflow = open_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
     given, around = parse_inputs(inputs, workflow), parse_inputs(env)
     if runs is not None:
         _tell_survey(forecast(workflow, runs=runs, seed=seed, inputs=given, env=around), as_json)

@@ -1,0 +1,58 @@
+"""The cascade as a person meets it: the command line over the workflow over the project over the user."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.engine.kit import HEAD, Project
+from tests.frontends.test_running import call, code, data, project  # noqa: F401 (a fixture)
+
+STEPS = '  a: {run: [echo, x]}\n  ask: {human: "Go on?"}\n  b: {run: [echo, y]}\n  c: {run: [echo, z]}\n'
+
+
+@pytest.mark.req("R076")
+def test_what_the_command_line_sets_holds_for_the_whole_run_also_after_a_resume(project: Project) -> None:  # noqa: F811
+    project.flow(STEPS, head=HEAD + "limits: {transitions: 2}\n")
+
+    assert code(call("run", "flow.yaml", "--sandbox", "none", "--set", "limits.transitions=50")) == 6
+    done = call("approve", "--json")
+
+    assert (code(done), data(done)["status"]) == (0, "passed")
+    assert code(call("run", "flow.yaml", "--sandbox", "none")) == 6
+    assert code(call("approve")) == 5
+
+
+@pytest.mark.req("R076")
+def test_a_workflow_may_not_loosen_what_the_project_has_set(project: Project) -> None:  # noqa: F811
+    project.write(".podium/config.yaml", "limits: {usd: 1}\nsandbox: bubblewrap\nnetwork: []\n")
+    project.flow(
+        "  a: {run: [echo, x], network: [packages.example]}\n",
+        head=HEAD + "limits: {usd: 5}\nsandbox: none\nprotect: []\n",
+    )
+
+    done = call("validate", "flow.yaml")
+
+    assert code(done) == 2
+    for fact in (
+        "limits.usd: 5 is more than 1",
+        "sandbox: none is weaker than bubblewrap",
+        "packages.example is more",
+    ):
+        assert f"{fact}" in done.stdout
+    assert ".podium/config.yaml:1 has set" in done.stdout
+
+
+def test_resolve_tells_what_came_from_where(project: Project, tmp_path: Path) -> None:  # noqa: F811
+    (tmp_path / "config/podium").mkdir(parents=True)
+    (tmp_path / "config/podium/config.yaml").write_text("max_parallel: 2\nlimits: {calls: 9}\n", "utf-8")
+    project.write(".podium/config.yaml", "limits: {calls: 8}\n")
+    project.flow("  a: {run: [echo, x]}\n", head=HEAD + "limits: {calls: 7, usd: 3}\n")
+
+    text = call("resolve", "flow.yaml", "--origin", "--set", "limits.usd=4").stdout
+
+    assert "  usd: 4  # command line:1" in text
+    assert "  calls: 7  # flow.yaml:3" in text
+    assert f"max_parallel: 2  # {tmp_path}/config/podium/config.yaml:1" in text
+    assert "  time: 2h  # podium/defaults.yaml" in text

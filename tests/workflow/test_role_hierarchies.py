@@ -1,0 +1,162 @@
+"""Whole families of roles over several layers, generated, against a plain model of the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from podium.workflow.inherit import effective_roles
+from podium.workflow.tree import Node, Place, plain, planted
+
+NAMES = ("a", "b", "c", "d")
+LISTS = ("tools", "strengths")
+words = st.sampled_from(["x", "y", "z"])
+lists = st.lists(words, max_size=3, unique=True)
+definitions = st.fixed_dictionaries(
+    {},
+    optional={
+        "extends": st.sampled_from([*NAMES, "ghost"]),
+        "model": words,
+        "tools": lists,
+        "strengths": lists,
+        "with": st.dictionaries(words, words, max_size=2),
+        "context": st.fixed_dictionaries({}, optional={"include": lists, "exclude": lists}),
+        "system": words,
+        "replace": st.lists(
+            st.sampled_from(["model", "tools", "with", "system", "context"]), max_size=2, unique=True
+        ),
+    },
+)
+families = st.lists(st.dictionaries(st.sampled_from(NAMES), definitions, min_size=1), min_size=1, max_size=3)
+
+Said = Mapping[str, Any]
+Layers = Sequence[Mapping[str, Said]]
+
+
+class Broken(Exception):
+    """The family of a role has a circle or a gap."""
+
+
+def line_of(name: str, layers: Layers, level: int, path: tuple[str, ...]) -> list[Said]:
+    """The definitions behind a role, the most distant first, by the rules as the page of the language says them."""
+    at = next((at for at in range(level - 1, -1, -1) if name in layers[at]), None)
+    if at is None:
+        return []
+    said = layers[at][name]
+    parent = said.get("extends")
+    if parent in (None, name):
+        below = line_of(name, layers, at, path)
+        if parent == name and not below:
+            raise Broken("extends itself")
+    elif parent in path:
+        raise Broken("extends itself")
+    else:
+        below = line_of(parent, layers, len(layers), (*path, name))
+        if not below:
+            raise Broken(f'"{name}" extends "{parent}", which does not exist')
+    return [*below, said]
+
+
+def expected(line: Sequence[Said]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for said in line:
+        for key in said.get("replace", []):
+            found.pop(key, None)
+        for key, value in said.items():
+            if key in LISTS:
+                found[key] = list(dict.fromkeys([*found.get(key, []), *value]))
+            elif key == "with":
+                found[key] = {**found.get(key, {}), **value}
+            elif key == "context":
+                old = found.get(key, {})
+                found[key] = {
+                    **old,
+                    **{part: list(dict.fromkeys([*old.get(part, []), *value[part]])) for part in value},
+                }
+            elif key == "system":
+                found[key] = f"{found[key].rstrip()}\n\n{value}\n" if key in found else value
+            elif key not in ("extends", "replace"):
+                found[key] = value
+    context = found.get("context", {})
+    if "include" in context:
+        gone = context.get("exclude", [])
+        context = {**context, "include": [item for item in context["include"] if item not in gone]}
+        found["context"] = context
+    return found
+
+
+def planted_layers(layers: Layers) -> list[dict[str, Node]]:
+    """Each layer is a file, each of its roles a line."""
+    return [
+        {
+            name: planted(said, Place(f"{at}.yaml", number, 1))
+            for number, (name, said) in enumerate(layer.items())
+        }
+        for at, layer in enumerate(layers)
+    ]
+
+
+@pytest.mark.req("R073", "R075", "C25")
+@settings(max_examples=200)
+@given(families)
+def test_two_hundred_families_obey_the_rules_or_are_told_where_they_break(layers: Layers) -> None:
+    for name in sorted({name for layer in layers for name in layer}):
+        roles = effective_roles([name], planted_layers(layers), texts={})
+        line, broken = line_or_gap(name, layers)
+        if broken:
+            (problem,) = roles.problems
+            assert broken in problem.message
+            says = list(layers[int(problem.file[0])].values())[problem.line]
+            assert "extends" in says, "the place is that of the word that leads nowhere"
+        else:
+            assert roles.problems == ()
+            assert plain(roles.nodes[name]) == expected(line)
+
+
+def line_or_gap(name: str, layers: Layers) -> tuple[list[Said], str]:
+    try:
+        return line_of(name, layers, len(layers), ()), ""
+    except Broken as broken:
+        return [], str(broken)
+
+
+@settings(max_examples=200)
+@given(families)
+def test_every_value_names_a_definition_that_says_it(layers: Layers) -> None:
+    names = sorted({name for layer in layers for name in layer})
+    for node in effective_roles(names, planted_layers(layers), texts={}).nodes.values():
+        for path, leaf in leaves_of(node, ()):
+            for place in (*leaf.also, leaf.place):
+                said: Any = list(layers[int(place.file[0])].values())[place.line]
+                for part in path:
+                    said = said[part] if isinstance(part, str) else said
+                text = str(leaf.value)
+                assert leaf.value in said if isinstance(said, list) else str(said) in text
+
+
+def leaves_of(node: Node, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Node]]:
+    if isinstance(node.value, Mapping):
+        for key, inner in node.value.items():
+            yield from leaves_of(inner, (*path, key))
+    elif isinstance(node.value, tuple):
+        for number, inner in enumerate(node.value):
+            yield from leaves_of(inner, (*path, number))
+    else:
+        yield path, node
+
+
+@pytest.mark.parametrize("length", [2, 3, 7])
+def test_a_circle_of_any_length_is_told_once_with_its_way(length: int) -> None:
+    names = [f"r{number}" for number in range(length)]
+    layer = {
+        name: planted({"extends": names[(at + 1) % length]}, Place("f.yaml", at + 1, 1))
+        for at, name in enumerate(names)
+    }
+
+    (problem,) = effective_roles(names, [layer], texts={}).problems
+
+    assert problem.hint == " -> ".join([*names, "r0"])
