@@ -44,7 +44,7 @@ def fresh(root: Path) -> Mapping[str, str]:
 def generated() -> Mapping[str, str]:
     """The pages that are written from the code alone."""
     from podium.workflow.lint.page import rules_page
-    from tools.pages import cli, events, outcomes, roles, schemas, states
+    from tools.pages import cli, events, outcomes, roles, schemas, states, templates
     from tools.pages.markdown import noticed
 
     return {
@@ -54,6 +54,7 @@ def generated() -> Mapping[str, str]:
         "docs/reference/roles.md": roles.page(),
         "docs/reference/schemas.md": schemas.page(),
         "docs/reference/states.md": states.page(),
+        "docs/reference/templates.md": templates.page(),
         "docs/reference/validation.md": noticed(rules_page()),
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from podium.attempt.programs import PROGRAMS, usual_agent, wanting
@@ -150,11 +150,15 @@ def _likely(verb: Agent, config: Mapping[str, Any], agents: Agents, env: Mapping
     usual = usual_agent(agents, config.get("agents") or {}, env)
     # A role that only the run names may bring an agent of its own.
     is_open = verb.agent is None and (verb.role is None or isinstance(verb.role, str))
-    kinds = {**({usual: usual} if is_open and usual is not None else {}), **_kinds(verb, config)}
+    kinds = {**(_types([usual], config) if is_open and usual is not None else {}), **_kinds(verb, config)}
     return {name: kind for name, kind in kinds.items() if kind in agents}
 
 
 def _kinds(verb: Agent, config: Mapping[str, Any]) -> dict[str, str]:
     """The types of the agents that a step names, as far as the file tells."""
     names = [name for name in (verb.agent, *verb.fallback) if isinstance(name, str) and name != "auto"]
+    return _types(names, config)
+
+
+def _types(names: Iterable[str], config: Mapping[str, Any]) -> dict[str, str]:
     return {name: str((config.get("agents") or {}).get(name, {}).get("type") or name) for name in names}

@@ -72,14 +72,14 @@ def resolved(
 ) -> str:
     """The file that a workflow stands for once templates and configuration are merged in."""
     from podium.workflow.merge import merge
-    from podium.workflow.resolve import resolve
+    from podium.workflow.resolve import resolve, standalone
     from podium.workflow.sources import gather
 
     merged = merge(gather(path, user_dir=user_dir, overrides=settings))
     checked = Checked(path, tuple(merged.problems))
     if checked.errors:
         raise ConfigurationError("\n".join(problem.render() for problem in checked.errors))
-    return resolve(merged, origin=origin)
+    return resolve(merged, origin=True) if origin else resolve(standalone(merged))
 
 
 def converted(path: Path) -> str:

@@ -117,7 +117,7 @@ def _success(leaf: Leaf, names: Names, touches: tuple[str, ...] | None) -> Itera
     if verb.no_change == "fail":
         yield "at least one file is changed"
     protected = _words(step.settings.get("protect") or (), names)
-    if protected:
+    if protected and touches != ():
         yield f"these files are left alone: {', '.join(protected)}"
     for glob in _words(step.output.files, names):
         yield f"a file {glob} is there and not empty"

@@ -20,9 +20,26 @@ def program_of(kind: str, config: Mapping[str, Any], env: Mapping[str, str]) -> 
 
 def usual_agent(there: Agents, known: Mapping[str, Mapping[str, Any]], env: Mapping[str, str]) -> str | None:
     """Who works where nobody is named. With none installed the first one: its absence is then said by name."""
-    usable = [name for name in PROGRAMS if name in there and known.get(name, {}).get("enabled") is not False]
-    installed = (name for name in usable if program_of(name, known.get(name, {}), env) is not None)
-    return next(installed, next(iter(usable), None))
+    usable = [
+        name
+        for name in PROGRAMS
+        if _kind(name, known) in there and _said(name, known).get("enabled") is not False
+    ]
+    return next((name for name in usable if _is_installed(name, known, env)), next(iter(usable), None))
+
+
+def _is_installed(name: str, known: Mapping[str, Mapping[str, Any]], env: Mapping[str, str]) -> bool:
+    """An agent of another type than its name, such as a scripted one, needs no program."""
+    kind = _kind(name, known)
+    return kind not in PROGRAMS or program_of(kind, _said(name, known), env) is not None
+
+
+def _kind(name: str, known: Mapping[str, Mapping[str, Any]]) -> str:
+    return str(_said(name, known).get("type") or name)
+
+
+def _said(name: str, known: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    return known.get(name, {})
 
 
 def with_auth(agent: Agent | Caller, config: Mapping[str, Any], env: Mapping[str, str]) -> Mapping[str, Any]:

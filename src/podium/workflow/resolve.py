@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from podium.workflow.merge import Merged
-from podium.workflow.tree import Node, Place, fields, items
+from podium.workflow.tree import Node, Place, fields, is_scalar, items, with_field
 
 Note: TypeAlias = Callable[[Place, Node], str]
 
@@ -47,6 +48,22 @@ def resolve(merged: Merged, *, origin: bool = False) -> str:
 def written(root: Node) -> str:
     """A document as a person would write it: short lists and maps of single values stand in one line."""
     return "".join(f"{line}\n" for line in _map_lines(root, "", _short)) or "{}\n"
+
+
+def standalone(merged: Merged) -> Merged:
+    """The same as a file of its own: its roles are whole, so they take nothing from the roles behind them."""
+    roles = fields(merged.root).get("roles")
+    if roles is None:
+        return merged
+    whole = {name: _whole(role) for name, role in fields(roles).items()}
+    return replace(merged, root=with_field(merged.root, "roles", replace(roles, value=whole)))
+
+
+def _whole(role: Node) -> Node:
+    """A text or scalar of its own replaces what was inherited anyway; lists, maps and `system` would grow."""
+    grown = [key for key, node in fields(role).items() if key == "system" or not is_scalar(node)]
+    named = tuple(Node(key, role.place, role.key) for key in grown)
+    return with_field(role, "replace", Node(named, role.place, role.key)) if named else role
 
 
 def _map_lines(node: Node, indent: str, note: Note) -> Iterator[str]:

@@ -132,6 +132,10 @@ def is_flag(node: Node | None) -> bool:
     return node is not None and isinstance(node.value, bool)
 
 
+def is_scalar(node: Node) -> bool:
+    return not isinstance(node.value, tuple | Mapping)
+
+
 def is_texts(node: Node | None) -> bool:
     return node is not None and isinstance(node.value, tuple) and all(is_text(item) for item in node.value)
 

@@ -1,0 +1,69 @@
+"""A project whose checks can be red or green, and workflows in it that extend the shipped templates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from podium.core.state import State
+from podium.core.words import Path as StepPath
+from podium.workflow.files import SHIPPED
+from tests.engine.kit import Project
+
+TEMPLATES: Final = sorted(path.stem for path in (SHIPPED / "templates").glob("*.yaml"))
+INPUTS: Final[dict[str, dict[str, Any]]] = {
+    "fix_failing_ci": {},
+    "migrate_each_file": {"instruction": "Use new.", "pattern": "old"},
+    "scan_fix_verify": {},
+}
+TASK: Final = {"task": "Greet the reader"}
+
+TEAM: Final = """\
+agents:
+  claude: {type: scripted, script: cast.yaml}
+  codex: {type: scripted, script: cast.yaml}
+  gemini: {type: scripted, script: cast.yaml}
+"""
+MAKEFILE: Final = """\
+test lint test-unit test-integration ci docs-check:
+\t@test ! -e red || { echo "red at $@"; exit 1; }
+scan:
+\t@grep -rl BAD src || true
+"""
+
+
+def child(template: str, more: str = "") -> str:
+    return f"podium: 1\nname: mine\nextends: {template}\n{TEAM}{more}"
+
+
+def made(
+    root: Path, template: str, *, cast: str = "[]\n", more: str = "", **files: str
+) -> tuple[Project, Path]:
+    """A repository with a workflow that extends a template; agents follow the cast."""
+    project = Project(root)
+    project.write("Makefile", MAKEFILE)
+    project.write("cast.yaml", cast)
+    for name, text in files.items():
+        project.write(name.replace("__", "/"), text)
+    file = project.write("flow.yaml", child(template, more))
+    project.commit()
+    return project, file
+
+
+def inputs_of(template: str) -> dict[str, Any]:
+    return INPUTS.get(template, TASK)
+
+
+def way(state: State) -> list[str]:
+    """The steps of the top block as they were entered, each with its outcome unless it passed."""
+    found = []
+    for path, instance in state.instances.items():
+        if path and not set("/#[") & set(path) and instance.ending is not None:
+            ending = instance.ending.outcome
+            found.append(path if ending == "passed" else f"{path}:{ending}")
+    return found
+
+
+def status(state: State) -> str:
+    ending = state.instances[StepPath("")].ending
+    return "open" if ending is None else ending.outcome
