@@ -68,6 +68,7 @@ CASES: dict[str, Case] = {
     "roles show": (None, ("roles", "show", "planner", "--json"), "role"),
     "roles check": (None, ("roles", "check", "--json"), "problems"),
     "roles install": (None, ("roles", "install", "mine.yaml", "--yes", "--json"), "role_pack"),
+    "init": (None, ("init", "--template", "mvp", "--yes", "--json"), "init"),
     "agents": (None, ("agents", "flow.yaml", "--json"), "agents"),
     "doctor": (None, ("doctor", "flow.yaml", "--sandbox", "none", "--json"), "doctor"),
     "simulate": (None, ("simulate", "flow.yaml", "--json"), "simulation"),

@@ -304,7 +304,7 @@ def test_init_proposes_a_workflow_with_the_tests_it_found(project: Project) -> N
 
     assert "nothing was written" in asked.stderr
     assert "workflows/change.yaml" in done.stdout
-    assert '"npm", "test"' in (project.root / "workflows/change.yaml").read_text()
+    assert '"npm", "run", "--silent", "test"' in (project.root / "workflows/change.yaml").read_text()
     assert "stays as it is" in again.stderr
     assert code(call("validate", "workflows/change.yaml")) == 0
 
@@ -316,8 +316,8 @@ def test_the_first_run_offers_the_line_that_keeps_git_from_our_folder(project: P
     hinted = call("run", "flow.yaml", "--sandbox", "none")
     quiet = call("run", "flow.yaml", "--sandbox", "none")
 
-    assert "add .podium/ to .gitignore" in hinted.stderr
-    assert "add .podium/" not in quiet.stderr
+    assert "add .podium/* to .gitignore" in hinted.stderr
+    assert "add .podium/*" not in quiet.stderr
     assert not (project.root / ".gitignore").exists()
 
 
@@ -327,7 +327,7 @@ def test_yes_writes_that_line(project: Project) -> None:
 
     call("run", "flow.yaml", "--sandbox", "none", "--yes")
 
-    assert (project.root / ".gitignore").read_text() == ".podium/\n"
+    assert (project.root / ".gitignore").read_text().splitlines()[0] == ".podium/*"
 
 
 def test_no_human_fails_what_would_ask(project: Project) -> None:

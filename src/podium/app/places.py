@@ -7,6 +7,8 @@ from typing import Final
 
 STATE_DIR: Final = ".podium"
 DATABASE: Final = "podium.db"
+IGNORED: Final = (".podium/*", "!.podium/config.yaml", "!.podium/roles/", "!.podium/templates/")
+"""Lines of .gitignore: runs and records are for this machine; what people write there belongs to the project."""
 
 
 def project_root(folder: Path) -> Path:

@@ -7,13 +7,12 @@ import sys
 import click
 
 from podium.app.office import Office
+from podium.app.places import IGNORED
 from podium.git.ignore import is_ignored, parse_rules
 
-LINE = ".podium/"
 
-
-def offer_ignore_line(office: Office, *, yes: bool) -> None:
-    """Once, at the first run in a repository: without the line every `git status` shows our files."""
+def offer_ignore_lines(office: Office, *, yes: bool) -> None:
+    """Once, at the first run in a repository: without the lines every `git status` shows our files."""
     if not (office.project / ".git").exists() or _is_ignored(office):
         return
     said = office.state_dir / "said"
@@ -21,15 +20,23 @@ def offer_ignore_line(office: Office, *, yes: bool) -> None:
         return
     said.touch()
     path = office.project / ".gitignore"
-    if yes or (sys.stdin.isatty() and click.confirm(f"Add {LINE} to {path.name}?", default=True, err=True)):
+    if yes or (
+        sys.stdin.isatty() and click.confirm(f"Add .podium/* to {path.name}?", default=True, err=True)
+    ):
         old = path.read_text("utf-8") if path.exists() else ""
-        path.write_text(old + ("" if old.endswith("\n") or not old else "\n") + LINE + "\n", "utf-8")
-        click.echo(f"added {LINE} to {path.name}", err=True)
+        lines = "".join(f"{line}\n" for line in IGNORED)
+        path.write_text(old + ("" if old.endswith("\n") or not old else "\n") + lines, "utf-8")
+        click.echo(f"added .podium/* to {path.name}", err=True)
     else:
-        click.echo(f"hint: add {LINE} to {path.name}, so that git leaves the records of runs alone", err=True)
+        click.echo(
+            f"hint: add .podium/* to {path.name}, so that git leaves the records of runs alone", err=True
+        )
 
 
 def _is_ignored(office: Office) -> bool:
     texts = [office.project / ".gitignore", office.project / ".git/info/exclude"]
     content = b"\n".join(path.read_bytes() for path in texts if path.is_file())
-    return is_ignored("", ".podium", is_folder=True, rules={"": parse_rules(content)})
+    rules = {"": parse_rules(content)}
+    return is_ignored("", ".podium", is_folder=True, rules=rules) or is_ignored(
+        ".podium", "podium.db", is_folder=False, rules=rules
+    )

@@ -12,7 +12,7 @@ from podium.app.workflows import open_workflow, parse_inputs
 from podium.frontends.cli.background import go_on_in_background
 from podium.frontends.cli.driving import drive, office_here
 from podium.frontends.cli.places import set_option
-from podium.frontends.cli.project import offer_ignore_line
+from podium.frontends.cli.project import offer_ignore_lines
 
 SHOWN = 5
 
@@ -93,7 +93,7 @@ def command(  # noqa: PLR0913  # one argument per option
     )
     begun = begin(office, order)
     _warn(begun)
-    offer_ignore_line(office, yes=yes)
+    offer_ignore_lines(office, yes=yes)
     if detach:
         go_on_in_background(office, begun.run)
         click.echo(begun.run)
