@@ -162,11 +162,25 @@ def not_recorded(decision: Decision) -> None:
     """For walls whose decisions nobody keeps."""
 
 
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A file or folder of the host, and where a process within walls finds it."""
+
+    source: Path
+    target: Path
+    writable: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walls:
     """What a process is allowed, whatever the sandbox can enforce of it."""
 
     writable: tuple[Path, ...] = ()
+    """Folders that it finds where they are."""
+    mounts: tuple[Mount, ...] = ()
+    """What it finds besides; a deeper target stands over a higher one."""
+    hidden: tuple[Path, ...] = ()
+    """Folders below a mount that look empty."""
     network: tuple[str, ...] | Literal["open"] = ()
     memory_bytes: int | None = None
     cpus: float | None = None
@@ -182,6 +196,14 @@ class Sandbox(Protocol):
 
     @property
     def level(self) -> SandboxLevel: ...
+
+    @property
+    def in_force(self) -> tuple[str, ...]:
+        """What it enforces of the walls on this machine, for the record."""
+
+    @property
+    def owner(self) -> tuple[int, int] | None:
+        """The user and group to whom everything must belong that is lent to a process; None: to us, as it is."""
 
     async def run(self, launch: Launch, walls: Walls, *, on_output: OnOutput | None = None) -> Finished: ...
 
@@ -232,6 +254,8 @@ class Program:
     stdin: bytes | None = field(default=None, repr=False)
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     """Written below `home` before it starts."""
+    reads: tuple[Path, ...] = ()
+    """Files and folders of Podium's own that it needs besides its program."""
     network: tuple[str, ...] = ()
     speaks: bool = False
     """It says what it does while it does it, so that a long silence means that it is stuck."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from podium.app.office import Office
     from podium.attempt.site import Site
     from podium.core.chain import RunId
-    from podium.core.model import Workflow
+    from podium.core.model import Step, Workflow
     from podium.ports import Agent, Agents, Sandbox, Store
 
 STATE_DIR: Final = ".podium"
@@ -83,6 +83,8 @@ def make_site(
         secrets=secrets,
         host_env=dict(os.environ),
         price_of=public_price,
+        choose=sandbox_chooser(workflow, {} if stand_in is not None else there, sandbox),
+        unwalled=unwalled(),
         accepts_weak_walls=sandbox in ("none", "limits") or stand_in is not None,
         is_played=stand_in is not None,
         record=None if record is None else project / record,
@@ -182,17 +184,61 @@ def tokens_of(logins: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def choose_sandbox(level: str | None) -> Sandbox:
-    """The strongest that is there, unless the user typed a weaker one."""
+    """The strongest that is there, unless the user typed one; that one or none."""
+    from podium.adapters.sandboxes import probe
+    from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
     from podium.adapters.sandboxes.limits import LimitsSandbox
     from podium.adapters.sandboxes.none import NoSandbox
 
-    if level == "none":
-        return NoSandbox()
-    if level in (None, "auto", "limits"):
+    match level:
+        case "none":
+            return NoSandbox()
+        case "limits":
+            return LimitsSandbox()
+        case None | "auto":
+            return BubblewrapSandbox() if probe.look() is None else LimitsSandbox()
+        case "bubblewrap":
+            lacking = probe.look()
+            if lacking is not None:
+                raise ConfigurationError(f"sandbox bubblewrap: {lacking.reason}", hint=lacking.fix)
+            return BubblewrapSandbox()
+        case _:
+            raise ConfigurationError(
+                f"sandbox {level} is not there yet",
+                hint="available: none, limits, bubblewrap; see docs/reference/not-yet.md",
+            )
+
+
+def unwalled() -> str:
+    """Why there are no strong walls on this machine, and what would help; empty if there are."""
+    from podium.adapters.sandboxes import probe
+
+    lacking = probe.look()
+    return "" if lacking is None else f"{lacking.reason}; {lacking.fix}"
+
+
+def sandbox_chooser(workflow: Workflow, there: Agents, typed: str | None) -> Callable[[Step, bool], Sandbox]:
+    """The walls of each step: what the user typed for the run, else for the step, else the strongest there is."""
+    from podium.adapters.sandboxes.limits import LimitsSandbox
+    from podium.app.ability import has_models
+
+    steered = has_models(workflow, there)
+
+    def choose(step: Step, inplace: bool) -> Sandbox:
+        named = dict(step.settings.get("sandbox") or {}).get("level")
+        level = typed if typed not in (None, "auto") else named
+        chosen = choose_sandbox(level)
+        if not inplace or chosen.owner is None:
+            return chosen
+        # Root's processes are walled in as nobody, to whom the project itself cannot be lent.
+        if steered or level == chosen.level:
+            raise ConfigurationError(
+                f'step "{step.name}" works in the project itself, and as root there are no walls around that',
+                hint="run Podium as the user to whom the project belongs, or give the step a workspace of its own",
+            )
         return LimitsSandbox()
-    raise ConfigurationError(
-        f"sandbox {level} is not there yet", hint="available: none, limits; see docs/reference/not-yet.md"
-    )
+
+    return choose
 
 
 def _cache_dir() -> Path:

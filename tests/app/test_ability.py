@@ -9,12 +9,13 @@ import pytest
 from podium.adapters.agents.claude import Claude
 from podium.adapters.agents.codex import Codex
 from podium.adapters.agents.scripted import Scripted
-from podium.app.ability import missing, unready
+from podium.app.ability import Machine, missing, unready
 from podium.app.workflows import open_workflow
 from podium.attempt.programs import usual_agent
 from podium.ports import Agents
 
 HEAD = "podium: 1\nname: flow\nagents:\n  w: {type: scripted, script: cast.yaml}\n"
+NO_WALLS = "bubblewrap is not installed; install it: sudo apt-get install bubblewrap"
 THERE = {"scripted": None, "command": None}
 
 
@@ -39,7 +40,7 @@ def test_each_thing_is_named_with_its_step(tmp_path: Path, steps: str, said: str
     file.write_text(f"{HEAD}steps:\n{steps}")
     workflow = open_workflow(file, project=tmp_path)
 
-    found = missing(workflow, THERE)  # type: ignore[arg-type]  # only the names count
+    found = missing(workflow, Machine(THERE))  # type: ignore[arg-type]  # only the names count
 
     assert found == () if said is None else said in "\n".join(found)
 
@@ -49,7 +50,9 @@ def test_weaker_walls_that_the_user_typed_are_enough(tmp_path: Path) -> None:
     file.write_text("podium: 1\nname: flow\nsteps:\n  a: {run: [echo, x], sandbox: bubblewrap}\n")
     workflow = open_workflow(file, project=tmp_path)
 
-    assert missing(workflow, {}, sandbox="limits") == ()
+    assert missing(workflow, Machine({}, "limits", NO_WALLS)) == ()
+    assert "bubblewrap is not installed" in missing(workflow, Machine({}, None, NO_WALLS))[0]
+    assert missing(workflow, Machine({})) == ()
 
 
 @pytest.mark.parametrize(
@@ -70,10 +73,12 @@ def test_an_agent_that_needs_stronger_walls_than_there_are_runs_only_if_the_user
     file.write_text(f"{HEAD}steps:\n{steps}")
     workflow = open_workflow(file, project=tmp_path)
 
-    found = missing(workflow, {**THERE, "claude": None}, sandbox=sandbox)  # type: ignore[dict-item]  # the names count
+    agents: Agents = {**THERE, "claude": None}  # type: ignore[dict-item]  # only the names count
+    found = missing(workflow, Machine(agents, sandbox, NO_WALLS))
 
-    said = "claude needs bubblewrap, which is not there yet; --sandbox limits runs it with weaker walls, at your risk"
+    said = f"claude needs bubblewrap: {NO_WALLS}; or --sandbox limits runs it with weaker walls, at your risk"
     assert [line.endswith(said) for line in found] == ([True] if sandbox in (None, "auto") else [])
+    assert missing(workflow, Machine(agents, sandbox)) == ()
 
 
 @pytest.mark.parametrize(

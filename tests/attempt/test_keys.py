@@ -108,6 +108,6 @@ def test_a_site_hides_the_keys_and_logins_of_all_agents_of_a_workflow_and_of_tho
 
 
 def test_what_is_put_into_a_home_is_for_its_owner_alone(tmp_path: Path) -> None:
-    _put(tmp_path, {".claude/.credentials.json": b"{}"})
+    _put(tmp_path, {".claude/.credentials.json": b"{}"}, None)
 
     assert (tmp_path / ".claude/.credentials.json").stat().st_mode & 0o777 == 0o600

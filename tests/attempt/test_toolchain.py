@@ -94,7 +94,16 @@ def test_untracked_toolchain_folders_are_lent_and_tracked_ones_are_not(tmp_path:
 
     assert lent(tmp_path, "limits", [], "web") == (".venv", "node_modules", "web/node_modules")
     assert lent(tmp_path, "limits", ["node_modules"]) == (".venv",)
-    assert lent(tmp_path, "bubblewrap", []) == (), "there they are mounted"
+    assert lent(tmp_path, "bubblewrap", []) == (".venv", "node_modules")
+
+
+def test_an_environment_that_would_lie_is_lent_only_where_the_workspace_stands_in_the_projects_place(
+    tmp_path: Path,
+) -> None:
+    (packages_of(venv(tmp_path)) / "app.pth").write_text(f"{tmp_path}/src\n")
+
+    assert lent(tmp_path, "limits", []) == ()
+    assert lent(tmp_path, "bubblewrap", []) == (".venv",)
 
 
 def test_a_command_uses_the_projects_node_modules(project: Project, tmp_path: Path) -> None:

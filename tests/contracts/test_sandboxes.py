@@ -6,9 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import anyio
+import pytest
 
+from podium.adapters.sandboxes import probe
+from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
 from podium.adapters.sandboxes.limits import LimitsSandbox
 from podium.adapters.sandboxes.none import NoSandbox
+from podium.attempt.lending import lend
 from podium.ports import Sandbox, Walls
 from podium.process import Limits
 from podium.testing.sandboxes import SandboxContract
@@ -46,3 +50,18 @@ class TestLimitsSandbox(SandboxContract):
     def test_what_is_in_force_is_named(self) -> None:
         assert LimitsSandbox().level == "limits"
         assert "memory" in LimitsSandbox().in_force
+
+
+class TestBubblewrapSandbox(SandboxContract):
+    def make(self) -> Sandbox:
+        lacking = probe.look()
+        if lacking is not None:
+            pytest.skip(lacking.reason)
+        return BubblewrapSandbox()
+
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        work = tmp_path / "work"
+        work.mkdir()
+        lend(work, BubblewrapSandbox().owner)
+        return work

@@ -65,7 +65,8 @@ def strays(project: Project) -> list[Process]:
 
 
 def begin(project: Project) -> tuple[subprocess.Popen[bytes], list[Process]]:
-    child = project.start("run", FILE)
+    # At bubblewrap they would all be gone with their first process, and their notes could not be left outside.
+    child = project.start("run", FILE, "--sandbox", "limits")
     return child, project.while_running(child, lambda: strays(project), "twelve strays")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from podium.attempt.programs import PROGRAMS, usual_agent, wanting
@@ -11,6 +12,7 @@ from podium.core.model import (
     Agent,
     Block,
     Call,
+    Command,
     ForEach,
     Gates,
     Members,
@@ -30,9 +32,34 @@ LOOKED_FOR: Final = ("file", "commit", "step", "timer")
 """What can tell that a person's work is done."""
 
 
-def missing(workflow: Workflow, agents: Agents, *, sandbox: str | None = None) -> tuple[str, ...]:
-    """One line per thing; empty if all of it can be carried out. `sandbox` is a level the user typed for this run."""
-    return tuple(dict.fromkeys(_in_workflow(workflow, agents, sandbox)))
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What there is to carry a workflow out with."""
+
+    agents: Agents
+    typed: str | None = None
+    """The sandbox that the user typed for this run."""
+    unwalled: str = ""
+    """Why bubblewrap does not hold here, and what would help; empty: it does."""
+
+
+def missing(workflow: Workflow, machine: Machine) -> tuple[str, ...]:
+    """One line per thing; empty if all of it can be carried out."""
+    steered = bool(machine.unwalled) and has_models(workflow, machine.agents)
+    return tuple(dict.fromkeys(_in_workflow(workflow, machine, steered)))
+
+
+def has_models(workflow: Workflow, agents: Agents) -> bool:
+    """Whether anything in it is done by a program that a model steers, and that needs walls for it."""
+    return any(_has_models(step, workflow, agents) for step in _top(workflow))
+
+
+def _has_models(step: Step, workflow: Workflow, agents: Agents) -> bool:
+    if isinstance(step.verb, Call):
+        return has_models(step.verb.workflow, agents)
+    if isinstance(step.verb, Agent) and _steered(step.verb, workflow.config, agents):
+        return True
+    return any(_has_models(child, workflow, agents) for child in _inner(step))
 
 
 def unready(workflow: Workflow, agents: Agents, env: Mapping[str, str]) -> tuple[str, ...]:
@@ -51,7 +78,7 @@ def _unready(step: Step, workflow: Workflow, agents: Agents, env: Mapping[str, s
         wants = [wanting(kind, agents[kind], known.get(name, {}), env) for name, kind in kinds.items()]
         if wants and all(wants):
             yield f"{_named(step)}: {next(iter(kinds))}: {wants[0]}"
-    for child in (*_children(step.verb), *([step.gates] if step.gates is not None else [])):
+    for child in _inner(step):
         yield from _unready(child, workflow, agents, env)
 
 
@@ -66,13 +93,13 @@ def agents_of(workflow: Workflow) -> Iterator[tuple[str, Mapping[str, Any]]]:
 def _agents_below(step: Step) -> Iterator[tuple[str, Mapping[str, Any]]]:
     if isinstance(step.verb, Call):
         yield from agents_of(step.verb.workflow)
-    for child in (*_children(step.verb), *([step.gates] if step.gates is not None else [])):
+    for child in _inner(step):
         yield from _agents_below(child)
 
 
-def _in_workflow(workflow: Workflow, agents: Agents, sandbox: str | None) -> Iterator[str]:
+def _in_workflow(workflow: Workflow, machine: Machine, steered: bool) -> Iterator[str]:
     for step in _top(workflow):
-        yield from _in_step(step, workflow, agents, sandbox)
+        yield from _in_step(step, workflow, machine, steered)
 
 
 def _top(workflow: Workflow) -> tuple[Step, ...]:
@@ -80,29 +107,46 @@ def _top(workflow: Workflow) -> tuple[Step, ...]:
     return (*workflow.body.steps, *(step for step in others if step is not None))
 
 
-def _in_step(step: Step, workflow: Workflow, agents: Agents, sandbox: str | None) -> Iterator[str]:
+def _in_step(step: Step, workflow: Workflow, machine: Machine, steered: bool) -> Iterator[str]:
     verb = step.verb
     named = _named(step)
     match verb:
         case Agent():
-            yield from (f"{named}: {what}" for what in _of_agent(verb, workflow.config, agents))
-            if sandbox not in WEAK:
-                yield from (f"{named}: {what}" for what in _unwalled(verb, workflow.config, agents))
+            yield from (f"{named}: {what}" for what in _of_agent(verb, workflow.config, machine.agents))
         case Call():
-            yield from _in_workflow(verb.workflow, agents, sandbox)
+            yield from _in_workflow(verb.workflow, machine, steered)
         case _:
             pass
+    yield from (f"{named}: {what}" for what in _unwalled(step, workflow, machine, steered))
+    for child in _inner(step):
+        yield from _in_step(child, workflow, machine, steered)
+
+
+def _unwalled(step: Step, workflow: Workflow, machine: Machine, steered: bool) -> Iterator[str]:
+    """Walls that are asked for or needed, and are not there."""
+    if machine.typed not in (None, "auto"):
+        return  # Knowing what it does not hold back.
     level = dict(step.settings.get("sandbox") or {}).get("level")
-    if level in WALLS and sandbox is None:
-        yield f"{named}: sandbox {level}; --sandbox limits runs it with weaker walls"
-    if step.gates is not None:
-        yield from _in_step(step.gates, workflow, agents, sandbox)
-    for child in _children(verb):
-        yield from _in_step(child, workflow, agents, sandbox)
+    if level == "container":
+        yield "sandbox container; --sandbox limits runs it with weaker walls"
+    if level in ("container", *WEAK) or not machine.unwalled:
+        return
+    way_out = f"{machine.unwalled}; or --sandbox limits runs it with weaker walls, at your risk"
+    if level == "bubblewrap":
+        yield f"sandbox bubblewrap: {way_out}"
+    elif isinstance(step.verb, Agent):
+        for kind in _steered(step.verb, workflow.config, machine.agents):
+            yield f"{kind} needs bubblewrap: {way_out}"
+    elif isinstance(step.verb, Command) and steered:
+        yield f"it runs what a model has written and needs bubblewrap: {way_out}"
 
 
 def _named(step: Step) -> str:
     return f'step "{step.name}"' + (f" (line {step.line})" if step.line else "")
+
+
+def _inner(step: Step) -> tuple[Step, ...]:
+    return (*_children(step.verb), *([step.gates] if step.gates is not None else []))
 
 
 def _children(verb: Verb) -> tuple[Step, ...]:
@@ -132,17 +176,12 @@ def _of_agent(verb: Agent, config: Mapping[str, Any], agents: Agents) -> Iterato
         yield f'agent "{name}" of type "{kind}"; there are {", ".join(sorted(agents))}'
 
 
-def _unwalled(verb: Agent, config: Mapping[str, Any], agents: Agents) -> Iterator[str]:
-    """Programs that a model steers, and that nothing here can keep from the user's files."""
+def _steered(verb: Agent, config: Mapping[str, Any], agents: Agents) -> tuple[str, ...]:
+    """The types of those that may work and are programs that a model steers."""
     if verb.by_hand:
-        return
-    for kind in dict.fromkeys(_likely(verb, config, agents, {}).values()):
-        able = CAPABILITIES.get(kind)
-        if able is not None and able.needs in WALLS:
-            yield (
-                f"{kind} needs {able.needs}, which is not there yet; --sandbox limits runs it with weaker walls, "
-                "at your risk"
-            )
+        return ()
+    kinds = dict.fromkeys(_likely(verb, config, agents, {}).values())
+    return tuple(kind for kind in kinds if kind in CAPABILITIES and CAPABILITIES[kind].needs in WALLS)
 
 
 def _likely(verb: Agent, config: Mapping[str, Any], agents: Agents, env: Mapping[str, str]) -> dict[str, str]:

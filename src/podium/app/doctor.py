@@ -14,6 +14,7 @@ from typing import Any, Final
 import yaml
 
 from podium import __version__
+from podium.app import ability
 from podium.app.ability import missing, unready
 from podium.app.agents import Listed, list_agents, version_of
 from podium.app.office import Office
@@ -93,12 +94,12 @@ async def agents_of(workflow: Workflow, there: Agents, env: Mapping[str, str]) -
 
 
 def problems_of(
-    workflow: Workflow, there: Agents, env: Mapping[str, str], *, sandbox: str | None
+    workflow: Workflow, there: Agents, env: Mapping[str, str], *, sandbox: str | None, unwalled: str = ""
 ) -> tuple[str, ...]:
-    """Each with the step and what to do. `sandbox` is a level that the user typed."""
+    """Each with the step and what to do. `sandbox` is a level that the user typed, `unwalled` why there is no better."""
     secrets = [name for name in workflow.config.get("secrets") or () if not env.get(name)]
     return (
-        *missing(workflow, there, sandbox=sandbox),
+        *missing(workflow, ability.Machine(there, sandbox, unwalled)),
         *unready(workflow, there, env),
         *(f"secret {name} has no value; export {name}=..." for name in secrets),
         *(() if shutil.which("git", path=env.get("PATH", "")) else ("git is not installed",)),

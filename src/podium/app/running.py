@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import anyio
 
-from podium.app.ability import missing, unready
+from podium.app.ability import Machine, missing, unready
 from podium.app.office import Office
 from podium.app.workflows import open_workflow
 from podium.attempt.past import past_of
@@ -126,7 +126,8 @@ def check_ability(site: Site, source: Source) -> None:
     """Raises ConfigurationError for what this machine cannot carry out."""
     workflow = site.workflow
     # Of what is only played nobody has to be kept from anything.
-    unable = missing(workflow, site.agents, sandbox="limits" if site.is_played else source.sandbox)
+    typed = "limits" if site.is_played else source.sandbox
+    unable = missing(workflow, Machine(site.agents, typed, site.unwalled))
     if unable:
         lines = "\n".join(f"  {line}" for line in unable)
         raise ConfigurationError(

@@ -21,6 +21,7 @@ from podium.attempt.calling import called
 from podium.attempt.ending import ended
 from podium.attempt.finding import known_names
 from podium.attempt.launching import folder_of, launch_of
+from podium.attempt.lending import Owner, lend
 from podium.attempt.logs import write_question, write_story
 from podium.attempt.past import key_of
 from podium.attempt.policy import globs_of
@@ -120,7 +121,8 @@ async def _run(asking: Asking, worker: Worker, workspace: Workspace) -> Finished
         return None
     program, conversation = worker.adapter.prepare(request)
     asking.story.argv = program.argv
-    await to_thread.run_sync(_put, workspace.home, program.files)
+    sandbox = asking.site.sandbox_of(asking.step)
+    await to_thread.run_sync(_put, workspace.home, program.files, sandbox.owner)
     launch, walls = launch_of(
         asking.site,
         asking.step,
@@ -130,10 +132,11 @@ async def _run(asking: Asking, worker: Worker, workspace: Workspace) -> Finished
         extra_env={**_environment(asking.site, worker), **program.env},
         stdin=program.stdin,
         timeout_s=math.inf if asking.asked.timeout is None else asking.asked.timeout / 1000,
+        reads=program.reads,
         network=_network(asking.step, program),
     )
     launch = bounded(launch, program, worker.config)
-    finished = await asking.site.sandbox.run(launch, walls, on_output=_listener(asking, conversation))
+    finished = await sandbox.run(launch, walls, on_output=_listener(asking, conversation))
     asking.story.finished = finished
     answer = stalled(conversation.finish(finished), finished, asking.story.seen)
     asking.story.result = await _priced(asking, worker, answer)
@@ -157,13 +160,15 @@ def _listener(asking: Asking, conversation: Conversation) -> OnOutput:
     return heard
 
 
-def _put(home: Path, files: Mapping[str, bytes]) -> None:
+def _put(home: Path, files: Mapping[str, bytes], owner: Owner | None) -> None:
     for name, content in files.items():
         place = inside(home, name)
         place.parent.mkdir(parents=True, exist_ok=True)
         # One of them may be a login; from the first byte on it is nobody else's.
         place.touch(mode=0o600)
         place.write_bytes(content)
+    if files:
+        lend(home, owner)
 
 
 def _environment(site: Site, worker: Worker) -> dict[str, str]:

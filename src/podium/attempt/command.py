@@ -18,6 +18,7 @@ from podium.attempt.ending import ended
 from podium.attempt.finding import known_names
 from podium.attempt.input import stdin_of
 from podium.attempt.launching import heard, launch_of
+from podium.attempt.lending import lend
 from podium.attempt.past import key_of
 from podium.attempt.policy import globs_of, objection
 from podium.attempt.reusing import unless_known
@@ -114,7 +115,7 @@ async def run_in(site: Site, asked: AttemptStarted, step: Step, names: Names, wo
     """Runs the command of a step in a workspace. Raises what launching raises."""
     verb = step.verb
     assert isinstance(verb, Command)
-    argv = _argv(verb, names, workspace)
+    argv = _argv(site, step, verb, names, workspace)
     stdin = None
     if verb.stdin is not None:
         stdin = await to_thread.run_sync(stdin_of, verb.stdin, names, workspace.folder)
@@ -123,9 +124,10 @@ async def run_in(site: Site, asked: AttemptStarted, step: Step, names: Names, wo
         site, step, names, workspace, argv=argv, stdin=stdin, timeout_s=timeout_s, plain=True
     )
     host = {**launch.env, "PATH": site.host_env.get("PATH", launch.env["PATH"])}
-    check_editable(site.project, site.sandbox.level, argv, host, verb.script or "")
+    sandbox = site.sandbox_of(step)
+    check_editable(site.project, sandbox.level, argv, host, verb.script or "")
     evidence.forget_reports(verb, names, workspace.folder)
-    finished = await site.sandbox.run(launch, walls, on_output=heard(site, asked.path))
+    finished = await sandbox.run(launch, walls, on_output=heard(site, asked.path))
     return _ran(site, argv, finished)
 
 
@@ -205,12 +207,13 @@ async def _passes_before(
     return ended(site, asked, ran.kind, ran.reason, result=ran.result, tree=asked.start)
 
 
-def _argv(verb: Command, names: Names, workspace: Workspace) -> tuple[str, ...]:
+def _argv(site: Site, step: Step, verb: Command, names: Names, workspace: Workspace) -> tuple[str, ...]:
     if verb.script is None:
         return fill_argv(verb.argv, names)
     # Outside the tree: it is not part of what is judged or kept.
-    file = workspace.tmp.parent / SCRIPT
+    file = workspace.tmp / SCRIPT
     file.write_text(verb.script, "utf-8")
+    lend(workspace.tmp, site.sandbox_of(step).owner)
     return (verb.shell or "bash", str(file))
 
 

@@ -16,7 +16,7 @@ from anyio import to_thread
 
 from podium.attempt import launching
 from podium.attempt.site import Site
-from podium.attempt.toolchain import lent, link
+from podium.attempt.toolchain import MOUNTS_IN_PLACE, lent, link
 from podium.core.expr import MissingValue, Names
 from podium.core.globs import glob_matches
 from podium.core.model import Step
@@ -28,6 +28,7 @@ from podium.git.listing import files
 from podium.git.names import is_git_folder
 from podium.git.repository import STATE_FOLDER
 from podium.git.snapshot import Snapshot
+from podium.ports import SandboxLevel
 from podium.process import inside
 
 if TYPE_CHECKING:
@@ -104,14 +105,16 @@ def wanted(step: Step, names: Names | None) -> Wanted:
     )
 
 
-async def give(site: Site, wanted: Wanted, folder: Path, snapshot: Snapshot | None) -> Given:
+async def give(
+    site: Site, level: SandboxLevel, wanted: Wanted, folder: Path, snapshot: Snapshot | None
+) -> Given:
     """Nothing is lent to the project itself: it has its own."""
     ports = free_ports(wanted.ports)
     if snapshot is None:
         return Given((), (), ports)
 
     def put() -> Given:
-        links = _link(site, wanted, folder, snapshot)
+        links = _link(site, level, wanted, folder, snapshot)
         copies = _copy(site, wanted, folder, snapshot)
         return Given(links, tuple(_rule(name) for name in (*links, *copies)), ports)
 
@@ -157,7 +160,7 @@ async def _run(
     launch, walls = launching.launch_of(
         site, step, names or _NoNames(), workspace, argv=argv, timeout_s=timeout_s, plain=True
     )
-    done = await site.sandbox.run(launch, walls)
+    done = await site.sandbox_of(step).run(launch, walls)
     if done.exit_code:
         told = (done.not_started or done.stderr.record() or done.stdout.record()).strip()
         raise SetupFailed(
@@ -176,7 +179,9 @@ def free_ports(number: int) -> tuple[int, ...]:
         return tuple(found)
 
 
-def _link(site: Site, wanted: Wanted, folder: Path, snapshot: Snapshot) -> tuple[str, ...]:
+def _link(
+    site: Site, level: SandboxLevel, wanted: Wanted, folder: Path, snapshot: Snapshot
+) -> tuple[str, ...]:
     tracked = (
         f"{place}/{name}" if place else name for place, names in snapshot.listing.items() for name in names
     )
@@ -184,12 +189,15 @@ def _link(site: Site, wanted: Wanted, folder: Path, snapshot: Snapshot) -> tuple
     if wanted.folder:
         # Refused before the project's toolchain is looked for below it.
         inside(site.project, wanted.folder)
-    for name in lent(site.project, site.sandbox.level, tracked, wanted.folder):
+    for name in lent(site.project, level, tracked, wanted.folder):
         place, _, last = name.rpartition("/")
         if place not in snapshot.listing:
             continue
         # Nobody works in the folder yet, and it holds nothing but the tree: no link can stand in the way.
-        link(site.project / name, folder / place / last)
+        if level in MOUNTS_IN_PLACE:
+            (folder / name).mkdir()  # On this it is mounted.
+        else:
+            link(site.project / name, folder / place / last)
         given.append(name)
     return tuple(given)
 

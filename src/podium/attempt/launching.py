@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,10 +12,11 @@ from podium.attempt.site import Site
 from podium.attempt.toolchain import without_editable
 from podium.core.expr import Names
 from podium.core.kinds import Meter, as_text
-from podium.core.model import Step
+from podium.core.model import Agent, Step
 from podium.core.template import fill
 from podium.errors import ConfigurationError
-from podium.ports import Progress, Walls
+from podium.git.walk import opened
+from podium.ports import Mount, Progress, Walls
 from podium.process import Launch, Limits, OnOutput, StreamName, inside, minimal_env
 
 if TYPE_CHECKING:
@@ -35,11 +36,12 @@ def launch_of(  # noqa: PLR0913  # what differs from launch to launch; the rest 
     extra_env: Mapping[str, str] | None = None,
     stdin: bytes | Path | None = None,
     timeout_s: float,
+    reads: tuple[Path, ...] = (),
     network: tuple[str, ...] | None = None,
     plain: bool = False,
 ) -> tuple[Launch, Walls]:
     """What to start and how freely. Raises PathViolation, ConfigurationError, ExprError before anything has begun."""
-    walls = _walls(step, names, workspace, network)
+    walls = _walls(site, step, names, workspace, reads=reads, network=network)
     launch = Launch(
         argv=argv,
         cwd=folder_of(step, names, workspace),
@@ -56,14 +58,14 @@ def launch_of(  # noqa: PLR0913  # what differs from launch to launch; the rest 
 
 
 def folder_of(step: Step, names: Names, workspace: Workspace) -> Path:
-    """Where processes of a step start. Raises PathViolation for one outside of the workspace."""
+    """Where processes of a step start, as they see it. Raises PathViolation for one outside of the workspace."""
     named = as_text(fill(step.settings.get("dir", "."), names), Meter())
     if named == ".":
-        return workspace.folder
+        return workspace.seen
     folder = inside(workspace.folder, named)
     if not folder.is_dir():
         raise ConfigurationError(f'dir "{named}" of step "{step.name}" is no folder of the tree')
-    return folder
+    return workspace.seen / folder.relative_to(inside(workspace.folder, "."))
 
 
 def environment(
@@ -79,13 +81,13 @@ def environment(
             "HOME": str(workspace.home),
             "TMPDIR": str(workspace.tmp),
             # So that git in a checkout, which has no .git, does not find a repository further up.
-            "GIT_CEILING_DIRECTORIES": str(workspace.folder.parent),
+            "GIT_CEILING_DIRECTORIES": str(workspace.seen.parent),
         },
         _secrets(site, step),
         inherit=passed,
         host=site.host_env,
     )
-    env["PATH"] = without_editable(site.project, site.sandbox.level, env["PATH"])
+    env["PATH"] = without_editable(site.project, site.sandbox_of(step).level, env["PATH"])
     return env
 
 
@@ -127,16 +129,47 @@ def _secrets(site: Site, step: Step) -> dict[str, str]:
     return {name: site.secrets[name] for name in declared}
 
 
-def _walls(step: Step, names: Names, workspace: Workspace, network: tuple[str, ...] | None) -> Walls:
+def _walls(
+    site: Site,
+    step: Step,
+    names: Names,
+    workspace: Workspace,
+    *,
+    reads: tuple[Path, ...],
+    network: tuple[str, ...] | None,
+) -> Walls:
     sandbox = dict(step.settings.get("sandbox") or {})
     said = step.settings.get("network") if network is None else network
     cpu = fill(sandbox.get("cpu"), names)
     return Walls(
-        writable=(workspace.folder, workspace.home, workspace.tmp),
+        writable=(workspace.home, workspace.tmp),
+        mounts=(*_mounts(site, step, workspace), *(Mount(path, path) for path in reads)),
+        hidden=(site.state_dir,) if workspace.kind == "project" and site.state_dir.is_dir() else (),
         network="open" if said == "open" else tuple(said or ()),
         memory_bytes=_bytes(fill(sandbox.get("memory"), names)),
         cpus=float(cpu) if isinstance(cpu, int | float) else None,
     )
+
+
+def _mounts(site: Site, step: Step, workspace: Workspace) -> Iterator[Mount]:
+    """The workspace in the project's place, and the project's own toolchain in it. Whoever only judges writes nothing."""
+    judges = isinstance(step.verb, Agent) and step.verb.judge
+    yield Mount(workspace.folder, workspace.seen, writable=not judges)
+    for name in workspace.links:
+        # An earlier process of this workspace may have put a link there, through which the mount would land elsewhere.
+        if _is_folder(workspace.folder, name):
+            yield Mount(site.project / name, workspace.seen / name)
+    if workspace.kind == "project" and (site.project / ".git").exists():
+        # A hook or a filter in there would be run by the next git of the user.
+        yield Mount(site.project / ".git", site.project / ".git")
+
+
+def _is_folder(root: Path, name: str) -> bool:
+    try:
+        with opened(root, name):
+            return True
+    except OSError:
+        return False
 
 
 def _bytes(text: Any) -> int | None:

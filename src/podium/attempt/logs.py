@@ -67,6 +67,7 @@ def _keep_stream(place: Path, captured: Captured, *, wanted: bool) -> None:
 def _facts(asking: Asking, ended: AttemptEnded) -> dict[str, Any]:
     site, story, asked = asking.site, asking.story, asking.asked
     worker, finished, result = story.worker, story.finished, story.result
+    sandbox = site.sandbox_of(asking.step)
     return {
         "run": site.run,
         "path": asked.path,
@@ -79,7 +80,8 @@ def _facts(asking: Asking, ended: AttemptEnded) -> dict[str, Any]:
         "persona": {"role": None if worker is None else worker.role, "sha256": _sha256(story.system)},
         "prompt": {"sha256": _sha256(story.prompt), "bytes": len(story.prompt.encode("utf-8", "replace"))},
         "command": story.argv,
-        "sandbox": site.sandbox.level,
+        "sandbox": sandbox.level,
+        "in_force": sandbox.in_force,
         "exit_code": None if finished is None else finished.exit_code,
         "duration_s": None if finished is None else round(finished.duration_s, 3),
         "kind": ended.kind,

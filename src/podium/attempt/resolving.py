@@ -60,10 +60,11 @@ def worker_for(
     adapter = site.agents.get(kind)
     if adapter is None:
         return Nobody(f'agent "{agent}" is of type "{kind}", which is not there; {_there(site)}')
-    if _is_unwalled(site, kind):
+    if _is_unwalled(site, step, kind):
         # Agents that a file names were refused before the run; this one became known only now.
         return Nobody(
-            f'agent "{agent}" needs stronger walls than there are; --sandbox limits goes without, at your risk'
+            f'agent "{agent}" needs stronger walls than there are; --sandbox limits '
+            "goes without, at your risk"
         )
     model = (_text(verb.model, names) or known.get("model")) if asked.agent == 0 else None
     return Worker(
@@ -78,10 +79,11 @@ def worker_for(
     )
 
 
-def _is_unwalled(site: Site, kind: str) -> bool:
+def _is_unwalled(site: Site, step: Step, kind: str) -> bool:
     able = CAPABILITIES.get(kind)
-    weak = able is not None and LADDER.index(able.needs) > LADDER.index(site.sandbox.level)
-    return weak and not site.accepts_weak_walls
+    weak = able is not None and LADDER.index(able.needs) > LADDER.index(site.sandbox_of(step).level)
+    typed = dict(step.settings.get("sandbox") or {}).get("level") in ("none", "limits")
+    return weak and not typed and not site.accepts_weak_walls
 
 
 def _there(site: Site) -> str:

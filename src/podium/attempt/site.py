@@ -11,7 +11,7 @@ from typing import Any
 from podium.attempt.past import Past
 from podium.attempt.pool import Pool
 from podium.core.chain import RunId
-from podium.core.model import Workflow
+from podium.core.model import Step, Workflow
 from podium.core.words import Millis
 from podium.git.repository import Repository
 from podium.ports import Agents, OnProgress, PriceOf, Sandbox, Usage
@@ -62,6 +62,10 @@ class Site:
     """No agent is there in earnest: scripts or recordings answer for all of them."""
     record: Path | None = None
     """A folder for recordings of what passes between the run and its agents."""
+    unwalled: str = ""
+    """Why there are no strong walls on this machine, and what would help; empty if there are."""
+    choose: Callable[[Step, bool], Sandbox] | None = None
+    """The walls for a step, which may work in the project itself; None: always the ones above."""
     now: Callable[[], Millis] = wall_clock
     on_progress: OnProgress = no_progress
     past: Past | None = None
@@ -73,6 +77,14 @@ class Site:
     """Whether a step has passed in the newest run of a workflow, both by name; for `wait: {step}`."""
     pool: Pool = field(default_factory=Pool)
     """Checkouts that this process has made for the run and may use again."""
+
+    def sandbox_of(self, step: Step) -> Sandbox:
+        """The walls for the processes of a step: those of the run, unless the step or its file names others."""
+        return self.sandbox if self.choose is None else self.choose(step, self.is_inplace(step))
+
+    def is_inplace(self, step: Step) -> bool:
+        """Whether a step works in the project itself."""
+        return self.repository is None or dict(step.settings.get("workspace") or {}).get("mode") == "inplace"
 
     @property
     def run_dir(self) -> Path:

@@ -36,16 +36,16 @@ class EditableInstall(PodiumError):
 
 
 def lent(project: Path, level: SandboxLevel, tracked: Iterable[str], folder: str = "") -> tuple[str, ...]:
-    """Toolchain folders, relative to the project, that a workspace gets as links; none where they are mounted."""
-    if level in MOUNTS_IN_PLACE:
-        return ()
+    """Toolchain folders, relative to the project, that a workspace gets: as mounts, or as links to those that do not lie."""
     in_tree = frozenset(tracked)
     places = dict.fromkeys(("", folder.strip("/").removeprefix("./").removeprefix(".")))
     names = (f"{place}/{name}" if place else name for place in places for name in FOLDERS)
     return tuple(
         name
         for name in names
-        if name not in in_tree and (project / name).is_dir() and not is_editable(project / name, project)
+        if name not in in_tree
+        and (project / name).is_dir()
+        and (level in MOUNTS_IN_PLACE or not is_editable(project / name, project))
     )
 
 

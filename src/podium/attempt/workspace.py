@@ -19,8 +19,10 @@ import anyio
 from anyio import to_thread
 
 from podium.attempt import extras
+from podium.attempt.lending import Owner, lend, lend_tree
 from podium.attempt.pool import throw_away
 from podium.attempt.site import Site
+from podium.attempt.toolchain import MOUNTS_IN_PLACE
 from podium.core.events import AttemptStarted
 from podium.core.expr import Names
 from podium.core.model import Step
@@ -61,7 +63,15 @@ class Workspace:
     before: Tree | None = None
     """Of the project itself: its files at the start, if there is a repository."""
     links: tuple[str, ...] = ()
+    """Toolchain folders of the project that are lent to it, relative to the folder."""
     ports: tuple[int, ...] = ()
+    inside: Path | None = None
+    """Where a process within walls finds the folder: in the project's own place; None: where it is."""
+
+    @property
+    def seen(self) -> Path:
+        """The folder as its processes see it."""
+        return self.inside or self.folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +103,14 @@ async def opened(
     """A workspace at the tree the attempt starts from, or at another one; removed afterwards, also on cancellation."""
     private = site.work_dir / f"w{secrets.token_hex(4)}"
     home, tmp = private / "home", private / "tmp"
-    _make_folders(home, tmp)  # Two folders: quicker than the way to another thread and back.
+    sandbox = site.sandbox_of(step)
+    # Two folders: quicker than the way to another thread and back.
+    _make_folders(home, tmp, owner=sandbox.owner)
     bare = Workspace(site.project, home, tmp, None, "project")
+    if sandbox.level in MOUNTS_IN_PLACE:
+        bare = replace(bare, inside=site.project)
     try:
-        if site.repository is None or _is_inplace(step):
+        if site.repository is None or site.is_inplace(step):
             before = None if site.repository is None else await _files_now(site.repository)
             made = replace(bare, before=before)
         elif kind == "clone":
@@ -117,12 +131,17 @@ async def opened(
 async def _furnished(
     site: Site, step: Step, made: Workspace, names: Names | None
 ) -> AsyncIterator[Workspace]:
+    base = made.snapshot
     try:
         if made.snapshot is not None and site.artifacts_dir.is_dir():
             await to_thread.run_sync(extras.lend_artifacts, site, made.folder)
         wanted = extras.wanted(step, names)
-        given = await extras.give(site, wanted, made.folder, made.snapshot)
-        ready = replace(made, links=given.links, ports=given.ports)
+        level = site.sandbox_of(step).level
+        given = await extras.give(site, level, wanted, made.folder, made.snapshot)
+        if base is not None:
+            owner = site.sandbox_of(step).owner
+            base = await to_thread.run_sync(lend_tree, made.folder, base, owner)
+        ready = replace(made, snapshot=base, links=given.links, ports=given.ports)
         if ready.snapshot is not None and given.own:
             unseen = parse_rules("\n".join(given.own).encode("utf-8", "surrogateescape"))
             ready = replace(ready, snapshot=replace(ready.snapshot, outer=(*ready.snapshot.outer, *unseen)))
@@ -132,9 +151,9 @@ async def _furnished(
         finally:
             await extras.tear_down(site, step, wanted, ready, names)
     finally:
-        if made.kind == "checkout" and made.snapshot is not None:
+        if made.kind == "checkout" and base is not None:
             with anyio.CancelScope(shield=True):
-                await site.pool.give_back(made.folder, made.snapshot)
+                await site.pool.give_back(made.folder, base)
 
 
 async def captured(site: Site, workspace: Workspace, asked: AttemptStarted) -> Taken | Spoiled:
@@ -179,13 +198,10 @@ def keep_attempt(site: Site, repository: Repository, asked: AttemptStarted, tree
     return commit
 
 
-def _is_inplace(step: Step) -> bool:
-    return dict(step.settings.get("workspace") or {}).get("mode") == "inplace"
-
-
-def _make_folders(*folders: Path) -> None:
+def _make_folders(*folders: Path, owner: Owner | None) -> None:
     for folder in folders:
         folder.mkdir(mode=0o700, parents=True)
+        lend(folder, owner)
 
 
 def _removed(*folders: Path) -> bool:
@@ -254,13 +270,15 @@ def _taken(
 
 
 def _take_back(workspace: Workspace) -> None:
-    """Links to the project's toolchain; whatever stands there instead by now is ignored by the rules."""
+    """What stood for the project's toolchain; whatever stands there instead by now is ignored by the rules."""
     for path in workspace.links:
         folder, _, name = path.rpartition("/")
         # By descriptors: a link in place of a folder on the way would have us remove a link of somebody else's.
         with suppress(OSError), opened_folder(workspace.folder, folder) as fd:
             if stat.S_ISLNK(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode):
                 os.unlink(name, dir_fd=fd)
+            else:
+                os.rmdir(name, dir_fd=fd)
 
 
 def _taken_in_place(

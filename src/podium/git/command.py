@@ -17,12 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-import anyio
-from anyio import from_thread
-
 from podium import process
 from podium.errors import PodiumError
-from podium.process import Finished, Launch, OutputLimits
+from podium.process import Launch, OutputLimits
 
 Surroundings: TypeAlias = Literal["closed", "personal"]
 
@@ -169,7 +166,8 @@ def _base_environment(surroundings: Surroundings) -> dict[str, str]:
 
 
 def _start(launch: Launch) -> Answer:
-    finished = _finish(launch)
+    # Trees are file work, done in a worker thread.
+    finished = process.completed(launch)
     if finished.not_started is not None:
         if not launch.cwd.is_dir():
             raise GitError(f"{launch.cwd} does not exist")
@@ -178,15 +176,3 @@ def _start(launch: Launch) -> Answer:
         raise GitError(f"git did not end within {launch.timeout_s:.0f} s in {launch.cwd}")
     cut = finished.stdout.dropped > 0
     return Answer(finished.exit_code, finished.stdout.read(), os.fsdecode(finished.stderr.read()), cut)
-
-
-def _finish(launch: Launch) -> Finished:
-    """Trees are file work, done in a worker thread; processes are started by the thread of the event loop.
-
-    In a program without a loop, one is made for the moment.
-    """
-    try:
-        from_thread.check_cancelled()
-    except RuntimeError:
-        return anyio.run(process.run, launch)
-    return from_thread.run(process.run, launch)

@@ -6,7 +6,7 @@ from podium.process.launch import Finished, Launch
 from podium.process.limits import Limits
 from podium.process.mask import Mask, MaskStream
 from podium.process.paths import inside, open_inside
-from podium.process.run import run
+from podium.process.run import completed, run, unstarted
 from podium.process.sweep import sweep
 
 __all__ = [
@@ -19,9 +19,11 @@ __all__ = [
     "OnOutput",
     "OutputLimits",
     "StreamName",
+    "completed",
     "inside",
     "minimal_env",
     "open_inside",
     "run",
     "sweep",
+    "unstarted",
 ]

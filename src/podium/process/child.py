@@ -46,7 +46,7 @@ class Child:
                     bufsize=0,
                     start_new_session=True,
                 )
-                self.root = tree.begin(self._popen.pid, marker)
+                self.root = tree.begin(self._popen.pid, marker, walled=launch.walled)
         finally:
             os.close(stdin)
         self._pidfd = open_pidfd(self._popen.pid)

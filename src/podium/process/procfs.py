@@ -6,6 +6,7 @@ A process is a number and its start time, for the number alone is given to anoth
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -54,6 +55,20 @@ def read_marker(pid: int) -> str | None:
     prefix = f"{MARKER_VARIABLE}=".encode()
     found = next((entry for entry in data.split(b"\0") if entry.startswith(prefix)), None)
     return found[len(prefix) :].decode("ascii", "replace") if found else None
+
+
+def is_inside(pid: int) -> bool:
+    """Whether it lives in a pid namespace below ours."""
+    return _depth(str(pid)) > _depth("self")
+
+
+def _depth(pid: str) -> int:
+    try:
+        status = (PROC / pid / "status").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):  # pragma: no cover (it ended a moment ago)
+        return 0
+    found = re.search(rb"^NSpid:(.*)$", status, re.MULTILINE)
+    return len(found[1].split()) if found else 0
 
 
 def read_pids() -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 import anyio
+from anyio import from_thread
 
 from podium.errors import EXIT_TIMED_OUT
 from podium.process import tree
@@ -170,6 +171,24 @@ def _sink(stream: StreamName, launch: Launch, name: str, on_output: OnOutput | N
 
 def _spill(folder: Path | None, name: str) -> Path | None:
     return folder / name if folder else None
+
+
+def unstarted(launch: Launch, error: OSError) -> Finished:
+    """What run() returns for a program that cannot be had; for callers who find that out before."""
+    with _sinks(launch, new_name(), None) as sinks:
+        return _not_started(error, sinks, launch, time.monotonic())
+
+
+def completed(launch: Launch) -> Finished:
+    """run() for callers outside of the event loop; the loop's own thread still starts the process, if there is one.
+
+    In a program without a loop, one is made for the moment.
+    """
+    try:
+        from_thread.check_cancelled()
+    except RuntimeError:
+        return anyio.run(run, launch)
+    return from_thread.run(run, launch)
 
 
 def _not_started(error: OSError, sinks: tuple[Sink, Sink], launch: Launch, began: float) -> Finished:

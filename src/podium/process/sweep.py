@@ -23,7 +23,7 @@ PAUSE_S: Final = 0.005
 def sweep(marker: str) -> tuple[int, ...]:
     """Kills them and returns their pids. Not for a loop with other work to do: it waits until they are gone.
 
-    Never touches this process, its ancestors, or another user's processes.
+    Never touches this process, its ancestors, or, unless we are root, another user's processes.
     """
     if not MARKER.fullmatch(marker):
         raise ConfigurationError(f'"{marker}" is no marker of a run')
@@ -53,7 +53,8 @@ def _marked(marker: str, spared: frozenset[int]) -> Iterator[Process]:
 
 def _is_ours(pid: int) -> bool:
     try:
-        return (PROC / str(pid)).stat().st_uid == os.geteuid()
+        # What root has started may have dropped its rights since.
+        return os.geteuid() in (0, (PROC / str(pid)).stat().st_uid)
     except (FileNotFoundError, ProcessLookupError):  # pragma: no cover (it ended a moment ago)
         return False
 

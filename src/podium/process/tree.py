@@ -28,7 +28,16 @@ from typing import Final
 
 import anyio
 
-from podium.process.procfs import Process, descend, read_children, read_marker, read_pids, read_process, send
+from podium.process.procfs import (
+    Process,
+    descend,
+    is_inside,
+    read_children,
+    read_marker,
+    read_pids,
+    read_process,
+    send,
+)
 
 PR_SET_CHILD_SUBREAPER: Final = 36
 KILL_LIMIT_S: Final = 3.0
@@ -45,6 +54,8 @@ class Root:
     pid: int
     started: int
     marker: str
+    walled: bool = False
+    """Only what is in a pid namespace below ours is asked to end; see Launch."""
 
 
 _under_way: Final[dict[int, Root]] = {}
@@ -64,10 +75,10 @@ def adopt_orphans() -> None:
         raise OSError(ctypes.get_errno(), "this kernel cannot make a process the parent of orphans")
 
 
-def begin(pid: int, marker: str) -> Root:
+def begin(pid: int, marker: str, *, walled: bool = False) -> Root:
     process = read_process(pid)
     assert process is not None, "a child that nobody has collected stays in /proc"
-    root = Root(pid, process.started, marker)
+    root = Root(pid, process.started, marker, walled)
     _under_way[pid] = root
     return root
 
@@ -164,7 +175,7 @@ def _signal(root: Root, left: tuple[Process, ...], *, number: signal.Signals, to
         return
     for process in left:
         # Once each: to several CLIs a second TERM means "at once, and without cleaning up".
-        if process not in told:
+        if process not in told and (not root.walled or is_inside(process.pid)):
             told.add(process)
             send(process, number)
             # One that was stopped hears TERM only after this.

@@ -13,7 +13,7 @@ import pytest
 
 from podium.ports import Sandbox, Walls
 from podium.process import Finished, Launch, Mask, OutputLimits, StreamName
-from podium.process.procfs import read_process
+from podium.process.procfs import read_marker, read_pids
 
 LEVELS = ("none", "limits", "bubblewrap", "container")
 
@@ -63,7 +63,8 @@ class SandboxContract:
         names = set(self.finish(sandbox, self.launch(folder, code)).stdout.text().split())
 
         assert {"HOME", "ONLY", "PATH"} <= names
-        assert {name for name in names if not name.startswith(("PODIUM", "LC_"))} == {"HOME", "ONLY", "PATH"}
+        added = {name for name in names if name.startswith(("PODIUM", "LC_")) or name == "PWD"}
+        assert names - added == {"HOME", "ONLY", "PATH"}
 
     def test_it_may_write_where_the_walls_allow(self, sandbox: Sandbox, folder: Path) -> None:
         done = self.finish(sandbox, self.launch(folder, "open('made', 'w').write('x')"))
@@ -124,14 +125,17 @@ class SandboxContract:
             "import os, time\n"
             "if os.fork() == 0:\n"
             "    os.setsid()\n"
-            "    open('pid', 'w').write(str(os.getpid()))\n"
+            "    open('there', 'w').write('x')\n"
             "    time.sleep(600)\n"
-            "while not (os.path.exists('pid') and open('pid').read()): time.sleep(0.01)\n"
+            "while not (os.path.exists('there') and open('there').read()): time.sleep(0.01)\n"
         )
+        launch = self.launch(folder, code)
 
-        self.finish(sandbox, self.launch(folder, code))
+        self.finish(sandbox, launch)
 
-        assert read_process(int((folder / "pid").read_text())) is None
+        assert (folder / "there").exists()
+        markers = (read_marker(pid) or "" for pid in read_pids())
+        assert not any(marker.startswith(launch.marker) for marker in markers)
 
     def test_cancelling_ends_it_and_goes_on_as_a_cancellation(self, sandbox: Sandbox, folder: Path) -> None:
         async def go() -> bool:

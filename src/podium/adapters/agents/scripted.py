@@ -44,7 +44,8 @@ class Scripted:
     def prepare(self, request: Request) -> tuple[Program, ScriptedConversation]:
         rule = _rule(request)
         part = json.dumps(_part(rule, request)).encode("ascii")
-        return Program(argv=(sys.executable, "-I", "-S", str(PLAYER)), stdin=part), ScriptedConversation()
+        argv = (sys.executable, "-I", "-S", str(PLAYER))
+        return Program(argv=argv, stdin=part, reads=(PLAYER,)), ScriptedConversation()
 
 
 class ScriptedConversation:

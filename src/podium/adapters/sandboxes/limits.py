@@ -14,6 +14,7 @@ class LimitsSandbox:
     level: ClassVar[Literal["limits"]] = "limits"
     in_force: ClassVar[tuple[str, ...]] = ("memory", "core dumps")
     """What this level enforces of the walls, for the record. Files, network and cores stay open."""
+    owner: ClassVar[None] = None
 
     async def run(self, launch: Launch, walls: Walls, *, on_output: OnOutput | None = None) -> Finished:
         base = launch.limits or Limits()

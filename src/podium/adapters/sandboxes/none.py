@@ -14,6 +14,7 @@ class NoSandbox:
     level: ClassVar[Literal["none"]] = "none"
     in_force: ClassVar[tuple[str, ...]] = ()
     """What this level enforces of the walls, for the record."""
+    owner: ClassVar[None] = None
 
     async def run(self, launch: Launch, walls: Walls, *, on_output: OnOutput | None = None) -> Finished:
         return await process.run(replace(launch, limits=None), on_output=on_output)

@@ -49,7 +49,7 @@ def command(
 
     from podium.app import doctor
     from podium.app.workflows import open_workflow
-    from podium.wiring import agents, choose_sandbox, open_office, read_logins
+    from podium.wiring import agents, choose_sandbox, open_office, read_logins, unwalled
 
     env = dict(os.environ)
     with tempfile.TemporaryDirectory(prefix="podium-doctor-") as folder:
@@ -61,7 +61,11 @@ def command(
         found = [
             one for one in anyio.run(doctor.agents_of, workflow, there, env) if not only or one.name in only
         ]
-        problems = () if file is None else doctor.problems_of(workflow, there, env, sandbox=sandbox)
+        problems = (
+            ()
+            if file is None
+            else doctor.problems_of(workflow, there, env, sandbox=sandbox, unwalled=unwalled())
+        )
         probes: list[Probe] = []
         if probing:
             settings = doctor.settings_of(file or place, user_dir=user_dir())

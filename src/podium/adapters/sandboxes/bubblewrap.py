@@ -1,0 +1,110 @@
+"""Walls of the kernel's own: files, processes and network of a process are only those that it was given.
+
+It sees the system's programs, the installation its program belongs to, and what the walls name; no home, no other
+workspace, no database, no main .git. It has a network of its own with nobody in it. Privileges are dropped before.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar, Final, Literal
+
+from podium import process
+from podium.adapters.sandboxes import bwrap_argv, programs
+from podium.adapters.sandboxes.bwrap_argv import NOBODY, View
+from podium.errors import ConfigurationError
+from podium.ports import Mount, Walls
+from podium.process import Finished, Launch, Limits, OnOutput
+
+VENV: Final = "pyvenv.cfg"
+
+
+class BubblewrapSandbox:
+    level: ClassVar[Literal["bubblewrap"]] = "bubblewrap"
+
+    def __init__(self) -> None:
+        self._is_root = os.geteuid() == 0
+        self.owner: Final = (NOBODY, NOBODY) if self._is_root else None
+
+    @property
+    def in_force(self) -> tuple[str, ...]:
+        return ("files", "network", "processes", "users", "memory per process", "core dumps")
+
+    async def run(self, launch: Launch, walls: Walls, *, on_output: OnOutput | None = None) -> Finished:
+        if walls.service is not None or (walls.network and walls.network != "open"):
+            raise ConfigurationError(
+                "a way out to single hosts is not there yet at level bubblewrap",
+                hint="network: open, or --sandbox limits, leaves the whole network open, at your risk",
+            )
+        try:
+            walled = enclosed(launch, walls, is_root=self._is_root)
+        except OSError as error:
+            return process.unstarted(launch, error)
+        return _told(await process.run(walled, on_output=on_output))
+
+
+def enclosed(launch: Launch, walls: Walls, *, is_root: bool) -> Launch:
+    """The launch of bubblewrap around a launch. Raises OSError where the program cannot be had."""
+    shown = (*walls.mounts, *(Mount(folder, folder, writable=True) for folder in walls.writable))
+
+    def host(path: Path) -> Path:
+        return on_host(path, shown)
+
+    if not host(launch.cwd).is_dir():
+        raise NotADirectoryError(f'folder "{launch.cwd}" does not exist')
+    path = launch.env.get("PATH", os.defpath)
+    program = programs.find(launch.argv[0], cwd=launch.cwd, path=path, host=host)
+    needed = programs.outermost(
+        place for place in _needs(program, shown, path, host) if not _is_shown(place, shown)
+    )
+    view = View(
+        mounts=(*(Mount(place, place) for place in needed), *shown),
+        hidden=walls.hidden,
+        cwd=launch.cwd,
+        own_net=walls.network != "open",
+    )
+    argv = (str(program), *launch.argv[1:])
+    base = launch.limits or Limits()
+    bounds = [bound for bound in (base.memory_bytes, walls.memory_bytes) if bound is not None]
+    return replace(
+        launch,
+        argv=bwrap_argv.words(view, argv, launch.env, is_root=is_root),
+        cwd=Path("/"),
+        env=bwrap_argv.split(launch.env),
+        limits=replace(base, memory_bytes=min(bounds, default=None)),
+        walled=True,
+    )
+
+
+def _told(finished: Finished) -> Finished:
+    """As the shell does, bubblewrap says 128 + n for a process that signal n has ended."""
+    number = finished.exit_code - 128
+    if finished.signal is not None or finished.timed_out or number not in set(signal.Signals):
+        return finished
+    return replace(finished, signal=number)
+
+
+def on_host(path: Path, mounts: tuple[Mount, ...]) -> Path:
+    """Where a path as the process sees it lies on the host: below the deepest mount that holds it."""
+    holders = [mount for mount in mounts if path.is_relative_to(mount.target)]
+    if not holders:
+        return path
+    nearest = max(holders, key=lambda mount: len(mount.target.parts))
+    return nearest.source / path.relative_to(nearest.target)
+
+
+def _needs(program: Path, shown: tuple[Mount, ...], path: str, host: programs.HostPath) -> Iterator[Path]:
+    """Also what the environments need that are lent to it: their interpreter lies elsewhere."""
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111  # never fails, unlike Path.home()
+    pythons = (mount.target / "bin/python" for mount in shown if (mount.source / VENV).is_file())
+    for start in (program, *(python for python in pythons if host(python).exists())):
+        yield from programs.needs(start, path=path, home=home, host=host)
+
+
+def _is_shown(place: Path, mounts: tuple[Mount, ...]) -> bool:
+    """Whether a mount already stands there, or holds it: what lies in the project's place is the workspace's."""
+    return any(place.is_relative_to(mount.target) for mount in mounts)
