@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Final, Literal
@@ -16,7 +18,6 @@ from typing import ClassVar, Final, Literal
 from podium import process
 from podium.adapters.sandboxes import bwrap_argv, programs
 from podium.adapters.sandboxes.bwrap_argv import NOBODY, View
-from podium.errors import ConfigurationError
 from podium.ports import Mount, Walls
 from podium.process import Finished, Launch, Limits, OnOutput
 
@@ -35,20 +36,43 @@ class BubblewrapSandbox:
         return ("files", "network", "processes", "users", "memory per process", "core dumps")
 
     async def run(self, launch: Launch, walls: Walls, *, on_output: OnOutput | None = None) -> Finished:
-        if walls.service is not None or (walls.network and walls.network != "open"):
-            raise ConfigurationError(
-                "a way out to single hosts is not there yet at level bubblewrap",
-                hint="network: open, or --sandbox limits, leaves the whole network open, at your risk",
-            )
-        try:
-            walled = enclosed(launch, walls, is_root=self._is_root)
-        except OSError as error:
-            return process.unstarted(launch, error)
-        return _told(await process.run(walled, on_output=on_output))
+        async with ways_out(walls, self.owner) as (opened, before):
+            try:
+                walled = enclosed(launch, opened, before=before, is_root=self._is_root)
+            except OSError as error:
+                return process.unstarted(launch, error)
+            return _told(await process.run(walled, on_output=on_output))
 
 
-def enclosed(launch: Launch, walls: Walls, *, is_root: bool) -> Launch:
-    """The launch of bubblewrap around a launch. Raises OSError where the program cannot be had."""
+@asynccontextmanager
+async def ways_out(
+    walls: Walls, owner: tuple[int, int] | None
+) -> AsyncIterator[tuple[Walls, tuple[str, ...]]]:
+    """Walls with the sockets in them behind which the broker and the proxy listen, and what relays to these inside."""
+    if walls.network == "open" or not (walls.network or walls.service):
+        yield walls, ()
+        return
+    from podium import egress  # Heavy, and most processes have no way out.
+
+    way = egress.inside(walls)
+    assert way is not None, "there is a service or a host"
+    # Not in the workspace: the kernel takes only short paths for a socket.
+    with tempfile.TemporaryDirectory(prefix="podium-") as name:
+        folder = Path(name)
+        if owner is not None:
+            os.chown(folder, *owner)
+        mounts = (Mount(folder, egress.INSIDE), *(Mount(path, path) for path in way.reads))
+        async with egress.serving(
+            folder, walls.service, walls.network, on_decision=walls.on_decision, owner=owner
+        ):
+            yield replace(walls, mounts=(*walls.mounts, *mounts)), way.argv
+
+
+def enclosed(launch: Launch, walls: Walls, *, before: tuple[str, ...] = (), is_root: bool) -> Launch:
+    """The launch of bubblewrap around a launch. Raises OSError where the program cannot be had.
+
+    `before` is started in front of the program and becomes it.
+    """
     shown = (*walls.mounts, *(Mount(folder, folder, writable=True) for folder in walls.writable))
 
     def host(path: Path) -> Path:
@@ -62,12 +86,12 @@ def enclosed(launch: Launch, walls: Walls, *, is_root: bool) -> Launch:
         place for place in _needs(program, shown, path, host) if not _is_shown(place, shown)
     )
     view = View(
-        mounts=(*(Mount(place, place) for place in needed), *shown),
+        mounts=(*(Mount(place, place) for place in needed), *(m for m in shown if not _is_system(m))),
         hidden=walls.hidden,
         cwd=launch.cwd,
         own_net=walls.network != "open",
     )
-    argv = (str(program), *launch.argv[1:])
+    argv = (*before, str(program), *launch.argv[1:])
     base = launch.limits or Limits()
     bounds = [bound for bound in (base.memory_bytes, walls.memory_bytes) if bound is not None]
     return replace(
@@ -103,6 +127,11 @@ def _needs(program: Path, shown: tuple[Mount, ...], path: str, host: programs.Ho
     pythons = (mount.target / "bin/python" for mount in shown if (mount.source / VENV).is_file())
     for start in (program, *(python for python in pythons if host(python).exists())):
         yield from programs.needs(start, path=path, home=home, host=host)
+
+
+def _is_system(mount: Mount) -> bool:
+    """There already: a Python of the system's, as the one that relays."""
+    return mount.source == mount.target and not mount.writable and programs.is_system(mount.target)
 
 
 def _is_shown(place: Path, mounts: tuple[Mount, ...]) -> bool:
