@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +15,16 @@ from podium.adapters.sandboxes.limits import LimitsSandbox
 from podium.adapters.sandboxes.none import NoSandbox
 from podium.attempt.lending import lend
 from podium.ports import Sandbox, Walls
-from podium.process import Limits
+from podium.process import Finished, Limits, cgroups
+from podium.process.procfs import read_marker, read_pids
 from podium.testing.sandboxes import SandboxContract
 
-HUNGRY = "x = bytearray(3 << 30); print('got it')"
+HUNGRY = "x = b'x' * (1 << 30); print('got it')"
+
+
+def is_refused(done: Finished) -> bool:
+    """By the address space, or by the group: then the kernel has killed it."""
+    return "MemoryError" in done.stderr.text() or done.signal == signal.SIGKILL
 
 
 class TestNoSandbox(SandboxContract):
@@ -33,23 +40,24 @@ class TestLimitsSandbox(SandboxContract):
         return LimitsSandbox()
 
     def test_memory_beyond_the_walls_is_refused_to_the_child(self, folder: Path) -> None:
-        walls = Walls(writable=(folder,), memory_bytes=1 << 30)
+        walls = Walls(writable=(folder,), memory_bytes=256 << 20)
 
-        done = anyio.run(LimitsSandbox().run, self.launch(folder, HUNGRY), walls)
-
-        assert done.exit_code != 0
-        assert "MemoryError" in done.stderr.text()
+        assert is_refused(anyio.run(LimitsSandbox().run, self.launch(folder, HUNGRY), walls))
 
     def test_the_narrower_of_two_bounds_holds(self, folder: Path) -> None:
-        launch = replace(self.launch(folder, HUNGRY), limits=Limits(memory_bytes=1 << 30))
+        launch = replace(self.launch(folder, HUNGRY), limits=Limits(memory_bytes=256 << 20))
 
-        done = anyio.run(LimitsSandbox().run, launch, Walls(memory_bytes=8 << 30))
+        assert is_refused(anyio.run(LimitsSandbox().run, launch, Walls(memory_bytes=8 << 30)))
 
-        assert "MemoryError" in done.stderr.text()
+    def test_no_group_is_left_behind(self, folder: Path) -> None:
+        anyio.run(LimitsSandbox().run, self.launch(folder, "1"), Walls(memory_bytes=256 << 20, cpus=0.5))
+
+        parents = cgroups.find()
+        assert not [left for top in (parents.memory, parents.cpu) if top for left in top.glob("podium-*")]
 
     def test_what_is_in_force_is_named(self) -> None:
         assert LimitsSandbox().level == "limits"
-        assert "memory" in LimitsSandbox().in_force
+        assert any(bound.startswith("memory ") for bound in LimitsSandbox().in_force)
 
 
 class TestBubblewrapSandbox(SandboxContract):
@@ -65,3 +73,42 @@ class TestBubblewrapSandbox(SandboxContract):
         work.mkdir()
         lend(work, BubblewrapSandbox().owner)
         return work
+
+    def test_memory_beyond_the_walls_is_refused_to_the_child(self, sandbox: Sandbox, folder: Path) -> None:
+        walls = Walls(writable=(folder,), memory_bytes=256 << 20)
+
+        assert is_refused(anyio.run(sandbox.run, self.launch(folder, HUNGRY), walls))
+
+    def test_what_is_inside_hears_that_its_time_is_up_and_may_clean_up(
+        self, sandbox: Sandbox, folder: Path
+    ) -> None:
+        """TERM reaches the process and not bubblewrap, which would take it along at once (facts of bubblewrap 0.8)."""
+        code = (
+            "import signal, sys, time\n"
+            "def end(*_): open('clean', 'w').close(); sys.exit(0)\n"
+            "signal.signal(signal.SIGTERM, end)\n"
+            "open('ready', 'w').close()\n"
+            "time.sleep(600)"
+        )
+
+        done = self.finish(sandbox, replace(self.launch(folder, code), timeout_s=3, grace_s=20))
+
+        assert (done.timed_out, done.exit_code, done.survivors) == (True, 124, ())
+        assert (folder / "clean").exists()
+        assert done.duration_s < 20
+
+    def test_one_that_ignores_term_in_a_session_of_its_own_dies_after_the_grace(
+        self, sandbox: Sandbox, folder: Path
+    ) -> None:
+        code = (
+            "import os, signal, time\n"
+            "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+            "if os.fork() == 0: os.setsid()\n"
+            "time.sleep(600)"
+        )
+        launch = replace(self.launch(folder, code), timeout_s=2, grace_s=0.3)
+
+        done = self.finish(sandbox, launch)
+
+        assert (done.exit_code, done.survivors) == (124, ())
+        assert not [pid for pid in read_pids() if (read_marker(pid) or "").startswith(launch.marker)]

@@ -9,6 +9,7 @@ Limits are per process (processes: per user); they bound accidents, they are no 
 from __future__ import annotations
 
 import resource
+import shlex
 import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -38,6 +39,8 @@ class Limits:
     processes: int | None = None
     core_bytes: int | None = 0
     """A core dump holds the environment, and with it the secrets."""
+    groups: tuple[Path, ...] = ()
+    """Control groups to enter; see cgroups.py."""
 
 
 def wrapper(limits: Limits, *, programs: tuple[Path, ...] = PRLIMIT) -> tuple[str, ...]:
@@ -45,14 +48,16 @@ def wrapper(limits: Limits, *, programs: tuple[Path, ...] = PRLIMIT) -> tuple[st
     wanted = tuple(
         (*RESOURCES[field.name], value)
         for field in fields(limits)
-        if (value := getattr(limits, field.name)) is not None
+        if field.name in RESOURCES and (value := getattr(limits, field.name)) is not None
     )
     allowed = tuple((option, number, _at_most_hard(number, value)) for option, number, value in wanted)
     program = next((path for path in programs if path.exists()), None)
+    enter = _entering(limits.groups)
     if program:
-        return (str(program), *(f"--{option}={value}:{value}" for option, _, value in allowed), "--")
+        return (*enter, str(program), *(f"--{option}={value}:{value}" for option, _, value in allowed), "--")
     script = Path(__file__).with_name("limited.py")
     return (
+        *enter,
         sys.executable,
         "-I",
         "-S",
@@ -60,6 +65,14 @@ def wrapper(limits: Limits, *, programs: tuple[Path, ...] = PRLIMIT) -> tuple[st
         *(f"{number}={value}" for _, number, value in allowed),
         "--",
     )
+
+
+def _entering(groups: tuple[Path, ...]) -> tuple[str, ...]:
+    """Becomes what follows once it is a member; where it cannot be one, nothing starts."""
+    if not groups:
+        return ()
+    joined = "".join(f"echo $$ > {shlex.quote(f'{folder}/cgroup.procs')} && " for folder in groups)
+    return ("/bin/sh", "-c", f'{joined}exec "$@"', "sh")
 
 
 def _at_most_hard(number: int, value: int) -> int:

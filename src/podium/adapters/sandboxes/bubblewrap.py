@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import ClassVar, Final, Literal
 
 from podium import process
-from podium.adapters.sandboxes import bwrap_argv, programs
+from podium.adapters.sandboxes import bounds, bwrap_argv, programs
 from podium.adapters.sandboxes.bwrap_argv import NOBODY, View
 from podium.ports import Mount, Walls
-from podium.process import Finished, Launch, Limits, OnOutput
+from podium.process import Finished, Launch, OnOutput
 
 VENV: Final = "pyvenv.cfg"
 
@@ -33,7 +33,7 @@ class BubblewrapSandbox:
 
     @property
     def in_force(self) -> tuple[str, ...]:
-        return ("files", "network", "processes", "users", "memory per process", "core dumps")
+        return ("files", "network", "processes", "users", *bounds.in_force())
 
     async def run(self, launch: Launch, walls: Walls, *, on_output: OnOutput | None = None) -> Finished:
         async with ways_out(walls, self.owner) as (opened, before):
@@ -41,7 +41,8 @@ class BubblewrapSandbox:
                 walled = enclosed(launch, opened, before=before, is_root=self._is_root)
             except OSError as error:
                 return process.unstarted(launch, error)
-            return _told(await process.run(walled, on_output=on_output))
+            with bounds.bounded(walled, walls) as bound:
+                return _told(await process.run(bound, on_output=on_output))
 
 
 @asynccontextmanager
@@ -92,14 +93,11 @@ def enclosed(launch: Launch, walls: Walls, *, before: tuple[str, ...] = (), is_r
         own_net=walls.network != "open",
     )
     argv = (*before, str(program), *launch.argv[1:])
-    base = launch.limits or Limits()
-    bounds = [bound for bound in (base.memory_bytes, walls.memory_bytes) if bound is not None]
     return replace(
         launch,
         argv=bwrap_argv.words(view, argv, launch.env, is_root=is_root),
         cwd=Path("/"),
         env=bwrap_argv.split(launch.env),
-        limits=replace(base, memory_bytes=min(bounds, default=None)),
         walled=True,
     )
 

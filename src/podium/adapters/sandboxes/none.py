@@ -13,7 +13,6 @@ from podium.process import Finished, Launch, OnOutput
 class NoSandbox:
     level: ClassVar[Literal["none"]] = "none"
     in_force: ClassVar[tuple[str, ...]] = ()
-    """What this level enforces of the walls, for the record."""
     owner: ClassVar[None] = None
 
     async def run(self, launch: Launch, walls: Walls, *, on_output: OnOutput | None = None) -> Finished:

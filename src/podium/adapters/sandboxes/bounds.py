@@ -1,0 +1,30 @@
+"""How much a process may use: by control groups for its whole tree where that is possible, else per process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from podium.ports import Walls
+from podium.process import Launch, Limits, cgroups
+
+
+@contextmanager
+def bounded(launch: Launch, walls: Walls) -> Iterator[Launch]:
+    """The launch with the bounds of its walls and its own, the narrower of each."""
+    base = launch.limits or Limits()
+    asked = [bound for bound in (base.memory_bytes, walls.memory_bytes) if bound is not None]
+    memory = min(asked, default=None)
+    parents = cgroups.find() if memory is not None or walls.cpus is not None else cgroups.Parents()
+    with cgroups.group(memory_bytes=memory, cpus=walls.cpus, parents=parents) as groups:
+        # An address space is no measure of memory: where the group bounds it, what only reserves is left alone.
+        each = None if parents.memory is not None else memory
+        yield replace(launch, limits=replace(base, memory_bytes=each, groups=groups))
+
+
+def in_force() -> tuple[str, ...]:
+    """Which bounds hold here, and for whom; for the record."""
+    parents = cgroups.find()
+    memory = "memory per process" if parents.memory is None else f"memory by cgroup v{parents.version}"
+    return (memory, *(() if parents.cpu is None else (f"cpu by cgroup v{parents.version}",)), "core dumps")
