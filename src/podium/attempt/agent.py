@@ -20,7 +20,7 @@ from podium.attempt.asking import Asking, visit_of
 from podium.attempt.calling import called
 from podium.attempt.ending import ended
 from podium.attempt.finding import known_names
-from podium.attempt.launching import folder_of, launch_of
+from podium.attempt.launching import folder_of, launch_of, walls_told
 from podium.attempt.lending import Owner, lend
 from podium.attempt.logs import write_question, write_story
 from podium.attempt.past import key_of
@@ -61,7 +61,13 @@ async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
     log = site.log_dir(asked.path, asked.attempt).relative_to(site.run_dir).as_posix()
     message = site.mask.text(str((end.result or {}).get("message", "")))
     return replace(
-        end, result={**(end.result or {}), **({"message": message} if message else {}), "log": log}
+        end,
+        result={
+            **(end.result or {}),
+            **({"message": message} if message else {}),
+            **asking.story.walls,
+            "log": log,
+        },
     )
 
 
@@ -137,7 +143,7 @@ async def _run(asking: Asking, worker: Worker, workspace: Workspace) -> Finished
     )
     launch = bounded(launch, program, worker.config)
     finished = await sandbox.run(launch, walls, on_output=_listener(asking, conversation))
-    asking.story.finished = finished
+    asking.story.finished, asking.story.walls = finished, walls_told(sandbox, walls)
     answer = stalled(conversation.finish(finished), finished, asking.story.seen)
     asking.story.result = await _priced(asking, worker, answer)
     return finished

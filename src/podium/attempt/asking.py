@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from podium.attempt.resolving import Worker
@@ -25,6 +26,8 @@ class Story:
     argv: tuple[str, ...] = ()
     seen: list[Progress] = field(default_factory=list)
     finished: Finished | None = None
+    walls: Mapping[str, str] = field(default_factory=dict)
+    """What was in force around its process."""
     result: AgentResult | None = None
 
 

@@ -6,7 +6,7 @@ Whether it passed is decided here by what was seen: the exit code, the reports i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from podium.attempt.contract import Fault, value_of
 from podium.attempt.ending import ended
 from podium.attempt.finding import known_names
 from podium.attempt.input import stdin_of
-from podium.attempt.launching import heard, launch_of
+from podium.attempt.launching import heard, launch_of, walls_told
 from podium.attempt.lending import lend
 from podium.attempt.past import key_of
 from podium.attempt.policy import globs_of, objection
@@ -128,7 +128,8 @@ async def run_in(site: Site, asked: AttemptStarted, step: Step, names: Names, wo
     check_editable(site.project, sandbox.level, argv, host, verb.script or "")
     evidence.forget_reports(verb, names, workspace.folder)
     finished = await sandbox.run(launch, walls, on_output=heard(site, asked.path))
-    return _ran(site, argv, finished)
+    ran = _ran(site, argv, finished)
+    return replace(ran, result={**ran.result, **walls_told(sandbox, walls)})
 
 
 async def _verified(

@@ -16,7 +16,7 @@ from podium.core.model import Agent, Step
 from podium.core.template import fill
 from podium.errors import ConfigurationError
 from podium.git.walk import opened
-from podium.ports import Mount, Progress, Walls
+from podium.ports import Mount, Progress, Sandbox, Walls
 from podium.process import Launch, Limits, OnOutput, StreamName, inside, minimal_env
 
 if TYPE_CHECKING:
@@ -101,6 +101,11 @@ def heard(site: Site, path: str) -> OnOutput:
             site.on_progress(path, Progress("text", text))
 
     return on_output
+
+
+def walls_told(sandbox: Sandbox, walls: Walls) -> dict[str, str]:
+    """For the log: the level that was in force, and that the network was open if it was."""
+    return {"sandbox": sandbox.level, **({"network": "open"} if walls.network == "open" else {})}
 
 
 def note(text: str) -> Progress:

@@ -39,6 +39,8 @@ def command(ask: bool, folder: Path | None) -> int:
     begun = begin(office, Order(file=place / WORKFLOW, inputs={"tests": tests}))
     _talk(f"A project with a failing test: {place}")
     _talk(f"Its gate is a real {runner}; the sandbox in force is {begun.site.sandbox.level!r}.")
+    if begun.site.unwalled:
+        _talk(f"Stronger walls would need bubblewrap: {begun.site.unwalled}.")
     _talk("The team is scripted. Its first attempt forgets something, and the gate notices.\n")
     asks = ask and is_terminal()
     code = drive(office, begun.site, parks=not asks)
