@@ -1,12 +1,13 @@
 # Every target does its own set-up; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow live faults crash torture check coverage mutants fuzz bench requirements docs pins setup clean
+.PHONY: help demo test slow security live faults crash torture check coverage mutants fuzz bench requirements docs pins setup clean
 
 BIN := .venv/bin
 PY := $(BIN)/python
 STAGE := @sh tools/stage.sh
 SECONDS ?= 300
 KILLS ?= 100
+FULL ?=
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -15,10 +16,13 @@ demo: setup ## watch a scripted team repair a small project, for real: no key, n
 	@$(BIN)/podium demo
 
 test: setup ## the fast tests
-	@$(PY) -m pytest -q -m "not slow and not live"
+	@$(PY) -m pytest -q -m "not slow and not live and not security"
 
 slow: setup ## the tests that take longer
 	@$(PY) -m pytest -q -m slow || [ $$? -eq 5 ] # 5: there is none
+
+security: setup ## attacks on walls, trees, gates and the ways out, with counts; FULL=1 for all
+	@PODIUM_FULL=$(FULL) $(PY) -m pytest -q -m security tests/security
 
 live: setup ## the real claude, codex and gemini against a model server on this machine; installs them in .venv-live
 	@sh tools/live.sh
@@ -40,10 +44,10 @@ check: setup ## everything a change must pass: format, lint, types, layers, docs
 	$(STAGE) types 8m $(BIN)/mypy
 	$(STAGE) layers 2m $(PY) -m pytest -q tests/test_architecture.py
 	$(STAGE) docs 2m $(PY) tools/docs.py --check
-	$(STAGE) test 25m $(PY) -m pytest -q -m "not slow and not live"
+	$(STAGE) test 25m $(PY) -m pytest -q -m "not slow and not live and not security"
 
 coverage: setup ## every branch of the core and the language must be tested
-	@PODIUM_HYPOTHESIS=coverage $(PY) -m coverage run -m pytest -q -m "not slow and not live" tests/core tests/workflow tests/simulate tests/contracts
+	@PODIUM_HYPOTHESIS=coverage $(PY) -m coverage run -m pytest -q -m "not slow and not live and not security" tests/core tests/workflow tests/simulate tests/contracts
 	@$(PY) -m coverage report
 
 mutants: setup ## plant bugs in the core and see that a property catches each

@@ -44,6 +44,7 @@ class Child:
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
                     bufsize=0,
+                    pass_fds=launch.fds,
                     start_new_session=True,
                 )
                 self.root = tree.begin(self._popen.pid, marker, walled=launch.walled)

@@ -46,6 +46,8 @@ class Launch:
     spill_dir: Path | None = None
     """Where output goes that is too long for memory or for the record."""
     limits: Limits | None = None
+    fds: tuple[int, ...] = ()
+    """Descriptors that it gets besides the first three; they stay the caller's to close."""
     walled: bool = False
     """All that matters of it lives in a pid namespace of its own. What stands around that ends at once when it is
     told to, and takes the rest with it; so only what is inside is asked to end."""

@@ -7,16 +7,17 @@ workspace, no database, no main .git. It has a network of its own with nobody in
 from __future__ import annotations
 
 import os
+import platform
 import signal
 import tempfile
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Final, Literal
 
 from podium import process
-from podium.adapters.sandboxes import bounds, bwrap_argv, programs
+from podium.adapters.sandboxes import bounds, bwrap_argv, programs, seccomp
 from podium.adapters.sandboxes.bwrap_argv import NOBODY, View
 from podium.ports import Mount, Walls
 from podium.process import Finished, Launch, OnOutput
@@ -33,16 +34,28 @@ class BubblewrapSandbox:
 
     @property
     def in_force(self) -> tuple[str, ...]:
-        return ("files", "network", "processes", "users", *bounds.in_force())
+        calls = () if seccomp.compiled(platform.machine()) is None else ("system calls",)
+        return ("files", "network", "processes", "users", *calls, *bounds.in_force())
 
     async def run(self, launch: Launch, walls: Walls, *, on_output: OnOutput | None = None) -> Finished:
         async with ways_out(walls, self.owner) as (opened, before):
-            try:
-                walled = enclosed(launch, opened, before=before, is_root=self._is_root)
-            except OSError as error:
-                return process.unstarted(launch, error)
-            with bounds.bounded(walled, walls) as bound:
-                return _told(await process.run(bound, on_output=on_output))
+            with filtered() as calls:
+                try:
+                    walled = enclosed(launch, opened, before=before, calls=calls, is_root=self._is_root)
+                except OSError as error:
+                    return process.unstarted(launch, error)
+                with bounds.bounded(walled, walls) as bound:
+                    return _told(await process.run(bound, on_output=on_output))
+
+
+@contextmanager
+def filtered() -> Iterator[int | None]:
+    calls = seccomp.filter_file()
+    try:
+        yield calls
+    finally:
+        if calls is not None:
+            os.close(calls)
 
 
 @asynccontextmanager
@@ -69,10 +82,12 @@ async def ways_out(
             yield replace(walls, mounts=(*walls.mounts, *mounts)), way.argv
 
 
-def enclosed(launch: Launch, walls: Walls, *, before: tuple[str, ...] = (), is_root: bool) -> Launch:
+def enclosed(
+    launch: Launch, walls: Walls, *, before: tuple[str, ...] = (), calls: int | None = None, is_root: bool
+) -> Launch:
     """The launch of bubblewrap around a launch. Raises OSError where the program cannot be had.
 
-    `before` is started in front of the program and becomes it.
+    `before` is started in front of the program and becomes it; `calls` has the filter for system calls.
     """
     shown = (*walls.mounts, *(Mount(folder, folder, writable=True) for folder in walls.writable))
 
@@ -91,6 +106,7 @@ def enclosed(launch: Launch, walls: Walls, *, before: tuple[str, ...] = (), is_r
         hidden=walls.hidden,
         cwd=launch.cwd,
         own_net=walls.network != "open",
+        seccomp=calls,
     )
     argv = (*before, str(program), *launch.argv[1:])
     return replace(
@@ -99,6 +115,7 @@ def enclosed(launch: Launch, walls: Walls, *, before: tuple[str, ...] = (), is_r
         cwd=Path("/"),
         env=bwrap_argv.split(launch.env),
         walled=True,
+        fds=() if calls is None else (calls,),
     )
 
 

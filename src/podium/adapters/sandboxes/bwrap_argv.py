@@ -46,12 +46,15 @@ class View:
     hidden: tuple[Path, ...] = ()
     cwd: Path
     own_net: bool = True
+    seccomp: int | None = None
+    """A descriptor with a filter for system calls."""
 
 
 def words(view: View, argv: Iterable[str], env: Mapping[str, str], *, is_root: bool) -> tuple[str, ...]:
     """All of it, ready to be started. What `env` has for the dynamic linker must be left out of its own environment."""
     apart = (*_APART, *(("--unshare-net",) if view.own_net else ()))
-    end = ("--chdir", str(view.cwd), *_for_payload(env), "--", *argv)
+    calls = () if view.seccomp is None else ("--seccomp", str(view.seccomp))
+    end = (*calls, "--chdir", str(view.cwd), *_for_payload(env), "--", *argv)
     if not is_root:
         return (str(BWRAP), *apart, *_files(view), *_kernel(), *end)
     drop = (f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all", "--no-new-privs")
@@ -79,7 +82,8 @@ def _for_payload(env: Mapping[str, str]) -> Iterator[str]:
 
 
 def _kernel() -> tuple[str, ...]:
-    return ("--dev", "/dev", "--proc", "/proc")
+    """Its own devices and processes. Nothing else may be made in the folders that lead to what is shown."""
+    return ("--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--remount-ro", "/")
 
 
 def _files(view: View) -> Iterator[str]:

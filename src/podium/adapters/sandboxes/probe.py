@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from podium import process
-from podium.adapters.sandboxes.bubblewrap import enclosed
+from podium.adapters.sandboxes.bubblewrap import enclosed, filtered
 from podium.adapters.sandboxes.bwrap_argv import BWRAP, SETPRIV
 from podium.ports import Walls
 from podium.process import Launch
@@ -56,7 +56,8 @@ def look(
         timeout_s=PROBE_S,
     )
     try:
-        done = process.completed(enclosed(launch, Walls(), is_root=is_root))
+        with filtered() as calls:
+            done = process.completed(enclosed(launch, Walls(), calls=calls, is_root=is_root))
     except OSError as error:
         return Unavailable(f"bubblewrap cannot be tried: {error}", INSTALL)
     if done.exit_code == 0 and done.stdout.text().strip() == PASSED:
