@@ -28,6 +28,8 @@ ETC: Final = (
     "magic mime.types nsswitch.conf passwd pki ssl terminfo timezone"
 ).split()
 """What programs look up in /etc; nothing in these is a secret."""
+_OPEN: Final = (Path("/etc"), Path("/var"))
+"""Root's bubblewrap would make the folders that lead to something so that only root gets through."""
 _NAMES: Final = ("resolv.conf",)
 """Where names of hosts are looked up; of no use without a network."""
 
@@ -92,6 +94,8 @@ def _files(view: View) -> Iterator[str]:
             yield from ("--symlink", str(top.readlink()), str(top))
         elif top.is_dir():
             yield from ("--ro-bind", str(top), str(top))
+    for folder in _OPEN:
+        yield from ("--perms", "0755", "--dir", str(folder))
     for name in (*ETC, *(() if view.own_net else _NAMES)):
         yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
     for fresh in ("/tmp", "/run", "/var/tmp"):  # noqa: S108  # fresh ones, which only this process has
@@ -106,7 +110,7 @@ def _files(view: View) -> Iterator[str]:
 
 
 def _folders_above(mounts: tuple[Mount, ...]) -> tuple[Path, ...]:
-    """What leads to a mount, from the top down. Root's bubblewrap would make these so that only root gets through."""
+    """What leads to a mount, from the top down."""
     targets = [mount.target for mount in mounts]
     above = {folder for target in targets for folder in target.parents[:-1]}
     return tuple(
