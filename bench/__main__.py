@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from bench import walls
 from bench.core import GROWING, RUNS_BOUND, Figure, folding, growth, runs_per_second
 from bench.engine import PEER, costs
 from bench.startup import startups
@@ -33,13 +34,16 @@ def main() -> int:
 def engine() -> bool:
     """Shows what durability and processes cost beside the floor and the peer, and whether each keeps its bound."""
     print()
-    found = costs()
+    walled = walls.costs()
+    found = (*costs(), *walled)
     for one in found:
         bound = f"at {'most' if one.at_most else 'least'} {one.bound:g} {one.unit}"
         mark = "" if one.holds else "  MISSED"
         print(f"{one.name:42} {one.figure:8.2f} {one.unit:<3} {bound:<16} {one.detail}{mark}")
     if not PEER.exists():
         print("the peer was not measured: make bench installs it")
+    if not walled:
+        print("walls were not measured: bubblewrap does not hold here")
     return all(one.holds for one in found)
 
 
