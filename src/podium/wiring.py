@@ -77,7 +77,7 @@ def make_site(
         work_dir=_cache_dir() / "work" / tag / run,
         repository=find(project, state_dir / "git", marker),
         agents=there,
-        sandbox=choose_sandbox(sandbox),
+        sandbox=choose_sandbox(None if sandbox == "container" else sandbox),
         marker=marker,
         mask=Mask({**keys_of(workflow, there, os.environ), **tokens_of(logins), **secrets}),
         secrets=secrets,
@@ -85,6 +85,7 @@ def make_site(
         price_of=public_price,
         choose=sandbox_chooser(workflow, {} if stand_in is not None else there, sandbox),
         unwalled=unwalled(),
+        uncontained=uncontained(),
         accepts_weak_walls=sandbox in ("none", "limits") or stand_in is not None,
         is_played=stand_in is not None,
         record=None if record is None else project / record,
@@ -183,7 +184,7 @@ def tokens_of(logins: Mapping[str, bytes]) -> dict[str, str]:
     }
 
 
-def choose_sandbox(level: str | None) -> Sandbox:
+def choose_sandbox(level: str | None, image: str = "") -> Sandbox:
     """The strongest that is there, unless the user typed one; that one or none."""
     from podium.adapters.sandboxes import probe
     from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
@@ -202,10 +203,13 @@ def choose_sandbox(level: str | None) -> Sandbox:
             if lacking is not None:
                 raise ConfigurationError(f"sandbox bubblewrap: {lacking.reason}", hint=lacking.fix)
             return BubblewrapSandbox()
+        case "container":
+            from podium.adapters.sandboxes.container import ContainerSandbox, find_engine
+
+            return ContainerSandbox(find_engine(image), image)
         case _:
             raise ConfigurationError(
-                f"sandbox {level} is not there yet",
-                hint="available: none, limits, bubblewrap; see docs/reference/not-yet.md",
+                f'there is no sandbox "{level}"', hint="there are: auto, none, limits, bubblewrap, container"
             )
 
 
@@ -217,6 +221,13 @@ def unwalled() -> str:
     return "" if lacking is None else f"{lacking.reason}; {lacking.fix}"
 
 
+def uncontained() -> str:
+    """The same of containers, as far as that is known without an image."""
+    from podium.adapters.sandboxes.container import missing_engine
+
+    return missing_engine()
+
+
 def sandbox_chooser(workflow: Workflow, there: Agents, typed: str | None) -> Callable[[Step, bool], Sandbox]:
     """The walls of each step: what the user typed for the run, else for the step, else the strongest there is."""
     from podium.adapters.sandboxes.limits import LimitsSandbox
@@ -225,9 +236,9 @@ def sandbox_chooser(workflow: Workflow, there: Agents, typed: str | None) -> Cal
     steered = has_models(workflow, there)
 
     def choose(step: Step, inplace: bool) -> Sandbox:
-        named = dict(step.settings.get("sandbox") or {}).get("level")
-        level = typed if typed not in (None, "auto") else named
-        chosen = choose_sandbox(level)
+        named = dict(step.settings.get("sandbox") or {})
+        level = typed if typed not in (None, "auto") else named.get("level")
+        chosen = choose_sandbox(level, str(named.get("image") or ""))
         if not inplace or chosen.owner is None:
             return chosen
         # Root's processes are walled in as nobody, to whom the project itself cannot be lent.

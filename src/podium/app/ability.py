@@ -41,6 +41,8 @@ class Machine:
     """The sandbox that the user typed for this run."""
     unwalled: str = ""
     """Why bubblewrap does not hold here, and what would help; empty: it does."""
+    uncontained: str = ""
+    """Why no container can run here; empty: one may."""
 
 
 def missing(workflow: Workflow, machine: Machine) -> tuple[str, ...]:
@@ -127,8 +129,8 @@ def _unwalled(step: Step, workflow: Workflow, machine: Machine, steered: bool) -
     if machine.typed not in (None, "auto"):
         return  # Knowing what it does not hold back.
     level = dict(step.settings.get("sandbox") or {}).get("level")
-    if level == "container":
-        yield "sandbox container; --sandbox limits runs it with weaker walls"
+    if level == "container" and machine.uncontained:
+        yield f"sandbox container: {machine.uncontained}; or --sandbox limits runs it with weaker walls"
     if level in ("container", *WEAK) or not machine.unwalled:
         return
     way_out = f"{machine.unwalled}; or --sandbox limits runs it with weaker walls, at your risk"

@@ -127,7 +127,7 @@ def check_ability(site: Site, source: Source) -> None:
     workflow = site.workflow
     # Of what is only played nobody has to be kept from anything.
     typed = "limits" if site.is_played else source.sandbox
-    unable = missing(workflow, Machine(site.agents, typed, site.unwalled))
+    unable = missing(workflow, Machine(site.agents, typed, site.unwalled, site.uncontained))
     if unable:
         lines = "\n".join(f"  {line}" for line in unable)
         raise ConfigurationError(

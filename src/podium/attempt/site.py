@@ -64,6 +64,8 @@ class Site:
     """A folder for recordings of what passes between the run and its agents."""
     unwalled: str = ""
     """Why there are no strong walls on this machine, and what would help; empty if there are."""
+    uncontained: str = ""
+    """The same of containers."""
     choose: Callable[[Step, bool], Sandbox] | None = None
     """The walls for a step, which may work in the project itself; None: always the ones above."""
     now: Callable[[], Millis] = wall_clock

@@ -25,6 +25,7 @@ from podium.attempt.lending import lend
 from podium.ports import Mount, Sandbox, Walls
 from podium.process import Launch
 from podium.wiring import choose_sandbox
+from tests.security.containers import python_mounts
 from tests.security.escape.probes import PROBES
 
 RUNNER = Path(__file__).with_name("runner.py")
@@ -107,6 +108,8 @@ def within(sandbox: Sandbox, asked: dict[str, Any], base: Path) -> dict[str, str
         timeout_s=240,
     )
     mounts = (Mount(workspace, project, writable=True), Mount(RUNNER, RUNNER))
+    if sandbox.level == "container":
+        mounts = (*mounts, *python_mounts())
     done = anyio.run(sandbox.run, launch, Walls(writable=(home,), mounts=mounts))
     if done.exit_code:
         sys.exit(f"the probes could not be run: {done.not_started or done.stderr.text()}")
@@ -129,7 +132,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name, ExitStack() as held:
         base = Path(name)
         asked["told"] = plant(base, held)
-        found = {"within": within(choose_sandbox(sys.argv[1]), asked, base), "outside": outside(asked, base)}
+        found = {
+            "within": within(choose_sandbox(*sys.argv[1:]), asked, base),
+            "outside": outside(asked, base),
+        }
     found["uid"] = os.getuid()  # type: ignore[assignment]  # told with the rest
     sys.stdout.write(json.dumps(found))
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.security.containers import IMAGE, made_image
 from tests.security.escape.probes import PROBES, Probe
 from tests.security.kit import REPOSITORY, as_ordinary_user
 
@@ -23,9 +24,9 @@ USERS = ("root", "ordinary")
 
 
 @cache
-def tried(level: str, user: str) -> dict[str, Any]:
+def tried(user: str, *level: str) -> dict[str, Any]:
     """All probes at once, each in a process of its own: building the walls costs more than trying them."""
-    argv = (sys.executable, str(DRIVER), level)
+    argv = (sys.executable, str(DRIVER), *level)
     done = subprocess.run(
         as_ordinary_user(*argv) if user == "ordinary" else argv,
         env={
@@ -62,7 +63,17 @@ def test_there_are_at_least_forty_of_them() -> None:
 def test_within_bubblewrap_a_process_cannot(probe: Probe, user: str) -> None:
     skip_unless_possible(user)
 
-    assert tried("bubblewrap", user)["within"][probe.name].startswith("refused")
+    assert tried(user, "bubblewrap")["within"][probe.name].startswith("refused")
+
+
+@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.name)
+def test_within_a_container_a_process_cannot(probe: Probe) -> None:
+    """Of root's; what ordinary users have without a service of root's is listed as untested."""
+    image = made_image()
+    if image != IMAGE:
+        pytest.skip(image)
+
+    assert tried("root", "container", image)["within"][probe.name].startswith("refused")
 
 
 @pytest.mark.parametrize("user", USERS)
@@ -70,7 +81,7 @@ def test_within_bubblewrap_a_process_cannot(probe: Probe, user: str) -> None:
 def test_outside_of_walls_the_same_probe_succeeds(probe: Probe, user: str) -> None:
     """Or the refusal above would say nothing."""
     skip_unless_possible(user)
-    said = tried("bubblewrap", user)["outside"][probe.name]
+    said = tried(user, "bubblewrap")["outside"][probe.name]
 
     assert not said.startswith("broken"), said
     if probe.control == "all" or (probe.control == "root" and user == "root"):

@@ -17,6 +17,7 @@ SYSTEM: Final = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/li
 MADE: Final = tuple(map(Path, ("/proc", "/dev", "/sys")))
 """Made anew within the walls, or left out; never shown as they are."""
 
+_SYSTEM: Final = tuple(f"{top}/" for top in (*SYSTEM, *MADE))
 _PARTS: Final = ("bin", "sbin", "lib", "lib64", "libexec", "include")
 # An environment of its own holds packages and nothing else; those of pyenv, asdf and mise are started through shims.
 _ENVIRONMENTS: Final = ("pyvenv.cfg", "conda-meta")
@@ -46,9 +47,10 @@ def find(name: str, *, cwd: Path, path: str, host: HostPath) -> Path:
 
 def needs(program: Path, *, path: str, home: Path, host: HostPath) -> Iterator[Path]:
     """Files and folders of the host to show, read-only and where they are, so that this program and those on PATH start."""
-    for folder in path.split(os.pathsep):
-        if folder.startswith("/") and host(Path(folder)).is_dir():
-            yield from installation(Path(os.path.normpath(folder)), home)
+    for folder in dict.fromkeys(path.split(os.pathsep)):
+        place = Path(os.path.normpath(folder))
+        if folder.startswith("/") and not is_system(place) and host(place).is_dir():
+            yield from installation(place, home)
     yield from _of_program(program, path=path, home=home, host=host, depth=0)
 
 
@@ -72,12 +74,15 @@ def installation(folder: Path, home: Path) -> Iterator[Path]:
 
 
 def is_system(path: Path) -> bool:
-    return any(path.is_relative_to(top) for top in (*SYSTEM, *MADE))
+    # As text: asked for every part of every launch, and a path object costs more than the question.
+    return f"{path}/".startswith(_SYSTEM)
 
 
 def _of_program(program: Path, *, path: str, home: Path, host: HostPath, depth: int) -> Iterator[Path]:
     hops = tuple(_hops(host(program)))
     for hop in hops:
+        if is_system(hop):
+            continue
         # A file that lies among others which are no programs is shown alone.
         if hop.parent.name in ("bin", "sbin", ".bin", _SHIMS) or _MODULES in hop.parts:
             yield from installation(hop.parent, home)
@@ -125,6 +130,7 @@ def outermost(paths: Iterable[Path]) -> tuple[Path, ...]:
     """Without those that lie below another one, and without what every process sees."""
     kept: list[Path] = []
     for path in sorted(set(paths)):
-        if not is_system(path) and not any(path.is_relative_to(other) for other in kept):
+        # Sorted, so that whatever holds a path stands right before it.
+        if not is_system(path) and not (kept and path.is_relative_to(kept[-1])):
             kept.append(path)
     return tuple(kept)

@@ -34,7 +34,9 @@ SHOWN = 5
 @click.option("--sequential", is_flag=True, help="One attempt at a time, whatever the file says.")
 @click.option("--dirty", is_flag=True, help="Start from your uncommitted files too.")
 @click.option("--no-human", is_flag=True, help="For CI: what would ask a person fails instead.")
-@click.option("--sandbox", metavar="LEVEL", help="The walls: auto (default), bubblewrap, limits or none.")
+@click.option(
+    "--sandbox", metavar="LEVEL", help="The walls: auto (default), container, bubblewrap, limits or none."
+)
 @click.option(
     "--record",
     type=click.Path(path_type=Path),

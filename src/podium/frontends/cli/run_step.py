@@ -25,7 +25,9 @@ from podium.wiring import STATE_DIR, open_store
 )
 @click.option("--dirty", is_flag=True, help="Start from your uncommitted files too.")
 @click.option("--no-human", is_flag=True, help="What would ask a person fails instead.")
-@click.option("--sandbox", metavar="LEVEL", help="The walls: auto (default), bubblewrap, limits or none.")
+@click.option(
+    "--sandbox", metavar="LEVEL", help="The walls: auto (default), container, bubblewrap, limits or none."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON.")
 def command(  # one argument per option
     file: Path,
