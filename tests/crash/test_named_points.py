@@ -22,6 +22,7 @@ def workflow(step: str) -> str:
 podium: 1
 name: points
 env: [NOTES]
+sandbox: limits
 agents:
   tool: {{type: command, command: [sh, tools/blocking.sh, busy_agent]}}
 steps:

@@ -40,6 +40,7 @@ WORKFLOW = f"""\
 podium: 1
 name: w
 secrets: [TOKEN]
+sandbox: limits
 agents:
   worker: {{{{type: command, command: [{json.dumps(sys.executable)}, -I, {{worker}}]}}}}
 steps:

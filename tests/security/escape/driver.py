@@ -107,7 +107,7 @@ def within(sandbox: Sandbox, asked: dict[str, Any], base: Path) -> dict[str, str
         stdin=json.dumps(asked).encode(),
         timeout_s=240,
     )
-    mounts = (Mount(workspace, project, writable=True), Mount(RUNNER, RUNNER))
+    mounts: tuple[Mount, ...] = (Mount(workspace, project, writable=True), Mount(RUNNER, RUNNER))
     if sandbox.level == "container":
         mounts = (*mounts, *python_mounts())
     done = anyio.run(sandbox.run, launch, Walls(writable=(home,), mounts=mounts))

@@ -40,7 +40,8 @@ class Recorded:
                 hint=AGAIN,
             )
         part = json.dumps(_part(recording, request)).encode("ascii")
-        program = Program(argv=(sys.executable, "-I", "-S", str(PLAYER)), stdin=part)
+        argv = (sys.executable, "-I", "-S", str(PLAYER))
+        program = Program(argv=argv, stdin=part, reads=(PLAYER,))
         return program, RecordedConversation(result_for(recording.result, request))
 
 

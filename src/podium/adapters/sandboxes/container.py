@@ -160,8 +160,8 @@ def _words(walls: Walls, launch: Launch, *, name: str, is_root: bool) -> Iterato
     yield from ("--rm", f"--name={name}", "--interactive", "--pull=never", "--read-only")
     yield from ("--cap-drop=all", "--security-opt=no-new-privileges", f"--user={user[0]}:{user[1]}")
     yield from ("--network=host" if walls.network == "open" else "--network=none", "--ipc=private")
-    for folder in ("/tmp", "/run", "/var/tmp"):  # noqa: S108  # fresh ones, which only this process has
-        yield from ("--tmpfs", f"{folder}:rw,nosuid,nodev,mode=1777")
+    for fresh in ("/tmp", "/run", "/var/tmp"):  # noqa: S108  # fresh ones, which only this process has
+        yield from ("--tmpfs", f"{fresh}:rw,nosuid,nodev,mode=1777")
     yield from (f"--pids-limit={PROCESSES}", f"--ulimit=nofile={FILES}:{FILES}", "--ulimit=core=0:0")
     yield f"--ulimit=nproc={PROCESSES}:{PROCESSES}"
     if walls.memory_bytes is not None:
