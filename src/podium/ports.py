@@ -261,6 +261,8 @@ class Program:
     """It says what it does while it does it, so that a long silence means that it is stuck."""
     service: Service | None = None
     """The API it calls at `BROKER`; only where the request said that it is brokered."""
+    login: str | None = None
+    """Which of `files` is the login of the user; the program may renew it there."""
 
 
 @dataclass(frozen=True, slots=True)

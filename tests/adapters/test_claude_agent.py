@@ -154,7 +154,7 @@ def test_a_key_comes_from_the_variable_that_the_file_names_and_goes_to_the_url_i
     assert key_names(Claude(), config) == ("MODELS_KEY",)
     assert program.env["ANTHROPIC_API_KEY"] == KEY
     assert program.env["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:1"
-    assert program.network == ("127.0.0.1",)
+    assert program.network == ("127.0.0.1:1",)
 
 
 def test_a_login_is_a_file_of_the_attempts_own_home_and_no_key_goes_along(tmp_path: Path) -> None:

@@ -265,7 +265,7 @@ def test_the_program_gets_a_home_a_key_and_settings_of_its_own() -> None:
     config = tomllib.loads(program.files[".codex/config.toml"].decode())
 
     assert program.env == {"CODEX_HOME": "/home/of/it/.codex", "MY_KEY": "secret-1"}
-    assert program.network == ("127.0.0.1",)
+    assert program.network == ("127.0.0.1:1",)
     assert config["developer_instructions"] == 'A "b"\x7f\n'
     assert config["projects"]["/ws"]["trust_level"] == "untrusted"
     assert config["shell_environment_policy"]["exclude"] == ["MY_KEY"]

@@ -19,7 +19,7 @@ def go(test: Callable[[], Awaitable[None]]) -> None:
     anyio.run(test)
 
 
-@pytest.mark.req("R184", "R186")
+@pytest.mark.req("R179", "R184")
 def test_the_key_is_added_on_the_way_and_whatever_the_caller_sent_in_its_place_is_dropped() -> None:
     async def test() -> None:
         headers = (
@@ -80,7 +80,7 @@ def test_the_key_is_added_on_the_way_and_whatever_the_caller_sent_in_its_place_i
         "TRACE /v1/messages",
     ],
 )
-@pytest.mark.req("R186")
+@pytest.mark.req("R179")
 def test_a_call_that_is_not_listed_does_not_leave_and_is_told_why(line: str) -> None:
     async def test() -> None:
         async with api() as model, way(service(model.port)) as out:

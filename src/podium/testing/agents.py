@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from podium.errors import ConfigurationError
-from podium.ports import Agent, AgentResult, AgentTrouble, Program, Progress, Request
+from podium.ports import Agent, AgentResult, AgentTrouble, Program, Progress, Request, key_names
 from podium.process import Captured, Finished, Launch, minimal_env, run
 
 PROMPT: Final = "Paint the shed 7391 blue."
@@ -102,6 +102,26 @@ class AgentContract:
         program, _ = self.make().prepare(request_)
 
         assert not [name for name in program.files if name.startswith("/") or ".." in Path(name).parts]
+
+    def test_where_a_broker_holds_the_key_nothing_that_is_started_or_written_does(
+        self, request_: Request
+    ) -> None:
+        agent, keys = self.make(), tuple(self.env().values())
+        program, _ = agent.prepare(replace(request_, brokered=True))
+        seen = (*program.argv, *program.env.values(), *program.files)
+        written = (program.stdin or b"", *program.files.values())
+
+        assert not [key for key in keys if any(key in word for word in seen)]
+        assert not [key for key in keys if any(key.encode() in content for content in written)]
+        if not key_names(agent, request_.config):
+            return
+        assert program.service is not None
+        assert program.network == ()
+        assert program.service.paths
+        assert [key for key in keys if any(key in value for value in program.service.headers.values())] == [
+            *keys
+        ]
+        assert not [key for key in keys if key in repr(program)]
 
     @pytest.mark.parametrize("schema", [None, SCHEMA])
     def test_an_answer_is_understood_in_whatever_pieces_it_comes(

@@ -15,11 +15,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final
-from urllib.parse import urlsplit
 
+from podium.adapters.agents.brokered import DUMMY_KEY, URL, host_of, is_brokered, service
 from podium.adapters.agents.claude_stream import ClaudeConversation
+from podium.adapters.agents.settings import address
 from podium.errors import ConfigurationError
-from podium.ports import Program, Request
+from podium.ports import Program, Request, Service
 
 KEY: Final = "ANTHROPIC_API_KEY"
 MODEL: Final = "sonnet"
@@ -27,9 +28,12 @@ MODEL: Final = "sonnet"
 TURNS: Final = 100
 CONFIG_DIR: Final = ".claude"
 SYSTEM_FILE: Final = "system.md"
-HOSTS: Final = ("api.anthropic.com",)
-LOGIN_HOSTS: Final = (*HOSTS, "platform.claude.com", "console.anthropic.com")
+HOST: Final = "api.anthropic.com"
+LOGIN_HOSTS: Final = (HOST, "platform.claude.com", "console.anthropic.com")
 """A login is renewed at another place than where it is used."""
+PATHS: Final = ("POST /v1/messages?beta", "POST /v1/messages/count_tokens?beta")
+"""The calls of a model that it makes; not those for files, batches or the account."""
+LOGIN_FILE: Final = f"{CONFIG_DIR}/.credentials.json"
 MAX_SCHEMA: Final = 100_000
 """One argument of a program holds 128 KiB."""
 
@@ -98,6 +102,8 @@ class Claude:
             files=self._files(request),
             network=_network(request),
             speaks=True,
+            service=_service(request),
+            login=LOGIN_FILE if _auth(request.config) == "login" else None,
         )
         lacking = self.lacking(request.config, request.env)
         return program, ClaudeConversation(request, structured=schema is not None, lacking=lacking)
@@ -118,7 +124,7 @@ class Claude:
         login = self._login() if _checked_auth(request) == "login" else None
         return {
             **({SYSTEM_FILE: request.system.encode("utf-8", "replace")} if request.system else {}),
-            **({f"{CONFIG_DIR}/.credentials.json": login} if login is not None else {}),
+            **({LOGIN_FILE: login} if login is not None else {}),
         }
 
 
@@ -200,9 +206,9 @@ def _plain(value: Any) -> Any:
 
 
 def _environment(request: Request) -> dict[str, str]:
-    name = str(request.config.get("key") or KEY)
-    key = request.env.get(name) if _checked_auth(request) == "key" else None
-    url = request.config.get("base_url")
+    key, url = _key(request), request.config.get("base_url")
+    if is_brokered(request):
+        key, url = DUMMY_KEY, URL
     return {
         "CLAUDE_CONFIG_DIR": str(request.home / CONFIG_DIR),
         **({KEY: key} if key else {}),
@@ -210,14 +216,21 @@ def _environment(request: Request) -> dict[str, str]:
     }
 
 
+def _key(request: Request) -> str | None:
+    return request.env.get(str(request.config.get("key") or KEY)) if _checked_auth(request) == "key" else None
+
+
+def _service(request: Request) -> Service | None:
+    key = _key(request)
+    return service(request, address(request, f"https://{HOST}"), PATHS, {"x-api-key": key} if key else {})
+
+
 def _network(request: Request) -> tuple[str, ...]:
-    url = request.config.get("base_url")
-    if not url:
-        return LOGIN_HOSTS if _auth(request.config) == "login" else HOSTS
-    host = urlsplit(str(url)).hostname
-    if host is None:
-        raise _wrong(request, "base_url", f'is "{url}", which names no host')
-    return (host,)
+    if is_brokered(request):
+        return ()
+    if request.config.get("base_url"):
+        return (host_of(address(request, "")),)
+    return LOGIN_HOSTS if _auth(request.config) == "login" else (HOST,)
 
 
 def _wrong(request: Request, key: str, message: str) -> ConfigurationError:

@@ -15,12 +15,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final
-from urllib.parse import urlsplit
 
+from podium.adapters.agents.brokered import DUMMY_KEY, URL, host_of, is_brokered, service
 from podium.adapters.agents.codex_stream import CodexConversation
 from podium.adapters.agents.settings import address, plain, seconds, wrong
 from podium.adapters.agents.strict_schema import strict
-from podium.ports import Program, Request
+from podium.ports import Program, Request, Service
 
 KEY: Final = "OPENAI_API_KEY"
 MODEL: Final = "gpt-5.5"
@@ -30,6 +30,9 @@ LOGIN_URL: Final = "https://chatgpt.com/backend-api/codex"
 LOGIN_HOSTS: Final = ("chatgpt.com", "auth.openai.com")
 """A login is renewed at another place than where it is used."""
 FOLDER: Final = ".codex"
+LOGIN_FILE: Final = f"{FOLDER}/auth.json"
+PATHS: Final = ("POST /responses", "POST /responses/compact")
+"""The calls of a model that it makes; not those for files or the account."""
 SCHEMA_FILE: Final = f"{FOLDER}/answer.schema.json"
 EFFORTS: Final = ("minimal", "low", "medium", "high", "xhigh")
 REQUEST_RETRIES: Final = 1
@@ -93,7 +96,9 @@ class Codex:
             env=self._environment(request),
             stdin=_bytes(request.prompt),
             files={**{name: _bytes(text) for name, text in files.items()}, **self._login_file(request)},
-            network=_network(request),
+            network=() if is_brokered(request) else _network(request),
+            service=self._service(request),
+            login=LOGIN_FILE if _auth(request) == "login" else None,
             speaks=True,
         )
         return program, CodexConversation(request, lacking=self._refused(request))
@@ -109,12 +114,21 @@ class Codex:
         return "" if env.get(name) else f"{name} is not set: export it, or log in with: codex login"
 
     def _environment(self, request: Request) -> dict[str, str]:
-        keys = {name: request.env[name] for name in self.key_names(request.config) if request.env.get(name)}
+        keys = self._keys(request)
+        if is_brokered(request):
+            keys = dict.fromkeys(self.key_names(request.config), DUMMY_KEY)
         return {"CODEX_HOME": str(request.home / FOLDER), **keys}
+
+    def _keys(self, request: Request) -> dict[str, str]:
+        return {name: request.env[name] for name in self.key_names(request.config) if request.env.get(name)}
+
+    def _service(self, request: Request) -> Service | None:
+        key = next(iter(self._keys(request).values()), None)
+        return service(request, _base_url(request), PATHS, {"Authorization": f"Bearer {key}"} if key else {})
 
     def _login_file(self, request: Request) -> dict[str, bytes]:
         login = self._login() if _auth(request) == "login" else None
-        return {} if login is None else {f"{FOLDER}/auth.json": login}
+        return {} if login is None else {LOGIN_FILE: login}
 
     def _refused(self, request: Request) -> str:
         """What a person has to do if it turns out that nobody is known to the vendor."""
@@ -171,7 +185,7 @@ def _settings(request: Request) -> dict[str, Any]:
         "allow_login_shell": False,
         "cli_auth_credentials_store": "file",
         # With a login it asks here for what concerns the account; the login goes nowhere but where it was sent.
-        **({"chatgpt_base_url": _base_url(request)} if request.config.get("base_url") else {}),
+        **({"chatgpt_base_url": _called(request)} if request.config.get("base_url") else {}),
         **({"model_reasoning_effort": effort} if effort is not None else {}),
         **({"developer_instructions": request.system} if request.system else {}),
     }
@@ -203,7 +217,7 @@ def _provider(request: Request) -> dict[str, Any]:
     silence = seconds(request, "stall")
     return {
         "name": "OpenAI",
-        "base_url": _base_url(request),
+        "base_url": _called(request),
         **(
             {"requires_openai_auth": True} if is_login else {"env_key": str(request.config.get("key") or KEY)}
         ),
@@ -219,8 +233,12 @@ def _base_url(request: Request) -> str:
     return address(request, LOGIN_URL if _auth(request) == "login" else BASE_URL)
 
 
+def _called(request: Request) -> str:
+    return URL if is_brokered(request) else _base_url(request)
+
+
 def _network(request: Request) -> tuple[str, ...]:
-    hosts = (str(urlsplit(_base_url(request)).hostname),)
+    hosts = (host_of(_base_url(request)),)
     return tuple(dict.fromkeys((*hosts, *LOGIN_HOSTS))) if _auth(request) == "login" else hosts
 
 

@@ -18,18 +18,24 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
-from urllib.parse import urlsplit
 
+from podium.adapters.agents.brokered import DUMMY_KEY, URL, host_of, is_brokered, service
 from podium.adapters.agents.gemini_stream import GeminiConversation
 from podium.adapters.agents.settings import address, wrong
 from podium.errors import ConfigurationError
-from podium.ports import Program, Request
+from podium.ports import Program, Request, Service
 
 PROGRAM: Final = "gemini"
 MODEL: Final = "gemini-2.5-pro"
 """Named always: without a name a small model is asked first, at each prompt, which one to use."""
 BASE_URL: Final = "https://generativelanguage.googleapis.com"
 KEY: Final = "GEMINI_API_KEY"
+PATHS: Final = (
+    "POST /v1beta/models/*:generateContent",
+    "POST /v1beta/models/*:streamGenerateContent?alt",
+    "POST /v1beta/models/*:countTokens",
+)
+"""The calls of a model that it makes; not those for files or caches."""
 MAX_TURNS: Final = 100
 TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
     "read": ("list_directory", "read_file", "glob", "grep_search"),
@@ -86,7 +92,8 @@ class Gemini:
             env=_environment(request),
             stdin=f"/{command}\n{request.prompt}".encode("utf-8", "surrogateescape"),
             files={name: text.encode("utf-8", "surrogateescape") for name, text in files.items()},
-            network=(str(urlsplit(_base_url(request)).hostname),),
+            network=() if is_brokered(request) else (host_of(_base_url(request)),),
+            service=_service(request),
             speaks=True,
         )
         lacking = self.lacking(request.config, request.env)
@@ -136,16 +143,21 @@ def _environment(request: Request) -> dict[str, str]:
     home = request.home
     return {
         **dict.fromkeys(CLOSED, ""),
-        KEY: request.env.get(_key(request.config), ""),
+        KEY: DUMMY_KEY if is_brokered(request) else request.env.get(_key(request.config), ""),
         "GEMINI_CLI_HOME": str(home),
         "GEMINI_CLI_TRUST_WORKSPACE": "false",
         # Two processes else, of which a signal reaches one.
         "GEMINI_CLI_NO_RELAUNCH": "true",
         "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(home / ".gemini/none.json"),
         "GEMINI_CLI_SYSTEM_DEFAULTS_PATH": str(home / ".gemini/none.json"),
-        "GOOGLE_GEMINI_BASE_URL": _base_url(request),
+        "GOOGLE_GEMINI_BASE_URL": URL if is_brokered(request) else _base_url(request),
         "NO_COLOR": "1",
     }
+
+
+def _service(request: Request) -> Service | None:
+    key = request.env.get(_key(request.config))
+    return service(request, _base_url(request), PATHS, {"x-goog-api-key": key} if key else {})
 
 
 def _program(request: Request) -> str:
