@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from podium.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from podium.adapters.agents.login_files import Logins
     from podium.app.office import Office
     from podium.attempt.site import Site
     from podium.core.chain import RunId
@@ -68,7 +69,13 @@ def make_site(
         from podium.adapters.agents.recorded import Recorded
 
         stand_in = Recorded(project / replay)
-    there = agents(logins) if stand_in is None else played_by(stand_in, workflow)
+    there = agents(logins.known) if stand_in is None else played_by(stand_in, workflow)
+    mask = Mask({**keys_of(workflow, there, os.environ), **tokens_of(logins.known), **secrets})
+
+    def keep_login(kind: str, content: bytes) -> None:
+        if logins.renew(kind, content):
+            mask.learn(tokens_of({kind: content}))
+
     return Site(
         run=run,
         workflow=workflow,
@@ -79,7 +86,8 @@ def make_site(
         agents=there,
         sandbox=choose_sandbox(None if sandbox == "container" else sandbox),
         marker=marker,
-        mask=Mask({**keys_of(workflow, there, os.environ), **tokens_of(logins), **secrets}),
+        mask=mask,
+        keep_login=keep_login,
         secrets=secrets,
         host_env=dict(os.environ),
         price_of=public_price,
@@ -135,8 +143,9 @@ def played_by(one: Agent, workflow: Workflow) -> Agents:
     return dict.fromkeys((*CAPABILITIES, *(kind for kind, _ in agents_of(workflow))), one)
 
 
-def read_logins(workflow: Workflow, env: Mapping[str, str]) -> dict[str, bytes]:
+def read_logins(workflow: Workflow, env: Mapping[str, str]) -> Logins:
     """By type, of those agents only that say `auth: login`, or that say nothing and have no key."""
+    from podium.adapters.agents.login_files import Logins
     from podium.app.ability import agents_of
     from podium.ports import key_names
 
@@ -152,7 +161,7 @@ def read_logins(workflow: Workflow, env: Mapping[str, str]) -> dict[str, bytes]:
         return said == "login" or not (said or any(env.get(name) for name in key_names(there[kind], config)))
 
     wanted = {kind for kind, config in agents_of(workflow) if kind in places and may_log_in(kind, config)}
-    return {kind: path.read_bytes() for kind, path in places.items() if kind in wanted and path.is_file()}
+    return Logins({kind: path for kind, path in places.items() if kind in wanted}, _cache_dir())
 
 
 def keys_of(workflow: Workflow, there: Agents, env: Mapping[str, str]) -> dict[str, str]:

@@ -90,7 +90,7 @@ def test_a_site_hides_the_keys_and_logins_of_all_agents_of_a_workflow_and_of_tho
     )
     (tmp_path / "outer.yaml").write_text(outer)
     workflow = open_workflow(tmp_path / "outer.yaml", project=tmp_path)
-    logins = read_logins(workflow, env)
+    logins = read_logins(workflow, env).known
     assert set(keys_of(workflow, agents(logins), env).values()) >= {KEY, "sk-inner-0000"}
     assert list(tokens_of(logins).values()) == [token]
 
@@ -102,7 +102,7 @@ def test_a_site_hides_the_keys_and_logins_of_all_agents_of_a_workflow_and_of_tho
     assert [site.mask.hides(value) for value in (KEY, "sk-inner-0000", token, "sk-loose-0000")] == [
         True, True, True, False,
     ]  # fmt: skip
-    assert read_logins(open_workflow(tmp_path / "inner.yaml", project=tmp_path), env) == {}, (
+    assert read_logins(open_workflow(tmp_path / "inner.yaml", project=tmp_path), env).known == {}, (
         "nobody asked for it"
     )
 

@@ -35,6 +35,10 @@ def nothing_passed(_workflow: str, _step: str) -> bool:
     return False
 
 
+def not_kept(_kind: str, _login: bytes) -> None:
+    """For sites whose agents have no logins."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
     run: RunId
@@ -68,6 +72,8 @@ class Site:
     """The same of containers."""
     choose: Callable[[Step, bool], Sandbox] | None = None
     """The walls for a step, which may work in the project itself; None: always the ones above."""
+    keep_login: Callable[[str, bytes], None] = not_kept
+    """Takes a login that an agent of this type may have renewed in its home."""
     now: Callable[[], Millis] = wall_clock
     on_progress: OnProgress = no_progress
     past: Past | None = None

@@ -28,12 +28,17 @@ class Mask:
 
     def __init__(self, secrets: Mapping[str, str] | None = None) -> None:
         """`secrets` maps the name of each secret, for messages, to its value."""
-        found: set[bytes] = set()
-        for name, value in (secrets or {}).items():
+        self._shapes: tuple[bytes, ...] = ()
+        self.learn(secrets or {})
+
+    def learn(self, secrets: Mapping[str, str]) -> None:
+        """Hide these from now on as well, in streams that have begun too."""
+        found = set(self._shapes)
+        for name, value in secrets.items():
             if value:
                 found |= variants(_core(name, value))
         # Where several begin alike the longest is tried first, so that its end does not stay behind the mask.
-        self._shapes: tuple[bytes, ...] = tuple(sorted(found, key=len, reverse=True))
+        self._shapes = tuple(sorted(found, key=len, reverse=True))
         self._by_head: dict[bytes, list[bytes]] = {}
         for shape in self._shapes:
             self._by_head.setdefault(shape[:HEAD], []).append(shape)

@@ -56,7 +56,7 @@ def command(
         place = Path(folder) / "doctor.yaml"
         place.write_text(NOBODY, "utf-8")
         workflow = open_workflow(file or place, user_dir=user_dir())
-        there = agents(read_logins(workflow, env))
+        there = agents(read_logins(workflow, env).known)
         machine = anyio.run(doctor.machine, choose_sandbox(sandbox), env)
         found = [
             one for one in anyio.run(doctor.agents_of, workflow, there, env) if not only or one.name in only
