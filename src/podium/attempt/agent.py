@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from anyio import to_thread
+from anyio import CancelScope, to_thread
 
 from podium.attempt import accounting, judging, prompting
 from podium.attempt.asking import Asking, visit_of
@@ -38,12 +38,17 @@ from podium.core.model import Agent, Step
 from podium.core.names import Here
 from podium.core.state import Leaf, State
 from podium.core.template import Value, fill_argv
-from podium.errors import ConfigurationError
-from podium.ports import AgentResult, Caller, Conversation, Program, Request, key_names
-from podium.process import Finished, OnOutput, StreamName, inside
+from podium.errors import ConfigurationError, PathViolation
+from podium.ports import AgentResult, Caller, Conversation, Decision, OnDecision, Program, Request, key_names
+from podium.process import Finished, OnOutput, StreamName, inside, open_inside
 
+BROKERED: Final = ("bubblewrap", "container")
+"""The levels at which there is no network but what is let through."""
 SEEN: Final = 2000
 """So many things an agent was seen doing are kept for the log."""
+DECISIONS: Final = 10_000
+"""So many of them are kept: whatever is asked for, it cannot fill the disk."""
+MOST_LOGIN: Final = 256 * 1024
 
 
 async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
@@ -140,9 +145,17 @@ async def _run(asking: Asking, worker: Worker, workspace: Workspace) -> Finished
         timeout_s=math.inf if asking.asked.timeout is None else asking.asked.timeout / 1000,
         reads=program.reads,
         network=_network(asking.step, program),
+        service=program.service,
+        on_decision=_keeper(asking),
     )
     launch = bounded(launch, program, worker.config)
-    finished = await sandbox.run(launch, walls, on_output=_listener(asking, conversation))
+    try:
+        finished = await sandbox.run(launch, walls, on_output=_listener(asking, conversation))
+    finally:
+        # Also if it was cancelled: the vendor may have taken the old token back.
+        if program.login is not None:
+            with CancelScope(shield=True):
+                await to_thread.run_sync(_keep_login, asking.site, worker.type, workspace.home, program.login)
     asking.story.finished, asking.story.walls = finished, walls_told(sandbox, walls)
     answer = stalled(conversation.finish(finished), finished, asking.story.seen)
     asking.story.result = await _priced(asking, worker, answer)
@@ -166,6 +179,14 @@ def _listener(asking: Asking, conversation: Conversation) -> OnOutput:
     return heard
 
 
+def _keeper(asking: Asking) -> OnDecision:
+    def keep(decision: Decision) -> None:
+        if len(asking.story.decisions) < DECISIONS:
+            asking.story.decisions.append(decision)
+
+    return keep
+
+
 def _put(home: Path, files: Mapping[str, bytes], owner: Owner | None) -> None:
     for name, content in files.items():
         place = inside(home, name)
@@ -175,6 +196,16 @@ def _put(home: Path, files: Mapping[str, bytes], owner: Owner | None) -> None:
         place.write_bytes(content)
     if files:
         lend(home, owner)
+
+
+def _keep_login(site: Site, kind: str, home: Path, name: str) -> None:
+    """Through no link that leads out: what lies in the home was written by whoever worked there."""
+    try:
+        with open_inside(home, name, "rb") as file:
+            content = file.read(MOST_LOGIN)
+    except (OSError, PathViolation):
+        return
+    site.keep_login(kind, content)
 
 
 def _environment(site: Site, worker: Worker) -> dict[str, str]:
@@ -233,6 +264,7 @@ def _request(asking: Asking, worker: Worker, workspace: Workspace) -> Request:
         home=workspace.home,
         tools=step.settings.get("tools"),
         env=_keys(asking.site, worker),
+        brokered=asking.site.sandbox.level in BROKERED,
     )
 
 

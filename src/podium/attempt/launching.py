@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +17,7 @@ from podium.core.model import Agent, Step
 from podium.core.template import fill
 from podium.errors import ConfigurationError
 from podium.git.walk import opened
-from podium.ports import Mount, Progress, Sandbox, Walls
+from podium.ports import Mount, OnDecision, Progress, Sandbox, Service, Walls, not_recorded
 from podium.process import Launch, Limits, OnOutput, StreamName, inside, minimal_env
 
 if TYPE_CHECKING:
@@ -38,10 +39,13 @@ def launch_of(  # noqa: PLR0913  # what differs from launch to launch; the rest 
     timeout_s: float,
     reads: tuple[Path, ...] = (),
     network: tuple[str, ...] | None = None,
+    service: Service | None = None,
+    on_decision: OnDecision = not_recorded,
     plain: bool = False,
 ) -> tuple[Launch, Walls]:
     """What to start and how freely. Raises PathViolation, ConfigurationError, ExprError before anything has begun."""
     walls = _walls(site, step, names, workspace, reads=reads, network=network)
+    walls = replace(walls, service=service, on_decision=on_decision)
     launch = Launch(
         argv=argv,
         cwd=folder_of(step, names, workspace),
