@@ -7,6 +7,7 @@ passed on as it comes, so that a stream of events stays one. The connection to t
 from __future__ import annotations
 
 import re
+import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,10 +17,10 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import anyio
-from anyio.abc import ByteReceiveStream, ByteStream
+from anyio.abc import ByteReceiveStream, ByteStream, SocketAttribute, SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from podium.egress.answers import refuse
+from podium.egress.answers import LINGER_S, refuse
 from podium.egress.heads import END, MOST_HEAD, PIECE, Head, HungUp, Refused, body_length, read_head
 from podium.egress.paths import Rule, check, rules
 from podium.ports import Decision, OnDecision, Service
@@ -113,7 +114,7 @@ class _Call:
     reason: str = ""
 
 
-async def broker(stream: ByteStream, upstream: Upstream, tell: OnDecision) -> None:
+async def broker(stream: SocketStream, upstream: Upstream, tell: OnDecision) -> None:
     """One connection of a caller, from its beginning to its end."""
     rest, what, call = BufferedByteReceiveStream(stream), "", _Call()
     try:
@@ -148,7 +149,7 @@ def _checked(head: Head, upstream: Upstream) -> int:
 
 
 async def _carry(
-    stream: ByteStream,
+    stream: SocketStream,
     rest: BufferedByteReceiveStream,
     upstream: Upstream,
     head: bytes,
@@ -163,13 +164,20 @@ async def _carry(
         call.status, call.reason = 502, f"the model API at {upstream.authority} cannot be reached: {why}"
         return
     async with server, anyio.create_task_group() as group:
+        asked = anyio.Event()
 
         async def ask() -> None:
             if not await _ask(rest, server, head, length):
                 group.cancel_scope.cancel()
+            asked.set()
 
         group.start_soon(ask)
         await _answer(server, stream, call)
+        if not call.reason:
+            # Not by cancelling it: asyncio complains about that on the terminal if the caller hangs up that moment.
+            stream.extra(SocketAttribute.raw_socket).shutdown(socket.SHUT_RD)  # noqa: S610 - no Django here
+            with anyio.move_on_after(LINGER_S):
+                await asked.wait()
         group.cancel_scope.cancel()
 
 

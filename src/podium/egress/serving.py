@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 import anyio
-from anyio.abc import ByteStream, SocketStream
+from anyio.abc import SocketStream
 
 from podium.egress.broker import Upstream, broker
 from podium.egress.hosts import Resolve, allowed_hosts, public_addresses
@@ -22,7 +22,7 @@ AT_ONCE: Final = 64
 """Connections of one kind; the next one waits. What is inside must not be able to use up our files."""
 BACKLOG: Final = 256
 
-_Handler: TypeAlias = Callable[[ByteStream], Awaitable[None]]
+_Handler: TypeAlias = Callable[[SocketStream], Awaitable[None]]
 
 
 @asynccontextmanager
@@ -43,11 +43,11 @@ async def serving(
     upstream = None if service is None else Upstream(service)
     allowed = allowed_hosts(hosts)
 
-    async def call(stream: ByteStream) -> None:
+    async def call(stream: SocketStream) -> None:
         assert upstream is not None
         await broker(stream, upstream, on_decision)
 
-    async def connect(stream: ByteStream) -> None:
+    async def connect(stream: SocketStream) -> None:
         await proxy(stream, allowed, resolve, on_decision)
 
     wanted = ((BROKER_SOCKET, call, upstream is not None), (PROXY_SOCKET, connect, bool(allowed)))
@@ -93,7 +93,7 @@ async def _listen(
             group.start_soon(attend, await listener.accept())
 
 
-async def _served(handler: _Handler, stream: ByteStream) -> None:
+async def _served(handler: _Handler, stream: SocketStream) -> None:
     try:
         await handler(stream)
     except* (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, OSError):
