@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 from anyio import CancelScope, to_thread
 
-from podium.attempt import accounting, judging, prompting
+from podium.attempt import accounting, judging, outward, prompting
 from podium.attempt.asking import Asking, visit_of
 from podium.attempt.calling import called
 from podium.attempt.ending import ended
@@ -38,17 +38,12 @@ from podium.core.model import Agent, Step
 from podium.core.names import Here
 from podium.core.state import Leaf, State
 from podium.core.template import Value, fill_argv
-from podium.errors import ConfigurationError, PathViolation
-from podium.ports import AgentResult, Caller, Conversation, Decision, OnDecision, Program, Request, key_names
-from podium.process import Finished, OnOutput, StreamName, inside, open_inside
+from podium.errors import ConfigurationError
+from podium.ports import AgentResult, Caller, Conversation, Request, key_names
+from podium.process import Finished, OnOutput, StreamName, inside
 
-BROKERED: Final = ("bubblewrap", "container")
-"""The levels at which there is no network but what is let through."""
 SEEN: Final = 2000
 """So many things an agent was seen doing are kept for the log."""
-DECISIONS: Final = 10_000
-"""So many of them are kept: whatever is asked for, it cannot fill the disk."""
-MOST_LOGIN: Final = 256 * 1024
 
 
 async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
@@ -144,9 +139,9 @@ async def _run(asking: Asking, worker: Worker, workspace: Workspace) -> Finished
         stdin=program.stdin,
         timeout_s=math.inf if asking.asked.timeout is None else asking.asked.timeout / 1000,
         reads=program.reads,
-        network=_network(asking.step, program),
+        network=outward.network_of(asking.step, program),
         service=program.service,
-        on_decision=_keeper(asking),
+        on_decision=outward.decided(asking.site, asking.asked.path, asking.asked.attempt),
     )
     launch = bounded(launch, program, worker.config)
     try:
@@ -155,7 +150,9 @@ async def _run(asking: Asking, worker: Worker, workspace: Workspace) -> Finished
         # Also if it was cancelled: the vendor may have taken the old token back.
         if program.login is not None:
             with CancelScope(shield=True):
-                await to_thread.run_sync(_keep_login, asking.site, worker.type, workspace.home, program.login)
+                await to_thread.run_sync(
+                    outward.keep_login, asking.site, worker.type, workspace.home, program.login
+                )
     asking.story.finished, asking.story.walls = finished, walls_told(sandbox, walls)
     answer = stalled(conversation.finish(finished), finished, asking.story.seen)
     asking.story.result = await _priced(asking, worker, answer)
@@ -179,14 +176,6 @@ def _listener(asking: Asking, conversation: Conversation) -> OnOutput:
     return heard
 
 
-def _keeper(asking: Asking) -> OnDecision:
-    def keep(decision: Decision) -> None:
-        if len(asking.story.decisions) < DECISIONS:
-            asking.story.decisions.append(decision)
-
-    return keep
-
-
 def _put(home: Path, files: Mapping[str, bytes], owner: Owner | None) -> None:
     for name, content in files.items():
         place = inside(home, name)
@@ -196,16 +185,6 @@ def _put(home: Path, files: Mapping[str, bytes], owner: Owner | None) -> None:
         place.write_bytes(content)
     if files:
         lend(home, owner)
-
-
-def _keep_login(site: Site, kind: str, home: Path, name: str) -> None:
-    """Through no link that leads out: what lies in the home was written by whoever worked there."""
-    try:
-        with open_inside(home, name, "rb") as file:
-            content = file.read(MOST_LOGIN)
-    except (OSError, PathViolation):
-        return
-    site.keep_login(kind, content)
 
 
 def _environment(site: Site, worker: Worker) -> dict[str, str]:
@@ -235,12 +214,6 @@ def _keys(site: Site, worker: Worker) -> dict[str, str]:
     return found
 
 
-def _network(step: Step, program: Program) -> tuple[str, ...] | None:
-    """What its vendor needs, besides what the step allows; None leaves it to the step."""
-    said = step.settings.get("network")
-    return None if said == "open" else (*(said or ()), *program.network)
-
-
 def _request(asking: Asking, worker: Worker, workspace: Workspace) -> Request:
     step, asked, judge = asking.step, asking.asked, asking.verb.judge
     return Request(
@@ -264,7 +237,7 @@ def _request(asking: Asking, worker: Worker, workspace: Workspace) -> Request:
         home=workspace.home,
         tools=step.settings.get("tools"),
         env=_keys(asking.site, worker),
-        brokered=asking.site.sandbox.level in BROKERED,
+        brokered=outward.is_brokered(asking.site, step),
     )
 
 

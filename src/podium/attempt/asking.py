@@ -11,7 +11,7 @@ from podium.core.events import AttemptStarted
 from podium.core.expr import Names
 from podium.core.model import Agent, Members, Review, Step
 from podium.core.state import Leaf, State
-from podium.ports import AgentResult, Decision, Progress, Request
+from podium.ports import AgentResult, Progress, Request
 from podium.process import Finished
 
 
@@ -25,8 +25,6 @@ class Story:
     request: Request | None = None
     argv: tuple[str, ...] = ()
     seen: list[Progress] = field(default_factory=list)
-    decisions: list[Decision] = field(default_factory=list)
-    """Of the broker and the proxy that were its ways out."""
     finished: Finished | None = None
     walls: Mapping[str, str] = field(default_factory=dict)
     """What was in force around its process."""

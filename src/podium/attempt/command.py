@@ -19,6 +19,7 @@ from podium.attempt.finding import known_names
 from podium.attempt.input import stdin_of
 from podium.attempt.launching import heard, launch_of, walls_told
 from podium.attempt.lending import lend
+from podium.attempt.outward import decided
 from podium.attempt.past import key_of
 from podium.attempt.policy import globs_of, objection
 from podium.attempt.reusing import unless_known
@@ -121,7 +122,15 @@ async def run_in(site: Site, asked: AttemptStarted, step: Step, names: Names, wo
         stdin = await to_thread.run_sync(stdin_of, verb.stdin, names, workspace.folder)
     timeout_s = float("inf") if asked.timeout is None else asked.timeout / 1000
     launch, walls = launch_of(
-        site, step, names, workspace, argv=argv, stdin=stdin, timeout_s=timeout_s, plain=True
+        site,
+        step,
+        names,
+        workspace,
+        argv=argv,
+        stdin=stdin,
+        timeout_s=timeout_s,
+        on_decision=decided(site, asked.path, asked.attempt),
+        plain=True,
     )
     host = {**launch.env, "PATH": site.host_env.get("PATH", launch.env["PATH"])}
     sandbox = site.sandbox_of(step)

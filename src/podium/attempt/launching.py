@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from podium.attempt.outward import proxy_env
 from podium.attempt.site import Site
 from podium.attempt.toolchain import without_editable
 from podium.core.expr import Names
@@ -49,7 +50,7 @@ def launch_of(  # noqa: PLR0913  # what differs from launch to launch; the rest 
     launch = Launch(
         argv=argv,
         cwd=folder_of(step, names, workspace),
-        env=environment(site, step, names, workspace, extra_env or {}),
+        env=environment(site, step, names, workspace, {**(extra_env or {}), **proxy_env(site, step, walls)}),
         marker=site.marker,
         stdin=stdin,
         timeout_s=timeout_s,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ from typing import Any
 from podium.attempt.artifacts import write_bytes
 from podium.attempt.asking import Asking
 from podium.core.events import AttemptEnded
-from podium.ports import Decision, Progress
 from podium.process import Captured
 
 
@@ -37,9 +36,7 @@ def write_story(asking: Asking, record: Mapping[str, Any], ended: AttemptEnded) 
         if story.result.has_value:
             texts["answer.json"] = _json(story.result.value)
     if record.get("reasoning", True) and story.seen:
-        texts["progress.jsonl"] = _lines(story.seen)
-    # Whatever `record` says: what an agent reached out for is for whoever has to trust it.
-    texts["egress.jsonl"] = _lines(story.decisions)
+        texts["progress.jsonl"] = "".join(json.dumps(asdict(seen)) + "\n" for seen in story.seen)
     _write(asking, texts)
     if story.finished is not None:
         for stream, captured in (("stdout", story.finished.stdout), ("stderr", story.finished.stderr)):
@@ -98,10 +95,6 @@ def _facts(asking: Asking, ended: AttemptEnded) -> dict[str, Any]:
         "start": asked.start,
         "tree": ended.tree,
     }
-
-
-def _lines(values: Iterable[Progress | Decision]) -> str:
-    return "".join(json.dumps(asdict(value)) + "\n" for value in values)
 
 
 def _sha256(text: str) -> str:

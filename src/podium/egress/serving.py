@@ -33,7 +33,7 @@ async def serving(
     *,
     on_decision: OnDecision,
     owner: tuple[int, int] | None = None,
-    resolve: Resolve = public_addresses,
+    resolve: Resolve | None = None,
 ) -> AsyncIterator[None]:
     """`broker.sock` and `proxy.sock` in `folder`, as far as there is something behind them; left, all hang up.
 
@@ -48,7 +48,7 @@ async def serving(
         await broker(stream, upstream, on_decision)
 
     async def connect(stream: SocketStream) -> None:
-        await proxy(stream, allowed, resolve, on_decision)
+        await proxy(stream, allowed, resolve or public_addresses, on_decision)
 
     wanted = ((BROKER_SOCKET, call, upstream is not None), (PROXY_SOCKET, connect, bool(allowed)))
     failure: Exception | None = None

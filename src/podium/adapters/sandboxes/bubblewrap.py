@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar, Final, Literal
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from podium import process
 from podium.adapters.sandboxes import bounds, bwrap_argv, programs, seccomp
@@ -22,13 +22,18 @@ from podium.adapters.sandboxes.bwrap_argv import NOBODY, View
 from podium.ports import Mount, Walls
 from podium.process import Finished, Launch, OnOutput
 
+if TYPE_CHECKING:
+    from podium.egress.hosts import Resolve
+
 VENV: Final = "pyvenv.cfg"
 
 
 class BubblewrapSandbox:
     level: ClassVar[Literal["bubblewrap"]] = "bubblewrap"
 
-    def __init__(self) -> None:
+    def __init__(self, resolve: Resolve | None = None) -> None:
+        """`resolve` finds the hosts of a `network` list; without one, they are asked for on the internet."""
+        self._resolve = resolve
         self._is_root = os.geteuid() == 0
         self.owner: Final = (NOBODY, NOBODY) if self._is_root else None
 
@@ -38,7 +43,7 @@ class BubblewrapSandbox:
         return ("files", "network", "processes", "users", *calls, *bounds.in_force())
 
     async def run(self, launch: Launch, walls: Walls, *, on_output: OnOutput | None = None) -> Finished:
-        async with ways_out(walls, self.owner) as (opened, before):
+        async with ways_out(walls, self.owner, self._resolve) as (opened, before):
             with filtered() as calls:
                 try:
                     walled = enclosed(launch, opened, before=before, calls=calls, is_root=self._is_root)
@@ -60,7 +65,7 @@ def filtered() -> Iterator[int | None]:
 
 @asynccontextmanager
 async def ways_out(
-    walls: Walls, owner: tuple[int, int] | None
+    walls: Walls, owner: tuple[int, int] | None, resolve: Resolve | None
 ) -> AsyncIterator[tuple[Walls, tuple[str, ...]]]:
     """Walls with the sockets in them behind which the broker and the proxy listen, and what relays to these inside."""
     if walls.network == "open" or not (walls.network or walls.service):
@@ -77,7 +82,7 @@ async def ways_out(
             os.chown(folder, *owner)
         mounts = (Mount(folder, egress.INSIDE), *(Mount(path, path) for path in way.reads))
         async with egress.serving(
-            folder, walls.service, walls.network, on_decision=walls.on_decision, owner=owner
+            folder, walls.service, walls.network, on_decision=walls.on_decision, owner=owner, resolve=resolve
         ):
             yield replace(walls, mounts=(*walls.mounts, *mounts)), way.argv
 

@@ -1,0 +1,173 @@
+"""Within the walls of bubblewrap: the model answers, and neither its key nor any other way out is to be found."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+import anyio
+import pytest
+
+from podium.adapters.sandboxes import probe as machine
+from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
+from podium.attempt.lending import lend
+from podium.errors import ConfigurationError
+from podium.ports import Decision, Walls
+from podium.process import Finished, Launch
+from tests.egress.kit import KEY, Api, api, service
+
+pytestmark = [pytest.mark.security, pytest.mark.timeout(300)]
+
+PYTHON = str(Path(sys.executable).resolve())
+PLACES = ("memory", "environ", "argv", "files")
+PROBE = Path(__file__).with_name("probe.py")
+WEB = """
+import socket, sys
+def tried(family, place):
+    stream = socket.socket(family); stream.settimeout(3)
+    try: stream.connect(place); return "open"
+    except ConnectionRefusedError: return "refused"
+    except OSError as error: return "no-route" if error.errno in (101, 99) else repr(error)
+def named(name):
+    try: socket.getaddrinfo(name, 443); return "resolved"
+    except OSError as error: return "unknown"
+print(tried(socket.AF_INET, ("127.0.0.1", int(sys.argv[1]))), tried(socket.AF_INET, ("198.51.100.7", 443)),
+      tried(socket.AF_INET6, ("2001:db8::1", 443)), named("packages.example"), named("localhost.evil.example"))
+"""
+CONNECT = """
+import socket
+with socket.create_connection(("127.0.0.1", 8082)) as stream:
+    stream.sendall(b"CONNECT packages.example:443 HTTP/1.1\\r\\n\\r\\nGET / HTTP/1.1\\r\\n\\r\\n")
+    print(b"".join(iter(lambda: stream.recv(1000), b"")))
+with socket.create_connection(("127.0.0.1", 8082)) as stream:
+    stream.sendall(b"CONNECT evil.example:443 HTTP/1.1\\r\\n\\r\\n")
+    print(stream.recv(1000)[:12])
+"""
+
+
+@pytest.fixture(autouse=True)
+def walls_that_hold() -> None:
+    lacking = machine.look()
+    if lacking is not None:
+        pytest.skip(f"{lacking.reason}; {lacking.fix}")
+
+
+def ran(
+    folder: Path,
+    code: str,
+    made: Callable[[Api], Walls],
+    *,
+    words: Callable[[Api], Sequence[str]] = lambda _: (),
+    env: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[Finished, Api]:
+    """A script within walls; every host that is listed leads to the one API."""
+
+    async def go() -> tuple[Finished, Api]:
+        async with api() as model:
+            sandbox = BubblewrapSandbox(leads_to(model.port))
+            work = folder / "work"
+            work.mkdir()
+            (work / "script.py").write_text(code)
+            lend(work, sandbox.owner)
+            launch = Launch(
+                argv=(PYTHON, "-I", "script.py", *words(model)),
+                cwd=work,
+                env={"PATH": os.defpath, "HOME": str(work), **env},
+                marker=f"podium-egress-{os.getpid()}",
+                timeout_s=120,
+            )
+            return await sandbox.run(launch, replace(made(model), writable=(work,))), model
+
+    return anyio.run(go)
+
+
+def leads_to(port: int) -> Callable[[str, int], Awaitable[Sequence[tuple[str, int]]]]:
+    async def resolve(_host: str, _port: int) -> Sequence[tuple[str, int]]:
+        return [("127.0.0.1", port)]
+
+    return resolve
+
+
+@pytest.mark.req("R179", "R184")
+def test_the_key_is_in_no_memory_environment_argument_or_file_within_while_the_model_answers(
+    tmp_path: Path,
+) -> None:
+    decisions: list[Decision] = []
+
+    done, model = ran(
+        tmp_path,
+        PROBE.read_text(),
+        lambda model: Walls(service=service(model.port), on_decision=decisions.append),
+        words=lambda _: [KEY[::-1]],
+    )
+    assert done.exit_code == 0, done.stderr.text()
+    seen = json.loads(done.stdout.text())
+
+    assert seen["calls"] == {"/v1/messages": 200, "/v1/files": 403, "/v1/messages/batches": 403}
+    assert seen["looked into"] >= 1, "the relay, at least, could be looked into"
+    assert {name: seen[name] for name in PLACES} == {name: [] for name in PLACES}
+    assert model.lines == ["POST /v1/messages HTTP/1.1"]
+    assert KEY in model.heard[0].decode()
+    assert [(one.what, one.status) for one in decisions] == [
+        ("POST /v1/messages", 200),
+        ("POST /v1/files", 403),
+        ("POST /v1/messages/batches", 403),
+    ]
+
+
+def test_the_same_search_finds_a_key_that_is_there(tmp_path: Path) -> None:
+    done, _ = ran(
+        tmp_path,
+        f"open('left-behind', 'w').write({KEY!r})\n{PROBE.read_text()}",
+        lambda model: Walls(service=service(model.port)),
+        words=lambda _: [KEY[::-1], KEY],
+        env={"LEAKED": KEY},
+    )
+    seen = json.loads(done.stdout.text())
+
+    assert [name for name in PLACES if not seen[name]] == []
+
+
+@pytest.mark.req("R179")
+@pytest.mark.parametrize("has_service", [True, False])
+def test_there_is_no_route_no_name_and_no_port_of_the_host(tmp_path: Path, has_service: bool) -> None:
+    done, model = ran(
+        tmp_path,
+        WEB,
+        lambda model: Walls(service=service(model.port) if has_service else None),
+        words=lambda model: [str(model.port)],
+    )
+
+    assert done.stdout.text().split() == ["refused", "no-route", "no-route", "unknown", "unknown"], (
+        done.stderr.text()
+    )
+    assert model.heard == []
+
+
+def test_a_host_that_is_listed_is_reached_by_the_proxy_and_another_is_not(tmp_path: Path) -> None:
+    decisions: list[Decision] = []
+
+    done, model = ran(
+        tmp_path, CONNECT, lambda _: Walls(network=("packages.example",), on_decision=decisions.append)
+    )
+    first, second = done.stdout.text().splitlines()
+
+    assert "Connection established" in first and first.endswith("ok'")
+    assert second == "b'HTTP/1.1 403'"
+    assert model.lines == ["GET / HTTP/1.1"]
+    assert [one.allowed for one in decisions] == [True, False]
+
+
+def test_a_way_out_that_cannot_be_opened_means_that_nothing_is_started(tmp_path: Path) -> None:
+    """Fail closed: a process without it would only find out much later, and perhaps say nothing."""
+    launch = Launch(argv=("/bin/touch", "started"), cwd=tmp_path, env={}, marker="podium-egress-closed")
+
+    with pytest.raises(ConfigurationError, match="not the name of a host"):
+        anyio.run(BubblewrapSandbox().run, launch, Walls(writable=(tmp_path,), network=("*.example",)))
+
+    assert list(tmp_path.iterdir()) == []
