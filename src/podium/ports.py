@@ -241,6 +241,8 @@ class Request:
     """A fresh folder that belongs to this attempt alone."""
     tools: tuple[str, ...] | None = None
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    walled: bool = False
+    """Walls stand around it: those that it may have of its own are not needed, and may not work within others."""
     brokered: bool = False
     """Its only way out is the broker: an agent with a key names a `Service` and works with a dummy key at `BROKER`."""
 

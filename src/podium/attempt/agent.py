@@ -237,6 +237,7 @@ def _request(asking: Asking, worker: Worker, workspace: Workspace) -> Request:
         home=workspace.home,
         tools=step.settings.get("tools"),
         env=_keys(asking.site, worker),
+        walled=outward.is_walled(asking.site, step),
         brokered=outward.is_brokered(asking.site, step),
     )
 

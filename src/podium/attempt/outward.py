@@ -24,9 +24,13 @@ _PROXY: Final = f"http://{PROXY[0]}:{PROXY[1]}"
 _BESIDES: Final = "127.0.0.1,localhost"
 
 
+def is_walled(site: Site, step: Step) -> bool:
+    return site.sandbox_of(step).level in ENCLOSED
+
+
 def is_brokered(site: Site, step: Step) -> bool:
     """Whether an agent of this step reaches its model by a broker only."""
-    return site.sandbox_of(step).level in ENCLOSED and step.settings.get("network") != "open"
+    return is_walled(site, step) and step.settings.get("network") != "open"
 
 
 def network_of(step: Step, program: Program) -> tuple[str, ...] | None:
@@ -37,7 +41,7 @@ def network_of(step: Step, program: Program) -> tuple[str, ...] | None:
 
 def proxy_env(site: Site, step: Step, walls: Walls) -> dict[str, str]:
     """By which programs know that there is a proxy; both spellings are in use."""
-    if walls.network in ((), "open") or site.sandbox_of(step).level not in ENCLOSED:
+    if walls.network in ((), "open") or not is_walled(site, step):
         return {}
     said = {"HTTPS_PROXY": _PROXY, "NO_PROXY": _BESIDES}
     return {**said, **{name.lower(): value for name, value in said.items()}}

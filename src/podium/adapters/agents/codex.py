@@ -155,11 +155,18 @@ def _program(request: Request) -> tuple[str, ...]:
 
 def _flags(request: Request, *, structured: bool) -> Iterator[str]:
     # Without the flag the mode would depend on what earlier runs have written into the configuration.
-    yield f"--sandbox={'read-only' if request.judge else 'workspace-write'}"
+    yield f"--sandbox={_sandbox(request)}"
     yield f"--model={request.model or MODEL}"
     yield f"--cd={request.cwd}"
     if structured:
         yield f"--output-schema={request.home / SCHEMA_FILE}"
+
+
+def _sandbox(request: Request) -> str:
+    """Of its own. Within walls it would need namespaces that are closed there, and every command would fail."""
+    if request.walled:
+        return "danger-full-access"
+    return "read-only" if request.judge else "workspace-write"
 
 
 def _config(request: Request) -> str:
