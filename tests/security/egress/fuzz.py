@@ -9,7 +9,7 @@ from pathlib import Path
 
 import anyio
 
-COUNT = 10_000 if os.environ.get("FULL") else 1_000
+COUNT = 10_000 if os.environ.get("PODIUM_FULL") else 1_000
 AT_ONCE = 24
 
 BYTES = (
