@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from podium.app.workflows import check, resolved
+from podium.app.workflows import check, converted, resolved
 from podium.core.messages import Approve
 from podium.views.run import RunView
 from podium.workflow.yaml import load
@@ -17,10 +18,18 @@ from tests.dialects.blocks import COUNT, blocks
 from tests.dialects.fates import gates as gates_fates
 from tests.dialects.fates import states as states_fates
 from tests.dialects.fates import steps as steps_fates
-from tests.dialects.fates.kinds import Contradicts, Fate, Loads, Runs
+from tests.dialects.fates import supervisor as supervisor_fates
+from tests.dialects.fates import supervisor_files
+from tests.dialects.fates.kinds import Contradicts, Fate, Key, Loads, Runs
 from tests.dialects.kit import Stage, status
 
-FATES: tuple[Fate, ...] = (*gates_fates.FATES, *states_fates.FATES, *steps_fates.FATES)
+FATES: tuple[Fate, ...] = (
+    *gates_fates.FATES,
+    *states_fates.FATES,
+    *steps_fates.FATES,
+    *supervisor_fates.FATES,
+    *supervisor_files.FATES,
+)
 
 
 def fates(kind: type[Fate]) -> pytest.MarkDecorator:
@@ -31,7 +40,7 @@ def fates(kind: type[Fate]) -> pytest.MarkDecorator:
 def test_every_block_has_exactly_one_fate() -> None:
     found = blocks()
     assert len(found) == COUNT
-    assert {fate.key for fate in FATES} <= set(found)
+    assert sorted(fate.key for fate in FATES) == sorted(found)
 
 
 @fates(Runs)
@@ -60,7 +69,7 @@ def test_a_workflow_runs_to_the_end_that_its_text_describes_and_so_does_its_nati
 @fates(Loads)
 def test_a_setting_role_or_template_is_loaded_where_a_project_has_it(fate: Loads, stage: Stage) -> None:
     stage.write(fate.path, fate.text(blocks()[fate.key]))
-    for name, text in fate.files.items():
+    for name, text in texts(fate.files):
         stage.write(name, text)
     user = stage.put(fate.user)
     assert [problem.render() for problem in check(user).errors] == []
@@ -70,6 +79,8 @@ def test_a_setting_role_or_template_is_loaded_where_a_project_has_it(fate: Loads
         for key in path.split("/"):
             found = found[int(key) if key.isdigit() else key]
         assert found == value, path
+    native = converted(stage.root / fate.path)
+    assert [part for part in fate.also if part not in native] == []
 
 
 @fates(Contradicts)
@@ -77,6 +88,11 @@ def test_what_contradicts_itself_is_refused_with_the_reason(fate: Contradicts, s
     file = stage.put(fate.text(blocks()[fate.key]))
     assert any(fate.message in problem.message for problem in check(file).errors)
     assert re.fullmatch(r"C\d+", fate.decision)
+
+
+def texts(files: Mapping[str, str | Key]) -> Iterator[tuple[str, str]]:
+    for name, text in files.items():
+        yield name, text if isinstance(text, str) else blocks()[text]
 
 
 class Played:
@@ -89,7 +105,7 @@ def played(stage: Stage, fate: Runs, text: str) -> Played:
 
 
 def furnished(stage: Stage, fate: Runs, text: str) -> Path:
-    for name, content in fate.files.items():
+    for name, content in texts(fate.files):
         path = stage.write(name, content)
         if content.startswith("#!"):
             path.chmod(0o755)

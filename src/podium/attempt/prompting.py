@@ -41,7 +41,7 @@ def told(asking: Asking, worker: Worker | None) -> Told:
     # Most prompts ask nothing about files, and a big project has many.
     files = cache(partial(files_of, site, asking.asked.start))
     feedback = feedback_of(site, state, leaf)
-    names = _Names(asking.names, feedback)
+    names = _Names(asking.names, feedback, {} if worker is None else worker.parameters)
     system, prompt = (None, asking.verb.prompt) if worker is None else (worker.system, worker.prompt)
     persona = "" if system is None else _rendered(site, system, names, files)
     own, is_placed = _own(asking, prompt, names, files)
@@ -56,12 +56,16 @@ def told(asking: Asking, worker: Worker | None) -> Told:
 class _Names(Mapping[str, Any]):
     """The names of a prompt; `feedback` is what was said, not where it stands."""
 
-    def __init__(self, names: Names, feedback: str) -> None:
+    def __init__(self, names: Names, feedback: str, parameters: Mapping[str, Any]) -> None:
         self._names = names
         self._feedback = feedback
+        self._parameters = parameters
 
     def __getitem__(self, name: str) -> Any:
-        return self._feedback if name == "feedback" else self._names.lookup(name)
+        if name == "feedback":
+            return self._feedback
+        found: Any = self._names.lookup(name)
+        return {**self._parameters, **found} if name == "with" and self._parameters else found
 
     def __iter__(self) -> Iterator[str]:
         return iter(())

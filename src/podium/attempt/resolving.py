@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from podium.attempt.programs import PROGRAMS, usual_agent, with_auth
@@ -31,6 +31,8 @@ class Worker:
     adapter: Adapter | Caller
     system: Prompt | None
     prompt: Prompt | None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Defaults of a role that only the run could name; of the others the step has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ def worker_for(
         adapter=adapter,
         system=_system(site, step, known),
         prompt=verb.prompt or _written(site, known.get("prompt")),
+        parameters=known.get("with") or {},
     )
 
 

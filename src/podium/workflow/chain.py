@@ -57,7 +57,8 @@ def _parent(
 
 
 def _by_name(name: str, extends: Node, file: Path, project: Path, folders: Sequence[Path]) -> Path | Problem:
-    candidates = [folder / f"{name}.yaml" for folder in folders]
+    # A leading underscore marks a template that is no workflow of its own.
+    candidates = [folder / file for folder in folders for file in (f"{name}.yaml", f"_{name}.yaml")]
     existing = [path for path in candidates if path.is_file()]
     # A project's own enterprise.yaml may extend the shipped one of the same name.
     others = [path for path in existing if path != file]

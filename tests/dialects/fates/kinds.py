@@ -24,7 +24,8 @@ class Runs(Fate):
     """The steps, in the order they end; without rounds of loops and members."""
     status: str = "passed"
     cast: str = "[]\n"
-    files: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str | Key] = field(default_factory=dict)
+    """Texts, or other blocks."""
     inputs: Mapping[str, Any] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
     answers: tuple[str, ...] = ()
@@ -41,9 +42,11 @@ class Loads(Fate):
     path: str
     gives: Mapping[str, Any]
     """Values of the resolved document by their path in it."""
+    also: tuple[str, ...] = ()
+    """Parts of the native form that no resolved workflow shows."""
     user: str = 'podium: 1\nname: uses\nsteps: {one: {run: ["true"]}}\n'
     text: Callable[[str], str] = str
-    files: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str | Key] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

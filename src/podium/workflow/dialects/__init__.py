@@ -18,7 +18,7 @@ from podium.workflow.tree import Node, fields
 
 MARK: Final = "podium"
 
-DIALECTS: Final = ("steps", "states", "gates")
+DIALECTS: Final = ("steps", "states", "gates", "supervisor", "supervisor_files")
 """The modules, in the order they are asked; the first that knows the shape translates it."""
 
 

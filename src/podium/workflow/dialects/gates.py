@@ -83,7 +83,9 @@ def _id(node: Node) -> str:
 def _names(steps: tuple[Node, ...]) -> Names:
     """By id, spelled by what they are called: `write-tests` says more than `X-1`."""
     called = Names()
-    return Names({_id(step): called.add(text(fields(step).get("name")) or _id(step)) for step in steps})
+    return Names(
+        called={_id(step): called.add(text(fields(step).get("name")) or _id(step)) for step in steps}
+    )
 
 
 def _file(root: Node, pipeline: Pipeline, page: Page) -> Node:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field
-from typing import Any, Literal, Protocol, TypeAlias
+from types import MappingProxyType
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from podium.core.records import dataclass
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.tree import Node, Place, fields
+
+NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 Kind: TypeAlias = Literal["workflow", "configuration", "role", "feature"]
 """As what a file is read: where it stands decides that, not what is in it."""
@@ -66,9 +69,9 @@ def name_of(written: str) -> str:
 class Names:
     """Foreign names and the native ones they got; two that would become one are told apart by a number."""
 
-    def __init__(self, written: Iterable[str] | Mapping[str, str] = ()) -> None:
-        """From foreign names, or from a map that has the native ones already."""
-        self._names: dict[str, str] = dict(written) if isinstance(written, Mapping) else {}
+    def __init__(self, written: Iterable[str] = (), *, called: Mapping[str, str] = NOTHING) -> None:
+        """`called` are those that have their native name already."""
+        self._names: dict[str, str] = dict(called)
         for word in written:
             self.add(word)
 

@@ -118,7 +118,7 @@ def _who(state: Node, states: States) -> dict[str, Any]:
         and states.is_persona(str(listed.value))
     ):
         return {"role": listed, "touches": []}
-    bare = {"touches": []} if persona is None else {}
+    bare: dict[str, Any] = {"touches": []} if persona is None else {}
     return {"role": persona, "agent": listed, **bare}
 
 

@@ -86,7 +86,7 @@ def read_states(node: Node, agents: Node | None, page: Page) -> States:
     personas = frozenset(
         name_of(name) for name, agent in fields(agents).items() if "persona" in fields(agent)
     )
-    return States(work, ends, Names(list(work)), personas)
+    return States(work, ends, Names(work), personas)
 
 
 def _is_error(state: Node) -> bool:

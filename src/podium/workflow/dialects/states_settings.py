@@ -218,7 +218,7 @@ def _threshold(name: str, rule: Node) -> Node:
         case "cycle_detection":
             return grown(2, condition)
         case "timeout":
-            return seconds(grown(int(number), condition))
+            return grown(seconds(grown(int(number), condition)), condition)
         case "cost_limit":
             return grown(int(number) if number == int(number) else number, condition)
         case _:

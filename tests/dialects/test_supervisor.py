@@ -1,0 +1,137 @@
+"""The supervisor format: gates as verdicts, templates, commands, and what it refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from podium.app.workflows import converted
+from podium.core.messages import Approve
+from podium.errors import ConfigurationError
+from tests.dialects.kit import Stage, status
+from tests.dialects.test_blocks import shown
+
+FLOW = """
+workflow:
+  name: Small
+  initial_step: plan
+  steps:
+    commit: {gate_type: orchestrator, command: git commit, human_approval: true, terminal: true}
+    fix: {role: implementer, next: commit, on_fail: plan, retry_policy: aggressive}
+    plan: {role: planner, next: look, outputs: [files, idea]}
+    look: {role: reviewer, gate: "REVIEW_STATUS: APPROVED", on_reject: plan, next: fix, human_approval: true}
+"""
+
+
+def test_a_string_opens_no_gate_but_a_verdict_does(stage: Stage) -> None:
+    """C3: an answer that says APPROVED and no verdict is no approval."""
+    text = FLOW.replace(", human_approval: true", "")
+    cast = '- {match: {step: look/reviewer}, output: "REVIEW_STATUS: APPROVED"}\n'
+    run, state = stage.run(stage.put(text, cast=cast), {"task": "t"})
+    assert status(state) == "failed"
+    assert ("look", 1, "error") in stage.story(run)
+
+
+def test_steps_follow_each_other_by_next_and_people_are_asked_before_a_commit(stage: Stage) -> None:
+    """R031, R032, R244."""
+    run, state = stage.run(stage.put(FLOW), {"task": "t"})
+    for _ in range(2):
+        stage.say(run, Approve(stage.view(run).pending[0].path, "approve", "ann"))
+        state = stage.resume(run)
+    assert status(state) == "passed"
+    assert shown(stage.story(run)) == ["plan", "look", "fix", "commit_approval", "commit"]
+
+
+def test_words_of_a_file_have_their_native_form(stage: Stage) -> None:
+    text = """
+workflow:
+  steps:
+    go: {role: planner, next: ask}
+    ask: {type: human_gate, next: run}
+    run: {type: orchestrator_gate, command: "make all", max_retries: 2, next: go, human_approval: true}
+    more: {type: orchestrator_gate, command: "echo ${HOME_PAGE}\\necho ${PR_TITLE}\\n"}
+    risk_validation: {role: auditor}
+    last: {role: planner, terminal: true, config: {a: 1}, retry_policy: {max_attempts: 2}}
+    rest: {role: implementer}
+"""
+    native = converted(stage.put(text))
+    for part in (
+        "human: May the run go on after ask",
+        "retry: {visits: 3}",
+        "on: {passed: go}",
+        'env: [HOME_PAGE, "PR_TITLE=${{ inputs.task }}"]',
+        "review: auditor",
+        "on: {passed: end}",
+        "retry: {attempts: 2}",
+    ):
+        assert part in native.replace('"May the run go on after ask?"', "May the run go on after ask?")
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (FLOW.replace("next: look", "nxt: look"), 'step "plan" has no key "nxt"'),
+        (FLOW.replace("name: Small", "nmae: Small"), 'workflow has no key "nmae"'),
+        (FLOW.replace("on_reject: plan", "on_reject: plam"), 'step "plam" does not exist'),
+        (
+            "name: t\nextends: b\nsettings: {a: true}\nsteps: {x: {role: planner, position: beside plan}}",
+            "no position",
+        ),
+        ("name: t\nhooks: {pre_commit: [lint]}\nsteps: {x: {role: planner, next: x}}", "a step named commit"),
+        ("projects: [{name: a, path: ./a, roles: [r], colour: red}]", 'has no key "colour"'),
+    ],
+)
+def test_what_the_format_does_not_know_is_told(stage: Stage, text: str, fault: str) -> None:
+    stage.write("b.yaml", "podium: 1\nname: b\nsteps: {plan: {role: planner, prompt: go}}\n")
+    with pytest.raises(ConfigurationError) as caught:
+        stage.run(stage.put(text), {"task": "t"})
+    assert fault in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("cli: claude\ncolour: red", 'a role has no key "colour"'),
+        ("extends: reviewer\ngates: [{command: make, when: now}]", 'has no key "when"'),
+        ("extends: reviewer\ncontext: {git_diff: true, colour: red}", 'context has no key "colour"'),
+        ("approval_gates: {a: {action: shrug}}", '"shrug" is no action'),
+        ("approval_gates: {a: {action: auto_approve, conditions: [full_moon]}}", '"full_moon" is nothing'),
+        ("limits: {workflow_max_steps: 5, patience: 3}", 'limits has no key "patience"'),
+        ("policies: {a: {max_attempts: 2, luck: 1}}", 'policy "a" has no key "luck"'),
+        ("adaptive: {}\nother: 1", 'has no key "other"'),
+        ("feature: {id: a, phases: [{id: p, components: [{id: c, colour: red}]}]}", 'has no key "colour"'),
+        ("what: ever", "has the shape of no format"),
+        ("podium: 1", "is native already"),
+        ("a: [", "is not closed"),
+    ],
+)
+def test_a_file_that_cannot_be_converted_says_why(stage: Stage, text: str, fault: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        converted(stage.put(text))
+    assert fault in caught.value.message
+
+
+def test_a_configuration_may_say_several_things(stage: Stage) -> None:
+    text = """
+roles: {planner: {cli: claude, context: {include: ["git diff --cached"]}}}
+adaptive: {locked_assignments: {writer: gemini}}
+continuity: {allow_continuation: false}
+approval_gates: {a: {action: notify_and_timeout}}
+limits: {step_max_retries: 2}
+policies: {odd: {max_attempts: 2, jitter: often}}
+"""
+    native = converted(stage.put(text))
+    assert "writer: {agent: gemini}" in native
+    assert "when: " in native
+
+
+def test_interfaces_and_phases_keep_their_order(stage: Stage) -> None:
+    text = """
+feature:
+  phases:
+    - {id: late, sequence: 2, components: [{id: b, title: Bee}]}
+    - {id: early, sequence: 1, components: [{id: a}], interfaces: [{name: A, definition: text}]}
+"""
+    native = converted(stage.put(text))
+    assert native.index("early:") < native.index("late:")
+    assert "file: interfaces/a.txt" in native
+    assert "description: Bee" in native
