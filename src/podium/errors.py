@@ -3,6 +3,8 @@
     PodiumError                  expected; shown without a traceback
     +-- ConfigurationError   2   the file or the call is wrong; nothing has started
     +-- PathViolation        3   a path leaves the project
+    +-- AgentError           1   an agent could not do what was asked of it
+    +-- NotApproved          1   the turns were used up and the reviewer was not content
 
 Whatever else is raised is a bug of ours and keeps its traceback.
 """
@@ -37,3 +39,11 @@ class ConfigurationError(PodiumError):
 
 class PathViolation(PodiumError):
     exit_code = EXIT_PATH
+
+
+class AgentError(PodiumError):
+    """For callers of the Python API: a run has no exception for this, it has an outcome."""
+
+
+class NotApproved(PodiumError):
+    """As above; only who asks for it gets it, since a last version is a result too."""

@@ -193,7 +193,9 @@ def _answer(rule: Rule, request: Request, text: str) -> dict[str, Any]:
     usage = None if rule.usage is None else {"input": rule.usage.input, "output": rule.usage.output}
     answer: dict[str, Any] = {"text": text, "usage": usage, "cost_usd": rule.cost_usd}
     if request.judge and not rule.has("output"):
-        answer["value"] = _verdict(rule, request)
+        # Where a phrase approves, nobody asks for a verdict's shape, and what the rule lets it say is all there is.
+        if request.schema is not None or rule.verdict is not None or rule.text is None:
+            answer["value"] = _verdict(rule, request)
     elif rule.has("output"):
         answer["value"] = rule.output
     elif request.schema is not None:

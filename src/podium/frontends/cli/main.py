@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "resume": "Carry on a run that was parked, paused, interrupted or killed.",
     "rerun": "Do a step of a run again, in a new run that takes the rest over.",
     "fork": "Begin a run that shares the past of another up to a step.",
+    "watch": "Run a workflow again when files change, or once per new file.",
     "run-step": "Try one step of a workflow, apart from all runs.",
     "validate": "Check workflow files and name every mistake by line.",
     "resolve": "Print a workflow as it stands after templates and configuration.",

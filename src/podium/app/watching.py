@@ -1,0 +1,52 @@
+"""Notices that files changed, by looking: the same everywhere, and nothing to install."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from podium.errors import ConfigurationError
+
+Seen: TypeAlias = Mapping[str, tuple[int, int]]
+"""Every file by its path in the project: when it was changed and how long it is."""
+
+SKIPPED: Final = frozenset({".podium", ".git", ".orchestrator"})
+"""What tools write for themselves."""
+
+
+def look(folder: Path) -> Seen:
+    return {str(path.relative_to(folder)): mark for path, mark in _files(folder)}
+
+
+def _files(folder: Path) -> Iterator[tuple[Path, tuple[int, int]]]:
+    for top, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in SKIPPED)
+        for name in sorted(names):
+            path = Path(top) / name
+            try:
+                found = path.stat(follow_symlinks=False)
+            except FileNotFoundError:
+                continue  # Gone while we were looking; the next look will say so.
+            yield path, (found.st_mtime_ns, found.st_size)
+
+
+def changed(before: Seen, after: Seen) -> tuple[str, ...]:
+    """Files that are new, gone or different."""
+    return tuple(sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path)))
+
+
+def arrived(before: Seen, after: Seen) -> tuple[str, ...]:
+    """Files that were not there."""
+    return tuple(path for path in after if path not in before)
+
+
+def inbox(project: Path, folder: Path) -> Path:
+    """The folder whose new files become runs, which must lie in the project."""
+    found = (project / folder).resolve()
+    if not found.is_relative_to(project.resolve()):
+        raise ConfigurationError(f"{folder} leaves the project", hint="watch a folder of the project")
+    if not found.is_dir():
+        raise ConfigurationError(f"{folder} is not a folder", hint=f"make it: mkdir -p {folder}")
+    return found

@@ -1,0 +1,99 @@
+"""`podium watch` as its own process: it runs at once, again after a change, and once per new file (R206, R228, C12)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from podium.app.watching import arrived, changed, inbox, look
+from podium.errors import ConfigurationError
+from tests.engine.kit import Project
+
+FLOW = (
+    "podium: 1\nname: flow\nvars: {note: none}\nsteps:\n  say: {run: [cat, READ], output: {file: said.txt}}\n"
+)
+TASK = "podium: 1\nname: task\ninputs: {task: path}\nsteps:\n  say: {run: [cat, '${{ inputs.task }}'], output: {file: said.txt}}\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
+    for name in ("cache", "config"):
+        monkeypatch.setenv(f"XDG_{name.upper()}_HOME", str(tmp_path / name))
+    made = Project(tmp_path / "project")
+    yield made
+    made.office.store.close()
+
+
+def watch(project: Project, *args: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "podium", "watch", *args, "--sandbox", "none"]
+    return subprocess.Popen(command, cwd=project.root, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for(process: subprocess.Popen[str], words: str) -> None:
+    assert process.stderr is not None
+    for line in process.stderr:
+        if words in line:
+            return
+    pytest.fail(f"it ended without saying {words}")
+
+
+def said(project: Project) -> list[str]:
+    heads = sorted(project.office.store.heads(), key=lambda head: head.run)
+    return [(project.office.run_dir(head.run) / "artifacts/say/said.txt").read_text() for head in heads]
+
+
+def test_it_runs_at_once_and_again_after_a_change(project: Project) -> None:
+    project.write("data.txt", "one")
+    project.write("flow.yaml", FLOW.replace("READ", "data.txt"))
+    project.commit()
+    with watch(project, "flow.yaml", "--runs", "2") as process:
+        wait_for(process, "watching")
+        project.write("data.txt", "two")
+        process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert sorted(said(project)) == ["one", "two"]
+
+
+def test_each_new_file_becomes_a_run(project: Project) -> None:
+    project.write("todo/first.md", "first")
+    project.write("task.yaml", TASK)
+    project.commit()
+    with watch(project, "task.yaml", "--mode", "enqueue", "--folder", "todo", "--runs", "2") as process:
+        wait_for(process, "watching")
+        project.write("todo/second.md", "second")
+        process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert sorted(said(project)) == ["first", "second"]
+
+
+def test_it_names_what_is_missing_before_it_waits(project: Project) -> None:
+    project.write("flow.yaml", FLOW.replace("READ", "README.md"))
+    project.write("todo/x", "")
+    project.commit()
+    with watch(project, "flow.yaml", "--mode", "enqueue", "--folder", "todo") as process:
+        process.communicate(timeout=60)
+    assert process.returncode == 2
+
+
+def test_a_look_tells_new_changed_and_lost_files_apart(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git/x").touch()
+    (tmp_path / "a").write_text("1")
+    (tmp_path / "b").write_text("1")
+    before = look(tmp_path)
+    (tmp_path / "a").unlink()
+    (tmp_path / "b").write_text("22")
+    (tmp_path / "c").touch()
+    after = look(tmp_path)
+    assert changed(before, after) == ("a", "b", "c")
+    assert arrived(before, after) == ("c",)
+
+
+@pytest.mark.parametrize(("folder", "why"), [("../x", "leaves the project"), ("nowhere", "is not a folder")])
+def test_an_inbox_is_a_folder_of_the_project(tmp_path: Path, folder: str, why: str) -> None:
+    with pytest.raises(ConfigurationError, match=why):
+        inbox(tmp_path, Path(folder))
