@@ -100,6 +100,29 @@ def make_site(
     )
 
 
+def make_looking_site(workflow: Workflow, project: Path) -> Site:
+    """For looking only: nothing is made, no secret is read, and files are those of the folder."""
+    from podium.adapters.sandboxes.none import NoSandbox
+    from podium.attempt.site import Site
+    from podium.core.chain import RunId
+    from podium.process import Mask
+
+    return Site(
+        run=RunId("rehearsal"),
+        workflow=workflow,
+        project=project,
+        state_dir=project / STATE_DIR,
+        work_dir=_cache_dir() / "work",
+        repository=None,
+        agents=agents(),
+        sandbox=NoSandbox(),
+        marker="podium-looking",
+        mask=Mask(),
+        host_env=dict(os.environ),
+        accepts_weak_walls=True,
+    )
+
+
 def read_secrets(workflow: Workflow, env: Mapping[str, str]) -> dict[str, str]:
     """The values of the declared secrets. One that is missing is said before anything starts."""
     declared = tuple(workflow.config.get("secrets", ()))

@@ -14,6 +14,7 @@ from podium.frontends.cli.main import COMMANDS, podium
 from tests.engine.kit import Project
 from tests.views.kit import conforms
 
+TOLD = "podium: 1\nname: told\nagents: {w: {type: scripted}}\nsteps: {write: {role: writer, agent: w, prompt: Write.}}\n"
 STEPS = '  a: {run: {script: "echo new > new.txt", shell: bash}, touches: [new.txt]}\n  ask: {human: "Land it?"}\n'
 
 
@@ -25,6 +26,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     made = Project(tmp_path / "project")
     monkeypatch.chdir(made.root)
     made.flow(STEPS)
+    made.write("told.yaml", TOLD)
     made.write("mine.yaml", "extends: reviewer\ndescription: Ours\n")
     return made
 
@@ -69,6 +71,7 @@ CASES: dict[str, Case] = {
     "roles check": (None, ("roles", "check", "--json"), "problems"),
     "roles install": (None, ("roles", "install", "mine.yaml", "--yes", "--json"), "role_pack"),
     "init": (None, ("init", "--template", "mvp", "--yes", "--json"), "init"),
+    "prompt": (None, ("prompt", "told.yaml", "write", "--json"), "prompt"),
     "agents": (None, ("agents", "flow.yaml", "--json"), "agents"),
     "doctor": (None, ("doctor", "flow.yaml", "--sandbox", "none", "--json"), "doctor"),
     "simulate": (None, ("simulate", "flow.yaml", "--json"), "simulation"),

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.engine.kit import HEAD, Project
-from tests.frontends.test_running import call, code, data, project  # noqa: F401 (a fixture)
+from tests.frontends.test_running import call, code, data
 
 STEPS = '  a: {run: [echo, x]}\n  ask: {human: "Go on?"}\n  b: {run: [echo, y]}\n  c: {run: [echo, z]}\n'
 
 
 @pytest.mark.req("R076")
-def test_what_the_command_line_sets_holds_for_the_whole_run_also_after_a_resume(project: Project) -> None:  # noqa: F811
+def test_what_the_command_line_sets_holds_for_the_whole_run_also_after_a_resume(project: Project) -> None:
     project.flow(STEPS, head=HEAD + "limits: {transitions: 2}\n")
 
     assert code(call("run", "flow.yaml", "--sandbox", "none", "--set", "limits.transitions=50")) == 6
@@ -25,7 +25,7 @@ def test_what_the_command_line_sets_holds_for_the_whole_run_also_after_a_resume(
 
 
 @pytest.mark.req("R076")
-def test_a_workflow_may_not_loosen_what_the_project_has_set(project: Project) -> None:  # noqa: F811
+def test_a_workflow_may_not_loosen_what_the_project_has_set(project: Project) -> None:
     project.write(".podium/config.yaml", "limits: {usd: 1}\nsandbox: bubblewrap\nnetwork: []\n")
     project.flow(
         "  a: {run: [echo, x], network: [packages.example]}\n",
@@ -44,7 +44,7 @@ def test_a_workflow_may_not_loosen_what_the_project_has_set(project: Project) ->
     assert ".podium/config.yaml:1 has set" in done.stdout
 
 
-def test_resolve_tells_what_came_from_where(project: Project, tmp_path: Path) -> None:  # noqa: F811
+def test_resolve_tells_what_came_from_where(project: Project, tmp_path: Path) -> None:
     (tmp_path / "config/podium").mkdir(parents=True)
     (tmp_path / "config/podium/config.yaml").write_text("max_parallel: 2\nlimits: {calls: 9}\n", "utf-8")
     project.write(".podium/config.yaml", "limits: {calls: 8}\n")

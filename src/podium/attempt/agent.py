@@ -47,14 +47,11 @@ SEEN: Final = 2000
 
 
 async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
-    leaf = state.instances[asked.path]
-    assert isinstance(leaf, Leaf)
-    names = await known_names(site, Here(state, leaf), _values(leaf.place.step), asked.start)
-    asking = Asking(site, state, leaf, asked, names, secrets.token_hex(8))
+    asking = await asking_of(asked, state, site)
     end = await _worked(asking)
     if end.reused:
         return end
-    config = workflow_of(state, leaf.place).config
+    config = workflow_of(state, asking.leaf.place).config
     await to_thread.run_sync(write_story, asking, config.get("record") or {}, end)
     if asking.story.request is not None:
         await to_thread.run_sync(write_recording, asking, asking.story.request, end)
@@ -69,6 +66,13 @@ async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
             "log": log,
         },
     )
+
+
+async def asking_of(asked: AttemptStarted, state: State, site: Site) -> Asking:
+    leaf = state.instances[asked.path]
+    assert isinstance(leaf, Leaf)
+    names = await known_names(site, Here(state, leaf), _values(leaf.place.step), asked.start)
+    return Asking(site, state, leaf, asked, names, secrets.token_hex(8))
 
 
 def _values(step: Step) -> tuple[Value, ...]:

@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "convert": "Print a file of another format as a native one.",
     "graph": "Show the steps of a workflow and where they lead.",
     "simulate": "Rehearse a workflow without agents, network or money.",
+    "prompt": "Print what an agent would be told at a step, or was told in a run.",
     "runs": "List the runs of this project, the newest first.",
     "show": "Show a run: its steps, what it waits for, what to do next.",
     "events": "Print the events of a run, or follow them.",

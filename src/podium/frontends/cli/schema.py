@@ -23,7 +23,7 @@ def command(what: str) -> int:
     "# yaml-language-server: $schema=podium.schema.json".
 
     run: show, run, resume. runs, events (one line), verify, inbox: the commands of these names. problems: validate.
-    simulation: simulate. init: init. roles, role, role_pack: roles list, show and install. state, log: files in the
+    simulation: simulate. init, prompt: these. roles, role, role_pack: roles list, show and install. state, log: files in the
     folder of a run. step: a part of run.
     """
     click.echo(schema_text(what), nl=False)
