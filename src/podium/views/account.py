@@ -31,6 +31,7 @@ from podium.core.events import (
 from podium.core.graph import ACTIONS
 from podium.core.paths import ROOT
 from podium.core.words import MicroUsd, Millis, Path, Tree
+from podium.views.plain import as_text
 from podium.views.run import NOTHING, AgentView, Pending, RunView, StepView, ViewStatus
 
 BRIEF: Final = ("retry",)
@@ -138,6 +139,10 @@ class Account:
                 self._change(event.path, status="running", attempts=event.attempt, base=base, worked=True)
             case AttemptQueued():
                 self._change(event.path, status="queued")
+                if event.why == "fallback":
+                    step = self._steps[event.path]
+                    why = as_text(step.result.get("message"))
+                    self._change(event.path, passed_over=(*step.passed_over, why))
             case AttemptDoubted():
                 # What a command did is unknown, too, but it cost nothing.
                 calls = self._flying.pop(event.path, 0)

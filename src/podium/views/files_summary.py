@@ -65,7 +65,8 @@ def _steps(view: RunView) -> Iterator[tuple[str, ...]]:
     for step in view.steps:
         if step.role in ("step", "finally") and "#" not in step.path:
             took = duration(duration_of(step, view.at))
-            yield f"`{step.path}`", said(step), str(step.attempts or ""), took, cost(step)
+            outcome = f"{said(step)}; {instead(step)}" if step.passed_over else said(step)
+            yield f"`{step.path}`", _cell(outcome, 400), str(step.attempts or ""), took, cost(step)
 
 
 def _gates(view: RunView) -> Iterator[tuple[str, ...]]:
@@ -145,6 +146,12 @@ def said(step: StepView) -> str:
         return step.status
     reason = f" ({step.reason})" if step.reason not in ("", step.outcome) else ""
     return f"{step.outcome}{reason}{', degraded' if step.degraded else ''}"
+
+
+def instead(step: StepView) -> str:
+    """Who worked in place of whom, in one line."""
+    who = as_text(step.result.get("agent")) or "nobody"
+    return f"{who} instead: {'; '.join(one_line(why, 120) for why in step.passed_over)}"
 
 
 def cost(step: StepView | AgentView) -> str:

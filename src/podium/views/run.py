@@ -53,6 +53,8 @@ class StepView(NamedTuple):
     """An attempt was made in it: it is a leaf that works."""
     reused: str = ""
     """The earlier run that its last answer was taken over from."""
+    passed_over: tuple[str, ...] = ()
+    """Why agents that should have worked did not, and the next of `fallback` was asked."""
 
     @property
     def step(self) -> str:

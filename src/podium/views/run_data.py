@@ -61,6 +61,7 @@ def step_data(step: StepView, now: Millis) -> dict[str, Any]:
         "reason": step.reason,
         "message": step.message,
         "degraded": step.degraded,
+        "passed_over": list(step.passed_over),
         "reused": step.reused or None,
         "attempts": step.attempts,
         "started_at": iso(step.entered),

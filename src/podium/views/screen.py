@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Literal, TypeAlias
 
 from podium.core.words import GOOD, Millis
-from podium.views.files_summary import cost, said, spent
+from podium.views.files_summary import cost, instead, said, spent
 from podium.views.next_steps import Hint, next_steps, waits_for
 from podium.views.numbers import duration
 from podium.views.plain import as_text, harmless, many, one_line, short
@@ -81,6 +81,7 @@ def step_line(name: str, step: StepView, now: Millis, paint: Paint) -> str:
     notes = [cost(step)] if cost(step) else []
     notes += [many(step.attempts, "attempt")] if step.worked and step.attempts > 1 else []
     notes += [f"from {step.reused}"] if step.reused else []
+    notes += [instead(step)] if step.passed_over else []
     notes += [_words(step)] if _words(step) else []
     took = duration(duration_of(step, now))
     return f"{paint(mark, tone)} {name}  {said(step):<18} {took:>7}  {'  '.join(notes)}".rstrip()

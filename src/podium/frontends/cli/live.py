@@ -11,6 +11,7 @@ from podium.frontends.cli.look import is_colourful, painter
 from podium.views.files_summary import cost, said, spent
 from podium.views.next_steps import waits_for
 from podium.views.numbers import duration
+from podium.views.plain import one_line
 from podium.views.run import RunView, StepView, active, duration_of, elapsed
 from podium.views.screen import Tone, mark_of, run_lines
 from podium.views.times import iso
@@ -94,7 +95,8 @@ class Live:
         if told < 0 and not self._terminal and self._shows("INFO"):
             yield step.entered, step.depth, self._line("INFO", step.entered, f"start {step.path}")
         if told < step.attempts > 1 and step.worked and not self._terminal and self._shows("INFO"):
-            again = f"again {step.path}, attempt {step.attempts}"
+            why = f": {one_line(step.passed_over[-1], 200)}" if step.passed_over else ""
+            again = f"again {step.path}, attempt {step.attempts}{why}"
             yield view.at, 0, self._line("INFO", view.at, again)
         if step.status == "ended" and not over:
             level: Level = "INFO" if step.outcome in GOOD else "WARNING"
