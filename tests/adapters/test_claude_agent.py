@@ -114,6 +114,7 @@ def test_a_prompt_that_looks_like_a_command_reaches_the_model(tmp_path: Path) ->
     [
         (None, False, "Read,Glob,Grep,Edit,Write,NotebookEdit,Bash", "Bash"),
         (None, True, "Read,Glob,Grep", None),
+        (("read", "edit", "run", "web", "Bash(ls *)"), True, "Read,Glob,Grep", None),
         (("read", "Read(/data/**)"), False, "Read,Glob,Grep", "Read(/data/**)"),
         (("edit",), False, "Edit,Write,NotebookEdit", None),
         (("Bash(git diff *)", "Bash(ls *)"), False, "Bash", "Bash(git diff *),Bash(ls *)"),

@@ -51,7 +51,7 @@ def test_a_rejection_goes_back_to_the_writer_with_its_findings(project: Project,
     second = asked.log("it#2/look/w", 1, "prompt.md")
     assert "Open findings of the last round" in second
     assert str(first.verdict.findings[0]["id"]) in second
-    assert "+print('hello')" in second and "```diff" in second
+    assert "+print('hello')" in second and "-----BEGIN diff " in second
 
 
 @pytest.mark.req("R111")

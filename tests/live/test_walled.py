@@ -16,7 +16,7 @@ from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
 from podium.ports import Agents
 from podium.testing.models import ModelServer, Rule
 from tests.git.kit import Project, new_project
-from tests.live.codex_kit import patch
+from tests.live.kit import patch
 from tests.live.programs import found
 from tests.live.walled_kit import KEY, leads_to, needs_walls, play, trust, vendor
 

@@ -55,7 +55,7 @@ async def rerun(site: Site, state: State, leaves: Iterable[Leaf], tree: Tree) ->
             start=tree,
             timeout=leaf.place.step.timeout,
         )
-        ended = await command.judge(asked, state, site, before=leaf.place.start, again=True)
+        ended = await command.judge(asked, state, site, before=leaf.place.start)
         if ended.kind != "ok":
             return Red(leaf.place.path, _message(ended))
     return None

@@ -20,6 +20,7 @@ from podium.attempt.asking import Asking, visit_of
 from podium.attempt.calling import called
 from podium.attempt.ending import ended
 from podium.attempt.finding import known_names
+from podium.attempt.laid_out import without_steering
 from podium.attempt.launching import folder_of, launch_of, walls_told
 from podium.attempt.lending import Owner, lend
 from podium.attempt.logs import write_question, write_story
@@ -31,13 +32,14 @@ from podium.attempt.reusing import unless_known
 from podium.attempt.silence import bounded, stalled
 from podium.attempt.site import Site
 from podium.attempt.verdicts import echo_of, review_schema
-from podium.attempt.workspace import Workspace, opened
+from podium.attempt.workspace import Workspace, opened, start_of
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.graph import workflow_of
 from podium.core.model import Agent, Step
 from podium.core.names import Here
 from podium.core.state import Leaf, State
 from podium.core.template import Value, fill_argv
+from podium.core.words import Tree
 from podium.errors import ConfigurationError
 from podium.ports import AgentResult, Caller, Conversation, Request, key_names
 from podium.process import Finished, OnOutput, StreamName, inside
@@ -117,9 +119,20 @@ async def _answered(asking: Asking, worker: Worker) -> AttemptEnded:
     config = workflow_of(asking.state, asking.leaf.place).config
     await to_thread.run_sync(write_question, asking, config.get("record") or {})
     kind: Literal["clone", "checkout"] = "checkout" if asking.verb.judge else "clone"
-    async with opened(site, asked, asking.step, kind=kind, names=asking.names) as workspace:
+    tree = await to_thread.run_sync(_judged_tree, asking) if asking.verb.judge else None
+    async with opened(site, asked, asking.step, kind=kind, names=asking.names, tree=tree) as workspace:
         finished = await _run(asking, worker, workspace)
         return await judging.judged(asking, workspace, finished)
+
+
+def _judged_tree(asking: Asking) -> Tree | None:
+    """What a reviewer looks around in: what it judges, without what would tell it how to."""
+    repository = asking.site.repository
+    return (
+        None
+        if repository is None
+        else without_steering(repository, start_of(asking.site, repository, asking.asked))
+    )
 
 
 async def _run(asking: Asking, worker: Worker, workspace: Workspace) -> Finished | None:

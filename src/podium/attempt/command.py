@@ -5,23 +5,26 @@ Whether it passed is decided here by what was seen: the exit code, the reports i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from anyio import to_thread
 
-from podium.attempt import artifacts, evidence
+from podium.attempt import artifacts, evidence, exhibits
 from podium.attempt.contract import Fault, value_of
 from podium.attempt.ending import ended
 from podium.attempt.finding import known_names
 from podium.attempt.input import stdin_of
-from podium.attempt.launching import heard, launch_of, walls_told
+from podium.attempt.laid_out import with_files_from
+from podium.attempt.launching import heard, launch_of, note, walls_told
 from podium.attempt.lending import lend
 from podium.attempt.outward import decided
 from podium.attempt.past import key_of
 from podium.attempt.policy import globs_of, objection
+from podium.attempt.reports import Report
 from podium.attempt.reusing import unless_known
 from podium.attempt.site import Site
 from podium.attempt.toolchain import check_editable
@@ -33,7 +36,7 @@ from podium.core.kinds import Meter, as_text
 from podium.core.model import Command, Gates, Step
 from podium.core.names import Here
 from podium.core.paths import ROOT
-from podium.core.state import State
+from podium.core.state import Instance, State
 from podium.core.template import Value, fill, fill_argv
 from podium.core.words import Reason, Tree
 from podium.process import Captured, Finished
@@ -51,65 +54,102 @@ class Ran:
     reason: Reason
     result: Mapping[str, Any]
     finished: Finished
+    argv: tuple[str, ...]
+
+    @property
+    def shown(self) -> exhibits.Shown:
+        return exhibits.Shown(self.argv, self.finished.stdout, self.finished.stderr)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One command before its judge."""
+
+    site: Site
+    asked: AttemptStarted
+    step: Step
+    verb: Command
+    names: Names
+    untouched: Tree | None
+    """Where the protected files come from."""
+    is_gate: bool
 
 
 async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
-    leaf = state.instances[asked.path]
-    step = leaf.place.step
     before = tree_before(asked, state)
-    names = await known_names(site, Here(state, leaf), values_of(step), tree_in_view(leaf))
-    return await unless_known(
-        site,
-        asked,
-        key_of(asked, before, *_asked_of(step, names)),
-        lambda: judge_by(asked, site, step, names, before=before),
-    )
+    case = await _case(asked, state, site)
+    key = key_of(asked, before, case.untouched, *_asked_of(case.step, case.names))
+    return await unless_known(site, asked, key, lambda: _judged(case, before))
 
 
-async def judge(
-    asked: AttemptStarted, state: State, site: Site, *, before: Tree | None, again: bool = False
-) -> AttemptEnded:
-    """Runs the command of an instance on a tree, beside the one it has to be compared with.
+async def judge(asked: AttemptStarted, state: State, site: Site, *, before: Tree | None) -> AttemptEnded:
+    """Runs a command that has passed before on another tree; red before green is not asked for again."""
+    return await _judged(await _case(asked, state, site), before, again=True)
 
-    `again`: it has passed before and only the tree is another, so that red before green is not asked for.
-    """
+
+async def _case(asked: AttemptStarted, state: State, site: Site) -> Case:
     leaf = state.instances[asked.path]
     step = leaf.place.step
+    assert isinstance(step.verb, Command)
     names = await known_names(site, Here(state, leaf), values_of(step), tree_in_view(leaf))
-    return await judge_by(asked, site, step, names, before=before, again=again)
+    is_gate = _gates_around(leaf, state) is not None
+    return Case(site, asked, step, step.verb, names, _untouched(leaf, state), is_gate)
 
 
-async def judge_by(
-    asked: AttemptStarted, site: Site, step: Step, names: Names, *, before: Tree | None, again: bool = False
-) -> AttemptEnded:
-    """The same for a step that need not be an instance, such as a gate that is asked before its time."""
-    verb = step.verb
-    assert isinstance(verb, Command)
+async def _judged(case: Case, before: Tree | None, *, again: bool = False) -> AttemptEnded:
+    """Runs the command on a tree, beside the one it has to be compared with."""
+    site, asked, step, verb, names = case.site, case.asked, case.step, case.verb, case.names
     if verb.must_fail_before and not again:
-        unmet = await _passes_before(site, asked, step, names, before)
+        unmet = await _passes_before(case, before)
         if unmet is not None:
             return unmet
-    async with opened(site, asked, step, kind="checkout", names=names) as workspace:
+    async with _laid_out(case, asked.start) as workspace:
         ran = await run_in(site, asked, step, names, workspace)
+        if verb.junit is not None or verb.coverage is not None or case.is_gate:
+            kept = await to_thread.run_sync(exhibits.keep, site, asked, verb, names, workspace, ran.shown)
+            ran = replace(ran, result={**ran.result, exhibits.EVIDENCE: kept})
         if ran.kind != "ok":
             return ended(site, asked, ran.kind, ran.reason, result=ran.result, tree=asked.start)
-        trees = evidence.Trees(before, asked.start)
-        return await _verified(site, asked, step, names, workspace, ran, trees)
+        return await _verified(case, workspace, ran, before)
 
 
 def tree_before(asked: AttemptStarted, state: State) -> Tree | None:
     """What the work under judgement started from: that of the step around a gate, else that of the block around it."""
     leaf = state.instances[asked.path]
+    gates = _gates_around(leaf, state)
+    if gates is None and asked.base != asked.start:
+        return asked.base
+    return _untouched(leaf, state)
+
+
+def _untouched(leaf: Instance, state: State) -> Tree | None:
+    """The tree whose protected files hold: nobody who is judged here has worked on it."""
+    gates = _gates_around(leaf, state)
+    if gates is not None:
+        return gates.place.base
+    around = state.instances[leaf.place.parent].base
+    return around or (None if state.started is None else state.started.tree)
+
+
+def _gates_around(leaf: Instance, state: State) -> Instance | None:
     path = leaf.place.parent
     while path != ROOT:
         scope = state.instances[path]
         if isinstance(scope.place.step.verb, Gates):
-            return scope.place.base
+            return scope
         path = scope.place.parent
-    if asked.base != asked.start:
-        return asked.base
-    around = state.instances[leaf.place.parent].base
-    return around or (None if state.started is None else state.started.tree)
+    return None
+
+
+@asynccontextmanager
+async def _laid_out(case: Case, tree: Tree | None) -> AsyncIterator[Workspace]:
+    """A checkout with the protected files as they were before the work; of what is kept, none may be exchanged."""
+    site = case.site
+    protected = fill_argv(case.step.settings.get("protect") or (), case.names)
+    if site.repository is not None and tree is not None and not _keeps(case.step, case.names):
+        tree = await to_thread.run_sync(with_files_from, site.repository, tree, case.untouched, protected)
+    async with opened(site, case.asked, case.step, kind="checkout", names=case.names, tree=tree) as workspace:
+        yield workspace
 
 
 async def run_in(site: Site, asked: AttemptStarted, step: Step, names: Names, workspace: Workspace) -> Ran:
@@ -141,21 +181,15 @@ async def run_in(site: Site, asked: AttemptStarted, step: Step, names: Names, wo
     return replace(ran, result={**ran.result, **walls_told(sandbox, walls)})
 
 
-async def _verified(
-    site: Site,
-    asked: AttemptStarted,
-    step: Step,
-    names: Names,
-    workspace: Workspace,
-    ran: Ran,
-    trees: evidence.Trees,
-) -> AttemptEnded:
+async def _verified(case: Case, workspace: Workspace, ran: Ran, before: Tree | None) -> AttemptEnded:
     """An exit code of 0 is a claim; what was declared besides must be there as well."""
-    verb = step.verb
-    assert isinstance(verb, Command)
+    site, asked, step, verb, names = case.site, case.asked, case.step, case.verb, case.names
     seen = evidence.Seen()
     if verb.junit is not None or verb.coverage is not None:
-        seen = await to_thread.run_sync(evidence.look, site, step, names, workspace, trees)
+        base = await _report_before(case, before)
+        seen = await to_thread.run_sync(evidence.look, verb, names, workspace.folder, base)
+    if seen.message is None and seen.tests is not None and asked.start is not None:
+        evidence.remember(evidence.place_of(site, step, names, asked.start), seen.tests)
     result = {**ran.result, **seen.result}
     if seen.message is not None:
         return _refused(site, asked, "reports", seen.message, result)
@@ -198,15 +232,30 @@ def _keeps(step: Step, names: Names) -> bool:
     return globs_of(step, names) != ()
 
 
-async def _passes_before(
-    site: Site, asked: AttemptStarted, step: Step, names: Names, before: Tree | None
-) -> AttemptEnded | None:
+async def _report_before(case: Case, before: Tree | None) -> Report | None:
+    """What the command says of the tests on the tree from before, found out once; it need not pass there."""
+    site = case.site
+    if case.verb.junit is None or site.repository is None or before is None or before == case.asked.start:
+        return None
+    place = evidence.place_of(site, case.step, case.names, before)
+    found = evidence.known(place)
+    if found is None:
+        site.on_progress(case.asked.path, note("runs on the tree from before as well, to compare the tests"))
+        async with _laid_out(case, before) as workspace:
+            await run_in(site, case.asked, case.step, case.names, workspace)
+            found = evidence.read_report(case.verb, case.names, workspace.folder) or Report({})
+        evidence.remember(place, found)
+    return found
+
+
+async def _passes_before(case: Case, before: Tree | None) -> AttemptEnded | None:
     """Red before green: the tests that were changed must fail on the code from before. Says so if they do not."""
+    site, asked = case.site, case.asked
     old = await to_thread.run_sync(evidence.old_code_new_tests, site, evidence.Trees(before, asked.start))
     if isinstance(old, evidence.Unproven):
         return _refused(site, asked, "must_fail_before", old.why, {"text": "", "exit_code": 0})
-    async with opened(site, asked, step, kind="checkout", names=names, tree=old) as workspace:
-        ran = await run_in(site, asked, step, names, workspace)
+    async with _laid_out(case, old) as workspace:
+        ran = await run_in(site, asked, case.step, case.names, workspace)
     if ran.kind == "ok":
         message = (
             "the new and changed tests pass on the code from before as well, so they do not prove the change"
@@ -258,18 +307,20 @@ def _ran(site: Site, argv: tuple[str, ...], finished: Finished) -> Ran:
     program = Path(argv[0]).name
     if finished.not_started is not None:
         message = f'"{argv[0]}" could not be started: {finished.not_started}'
-        return Ran("error", "not_started", {**result, "message": message}, finished)
+        return Ran("error", "not_started", {**result, "message": message}, finished, argv)
     if finished.timed_out:
         message = f"{program} did not end within {finished.duration_s:.0f} s and was stopped"
-        return Ran("timeout", "", {**result, "message": _told(site, message, finished)}, finished)
+        return Ran("timeout", "", {**result, "message": _told(site, message, finished)}, finished, argv)
     if finished.exit_code:
         how = (
             f"was ended by signal {finished.signal}"
             if finished.signal
             else f"ended with {finished.exit_code}"
         )
-        return Ran("failed", "", {**result, "message": _told(site, f"{program} {how}", finished)}, finished)
-    return Ran("ok", "", result, finished)
+        return Ran(
+            "failed", "", {**result, "message": _told(site, f"{program} {how}", finished)}, finished, argv
+        )
+    return Ran("ok", "", result, finished, argv)
 
 
 def _record(site: Site, captured: Captured) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from podium.attempt.artifacts import write_bytes
+from podium.attempt.laid_out import with_paths
 from podium.attempt.reports import (
     MAX_BYTES,
     Report,
@@ -20,16 +21,13 @@ from podium.attempt.reports import (
     to_json,
 )
 from podium.attempt.site import Site
-from podium.attempt.workspace import Workspace
 from podium.core.expr import Names
 from podium.core.globs import glob_matches
 from podium.core.kinds import Meter, as_text
 from podium.core.model import Command, Step
-from podium.core.template import fill
+from podium.core.template import fill, fill_argv
 from podium.core.words import Tree
 from podium.git.change import changed_paths
-from podium.git.listing import FOLDER, Changing, Entry, build, read_listing
-from podium.git.repository import trees as objects_of
 from podium.process import inside, open_inside
 
 TEST_FILES: Final = (
@@ -52,6 +50,7 @@ class Seen:
     message: str | None = None
     """Why the command does not count as passed."""
     result: dict[str, Any] = field(default_factory=dict)
+    tests: Report | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +62,19 @@ class Unproven:
 
 def forget_reports(verb: Command, names: Names, folder: Path) -> None:
     """Removes reports that stand in the tree: only one that this command writes proves anything about it."""
-    for path in _reports(verb, names):
+    for path in report_paths(verb, names):
         place = inside(folder, path)
         with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
             place.unlink()
 
 
-def look(site: Site, step: Step, names: Names, workspace: Workspace, trees: Trees) -> Seen:
-    verb = step.verb
-    assert isinstance(verb, Command)
-    folder = workspace.folder
-    seen = Seen() if verb.junit is None else _junit(site, verb, names, folder, trees)
+def look(verb: Command, names: Names, folder: Path, base: Report | None) -> Seen:
+    """What the reports that a command wrote say, beside what they said of the tree from before."""
+    seen = Seen() if verb.junit is None else _junit(verb, names, folder, base)
     if seen.message is not None or verb.coverage is None:
         return seen
     covered = _coverage(verb, names, folder)
-    return Seen(covered.message, {**seen.result, **covered.result})
+    return Seen(covered.message, {**seen.result, **covered.result}, seen.tests)
 
 
 def old_code_new_tests(site: Site, compared: Trees) -> Tree | Unproven:
@@ -88,34 +85,29 @@ def old_code_new_tests(site: Site, compared: Trees) -> Tree | Unproven:
     changed = [path for path in changed_paths(repository, compared.before, compared.now) if is_test(path)]
     if not changed:
         return Unproven("no test was added or changed, so none can fail on the code from before")
-    git = objects_of(repository)
-    after = read_listing(git, compared.now)
-    listing = Changing(read_listing(git, compared.before))
-    for path in changed:
-        folder, _, name = path.rpartition("/")
-        _set(listing.of(folder), name, after.get(folder, {}).get(name))
-    return build(repository.objects, listing, listing.changed())
+    return with_paths(repository, compared.before, compared.now, changed)
 
 
 def is_test(path: str) -> bool:
     return any(glob_matches(pattern, path) for pattern in TEST_FILES)
 
 
-def _set(entries: dict[str, Entry], name: str, entry: Entry | None) -> None:
-    if entry is None:
-        entries.pop(name, None)
-    elif entry.mode != FOLDER:
-        entries[name] = entry
-
-
-def _reports(verb: Command, names: Names) -> list[str]:
+def report_paths(verb: Command, names: Names) -> list[str]:
     report = dict(verb.coverage or {}).get("report")
     return [as_text(fill(value, names), Meter()) for value in (verb.junit, report) if value is not None]
 
 
-def _junit(site: Site, verb: Command, names: Names, folder: Path, trees: Trees) -> Seen:
+def read_report(verb: Command, names: Names, folder: Path) -> Report | None:
+    """What a command said of its tests, whether or not they passed; None: nothing that can be read."""
+    try:
+        return read_tests(read_bytes(folder, as_text(fill(verb.junit, names), Meter())) or b"")
+    except UnreadableReport:
+        return None
+
+
+def _junit(verb: Command, names: Names, folder: Path, base: Report | None) -> Seen:
     path = as_text(fill(verb.junit, names), Meter())
-    content = _read(folder, path)
+    content = read_bytes(folder, path)
     if content is None:
         return Seen(f'the command passed, but wrote no report to "{path}"')
     try:
@@ -123,21 +115,18 @@ def _junit(site: Site, verb: Command, names: Names, folder: Path, trees: Trees) 
     except UnreadableReport as error:
         return Seen(f'the report "{path}" cannot be used: {error}')
     counts = tests.counts()
-    base = _known(site, verb, trees.before) if trees.before != trees.now else None
     why = complaint(tests, base)
     failed = counts["failed"] + counts["errors"]
     if why is None and failed:
         why = f"the command passed, but its report says that {failed} of {counts['total']} tests failed"
-    if why is None:
-        _remember(site, verb, trees.now, tests)
-    return Seen(why, {"tests": counts})
+    return Seen(why, {"tests": counts}, tests)
 
 
 def _coverage(verb: Command, names: Names, folder: Path) -> Seen:
     wanted = dict(verb.coverage or {})
     path = as_text(fill(wanted["report"], names), Meter())
     least = wanted.get("min")
-    content = _read(folder, path)
+    content = read_bytes(folder, path)
     if content is None:
         return Seen(f'the command passed, but wrote no coverage to "{path}"')
     try:
@@ -150,7 +139,7 @@ def _coverage(verb: Command, names: Names, folder: Path) -> Seen:
     return Seen(None, result)
 
 
-def _read(folder: Path, path: str) -> bytes | None:
+def read_bytes(folder: Path, path: str) -> bytes | None:
     try:
         with open_inside(folder, path, "rb") as file:
             return file.read(MAX_BYTES + 1)
@@ -158,22 +147,29 @@ def _read(folder: Path, path: str) -> bytes | None:
         return None
 
 
-def _remember(site: Site, verb: Command, tree: Tree | None, tests: Report) -> None:
-    """What passed on a tree is the base for whoever starts from it, in this run and in later ones."""
-    if tree is not None:
-        write_bytes(_place(site, verb, tree), to_json(tests).encode("utf-8", "surrogateescape"))
+def remember(place: Path, tests: Report) -> None:
+    """What was seen on a tree is the base for whoever starts from it, in this run and in later ones."""
+    write_bytes(place, to_json(tests).encode("utf-8", "surrogateescape"))
 
 
-def _known(site: Site, verb: Command, tree: Tree | None) -> Report | None:
-    if tree is None:
-        return None
+def known(place: Path) -> Report | None:
     try:
-        return from_json(_place(site, verb, tree).read_text("utf-8", "surrogateescape"))
+        return from_json(place.read_text("utf-8", "surrogateescape"))
     except (OSError, ValueError):
         return None
 
 
-def _place(site: Site, verb: Command, tree: Tree) -> Path:
+def place_of(site: Site, step: Step, names: Names, tree: Tree) -> Path:
     """Reports of different commands are not compared: one may run only some of the tests."""
-    command = hashlib.sha256(repr((verb.argv, verb.script, verb.junit)).encode()).hexdigest()[:16]
-    return site.state_dir / "reports" / command / f"{tree}.json"
+    verb = step.verb
+    assert isinstance(verb, Command)
+    around = tuple(repr(step.settings.get(key)) for key in ("dir", "env", "protect", "workspace"))
+    said = (
+        fill_argv(verb.argv, names),
+        verb.script,
+        verb.shell,
+        repr(verb.stdin),
+        report_paths(verb, names),
+        around,
+    )
+    return site.state_dir / "reports" / hashlib.sha256(repr(said).encode()).hexdigest()[:16] / f"{tree}.json"

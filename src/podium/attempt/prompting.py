@@ -119,7 +119,7 @@ def _additions(asking: Asking, names: _Names, files: Callable[[], Files]) -> Ite
         yield "## Guidance from the person who runs this\n\n" + "\n\n".join(asked.guidance)
     context = dict(step.settings.get("context") or {})
     if _is_judge(step):
-        yield material_of(site, asking.state, asking.leaf, asked.start)
+        yield material_of(site, asking.state, asking.leaf, asked.start, asking.nonce)
         context.pop("diff", None)  # The change it judges stands above already.
     if context:
         since = None if asking.state.started is None else asking.state.started.tree

@@ -73,7 +73,7 @@ def _known(site: Site, asked: AttemptStarted, key: str) -> AttemptEnded | None:
         attempt=asked.attempt,
         result=None
         if found.result is None
-        else {key: value for key, value in found.result.items() if key != "log"},
+        else {key: value for key, value in found.result.items() if key not in ("log", "evidence")},
         used=Amounts(),
         cost_known=True,
         window=None,

@@ -69,6 +69,7 @@ def step_data(step: StepView, now: Millis) -> dict[str, Any]:
         "duration_s": duration_of(step, now) / 1000,
         "output": step.result.get("output"),
         "artifacts": artifacts_of(step),
+        "evidence": step.result.get("evidence"),
         "base": step.base,
         "tree": step.tree,
         "score": step.score,

@@ -24,6 +24,9 @@ _STAGES = (("run", "check"), ("review",), ("human",))
 
 def compile_gates(site: Site, raw: RawStep | None, role: Role | None = None) -> Step | None:
     """The role's gates first, then the step's."""
+    if raw is not None:
+        # What the work may not change, its gates take from before it.
+        site = replace(site, protect=(*site.protect, *site.values(raw.protect, raw.at("protect"))))
     found = [*_entries(site, role), *_entries(site, raw)]
     taken: set[str] = set()
     gates = [(gate.verb or "", _gate(site, unique(name, taken), gate)) for name, gate in _once(found)]

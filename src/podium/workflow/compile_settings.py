@@ -22,7 +22,8 @@ def settings(site: Site, step: Judging, role: Role | None = None) -> Fields:
     return fields(
         {
             **(_for_worker(site, step, role) if step.verb in {"agent", "review"} else {}),
-            **(_for_tree(site, step) if isinstance(step, Step) else {}),
+            **({"workspace": _map(site, file.workspace, step.workspace)} if isinstance(step, Step) else {}),
+            "protect": (*file.protect, *site.protect, *site.values(step.protect, step.at("protect"))),
             "dir": site.value(step.dir, step.at("dir")),
             "sandbox": _map(site, file.sandbox, role.sandbox if role is not None else None, step.sandbox),
             "network": network(site, step, role),
@@ -42,16 +43,6 @@ def _for_worker(site: Site, step: Judging, role: Role | None) -> dict[str, Any]:
         "tools": tools or (role.tools if role is not None else None),
         "system": _system(site, role),
         "candidates": role.candidates if role is not None else None,
-    }
-
-
-def _for_tree(site: Site, step: Step) -> dict[str, Any]:
-    """How the files around a process are laid out, and which of them it leaves alone."""
-    file = site.context.file
-    own = site.values(step.protect, step.at("protect"))
-    return {
-        "protect": (*file.protect, *site.protect, *own),
-        "workspace": _map(site, file.workspace, step.workspace),
     }
 
 

@@ -139,6 +139,7 @@ class Judging(Raw):
     network: Network | None = None
     secrets: Texts = ()
     env: Texts = ()
+    protect: Texts = ()
     runs_on: TextList | None = None
 
     verbs: ClassVar[tuple[str, ...]] = GATE_VERBS
@@ -198,7 +199,6 @@ class Step(Judging):
     output: OutputText | None = None
     with_: dict[str, Any] | None = None
     touches: Globs | None = None
-    protect: Texts = ()
     workspace: WorkspaceMap | None = None
     recovery: Literal["rerun", "ask"] | None = None
 

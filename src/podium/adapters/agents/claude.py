@@ -154,6 +154,9 @@ def _command(request: Request) -> tuple[str, ...]:
 
 def _flags(request: Request, schema: str | None) -> Iterator[str]:
     tools = tuple(_tools(request))
+    if request.judge:
+        # Whatever its role may use elsewhere: a reviewer does not write, run or ask around.
+        tools = tuple(tool for tool in tools if tool in TOOLS["read"])
     # Its files are free to it within the folder and nowhere else; a tool that is listed as allowed is free anywhere.
     free = [tool for tool in tools if tool not in (*TOOLS["read"], *TOOLS["edit"])]
     yield f"--model={request.model or MODEL}"

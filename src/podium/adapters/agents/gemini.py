@@ -176,6 +176,9 @@ def _tools(request: Request) -> tuple[str, ...]:
             hint=f"use {', '.join(TOOLS)}, or a name of its own such as read_file",
         )
     found = [tool for word in said for tool in TOOLS.get(word, (word,))]
+    if request.judge:
+        # Whatever its role may use elsewhere: a reviewer does not write, run or ask around.
+        found = [tool for tool in found if tool in TOOLS["read"]]
     # An empty list would mean all of them.
     return tuple(dict.fromkeys(found)) or ("none",)
 
