@@ -21,7 +21,7 @@ from podium.attempt.calling import called
 from podium.attempt.ending import ended
 from podium.attempt.finding import known_names
 from podium.attempt.laid_out import without_steering
-from podium.attempt.launching import folder_of, launch_of, walls_told
+from podium.attempt.launching import folder_of, launch_of, note, walls_told
 from podium.attempt.lending import Owner, lend
 from podium.attempt.logs import write_question, write_story
 from podium.attempt.past import key_of
@@ -59,11 +59,12 @@ async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
         await to_thread.run_sync(write_recording, asking, asking.story.request, end)
     log = site.log_dir(asked.path, asked.attempt).relative_to(site.run_dir).as_posix()
     message = site.mask.text(str((end.result or {}).get("message", "")))
+    more = {"message": message, "removed": dict(asking.story.removed)}
     return replace(
         end,
         result={
             **(end.result or {}),
-            **({"message": message} if message else {}),
+            **{key: value for key, value in more.items() if value},
             **asking.story.walls,
             "log": log,
         },
@@ -96,7 +97,7 @@ async def _worked(asking: Asking) -> AttemptEnded:
         return ended(site, asked, "unavailable", "unavailable", result=result, tree=asked.start)
     asking.story.worker = worker
     told = await to_thread.run_sync(prompting.told, asking, worker)
-    asking.story.system, asking.story.prompt = told.system, told.prompt
+    asking.story.system, asking.story.prompt, asking.story.removed = told.system, told.prompt, told.removed
     return await unless_known(
         site, asked, key_of(asked, *_asked_of(asking, worker)), lambda: _answered(asking, worker)
     )
@@ -117,6 +118,9 @@ def _asked_of(asking: Asking, worker: Worker) -> tuple[Any, ...]:
 async def _answered(asking: Asking, worker: Worker) -> AttemptEnded:
     site, asked = asking.site, asking.asked
     config = workflow_of(asking.state, asking.leaf.place).config
+    if asking.story.removed:
+        what = ", ".join(f"{name} ({times})" for name, times in asking.story.removed.items())
+        site.on_progress(asked.path, note(f"left out of the prompt, for it looks like a secret: {what}"))
     await to_thread.run_sync(write_question, asking, config.get("record") or {})
     kind: Literal["clone", "checkout"] = "checkout" if asking.verb.judge else "clone"
     tree = await to_thread.run_sync(_judged_tree, asking) if asking.verb.judge else None

@@ -23,6 +23,8 @@ class Story:
     system: str = ""
     prompt: str = ""
     request: Request | None = None
+    removed: Mapping[str, int] = field(default_factory=dict)
+    """What looked like a secret in them, by rule."""
     argv: tuple[str, ...] = ()
     seen: list[Progress] = field(default_factory=list)
     finished: Finished | None = None

@@ -79,6 +79,7 @@ def _facts(asking: Asking, ended: AttemptEnded) -> dict[str, Any]:
         "model": (result and result.model) or (worker and worker.model),
         "persona": {"role": None if worker is None else worker.role, "sha256": _sha256(story.system)},
         "prompt": {"sha256": _sha256(story.prompt), "bytes": len(story.prompt.encode("utf-8", "replace"))},
+        "removed": story.removed,
         "command": story.argv,
         "sandbox": sandbox.level,
         "in_force": sandbox.in_force,

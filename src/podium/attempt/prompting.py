@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
@@ -20,6 +21,7 @@ from podium.attempt.site import Site
 from podium.core import model
 from podium.core.expr import Names
 from podium.core.model import Agent
+from podium.process.scan import cleaned
 from podium.workflow.prompts import Prompt, parse_prompt, render
 
 FOLDER: Final = "prompts"
@@ -30,6 +32,8 @@ FOLDER: Final = "prompts"
 class Told:
     system: str
     prompt: str
+    removed: Mapping[str, int]
+    """What looked like a secret and was left out: how often each rule spoke."""
 
 
 def told(asking: Asking, worker: Worker | None) -> Told:
@@ -50,7 +54,14 @@ def told(asking: Asking, worker: Worker | None) -> Told:
         parts.append(f"## Feedback on the work so far\n\n{feedback}")
     parts.append(_excerpt(asking))
     parts.append(_shape(asking))
-    return Told(persona, "\n\n".join(part.strip() for part in parts if part.strip()) + "\n")
+    return _cleaned(site, persona, "\n\n".join(part.strip() for part in parts if part.strip()) + "\n")
+
+
+def _cleaned(site: Site, system: str, prompt: str) -> Told:
+    """The one way out: whatever was packed, quoted or fed back passes here."""
+    texts = [cleaned(site.mask.text(text)) for text in (system, prompt)]
+    removed = Counter(texts[0].found) + Counter(texts[1].found)
+    return Told(texts[0].text, texts[1].text, dict(removed))
 
 
 class _Names(Mapping[str, Any]):
