@@ -70,9 +70,9 @@ class GeminiConversation:
                 yield Progress("text", text)
             case {"type": "tool_use", "tool_name": str(name)}:
                 self._next_turn()
+                self._forget()
                 yield _use(name, record.get("parameters"))
             case {"type": "tool_result"}:
-                # What was said before a tool is talk on the way; the answer is what follows the last one.
                 self._after_tool = True
                 yield Progress("done", "")
                 if record.get("status") == "error":
@@ -90,8 +90,12 @@ class GeminiConversation:
         if self._after_tool:
             self._after_tool = False
             self._calls += 1
-            self._said.clear()
-            self._length = 0
+            self._forget()
+
+    def _forget(self) -> None:
+        """What was said before a tool is talk on the way; the answer is what follows the last one, if anything does."""
+        self._said.clear()
+        self._length = 0
 
     def finish(self, finished: Finished) -> AgentResult:
         if finished.not_started is not None:
