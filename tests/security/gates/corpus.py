@@ -30,6 +30,7 @@ WRONG: Final = "def add(a, b):\n    return a - b\n"
 SAME: Final = "code under test runs in the process that reports on it"
 VALUES: Final = "a value that is equal to everything"
 NO_REPORT: Final = "a tool that writes no report"
+GONE: Final = "a file that is gone has no faults"
 
 PYTEST: Final = (
     Case("pytest", "the test is deleted", "rm tests/test_app.py"),
@@ -235,7 +236,7 @@ RUFF: Final = (
     Case("ruff", "a comment on the line", "sed -i 's/import os/import os  # noqa/' src/app.py"),
     Case("ruff", "a comment for the file", "sed -i '1i # ruff: noqa' src/app.py"),
     Case("ruff", "the file is ignored", put(".ignore", "src/") + put(".gitignore", "src/app.py")),
-    Case("ruff", "the file is gone", "rm src/app.py"),
+    Case("ruff", "the file is gone", "rm src/app.py", "residual", GONE),
 )
 
 MAKE: Final = (
