@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +13,9 @@ from podium.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from podium.adapters.agents.login_files import Logins
+    from podium.adapters.agents.scripted import Scripted
     from podium.app.office import Office
+    from podium.app.staging import Staged
     from podium.attempt.site import Site
     from podium.core.chain import RunId
     from podium.core.model import Step, Workflow
@@ -34,14 +37,34 @@ def open_store(project: Path, *, create: bool = False) -> Store:
     return SqliteStore(path)
 
 
-def open_office(project: Path, *, user_dir: Path | None = None, create: bool = False) -> Office:
+def open_office(
+    project: Path,
+    *,
+    user_dir: Path | None = None,
+    create: bool = False,
+    site_for: Callable[..., Site] | None = None,
+) -> Office:
     """Everything that the use cases of a project need."""
     from podium.app.office import Office
 
-    store = open_store(project, create=create)
     return Office(
-        project=project, state_dir=project / STATE_DIR, user_dir=user_dir, store=store, site_for=make_site
+        project=project,
+        state_dir=project / STATE_DIR,
+        user_dir=user_dir,
+        store=open_store(project, create=create),
+        site_for=site_for or make_site,
     )
+
+
+def open_stage(project: Path, staged: Staged) -> tuple[Office, Scripted | None]:
+    """A project in which a test is played: nobody works there in earnest but those whom the test says nothing of."""
+    from podium.adapters.agents.recorded import Recorded
+    from podium.adapters.agents.scripted import Scripted
+
+    actor = None if staged.cast is None else Scripted(staged.cast, staged.source)
+    stand_in = actor if staged.replay is None else Recorded(staged.replay)
+    site_for = partial(make_site, stand_in=stand_in, env={**os.environ, **staged.env})
+    return open_office(project, create=True, site_for=site_for), actor
 
 
 def make_site(
@@ -53,6 +76,7 @@ def make_site(
     record: str | None = None,
     replay: str | None = None,
     stand_in: Agent | None = None,
+    env: Mapping[str, str] = os.environ,
 ) -> Site:
     """Where a run works on this machine. `sandbox` is a level the user has typed; `stand_in` plays all agents."""
     from podium.adapters.prices import public_price
@@ -63,14 +87,14 @@ def make_site(
     state_dir = project / STATE_DIR
     tag = hashlib.sha256(str(project).encode()).hexdigest()[:12]
     marker = f"{run}-{tag}"
-    secrets = read_secrets(workflow, os.environ)
-    logins = read_logins(workflow, os.environ)
+    secrets = read_secrets(workflow, env)
+    logins = read_logins(workflow, env)
     if replay is not None:
         from podium.adapters.agents.recorded import Recorded
 
         stand_in = Recorded(project / replay)
     there = agents(logins.known) if stand_in is None else played_by(stand_in, workflow)
-    mask = Mask({**keys_of(workflow, there, os.environ), **tokens_of(logins.known), **secrets})
+    mask = Mask({**keys_of(workflow, there, env), **tokens_of(logins.known), **secrets})
 
     def keep_login(kind: str, content: bytes) -> None:
         if logins.renew(kind, content):
@@ -89,11 +113,11 @@ def make_site(
         mask=mask,
         keep_login=keep_login,
         secrets=secrets,
-        host_env=dict(os.environ),
         price_of=public_price,
         choose=sandbox_chooser(workflow, {} if stand_in is not None else there, sandbox),
         unwalled=unwalled(),
         uncontained=uncontained(),
+        host_env=dict(env),
         accepts_weak_walls=sandbox in ("none", "limits") or stand_in is not None,
         is_played=stand_in is not None,
         record=None if record is None else project / record,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from podium.workflow.raw import known_keys
 from podium.workflow.schema import read
 from podium.workflow.schema_file import Config, File, Role
 from podium.workflow.schema_step import Feature
+from podium.workflow.testfile import SUFFIX, read_tests
 from tools.pages.markdown import Fenced, fenced
 from tools.pages.stage import file_of, put, stage
 
@@ -49,18 +50,20 @@ def _faults(block: Fenced, folder: Path) -> Iterator[str]:
         read_manifest({name: block.text.encode()})
         return
     value = yaml.load(block.text, name=name).value
-    if block.first == FRAGMENT or "podium" in value:
+    if name.endswith(SUFFIX):
+        yield from _told(read_tests, folder / name)
+    elif block.first == FRAGMENT or "podium" in value:
         yield from (problem.render() for problem in load(Path(name)).errors)
     elif isinstance(value, list) or "rules" in value:
-        yield from _cast_faults(folder / name)
+        yield from _told(read_cast, folder / name)
     else:
         model = Role if name.startswith(".podium/roles/") else Feature if "phases" in value else Config
         yield from (fault.message for fault in read(model, value).faults)
 
 
-def _cast_faults(path: Path) -> Iterator[str]:
+def _told(read_it: Callable[[Path], object], path: Path) -> Iterator[str]:
     try:
-        read_cast(path)
+        read_it(path)
     except ConfigurationError as error:
         yield error.message
 

@@ -40,6 +40,16 @@ from podium.workflow.schema_parts import (
     Workspace,
 )
 from podium.workflow.schema_step import VERBS, Feature, Gate, Interface, Phase, Step
+from podium.workflow.testfile import (
+    Bounds,
+    Expect,
+    FileWords,
+    PromptWords,
+    QuestionWords,
+    StepWords,
+    Trial,
+    TrialFile,
+)
 from tests.docs.page_files import ROOT
 from tools.docs import generated
 
@@ -89,6 +99,15 @@ def test_every_shipped_role_is_in_the_reference() -> None:
 @pytest.mark.parametrize("model", [Cast, Rule, Match, VerdictSpec, Usage], ids=lambda model: model.__name__)
 def test_every_key_of_a_cast_is_explained(model: type[Raw]) -> None:
     assert left_out(known_keys(model), "docs/how-to/rehearse.md") == []
+
+
+@pytest.mark.parametrize(
+    "model",
+    [TrialFile, Trial, Expect, StepWords, FileWords, PromptWords, QuestionWords, Bounds],
+    ids=lambda model: model.__name__,
+)
+def test_every_key_of_a_test_file_is_in_the_reference(model: type[Raw]) -> None:
+    assert left_out(known_keys(model), "docs/reference/test-file.md") == []
 
 
 def test_every_event_has_its_section() -> None:

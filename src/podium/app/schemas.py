@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-WRITTEN: Final = ("workflow", "config", "feature")
+WRITTEN: Final = ("workflow", "config", "feature", "test")
 """Files that people write; their schemas are made from the code that reads them."""
 
 FOLDER: Final = Path(__file__).parents[1] / "schemas"
@@ -20,7 +20,12 @@ def schema_text(name: str) -> str:
         return (FOLDER / f"{name}.json").read_text("utf-8")
     import json
 
-    from podium.workflow.json_schema import config_schema, feature_schema, workflow_schema
+    from podium.workflow.json_schema import config_schema, feature_schema, test_schema, workflow_schema
 
-    made = {"workflow": workflow_schema, "config": config_schema, "feature": feature_schema}
+    made = {
+        "workflow": workflow_schema,
+        "config": config_schema,
+        "feature": feature_schema,
+        "test": test_schema,
+    }
     return json.dumps(made[name](), indent=2) + "\n"

@@ -15,12 +15,10 @@ import re
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Final, Literal
 
-from podium.errors import ConfigurationError
 from podium.workflow import yaml
-from podium.workflow.problems import Problem
 from podium.workflow.raw import Raw, Short
 from podium.workflow.scalars import Duration
-from podium.workflow.schema import read
+from podium.workflow.strictly import read_strictly
 
 Trouble = Literal["quota", "overloaded", "auth", "timeout", "crash", "refused", "garbled"]
 Decision = Literal["approve", "reject", "abort"]
@@ -96,18 +94,7 @@ def line_of(path: FilePath, rule: Rule) -> int:
 
 def read_cast(path: FilePath) -> Cast:
     """A cast from its file; every mistake is named by line."""
-    document = yaml.read(path)
-    listed = isinstance(document.value, list)
-    whole = {"rules": document.value} if listed else document.value or {}
-    problems = list(document.problems)
-    if not problems:
-        reading = read(Cast, whole)
-        for fault in reading.faults:
-            at = document.position(fault.path[1:] if listed else fault.path, key=fault.key)
-            problems.append(Problem(str(path), at.line, at.col, fault.rule, fault.message, fault.hint))
-        if reading.value is not None and not problems:
-            return reading.value
-    raise ConfigurationError("\n".join(problem.render() for problem in problems))
+    return read_strictly(Cast, yaml.read(path), under="rules")
 
 
 def place_of(path: str) -> str:

@@ -9,6 +9,7 @@ from podium.core.words import OUTCOMES, ROUTABLE
 from podium.workflow.raw import Raw, Scalar, Schema, keys_of
 from podium.workflow.schema_file import Config, File
 from podium.workflow.schema_step import Feature
+from podium.workflow.testfile import TrialFile
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
@@ -80,6 +81,10 @@ def config_schema() -> Schema:
 
 def feature_schema() -> Schema:
     return _document(Feature)
+
+
+def test_schema() -> Schema:
+    return _document(TrialFile)
 
 
 def _document(model: type[Raw]) -> Schema:

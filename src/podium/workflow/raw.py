@@ -103,8 +103,8 @@ class Raw:
         return type(self)({**kept, **values}, self._path, self._extra)
 
 
-RESERVED: Final = frozenset({"as", "finally", "in", "pass", "set", "while", "with"})
-"""Keys that cannot be attributes, or would hide a word of Python."""
+RESERVED: Final = frozenset({"as", "finally", "in", "pass", "path", "set", "while", "with"})
+"""Keys that cannot be attributes, or would hide a word of Python or of ours."""
 
 
 def attribute(key: str) -> str:

@@ -22,8 +22,9 @@ from podium.errors import ConfigurationError
 from podium.ports import AgentResult, AgentTrouble, Program, Progress, Request, Usage
 from podium.process import Finished, inside
 from podium.process.path_text import path_fault
-from podium.workflow.cast import Rule, iteration_of, judged_by, line_of, place_of, read_cast
+from podium.workflow.cast import Cast, Rule, iteration_of, judged_by, line_of, place_of, read_cast
 from podium.workflow.examples import example
+from podium.workflow.raw import DocPath
 
 PLAYER: Final = Path(__file__).with_name("player.py")
 USUAL: Final = Rule({})
@@ -39,10 +40,21 @@ TROUBLES: Final[Mapping[str, AgentTrouble]] = {
 
 
 class Scripted:
-    """Reads its script anew for every request: it may be edited while a run waits."""
+    """Reads its script anew for every request: it may be edited while a run waits.
+
+    With a `cast` it plays that one for all agents; `played` are the rules that have spoken.
+    """
+
+    def __init__(self, cast: Cast | None = None, source: Path | None = None) -> None:
+        self._cast = cast
+        self._source = source or Path()
+        self.played: set[DocPath] = set()
 
     def prepare(self, request: Request) -> tuple[Program, ScriptedConversation]:
-        rule = _rule(request)
+        script, rules = (self._source, self._cast.rules) if self._cast is not None else _script(request)
+        rule = next((rule for rule in rules if _matches(rule, request, script)), USUAL)
+        _check_paths(rule, script)
+        self.played.add(rule.path)
         part = json.dumps(_part(rule, request)).encode("ascii")
         argv = (sys.executable, "-I", "-S", str(PLAYER))
         return Program(argv=argv, stdin=part, reads=(PLAYER,)), ScriptedConversation()
@@ -99,16 +111,12 @@ def _cost(record: Mapping[str, Any]) -> MicroUsd:
     return MicroUsd(round(float(record.get("cost_usd") or 0) * 1_000_000))
 
 
-def _rule(request: Request) -> Rule:
+def _script(request: Request) -> tuple[Path, tuple[Rule, ...]]:
     script = request.config.get("script")
     if script is None:
-        return USUAL
+        return Path(), ()
     path = _file(request, str(script))
-    for rule in _rules(path, str(script)):
-        if _matches(rule, request, path):
-            _check_paths(rule, path)
-            return rule
-    return USUAL
+    return path, _rules(path, str(script))
 
 
 def _rules(path: Path, script: str) -> tuple[Rule, ...]:

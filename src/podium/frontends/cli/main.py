@@ -31,6 +31,7 @@ COMMANDS: Final = {
     "graph": "Show the steps of a workflow and where they lead.",
     "simulate": "Rehearse a workflow without agents, network or money.",
     "prompt": "Print what an agent would be told at a step, or was told in a run.",
+    "test": "Test workflows with scripted or recorded agents.",
     "runs": "List the runs of this project, the newest first.",
     "show": "Show a run: its steps, what it waits for, what to do next.",
     "events": "Print the events of a run, or follow them.",
