@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -208,6 +208,40 @@ class Sandbox(Protocol):
     async def run(self, launch: Launch, walls: Walls, *, on_output: OnOutput | None = None) -> Finished: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Of this attempt alone, as deltas."""
+
+    input: int = 0
+    output: int = 0
+    """What was made, what was thought included."""
+    cached: int = 0
+    """Read from a cache, and no part of `input`."""
+    written: int = 0
+    """The part of `input` that was written to a cache, which has a price of its own."""
+    calls: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    prompt: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """An earlier conversation with an agent, in which it goes on."""
+
+    id: str
+    """By which its program knows it; empty if it has none of its own."""
+    _: KW_ONLY
+    turns: tuple[Turn, ...] = ()
+    usage: Usage = Usage(calls=0)
+    """Of all its turns: some programs count from the beginning of a conversation."""
+    files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    """What the last attempt left of it below its home."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """What an agent is asked: everything it may know, nothing it has to look up."""
@@ -240,6 +274,10 @@ class Request:
     home: Path
     """A fresh folder that belongs to this attempt alone."""
     tools: tuple[str, ...] | None = None
+    lasting: bool = False
+    """Somebody may go on in this conversation later."""
+    session: Session | None = None
+    """The conversation to go on in; None: a new one."""
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     walled: bool = False
     """Walls stand around it: those that it may have of its own are not needed, and may not work within others."""
@@ -258,6 +296,8 @@ class Program:
     """Written below `home` before it starts."""
     reads: tuple[Path, ...] = ()
     """Files and folders of Podium's own that it needs besides its program."""
+    remembers: tuple[str, ...] = ()
+    """Patterns of the files below `home` by which a conversation can be gone on in."""
     network: tuple[str, ...] = ()
     speaks: bool = False
     """It says what it does while it does it, so that a long silence means that it is stuck."""
@@ -274,20 +314,6 @@ class Progress:
     kind: Literal["text", "tool", "done", "file", "retry", "usage", "note"]
     """`tool`: it has begun to use one; `done`: that one has ended."""
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Of this attempt alone, as deltas."""
-
-    input: int = 0
-    output: int = 0
-    """What was made, what was thought included."""
-    cached: int = 0
-    """Read from a cache, and no part of `input`."""
-    written: int = 0
-    """The part of `input` that was written to a cache, which has a price of its own."""
-    calls: int = 1
 
 
 AgentTrouble: TypeAlias = Literal[

@@ -162,8 +162,6 @@ def _children(verb: Verb) -> tuple[Step, ...]:
 
 
 def _of_agent(verb: Agent, config: Mapping[str, Any], agents: Agents) -> Iterator[str]:
-    if verb.continuity:
-        yield "continuity"
     if verb.team:
         yield "team"
     if verb.done is not None and verb.done.what not in LOOKED_FOR:

@@ -10,6 +10,7 @@ import math
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -18,6 +19,7 @@ from anyio import CancelScope, to_thread
 from podium.attempt import accounting, judging, outward, prompting
 from podium.attempt.asking import Asking, visit_of
 from podium.attempt.calling import called
+from podium.attempt.conversations import goes_on, keep_session, last_session
 from podium.attempt.ending import ended
 from podium.attempt.finding import known_names
 from podium.attempt.laid_out import without_steering
@@ -42,6 +44,7 @@ from podium.core.template import Value, fill_argv
 from podium.core.words import Tree
 from podium.errors import ConfigurationError
 from podium.ports import AgentResult, Caller, Conversation, Request, key_names
+from podium.ports import AgentResult, Caller, Conversation, Program, Request, Session, key_names
 from podium.process import Finished, OnOutput, StreamName, inside
 
 SEEN: Final = 2000
@@ -141,10 +144,13 @@ def _judged_tree(asking: Asking) -> Tree | None:
 
 async def _run(asking: Asking, worker: Worker, workspace: Workspace) -> Finished | None:
     """How its process ended; None for a service, which has none."""
-    request = asking.story.request = _request(asking, worker, workspace)
+    session = await to_thread.run_sync(last_session, asking, worker)
+    request = asking.story.request = _request(asking, worker, workspace, session)
     if isinstance(worker.adapter, Caller):
         answer = await called(worker.adapter, request, asking.asked.timeout)
-        asking.story.result = await _priced(asking, worker, answer)
+        result = asking.story.result = await _priced(asking, worker, answer)
+        kept = partial(keep_session, asking, worker, result, home=workspace.home, patterns=())
+        await to_thread.run_sync(kept)
         return None
     program, conversation = worker.adapter.prepare(request)
     asking.story.argv = program.argv
@@ -176,7 +182,9 @@ async def _run(asking: Asking, worker: Worker, workspace: Workspace) -> Finished
                 )
     asking.story.finished, asking.story.walls = finished, walls_told(sandbox, walls)
     answer = stalled(conversation.finish(finished), finished, asking.story.seen)
-    asking.story.result = await _priced(asking, worker, answer)
+    result = asking.story.result = await _priced(asking, worker, answer)
+    kept = partial(keep_session, asking, worker, result, home=workspace.home, patterns=program.remembers)
+    await to_thread.run_sync(kept)
     return finished
 
 
@@ -236,6 +244,13 @@ def _keys(site: Site, worker: Worker) -> dict[str, str]:
 
 
 def _request(asking: Asking, worker: Worker, workspace: Workspace) -> Request:
+def _network(step: Step, program: Program) -> tuple[str, ...] | None:
+    """What its vendor needs, besides what the step allows; None leaves it to the step."""
+    said = step.settings.get("network")
+    return None if said == "open" else (*(said or ()), *program.network)
+
+
+def _request(asking: Asking, worker: Worker, workspace: Workspace, session: Session | None) -> Request:
     step, asked, judge = asking.step, asking.asked, asking.verb.judge
     return Request(
         agent=worker.agent,
@@ -257,6 +272,8 @@ def _request(asking: Asking, worker: Worker, workspace: Workspace) -> Request:
         cwd=folder_of(step, asking.names, workspace),
         home=workspace.home,
         tools=step.settings.get("tools"),
+        lasting=goes_on(asking),
+        session=session,
         env=_keys(asking.site, worker),
         walled=outward.is_walled(asking.site, step),
         brokered=outward.is_brokered(asking.site, step),

@@ -13,6 +13,7 @@ Its answers are understood in claude_stream.py. Tried with 2.1.197.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final
 
@@ -72,7 +73,6 @@ FLAGS: Final = (
     "--setting-sources=",
     "--strict-mcp-config",
     "--disable-slash-commands",
-    "--no-session-persistence",
 )
 
 
@@ -100,6 +100,7 @@ class Claude:
             env={**SAFE, **_environment(request)},
             stdin=_said(request.prompt),
             files=self._files(request),
+            remembers=(f"{CONFIG_DIR}/projects/*/*.jsonl",),
             network=_network(request),
             speaks=True,
             service=_service(request),
@@ -125,7 +126,22 @@ class Claude:
         return {
             **({SYSTEM_FILE: request.system.encode("utf-8", "replace")} if request.system else {}),
             **({LOGIN_FILE: login} if login is not None else {}),
+            **_remembered(request),
+            **({f"{CONFIG_DIR}/.credentials.json": login} if login is not None else {}),
         }
+
+
+def _remembered(request: Request) -> dict[str, bytes]:
+    """A conversation is looked for under the name of the folder it was in, and each attempt has another folder."""
+    session = request.session
+    if session is None:
+        return {}
+    folder = re.sub(r"[^A-Za-z0-9]", "-", str(request.cwd.resolve()))
+    return {
+        f"{CONFIG_DIR}/projects/{folder}/{session.id}.jsonl": content
+        for name, content in session.files.items()
+        if name.endswith(f"/{session.id}.jsonl")
+    }
 
 
 def _said(prompt: str) -> bytes:
@@ -166,6 +182,10 @@ def _flags(request: Request, schema: str | None) -> Iterator[str]:
     yield f"--tools={','.join(dict.fromkeys(tool.partition('(')[0] for tool in tools))}"
     if free:
         yield f"--allowedTools={','.join(free)}"
+    if request.session is not None:
+        yield f"--resume={request.session.id}"
+    elif not request.lasting:
+        yield "--no-session-persistence"
     if request.system:
         yield f"--append-system-prompt-file={request.home / SYSTEM_FILE}"
     if schema is not None:

@@ -64,7 +64,6 @@ FLAGS: Final = (
     "--strict-config",
     "--ignore-rules",
     "--skip-git-repo-check",
-    "--ephemeral",
     "--color=never",
 )
 
@@ -91,14 +90,29 @@ class Codex:
         files = {f"{FOLDER}/config.toml": _config(request)}
         if schema is not None:
             files[SCHEMA_FILE] = json.dumps(plain(schema), ensure_ascii=False, indent=1)
+        session = request.session
+        going_on = () if session is None else ("resume", session.id)
         program = Program(
-            argv=(*_program(request), *FLAGS, *_flags(request, structured=schema is not None), "-"),
+            argv=(
+                *_program(request),
+                *FLAGS,
+                *_flags(request, structured=schema is not None),
+                *going_on,
+                "-",
+            ),
             env=self._environment(request),
             stdin=_bytes(request.prompt),
             files={**{name: _bytes(text) for name, text in files.items()}, **self._login_file(request)},
             network=() if is_brokered(request) else _network(request),
             service=self._service(request),
             login=LOGIN_FILE if _auth(request) == "login" else None,
+            files={
+                **{name: _bytes(text) for name, text in files.items()},
+                **self._login_file(request),
+                **({} if session is None else session.files),
+            },
+            remembers=(f"{FOLDER}/sessions/*/*/*/*.jsonl",),
+            network=_network(request),
             speaks=True,
         )
         return program, CodexConversation(request, lacking=self._refused(request))
@@ -158,6 +172,8 @@ def _flags(request: Request, *, structured: bool) -> Iterator[str]:
     yield f"--sandbox={_sandbox(request)}"
     yield f"--model={request.model or MODEL}"
     yield f"--cd={request.cwd}"
+    if not request.lasting:
+        yield "--ephemeral"
     if structured:
         yield f"--output-schema={request.home / SCHEMA_FILE}"
 

@@ -120,7 +120,8 @@ class CodexConversation:
             return
         cached = min(_number(usage, "cached_input_tokens"), _number(usage, "input_tokens"))
         made, thought = _number(usage, "output_tokens"), _number(usage, "reasoning_output_tokens")
-        self._usage = Usage(input=_number(usage, "input_tokens") - cached, output=made, cached=cached)
+        whole = Usage(input=_number(usage, "input_tokens") - cached, output=made, cached=cached)
+        self._usage = whole if self._request.session is None else _since(self._request.session.usage, whole)
         yield Progress(
             "usage", f"{self._usage.input} in, {cached} cached, {made} out, {thought} of them reasoning"
         )
@@ -173,6 +174,15 @@ class CodexConversation:
             return None, False, str(error)
         schema = self._request.schema
         return value if schema is None else restored(value, schema), True, ""
+
+
+def _since(before: Usage, whole: Usage) -> Usage:
+    """Of this turn alone: codex counts from the beginning of the thread."""
+    return Usage(
+        input=max(0, whole.input - before.input),
+        output=max(0, whole.output - before.output),
+        cached=max(0, whole.cached - before.cached),
+    )
 
 
 def _message(record: Mapping[str, Any]) -> str:

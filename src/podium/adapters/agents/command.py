@@ -50,7 +50,7 @@ EXIT_CODES: Final[Mapping[int, str]] = {
     126: "unavailable",
     127: "unavailable",
 }
-_PLACEHOLDER: Final = re.compile(r"\{(prompt_file|system_file|schema_file|model|prompt|system)\}")
+_PLACEHOLDER: Final = re.compile(r"\{(prompt_file|system_file|schema_file|model|prompt|system|session)\}")
 
 
 class Command:
@@ -62,6 +62,7 @@ class Command:
             "system_file": str(request.home / SYSTEM_FILE),
             "schema_file": str(request.home / SCHEMA_FILE),
             "model": request.model or "",
+            "session": "" if request.session is None else request.session.id,
         }
         _check(request, used)
         prompt = request.prompt if "system_file" in used else _both(request.system, request.prompt)
@@ -116,7 +117,8 @@ class CommandConversation:
 
 
 def _template(request: Request) -> tuple[str, ...]:
-    said = request.config.get("command")
+    again = request.config.get("resume") if request.session is not None else None
+    said = again or request.config.get("command")
     try:
         words: list[Any] = shlex.split(said) if isinstance(said, str) else list(said or ())
     except ValueError as error:

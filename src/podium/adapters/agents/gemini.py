@@ -37,6 +37,8 @@ PATHS: Final = (
 )
 """The calls of a model that it makes; not those for files or caches."""
 MAX_TURNS: Final = 100
+PLACE: Final = "podium"
+"""What the program calls the folder it works in."""
 TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
     "read": ("list_directory", "read_file", "glob", "grep_search"),
     "edit": ("replace", "write_file"),
@@ -79,6 +81,9 @@ class Gemini:
             ".gemini/allowed.toml": _policy(tools),
             f".gemini/commands/{command}.toml": 'prompt = "What follows the next line is the request."\n',
             **({f".gemini/{system}": request.system} if request.system else {}),
+            # Under a name of ours: it looks for conversations of the folder it works in, and each attempt has another.
+            ".gemini/projects.json": json.dumps({"projects": {str(request.cwd.resolve()): PLACE}}),
+            f".gemini/tmp/{PLACE}/.project_root": str(request.cwd.resolve()),
         }
         argv = (
             _program(request),
@@ -86,6 +91,7 @@ class Gemini:
             f"--model={model}",
             f"--policy={request.home / '.gemini/allowed.toml'}",
             "--extensions=none",
+            *(() if request.session is None else (f"--resume={request.session.id}",)),
         )
         program = Program(
             argv=argv,
@@ -94,6 +100,12 @@ class Gemini:
             files={name: text.encode("utf-8", "surrogateescape") for name, text in files.items()},
             network=() if is_brokered(request) else (host_of(_base_url(request)),),
             service=_service(request),
+            files={
+                **{name: text.encode("utf-8", "surrogateescape") for name, text in files.items()},
+                **({} if request.session is None else request.session.files),
+            },
+            remembers=(f".gemini/tmp/{PLACE}/chats/session-*.jsonl",),
+            network=(str(urlsplit(_base_url(request)).hostname),),
             speaks=True,
         )
         lacking = self.lacking(request.config, request.env)

@@ -57,9 +57,17 @@ def address(request: Request, usual: str) -> str:
 
 
 def messages(request: Request) -> list[dict[str, str]]:
-    """The role's text and the prompt, as all chat APIs take them."""
+    """The role's text, the turns before this one and the prompt, as all chat APIs take them."""
     system = [{"role": "system", "content": request.system}] if request.system else []
-    return [*system, {"role": "user", "content": request.prompt}]
+    before = [
+        message
+        for turn in (() if request.session is None else request.session.turns)
+        for message in (
+            {"role": "user", "content": turn.prompt},
+            {"role": "assistant", "content": turn.answer},
+        )
+    ]
+    return [*system, *before, {"role": "user", "content": request.prompt}]
 
 
 def plain(value: Any) -> Any:
