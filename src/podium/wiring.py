@@ -160,6 +160,7 @@ def read_secrets(workflow: Workflow, env: Mapping[str, str]) -> dict[str, str]:
 
 def agents(logins: Mapping[str, bytes] | None = None) -> Agents:
     """By type. `logins` are the files with which the user has logged in to their vendors."""
+    from podium.adapters.agents.acp import Acp
     from podium.adapters.agents.api import Api
     from podium.adapters.agents.claude import Claude
     from podium.adapters.agents.codex import Codex
@@ -179,6 +180,7 @@ def agents(logins: Mapping[str, bytes] | None = None) -> Agents:
         "gemini": Gemini(),
         "ollama": Ollama(os.environ.get("OLLAMA_HOST", "")),
         "api": Api(),
+        "acp": Acp(),
     }
 
 

@@ -43,9 +43,9 @@ from podium.core.state import Leaf, State
 from podium.core.template import Value, fill_argv
 from podium.core.words import Tree
 from podium.errors import ConfigurationError
-from podium.ports import AgentResult, Caller, Conversation, Request, key_names
-from podium.ports import AgentResult, Caller, Conversation, Program, Request, Session, key_names
+from podium.ports import AgentResult, Caller, Conversation, Request, Session, key_names
 from podium.process import Finished, OnOutput, StreamName, inside
+from podium.recording import with_texts
 
 SEEN: Final = 2000
 """So many things an agent was seen doing are kept for the log."""
@@ -101,6 +101,9 @@ async def _worked(asking: Asking) -> AttemptEnded:
     asking.story.worker = worker
     told = await to_thread.run_sync(prompting.told, asking, worker)
     asking.story.system, asking.story.prompt, asking.story.removed = told.system, told.prompt, told.removed
+    if goes_on(asking):
+        # What it answers depends on a conversation, which another run does not have.
+        return await _answered(asking, worker)
     return await unless_known(
         site, asked, key_of(asked, *_asked_of(asking, worker)), lambda: _answered(asking, worker)
     )
@@ -148,7 +151,7 @@ async def _run(asking: Asking, worker: Worker, workspace: Workspace) -> Finished
     request = asking.story.request = _request(asking, worker, workspace, session)
     if isinstance(worker.adapter, Caller):
         answer = await called(worker.adapter, request, asking.asked.timeout)
-        result = asking.story.result = await _priced(asking, worker, answer)
+        result = asking.story.result = await _understood(asking, worker, answer)
         kept = partial(keep_session, asking, worker, result, home=workspace.home, patterns=())
         await to_thread.run_sync(kept)
         return None
@@ -182,15 +185,17 @@ async def _run(asking: Asking, worker: Worker, workspace: Workspace) -> Finished
                 )
     asking.story.finished, asking.story.walls = finished, walls_told(sandbox, walls)
     answer = stalled(conversation.finish(finished), finished, asking.story.seen)
-    result = asking.story.result = await _priced(asking, worker, answer)
+    result = asking.story.result = await _understood(asking, worker, answer)
     kept = partial(keep_session, asking, worker, result, home=workspace.home, patterns=program.remembers)
     await to_thread.run_sync(kept)
     return finished
 
 
-async def _priced(asking: Asking, worker: Worker, answer: AgentResult) -> AgentResult:
+async def _understood(asking: Asking, worker: Worker, answer: AgentResult) -> AgentResult:
+    """Masked as a whole: a secret may have come in two pieces, which no mask of a stream can see."""
     # In a thread: the first price that is looked up loads the table.
-    return await to_thread.run_sync(accounting.priced, answer, worker, asking.site.price_of)
+    priced = await to_thread.run_sync(accounting.priced, answer, worker, asking.site.price_of)
+    return with_texts(priced, asking.site.mask.text)
 
 
 def _listener(asking: Asking, conversation: Conversation) -> OnOutput:
@@ -241,13 +246,6 @@ def _keys(site: Site, worker: Worker) -> dict[str, str]:
                 hint=f"name the variable itself, or declare it: secrets: [{name}]",
             )
     return found
-
-
-def _request(asking: Asking, worker: Worker, workspace: Workspace) -> Request:
-def _network(step: Step, program: Program) -> tuple[str, ...] | None:
-    """What its vendor needs, besides what the step allows; None leaves it to the step."""
-    said = step.settings.get("network")
-    return None if said == "open" else (*(said or ()), *program.network)
 
 
 def _request(asking: Asking, worker: Worker, workspace: Workspace, session: Session | None) -> Request:

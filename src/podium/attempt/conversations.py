@@ -68,8 +68,7 @@ def keep_session(
         "agent": worker.agent,
         "type": worker.type,
         "id": result.session if result.session and _ID.fullmatch(result.session) else "",
-        "turns": [(turn.prompt, turn.answer) for turn in turns]
-        + [(mask.text(request.prompt), mask.text(result.text))],
+        "turns": [(turn.prompt, turn.answer) for turn in turns] + [(mask.text(request.prompt), result.text)],
         "usage": asdict(_sum(usage, result.usage)),
         "files": {
             name: b64encode(mask.apply(content)).decode("ascii")
@@ -97,6 +96,7 @@ def _sum(one: Usage, other: Usage) -> Usage:
         input=one.input + other.input,
         output=one.output + other.output,
         cached=one.cached + other.cached,
+        written=one.written + other.written,
         calls=one.calls + other.calls,
     )
 

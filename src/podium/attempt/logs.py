@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from podium.attempt.artifacts import write_bytes
 from podium.attempt.asking import Asking
 from podium.core.events import AttemptEnded
+from podium.ports import Progress
 from podium.process import Captured
 
 
@@ -36,11 +38,20 @@ def write_story(asking: Asking, record: Mapping[str, Any], ended: AttemptEnded) 
         if story.result.has_value:
             texts["answer.json"] = _json(story.result.value)
     if record.get("reasoning", True) and story.seen:
-        texts["progress.jsonl"] = "".join(json.dumps(asdict(seen)) + "\n" for seen in story.seen)
+        texts["progress.jsonl"] = "".join(json.dumps(asdict(seen)) + "\n" for seen in _joined(story.seen))
     _write(asking, texts)
     if story.finished is not None:
         for stream, captured in (("stdout", story.finished.stdout), ("stderr", story.finished.stderr)):
             _keep_stream(folder / f"{stream}.log", captured, wanted=bool(record.get("stdout", True)))
+
+
+def _joined(seen: Iterable[Progress]) -> Iterator[Progress]:
+    """What was said in pieces in one: a secret that was cut in two is hidden only when it is whole."""
+    for kind, group in groupby(seen, key=lambda one: one.kind):
+        if kind == "text":
+            yield Progress("text", "".join(one.text for one in group))
+        else:
+            yield from group
 
 
 def _write(asking: Asking, texts: Mapping[str, str]) -> None:

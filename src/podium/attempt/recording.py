@@ -12,7 +12,7 @@ from podium.attempt.workspace import start_of
 from podium.core.events import AttemptEnded
 from podium.git.change import left_by
 from podium.ports import AgentResult, Request
-from podium.recording import Left, Mode, Recording, file_name, steady, steady_result, with_texts, written
+from podium.recording import Left, Mode, Recording, file_name, steady, steady_result, written
 
 MODES: Final[Mapping[str, Mode]] = {"100644": "file", "100755": "program", "120000": "link"}
 
@@ -33,7 +33,7 @@ def write_recording(asking: Asking, request: Request, end: AttemptEnded) -> None
         system=mask.text(steady(request.system, request)),
         prompt=mask.text(steady(request.prompt, request)),
         schema=request.schema,
-        result=with_texts(_result(request, end, result), mask.text),
+        result=_result(request, end, result),
         files=_files(asking, end),
     )
     # Once more as a whole: a key of an object or the name of a file may hold a secret too.

@@ -102,7 +102,6 @@ class Codex:
             ),
             env=self._environment(request),
             stdin=_bytes(request.prompt),
-            files={**{name: _bytes(text) for name, text in files.items()}, **self._login_file(request)},
             network=() if is_brokered(request) else _network(request),
             service=self._service(request),
             login=LOGIN_FILE if _auth(request) == "login" else None,
@@ -112,7 +111,6 @@ class Codex:
                 **({} if session is None else session.files),
             },
             remembers=(f"{FOLDER}/sessions/*/*/*/*.jsonl",),
-            network=_network(request),
             speaks=True,
         )
         return program, CodexConversation(request, lacking=self._refused(request))

@@ -97,7 +97,6 @@ class Gemini:
             argv=argv,
             env=_environment(request),
             stdin=f"/{command}\n{request.prompt}".encode("utf-8", "surrogateescape"),
-            files={name: text.encode("utf-8", "surrogateescape") for name, text in files.items()},
             network=() if is_brokered(request) else (host_of(_base_url(request)),),
             service=_service(request),
             files={
@@ -105,7 +104,6 @@ class Gemini:
                 **({} if request.session is None else request.session.files),
             },
             remembers=(f".gemini/tmp/{PLACE}/chats/session-*.jsonl",),
-            network=(str(urlsplit(_base_url(request)).hostname),),
             speaks=True,
         )
         lacking = self.lacking(request.config, request.env)

@@ -1,0 +1,146 @@
+"""Agents of the Agent Client Protocol: what they ask is answered, and whatever they do wrong is understood."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from podium.adapters.agents.acp import Acp
+from podium.errors import ConfigurationError
+from podium.ports import AgentResult, Progress, Request, Usage
+from podium.process import Launch, minimal_env, run
+from podium.testing.agents import play, understood
+
+STAND_IN = Path(__file__).with_name("acp_stand_in.py")
+
+
+def asked(folder: Path, mode: str, **more: Any) -> Request:
+    for name in ("project", "cwd", "home"):
+        (folder / name).mkdir(exist_ok=True)
+    config = {"command": (sys.executable, "-I", str(STAND_IN), mode), **more.pop("config", {})}
+    return Request(
+        agent="a", config=config, path="it", step="it", visit=1, attempt=1, prompt="Paint 7391",
+        project=folder / "project", cwd=folder / "cwd", home=folder / "home", **more,
+    )  # fmt: skip
+
+
+def answered(folder: Path, mode: str, **more: Any) -> tuple[AgentResult, list[Progress]]:
+    request = asked(folder, mode, **more)
+    program, _ = Acp().prepare(request)
+    said, finished = play(program, request)
+    return understood(Acp(), request, [said], finished)
+
+
+@pytest.mark.req("R057", "R060", "R207")
+def test_a_dialogue_gives_text_value_and_usage(tmp_path: Path) -> None:
+    result, seen = answered(tmp_path, "well")
+
+    assert (result.text, result.value, result.trouble) == ('{"title": "blue"}', {"title": "blue"}, None)
+    assert (result.usage, result.cost, result.session) == (Usage(10, 2, 4), None, "s1")
+    assert seen == [Progress("text", '{"title": '), Progress("text", '"blue"}')]
+
+
+@pytest.mark.parametrize(
+    ("more", "allowed"),
+    [
+        ({}, {"read", "edit", "execute"}),
+        ({"judge": True}, {"read"}),
+        ({"tools": ("read", "web")}, {"read", "fetch"}),
+        ({"tools": ()}, set()),
+    ],
+)
+@pytest.mark.req("R081")
+def test_permission_is_given_by_the_tools_of_the_role(tmp_path: Path, more: Any, allowed: set[str]) -> None:
+    """A kind that is not named is never allowed, and what a client may lend (files) is not there."""
+    result, seen = answered(tmp_path, "asks", **more)
+
+    given = json.loads((tmp_path / "cwd/asked.json").read_text())
+    assert {kind for kind, option in given.items() if option == "allow_once"} == allowed
+    assert {option for kind, option in given.items() if kind not in allowed} <= {"reject_once"}
+    assert result.text == '{"title": "blue"}'
+    assert result.usage.calls == 2
+    assert Progress("file", "asked.json") in seen
+
+
+@pytest.mark.parametrize(
+    ("mode", "trouble", "told"),
+    [
+        ("refusal", "refused", "refused"),
+        ("max_tokens", "failed", "longest"),
+        ("max_turn_requests", "failed", "calls"),
+        ("cancelled", "transient", "cancelled"),
+        ("sleepy", "malformed", '"sleepy"'),
+        ("die", "transient", "out of memory"),
+        ("killed", "transient", "exit code -9"),
+        ("early", "error", "to initialize, with exit code 3"),
+        ("auth", "auth", "authenticate: web"),
+        ("401", "auth", "status 401 (of the vendor)"),
+        ("429", "quota", "status 429"),
+        ("503", "transient", "status 503"),
+        ("418", "error", "status 418"),
+    ],
+)
+@pytest.mark.req("R063", "R136")
+def test_each_trouble_is_told_apart(tmp_path: Path, mode: str, trouble: str, told: str) -> None:
+    result, _ = answered(tmp_path, mode)
+
+    assert result.trouble == trouble, result
+    assert told in result.detail
+
+
+def test_noise_on_its_line_is_noted_and_passed_over(tmp_path: Path) -> None:
+    result, seen = answered(tmp_path, "noise")
+
+    assert result.trouble is None
+    assert seen[0] == Progress("note", "it said what is not of the protocol: DEBUG not of the protocol\n")
+
+
+def test_usage_that_nobody_told_is_unknown_and_not_nothing(tmp_path: Path) -> None:
+    result, _ = answered(tmp_path, "uncounted")
+
+    assert (result.usage, result.cost) == (Usage(), None)
+
+
+def test_an_agent_that_wants_a_login_gets_the_one_that_is_named(tmp_path: Path) -> None:
+    assert answered(tmp_path, "well", config={"authenticate": "web"})[0].trouble is None
+
+
+def test_an_agent_that_is_not_there_is_unavailable(tmp_path: Path) -> None:
+    result, _ = answered(tmp_path, "well", config={"command": "no-such-agent-4711"})
+
+    assert (result.trouble, "no-such-agent-4711" in result.detail) == ("unavailable", True)
+
+
+@pytest.mark.req("R141")
+def test_one_that_hangs_is_ended_with_its_client(tmp_path: Path) -> None:
+    request = asked(tmp_path, "hang")
+    program, conversation = Acp().prepare(request)
+    launch = Launch(
+        argv=program.argv, cwd=request.cwd, env=minimal_env({"HOME": str(request.home)}), stdin=program.stdin,
+        marker="podium-test-acp", timeout_s=1.5, grace_s=0.5,
+    )  # fmt: skip
+
+    finished = anyio.run(run, launch)
+
+    assert finished.timed_out and finished.survivors == ()
+    assert conversation.finish(finished).trouble == "timeout"
+
+
+@pytest.mark.parametrize(
+    ("more", "fact"),
+    [
+        ({"config": {"command": ()}}, "is missing"),
+        ({"model": "m"}, "has no {model}"),
+        ({"config": {"command": ("x", "{model}")}}, "no model is named"),
+        ({"config": {"home": {"a": 1}}}, "map of paths to texts"),
+        ({"tools": ("knit",)}, '"knit"'),
+    ],
+)
+def test_settings_that_cannot_be_used_are_said(tmp_path: Path, more: Any, fact: str) -> None:
+    with pytest.raises(ConfigurationError, match=fact.replace("{", r"\{")):
+        Acp().prepare(asked(tmp_path, "well", **more))
