@@ -45,9 +45,11 @@ def generated() -> Mapping[str, str]:
     """The pages that are written from the code alone."""
     from podium.workflow.lint.page import rules_page
     from tools.pages import cli, events, outcomes, roles, schemas, states, templates
+    from tools.pages import agents, cli, events, outcomes, schemas, states
     from tools.pages.markdown import noticed
 
     return {
+        "docs/reference/agent-matrix.md": agents.page(),
         "docs/reference/cli.md": cli.page(),
         "docs/reference/events.md": events.page(),
         "docs/reference/outcomes.md": outcomes.page(),

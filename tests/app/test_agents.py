@@ -20,7 +20,7 @@ def test_programs_are_found_with_their_version_and_no_value_of_a_key_is_shown(tm
     env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "ANTHROPIC_API_KEY": "sk-of-nobody", "HOME": str(tmp_path)}
     configured = {
         "mine": {"type": "gemini", "model": "m", "key": "MINE", "command": str(tmp_path / "nowhere")},
-        "odd": {"type": "acp"},
+        "odd": {"type": "knitted"},
     }
 
     found = {one.name: one for one in anyio.run(list_agents, configured, agents(), env)}
@@ -47,4 +47,4 @@ def test_the_matrix_has_a_line_for_each_type() -> None:
     rows = matrix(agents())
 
     assert [row.type for row in rows] == list(CAPABILITIES)
-    assert {row.type for row in rows if row.works} >= {"claude", "codex", "gemini", "ollama", "api", "human"}
+    assert all(row.works for row in rows)

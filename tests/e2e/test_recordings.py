@@ -64,6 +64,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     worker.write_text(WORKER, "utf-8")
     files = {FILE: WORKFLOW.format(worker=json.dumps(str(worker))), "old.txt": "old\n"}
     with closing(new_project(folder / "p", files, TOKEN=SECRET, ANTHROPIC_API_KEY=KEY)) as project:
+        # Without one of its own a project takes over no links.
+        (project.root / "kept").symlink_to(FILE)
+        project.commit({}, "a link")
         done = project.podium("run", FILE, "--record", "tapes")
         assert done.code == 0, done.err
         # From now on there is nobody but the recordings.

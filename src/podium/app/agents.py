@@ -43,10 +43,13 @@ class Row:
 
     type: str
     works: bool
+    files: bool
     tools: bool
-    continuity: bool
+    schema: bool
+    continuity: str
     price: str
     needs: str
+    tested: str
 
 
 async def list_agents(
@@ -59,7 +62,17 @@ async def list_agents(
 
 def matrix(there: Agents) -> tuple[Row, ...]:
     return tuple(
-        Row(kind, kind in there or kind == "human", can.tools, can.continuity, can.price, can.needs)
+        Row(
+            type=kind,
+            works=kind in there or kind == "human",
+            files=can.files,
+            tools=can.tools,
+            schema=can.schema,
+            continuity=can.continuity or "no",
+            price=can.price,
+            needs=can.needs,
+            tested=can.tested,
+        )
         for kind, can in CAPABILITIES.items()
     )
 

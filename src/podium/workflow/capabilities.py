@@ -10,19 +10,25 @@ from podium.core.records import dataclass
 
 Price: TypeAlias = Literal["reported", "priced", "free", "unknown"]
 Wall: TypeAlias = Literal["limits", "bubblewrap"]
+Continuity: TypeAlias = Literal["", "session", "retold", "ignored"]
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     tools: bool
     """A list of tools can be enforced. Text-only agents have none, so every list holds for them."""
-    continuity: bool
-    """It can go on in an earlier conversation."""
+    continuity: Continuity
+    """How it goes on in an earlier conversation: by a session of its program, by being told what was said, or without a
+    difference, since each answer is known beforehand; empty: it cannot."""
     price: Price
     """Without the user's own figures: its cost is told by itself, or found in a public table by its model, or there is
     none, or nobody knows."""
     needs: Wall
     """The weakest walls it may run in when nobody confirms what it does."""
+    files: bool = True
+    """It works in a folder and can change files; else it answers in text only."""
+    schema: bool = False
+    """Its program itself holds an answer to a JSON Schema; else only the contract of the step does."""
     vendor: str = ""
     """Whose models it calls, by the name that tables of prices have for them."""
     tested: str = ""
@@ -33,7 +39,8 @@ CAPABILITIES: Final[Mapping[str, Capabilities]] = MappingProxyType(
     {
         "claude": Capabilities(
             tools=True,
-            continuity=True,
+            schema=True,
+            continuity="session",
             price="reported",
             vendor="anthropic",
             needs="bubblewrap",
@@ -42,22 +49,38 @@ CAPABILITIES: Final[Mapping[str, Capabilities]] = MappingProxyType(
         # codex exec has no list of allowed tools; single features can be switched off, commands cannot.
         "codex": Capabilities(
             tools=False,
-            continuity=True,
+            schema=True,
+            continuity="session",
             price="priced",
             vendor="openai",
             needs="bubblewrap",
             tested="0.166.0",
         ),
         "gemini": Capabilities(
-            tools=True, continuity=True, price="priced", vendor="google", needs="bubblewrap", tested="0.61.0"
+            tools=True,
+            continuity="session",
+            price="priced",
+            vendor="google",
+            needs="bubblewrap",
+            tested="0.61.0",
         ),
-        "acp": Capabilities(tools=False, continuity=False, price="unknown", needs="bubblewrap"),
-        "command": Capabilities(tools=False, continuity=False, price="unknown", needs="limits"),
-        "ollama": Capabilities(tools=True, continuity=True, price="free", needs="limits"),
-        "api": Capabilities(tools=True, continuity=True, price="unknown", vendor="openai", needs="limits"),
-        "scripted": Capabilities(tools=True, continuity=True, price="reported", needs="limits"),
-        "recorded": Capabilities(tools=True, continuity=True, price="reported", needs="limits"),
-        "human": Capabilities(tools=True, continuity=False, price="free", needs="limits"),
+        "acp": Capabilities(tools=False, continuity="", price="unknown", needs="bubblewrap"),
+        "command": Capabilities(tools=False, continuity="", price="unknown", needs="limits"),
+        "ollama": Capabilities(
+            tools=True, files=False, schema=True, continuity="retold", price="free", needs="limits"
+        ),
+        "api": Capabilities(
+            tools=True,
+            files=False,
+            schema=True,
+            continuity="retold",
+            price="unknown",
+            vendor="openai",
+            needs="limits",
+        ),
+        "scripted": Capabilities(tools=True, continuity="ignored", price="reported", needs="limits"),
+        "recorded": Capabilities(tools=True, continuity="ignored", price="reported", needs="limits"),
+        "human": Capabilities(tools=True, continuity="", price="free", needs="limits"),
     }
 )
 """By the `type` of an agent. A type that is not listed comes from a plug-in, which answers for itself."""

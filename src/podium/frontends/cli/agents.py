@@ -42,6 +42,8 @@ def command(file: Path | None, as_matrix: bool, as_json: bool) -> int:
             ("type", "works", "tools", "continuity", "price", "needs"),
             [(r.type, _word(r.works), _word(r.tools), _word(r.continuity), r.price, r.needs) for r in able],
         )
+        lines = data_of(able)
+        _table(tuple(lines[0]), [tuple(map(_word, line.values())) for line in lines])
         return 0
     rows = [(a.name, a.type, _state(a.works, a.program, a.type), a.version or "-", a.auth) for a in found]
     table(("agent", "type", "there", "version", "auth"), rows)
@@ -58,5 +60,7 @@ def _state(works: bool, program: str | None, kind: str) -> str:
     return "yes"
 
 
-def _word(value: bool) -> str:
+def _word(value: bool | str) -> str:
+    if isinstance(value, str):
+        return value or "-"
     return "yes" if value else "no"
