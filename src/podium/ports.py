@@ -256,6 +256,8 @@ class Request:
     prompt: str
     system: str = ""
     model: str | None = None
+    role: str = ""
+    """The persona it plays, if any."""
     schema: Mapping[str, Any] | None = None
     """The shape of the value it must answer with; None: text is enough."""
     judge: bool = False

@@ -178,7 +178,7 @@ def agents(logins: Mapping[str, bytes] | None = None) -> Agents:
         "claude": Claude(lambda: known.get("claude")),
         "codex": Codex(lambda: known.get("codex")),
         "gemini": Gemini(),
-        "ollama": Ollama(os.environ.get("OLLAMA_HOST", "")),
+        "ollama": Ollama(os.environ),
         "api": Api(),
         "acp": Acp(),
     }
@@ -190,6 +190,23 @@ def played_by(one: Agent, workflow: Workflow) -> Agents:
     from podium.workflow.capabilities import CAPABILITIES
 
     return dict.fromkeys((*CAPABILITIES, *(kind for kind, _ in agents_of(workflow))), one)
+
+
+async def local_models(configured: Mapping[str, Mapping[str, Any]], env: Mapping[str, str]) -> dict[str, Any]:
+    """The graphics cards of this machine, and what Ollama would be asked for here without a model being named."""
+    from podium.adapters.agents.tiers import tier_for
+    from podium.adapters.gpus import find_gpus
+
+    own = next((config["tiers"] for config in configured.values() if config.get("tiers")), None)
+    cards = await find_gpus(env)
+    tier = tier_for(cards[0].gb if cards else 0, own)
+    return {
+        "cards": [card._asdict() for card in cards],
+        "tier": tier.name,
+        "models": dict(tier.models),
+        "fallback": tier.fallback,
+        "context": tier.context,
+    }
 
 
 def read_logins(workflow: Workflow, env: Mapping[str, str]) -> Logins:

@@ -21,7 +21,7 @@ def ask(tmp_path: Path, url: str, host: str = "", **more: Any) -> AgentResult:
         agent="local", config=config, path="it", step="it", visit=1, attempt=1, prompt="Sum it up",
         model="small", project=tmp_path, cwd=tmp_path, home=tmp_path, **more,
     )  # fmt: skip
-    return anyio.run(Ollama(host).call, request)
+    return anyio.run(Ollama({"OLLAMA_HOST": host}).call, request)
 
 
 def test_settings_become_options_of_the_model_and_a_call_is_free(tmp_path: Path) -> None:

@@ -260,6 +260,7 @@ def _request(asking: Asking, worker: Worker, workspace: Workspace, session: Sess
         prompt=asking.story.prompt,
         system=asking.story.system,
         model=worker.model,
+        role=worker.role or "",
         schema=_schema(asking),
         judge=judge,
         nonce=asking.nonce,

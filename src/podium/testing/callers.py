@@ -150,9 +150,14 @@ class CallerContract:
                 self.asked(request_, server.url, **settings)
             assert server.requests == []
 
-    def test_a_model_must_be_named(self, request_: Request) -> None:
-        with ModelServer(Rule()) as server, pytest.raises(ConfigurationError, match="model"):
-            self.asked(replace(request_, model=None), server.url)
+    def test_without_a_model_one_is_chosen_or_it_is_said_that_it_must_be_named(
+        self, request_: Request
+    ) -> None:
+        with ModelServer(Rule()) as server:
+            try:
+                assert self.asked(replace(request_, model=None), server.url).model
+            except ConfigurationError as error:
+                assert "model" in error.message
 
     def configured(self, request: Request, url: str, **settings: Any) -> Request:
         return replace(request, config={**self.config(url), **settings})

@@ -3,41 +3,68 @@
     agents:
       local: {type: ollama, model: "qwen3:8b", temperature: 0.2, max_tokens: 4k, context_window: 32k, timeout: 5m}
 
-The server is `base_url`, else OLLAMA_HOST, else 127.0.0.1:11434. `timeout` bounds one call, `stall` a silence. What a
-call costs is known: nothing.
+The server is `base_url`, else OLLAMA_BASE_URL, else OLLAMA_HOST, else 127.0.0.1:11434. `timeout` bounds one call, `stall`
+a silence. OLLAMA_MODEL_NAME, OLLAMA_TEMPERATURE and OLLAMA_REQUEST_TIMEOUT (seconds) hold where the file is silent (R082).
+Without any model the one that suits the role and this machine is taken (tiers.py). What a call costs is known: nothing.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import anyio
 
 from podium.adapters.agents.http import Answer, BrokenOff, Silent, Unreachable, post
-from podium.adapters.agents.settings import address, count, messages, plain, seconds, temperature, wrong
+from podium.adapters.agents.settings import address, count, messages, plain, seconds, temperature
+from podium.adapters.agents.tiers import tier_for
+from podium.adapters.gpus import Gpu, find_gpus
 from podium.core.words import MicroUsd
+from podium.errors import ConfigurationError
 from podium.ports import AgentResult, AgentTrouble, Request, Usage
 from podium.workflow.one_json import NotOneValue, one_json
 
 PORT: Final = 11434
 USUAL: Final = f"http://127.0.0.1:{PORT}"
 FREE: Final = MicroUsd(0)
+MISSING: Final = "get it with: ollama pull"
+
+FindGpus = Callable[[Mapping[str, str]], Awaitable[Sequence[Gpu]]]
 
 
 class Ollama:
-    """`host` is what OLLAMA_HOST says: an address, or a host with or without a port."""
+    """`env` is the user's environment; `gpus` finds the graphics cards of this machine."""
 
-    def __init__(self, host: str = "") -> None:
-        self._usual = url_of(host)
+    def __init__(self, env: Mapping[str, str] | None = None, gpus: FindGpus = find_gpus) -> None:
+        self._env = env or {}
+        self._gpus = gpus
 
     async def call(self, request: Request) -> AgentResult:
-        url = address(request, self._usual)
-        if not request.model:
-            raise wrong(request, "model", "is missing; name one that `ollama list` shows")
-        body = _body(request, request.model)
+        request = replace(request, config={**from_env(self._env), **request.config})
+        model = request.model or self._env.get("OLLAMA_MODEL_NAME")
+        if model:
+            return await self._ask(request, model)
+        cards = await self._gpus(self._env)
+        tier = tier_for(cards[0].gb if cards else 0, request.config.get("tiers"))
+        model = tier.model_for(request.role, judge=request.judge)
+        sized = replace(request, config={"context_window": tier.context, **request.config})
+        answer = await self._ask(sized, model)
+        if answer.trouble == "unavailable" and MISSING in answer.detail and model != tier.fallback:
+            # Not pulled yet: the smaller one may be.
+            second = await self._ask(sized, tier.fallback)
+            return answer if second.trouble == "unavailable" else second
+        return answer
+
+    async def _ask(self, request: Request, model: str) -> AgentResult:
+        answer = await self._post(request, model)
+        return replace(answer, model=model)
+
+    async def _post(self, request: Request, model: str) -> AgentResult:
+        url = address(request, url_of(self._env.get("OLLAMA_HOST", "")))
+        body = _body(request, model)
         limit, silence = seconds(request, "timeout"), seconds(request, "stall")
         with anyio.move_on_after(math.inf if limit is None else limit) as scope:
             try:
@@ -48,9 +75,24 @@ class Ollama:
                 return _failed("timeout", str(error))
             except BrokenOff as error:
                 return _failed("transient", f"the line broke off: {error}")
-            return understood(answer, request.model, wants_value=request.schema is not None)
+            return understood(answer, model, wants_value=request.schema is not None)
         assert scope.cancelled_caught
         return _failed("timeout", f"no answer within {limit:g} s (agents.{request.agent}.timeout)")
+
+
+def from_env(env: Mapping[str, str]) -> dict[str, Any]:
+    """What the environment says of the settings; a file goes first."""
+    temperature, limit = env.get("OLLAMA_TEMPERATURE"), env.get("OLLAMA_REQUEST_TIMEOUT")
+    try:
+        return {
+            **({"base_url": env["OLLAMA_BASE_URL"]} if env.get("OLLAMA_BASE_URL") else {}),
+            **({"temperature": float(temperature)} if temperature else {}),
+            **({"timeout": f"{int(limit)}s"} if limit else {}),
+        }
+    except ValueError as error:
+        raise ConfigurationError(
+            f"OLLAMA_TEMPERATURE or OLLAMA_REQUEST_TIMEOUT is no number: {error}"
+        ) from error
 
 
 def url_of(host: str) -> str:
@@ -129,7 +171,7 @@ def _refused(answer: Answer, model: str) -> AgentResult:
         said = answer.body[:200].decode("utf-8", "replace")
     match answer.status:
         case 404 if "model" in str(said):
-            return _failed("unavailable", f"{said}; get it with: ollama pull {model}")
+            return _failed("unavailable", f"{said}; {MISSING} {model}")
         case 404:
             return _failed("unavailable", f"there is no /api/chat at base_url: {said}")
         case 401 | 403:
