@@ -48,13 +48,8 @@ OTHER = "another agent, else error"
 REPAIR = "asked again for the answer"
 NEXT = "next attempt, with feedback"
 
-LOST: dict[str, object] = {
-    "kind": "malformed",
-    "reason": "contract",
-    "action": REPAIR,
-    "words": "it ended well and said nothing",
-}
-"""gemini takes a line that breaks after a tool for the end of the answer."""
+LONG = " ".join(f"word {number}" for number in range(50))
+"""No two alike: gemini takes a text that repeats itself for a loop, and ends."""
 
 FAULTS = {
     "401": Fault(Rule(status=401, error="no such key"), "unavailable", "auth", OTHER, "no such key"),
@@ -105,7 +100,7 @@ FAULTS = {
         Rule(fault="hang"), "transient", "transient", AGAIN, "it said nothing for", settings=", stall: 6s"
     ),
     "stall": Fault(
-        Rule(fault="stall", text="x" * 200),
+        Rule(fault="stall", text=LONG),
         "transient",
         "transient",
         AGAIN,
@@ -114,18 +109,18 @@ FAULTS = {
         special={"codex": {"words": "idle timeout"}},
     ),
     "cut": Fault(
-        Rule(fault="cut", text="x" * 200),
+        Rule(fault="cut", text=LONG),
         "transient",
         "transient",
         AGAIN,
-        special={"codex": {"words": "stream disconnected"}, "gemini": LOST},
+        special={"codex": {"words": "stream disconnected"}, "gemini": {"words": "terminated"}},
     ),
     "garbled": Fault(
-        Rule(fault="garbled", text="x" * 200),
+        Rule(fault="garbled", text=LONG),
         "transient",
         "transient",
         AGAIN,
-        special={"codex": {"words": "stream disconnected"}, "gemini": LOST},
+        special={"codex": {"words": "stream disconnected"}, "gemini": {"words": "JSON"}},
     ),
     "refused connection": Fault(
         Rule(),
@@ -141,7 +136,15 @@ FAULTS = {
         "unavailable",
         OTHER,
         "not found",
-        special={"claude": {"words": "the selected model"}},
+        special={
+            "claude": {"words": "the selected model"},
+            "codex": {
+                "rule": Rule(
+                    status=404, error="The model `x` does not exist or you do not have access to it."
+                ),
+                "words": "does not exist",
+            },
+        },
     ),
     "turn limit": Fault(
         Rule(tools=[("none", {})] * 9),

@@ -20,6 +20,7 @@ STATUS: Final = re.compile(r"(?:unexpected status|exceeded retry limit, last sta
 SENTENCES: Final[tuple[tuple[str, AgentTrouble], ...]] = (
     ("Missing environment variable: ", "auth"),
     ("To use Codex with your ChatGPT plan, ", "auth"),
+    ("The model `", "unavailable"),
     ("Quota exceeded.", "quota"),
     ("You've hit your usage limit", "quota"),
     ("rate limit exceeded: ", "quota"),
@@ -39,7 +40,6 @@ CODES: Final[Mapping[str, AgentTrouble]] = {
     "content_policy_violation": "refused",
     "content_filter": "refused",
     "cyber_policy_violation": "refused",
-    "model_not_found": "unavailable",
 }
 """Of the body that some errors are told with instead of a sentence."""
 IN_A_WHILE: Final = re.compile(r"try again in (\d+(?:\.\d+)?) ?(ms|s|m)\b")

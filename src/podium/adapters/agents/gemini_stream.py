@@ -103,7 +103,8 @@ class GeminiConversation:
         result, text = self._result or {}, "".join(self._said)
         trouble, detail = self._judge(finished, result)
         if trouble is None and not text.strip():
-            trouble, detail = "malformed", "it ended well and said nothing"
+            why = f": {self._fault}" if self._fault else ""
+            trouble, detail = "malformed", f"it ended well and said nothing{why}"
         value, there = None, False
         if trouble is None:
             try:
