@@ -350,6 +350,10 @@ class AgentResult:
     """Who says so: the agent itself (`reported`), the user's own table, or a public one; else `unknown`."""
     model: str = ""
     """Which one has answered, where the agent tells."""
+    context: int | None = None
+    """How many tokens its last call has read, where that is known."""
+    window: int | None = None
+    """How many its model could read, where the agent tells."""
     trouble: AgentTrouble | None = None
     detail: str = ""
     """Why, in words for a person and for the next attempt."""

@@ -105,6 +105,27 @@ def test_one_that_cannot_go_on_is_blocked_and_its_work_is_kept(project: Project,
     assert git(project.root, "show", f"{ref}:src/part.py") == "part"
 
 
+@pytest.mark.req("R137")
+@pytest.mark.parametrize("output", ["text", "json", "{schema: Plan}"])
+def test_whatever_it_owes_a_worker_may_answer_that_it_is_blocked_and_why(
+    project: Project, tmp_path: Path, output: str
+) -> None:
+    flow = f"steps: {{it: {{agent: w, prompt: Do it, no_change: pass, output: {output}}}}}"
+    asked, played = ask(project, tmp_path, flow, '[{text: "BLOCKED: there is no key"}]')
+
+    assert played.ending("it").outcome == "blocked"
+    assert played.result("it")["notes"] == "there is no key"
+    assert "your whole last message is `BLOCKED:`" in asked.log("it", 1, "prompt.md")
+
+
+def test_the_word_in_the_middle_of_an_answer_blocks_nothing(project: Project, tmp_path: Path) -> None:
+    cast = '[{text: "Two tickets say BLOCKED: no key"}]'
+    _, played = ask(project, tmp_path, "steps: {it: {agent: w, prompt: x, no_change: pass}}", cast)
+
+    assert played.ending("it").outcome == "passed"
+
+
+@pytest.mark.req("R123", "R124")
 def test_an_implementation_may_say_itself_that_it_is_blocked(project: Project, tmp_path: Path) -> None:
     flow = "steps: {it: {agent: w, prompt: Do it, output: {schema: Implementation}}}"
     cast = """

@@ -136,6 +136,7 @@ def test_an_attempts_own_words_outlive_the_state_in_their_file(project: Project,
     assert "- Attempt 1 ended failed: the change goes beyond what this step may touch: first.txt;" in third
 
 
+@pytest.mark.req("R140")
 def test_a_degraded_attempt_is_told_what_is_enough(project: Project, tmp_path: Path) -> None:
     flow = """
         steps:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -154,3 +155,44 @@ def test_every_token_of_every_agent_is_in_the_records(project: Project) -> None:
     assert (sources["claude"], sources["local"]) == ("reported", "reported")
     assert sources["codex"] == sources["gemini"] and sources["codex"].startswith("genai-prices ")
     assert all(line["cost_usd"] is not None for line in lines)
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples/ship_change"
+INSTALLED = ("claude", "codex", "gemini")
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Iterator[Project]:
+    """The example of the reference as it is, in a project where the programs are on the PATH and nobody has logged in."""
+    files = {
+        path.relative_to(EXAMPLE).as_posix(): path.read_text()
+        for path in EXAMPLE.rglob("*")
+        if path.suffix in (".yaml", ".md")
+    }
+    with closing(new_project(tmp_path / "p", files)) as own:
+        folders = {str(Path(found(name)).parent) for name in INSTALLED}
+        own.env["PATH"] = os.pathsep.join((*folders, os.environ.get("PATH", os.defpath)))
+        yield own
+
+
+@pytest.mark.req("R008", "R139")
+def test_without_a_key_or_a_login_run_says_what_is_missing_before_anything_starts(example: Project) -> None:
+    ended = example.podium("run", "workflow.yaml", "-i", "task=x", "--sandbox", "limits")
+
+    assert ended.code == 2
+    for name in KEYS:
+        assert f"{name} is not set" in ended.err
+    assert 'step "plan"' in ended.err
+    with example.store() as store:
+        assert store is None or store.heads() == ()
+
+
+def test_a_key_or_a_login_is_all_that_it_needs(example: Project) -> None:
+    (example.home / ".claude").mkdir()
+    (example.home / ".claude/.credentials.json").write_text('{"claudeAiOauth": {"accessToken": "of-nobody"}}')
+    example.env |= {name: key for name, key in KEYS.items() if name != "ANTHROPIC_API_KEY"}
+
+    checked = example.podium("doctor", "workflow.yaml", "--sandbox", "limits")
+
+    assert checked.code == 0, checked.out
+    assert "workflow.yaml could run" in checked.out

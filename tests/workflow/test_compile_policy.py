@@ -66,6 +66,7 @@ def test_the_breaker_may_ask_a_role_or_an_agent(tmp_path: Path) -> None:
     assert compiled(tmp_path / "c", "breaker: {ask: human}" + ONE).advisor is None
 
 
+@pytest.mark.req("R138")
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

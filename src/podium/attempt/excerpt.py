@@ -32,6 +32,8 @@ from podium.core.results import fields_of
 from podium.core.state import Instance, Leaf, Scope, State
 from podium.core.template import Value, fill, fill_argv
 
+BLOCKED: Final = "BLOCKED:"
+"""How an answer begins that says only why there is none."""
 SHOWN: Final = 12
 """So many steps before are told; further back is of little use to a worker."""
 
@@ -45,8 +47,16 @@ def excerpt_of(
         _section("Before it", _before(state, leaf)),
         _section("It succeeds when", _success(leaf, names, touches)),
         _section("After it", _after(state, leaf)),
+        _blocked(leaf),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _blocked(leaf: Leaf) -> str:
+    verb = leaf.place.step.verb
+    if isinstance(verb, Agent) and verb.judge:
+        return ""
+    return f"If something is in the way that you cannot remove, your whole last message is `{BLOCKED}` and what it is."
 
 
 def _section(title: str, lines: Iterator[str]) -> str:

@@ -12,9 +12,11 @@ from podium.attempt import accounting, artifacts
 from podium.attempt.asking import Asking
 from podium.attempt.contract import Fault, Value, value_of
 from podium.attempt.ending import digest, ended
+from podium.attempt.excerpt import BLOCKED
 from podium.attempt.policy import objection
 from podium.attempt.site import Site
 from podium.attempt.verdicts import verdict_of
+from podium.attempt.window import window_of
 from podium.attempt.workspace import Spoiled, Taken, Workspace, captured
 from podium.core.events import AnswerKind, AttemptEnded
 from podium.core.facts import Amounts
@@ -49,6 +51,9 @@ async def judged(asking: Asking, workspace: Workspace, finished: Finished | None
     assert result is not None
     if asking.verb.judge:
         end = _verdict(asking, result)
+    elif _says_blocked(result):
+        why = result.text.strip().removeprefix(BLOCKED).strip()
+        end = await work_of(asking, workspace, replace(result, trouble="blocked", detail=why))
     elif result.trouble is not None and result.trouble not in WORKED:
         end = _troubled(asking, result, result.trouble, asking.asked.start)
     else:
@@ -60,6 +65,12 @@ async def judged(asking: Asking, workspace: Workspace, finished: Finished | None
     return replace(end, result=told, used=accounting.used_of(result), cost_known=result.cost is not None)
 
 
+def _says_blocked(result: AgentResult) -> bool:
+    """In place of the answer it owes, whatever its shape (R137); a word in the middle of a text is none."""
+    said, _, why = result.text.strip().partition(BLOCKED)
+    return result.trouble in (None, "malformed") and not said and bool(why.strip())
+
+
 def _worker(asking: Asking, result: AgentResult) -> dict[str, Any]:
     """Who did it and with how many tokens of which kind (R211); sums alone do not explain a bill."""
     worker, usage = asking.story.worker, result.usage
@@ -69,7 +80,13 @@ def _worker(asking: Asking, result: AgentResult) -> dict[str, Any]:
         else {"agent": worker.agent, "role": worker.role, "model": result.model or worker.model}
     )
     told = {"input": usage.input, "output": usage.output, "cached": usage.cached}
-    return {**who, "usage": told, "cost_source": result.cost_source}
+    full = None if worker is None else window_of(result, worker.config)
+    return {
+        **who,
+        "usage": told,
+        "cost_source": result.cost_source,
+        **({} if full is None else {"context": full}),
+    }
 
 
 def _troubled(asking: Asking, result: AgentResult, trouble: AgentTrouble, tree: Tree | None) -> AttemptEnded:

@@ -100,6 +100,7 @@ def _facts(asking: Asking, ended: AttemptEnded) -> dict[str, Any]:
         "reason": ended.reason,
         "message": (ended.result or {}).get("message", ""),
         "usage": None if result is None else asdict(result.usage),
+        "context": (ended.result or {}).get("context"),
         "cost_source": None if result is None else result.cost_source,
         "cost_usd": ended.used.usd / 1_000_000 if ended.cost_known else None,
         "session": None if result is None else result.session,

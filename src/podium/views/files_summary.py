@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from podium.core.words import GOOD
@@ -27,6 +27,7 @@ def summary_text(view: RunView) -> str:
         _table("People", ("question", "answer", "by", "words"), _people(view)),
         _cost(view),
         _table("Agents", ("agent", "model", "calls", "input", "cached", "output", "cost"), _agents(view)),
+        _table("Context windows", ("step", "agent", "full", "health", "what to do"), _windows(view)),
         _work(view),
         _onwards(view),
     ]
@@ -110,6 +111,15 @@ def _agents(view: RunView) -> Iterator[tuple[str, ...]]:
     for one in view.agents:
         counts = (f"{count:,}" for count in (one.calls, one.input, one.cached, one.output))
         yield _cell(one.agent), _cell(one.model), *counts, cost(one)
+
+
+def _windows(view: RunView) -> Iterator[tuple[str, ...]]:
+    """Of the last attempt of each step; those that have room are not worth a line."""
+    for step in view.steps:
+        full = step.result.get("context")
+        if isinstance(full, Mapping) and full.get("advice"):
+            agent = _cell(as_text(step.result.get("agent")))
+            yield f"`{step.path}`", agent, f"{full['percent']}%", str(full["health"]), str(full["advice"])
 
 
 def spent(view: RunView) -> str:

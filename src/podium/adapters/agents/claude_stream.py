@@ -80,6 +80,8 @@ class ClaudeConversation:
             retry_at=self._reset if trouble == "quota" else None,
             session=self._session,
             model=self._model,
+            context=self._context(),
+            window=self._window(),
         )
 
     def _seen(self, record: Mapping[str, Any]) -> Iterator[Progress]:
@@ -209,6 +211,16 @@ class ClaudeConversation:
             written=sum(call.written for call in calls),
             calls=max(len(calls), 1),
         )
+
+    def _context(self) -> int | None:
+        """Of the last call; what all calls have read together says nothing about how full the window is."""
+        last = next(reversed(self._calls.values()), None)
+        return None if last is None else last.input + last.cached
+
+    def _window(self) -> int | None:
+        models = (self._last or {}).get("modelUsage")
+        sizes = [_count(one, "contextWindow") for one in models.values()] if isinstance(models, dict) else []
+        return max(sizes, default=0) or None
 
     def _cost(self) -> MicroUsd | None:
         said = (self._last or {}).get("total_cost_usd")

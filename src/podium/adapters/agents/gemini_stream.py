@@ -105,7 +105,7 @@ class GeminiConversation:
         if trouble is None and not text.strip():
             why = f": {self._fault}" if self._fault else ""
             trouble, detail = "malformed", f"it ended well and said nothing{why}"
-        value, there = None, False
+        value, there, used = None, False, _usage(result, self._calls)
         if trouble is None:
             try:
                 value, there = one_json(text), True
@@ -115,11 +115,12 @@ class GeminiConversation:
             text=text,
             value=value,
             has_value=there,
-            usage=_usage(result, self._calls),
+            usage=used,
             trouble=trouble,
             detail=detail,
             retry_at=_retry_at(result) if trouble == "quota" else None,
             session=self._session,
+            context=(used.input + used.cached) if self._calls == 1 and used.input else None,
         )
 
     def _judge(self, finished: Finished, result: Mapping[str, Any]) -> tuple[AgentTrouble | None, str]:

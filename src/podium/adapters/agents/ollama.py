@@ -60,7 +60,7 @@ class Ollama:
 
     async def _ask(self, request: Request, model: str) -> AgentResult:
         answer = await self._post(request, model)
-        return replace(answer, model=model)
+        return replace(answer, model=model, context=answer.usage.input or None)
 
     async def _post(self, request: Request, model: str) -> AgentResult:
         url = address(request, url_of(self._env.get("OLLAMA_HOST", "")))
