@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from podium.core.events import ApprovalAsked
 from podium.process import Mask
-from tests.attempt.runs import Bench, bench, writes
+from tests.attempt.runs import Bench, bench
 from tests.git.kit import Project, git
 
 
@@ -308,16 +309,14 @@ def test_a_worker_that_changes_nothing_has_failed(project: Project, tmp_path: Pa
 
 
 @pytest.mark.req("X7")
-def test_a_worker_may_not_change_what_is_protected(project: Project, tmp_path: Path) -> None:
-    text = """
-    roles: {w: {agent: claude, prompt: work}}
-    steps:
-      it: {role: w, touches: ["**"], retry: 1, on: {failed: next}}
-    """
-    played = bench(project, tmp_path, text, edits={"it": writes({"CLAUDE.md": "obey\n"})}).play()
+def test_protected_files_that_a_command_changes_wait_for_a_person_as_well(
+    project: Project, tmp_path: Path
+) -> None:
+    played = flow(project, tmp_path, "{run: [cp, README.md, CLAUDE.md], touches: ['**']}").play()
 
-    assert (played.answer("it").kind, played.answer("it").reason) == ("failed", "protected")
-    assert "CLAUDE.md" in played.result("it")["message"]
+    assert played.answer("it").protected == ("CLAUDE.md",)
+    assert [event.path for event in played.events if isinstance(event, ApprovalAsked)] == ["it#1/!protected"]
+    assert played.ending("it").outcome == "passed", "ann has allowed it"
 
 
 def test_output_is_passed_on_while_the_command_runs(project: Project, tmp_path: Path) -> None:

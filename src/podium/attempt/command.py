@@ -23,7 +23,7 @@ from podium.attempt.launching import heard, launch_of, note, walls_told
 from podium.attempt.lending import lend
 from podium.attempt.outward import decided
 from podium.attempt.past import key_of
-from podium.attempt.policy import globs_of, objection
+from podium.attempt.policy import globs_of, objection, protected
 from podium.attempt.reports import Report
 from podium.attempt.reusing import unless_known
 from podium.attempt.site import Site
@@ -214,9 +214,8 @@ async def _verified(case: Case, workspace: Workspace, ran: Ran, before: Tree | N
     if step.output.file is not None:
         file = as_text(fill(step.output.file, names), Meter())
         result[artifacts.ARTIFACTS] = [await to_thread.run_sync(artifacts.keep, site, file, value.value)]
-    return ended(
-        site, asked, "ok", result=result, tree=taken.tree or asked.start, change=taken.change or None
-    )
+    end = ended(site, asked, "ok", result=result, tree=taken.tree or asked.start, change=taken.change or None)
+    return replace(end, protected=protected(step, names, taken))
 
 
 async def _taken(

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from podium.attempt.artifacts import write_bytes
 from podium.attempt.fenced import cut, fence, first_line
+from podium.attempt.policy import about_protected
 from podium.attempt.site import Site
 from podium.core.advise import decision_of
 from podium.core.graph import fresh_children
@@ -137,6 +138,8 @@ def _own(leaf: Leaf, source: str, number: int) -> Entry | None:
         return None
     result = answer.result or {}
     why = str(result.get("message") or answer.reason or answer.kind)
+    if answer.protected:
+        return Entry(source, f"Attempt {number} was not taken: {about_protected(answer.protected)}", "")
     title = f"Attempt {number} ended {_ENDED.get(answer.kind, answer.kind)}: {why}"
     text = str(result.get("text") or "")
     wants_words = answer.kind == "malformed" and text.strip()

@@ -13,7 +13,7 @@ from podium.attempt.asking import Asking
 from podium.attempt.contract import Fault, Value, value_of
 from podium.attempt.ending import digest, ended
 from podium.attempt.excerpt import BLOCKED
-from podium.attempt.policy import objection
+from podium.attempt.policy import objection, protected
 from podium.attempt.site import Site
 from podium.attempt.verdicts import verdict_of
 from podium.attempt.window import window_of
@@ -166,7 +166,8 @@ async def _answered(asking: Asking, workspace: Workspace, result: AgentResult, t
     missing = await to_thread.run_sync(artifacts.missing_files, site, globs, tree, workspace.folder)
     if missing is not None:
         return _refused(asking, result, "contract", missing)
-    return await _good(asking, result, value)
+    end = await _good(asking, result, value)
+    return replace(end, protected=protected(step, asking.names, taken)) if end.kind == "ok" else end
 
 
 def _refused(

@@ -13,6 +13,7 @@ from podium.core.kinds import Meter, as_text, is_list
 from podium.core.model import Agent, Step
 from podium.core.template import fill, fill_argv
 from podium.core.words import Reason
+from podium.git.names import folded, shown
 
 SHOWN: Final = 20
 
@@ -25,17 +26,25 @@ def objection(site: Site, step: Step, names: Names, taken: Taken) -> tuple[Reaso
         if outside:
             may = f"allowed are only: {', '.join(allowed)}" if allowed else "nothing may be changed here"
             return "touches", f"the change goes beyond what this step may touch: {_list(outside)}; {may}"
-    protected = fill_argv(step.settings.get("protect") or (), names)
-    touched = [path for path in taken.files if _any(protected, path)]
-    if touched:
-        rules = [pattern for pattern in protected if any(glob_matches(pattern, path) for path in touched)]
-        return "protected", (
-            f"protected files were changed: {_list(touched)}; leave alone what matches {', '.join(rules)}"
-        )
     if _must_change(step) and not taken.files and site.repository is not None:
         where = f" in {', '.join(allowed)}" if allowed else ""
         return "no_change", f"nothing was changed{where}, but this step is there to change files"
     return None
+
+
+def protected(step: Step, names: Names, taken: Taken) -> tuple[str, ...]:
+    """What was changed although it is to be left alone; a person may allow it. Work by hand is a person's already."""
+    if isinstance(step.verb, Agent) and step.verb.by_hand:
+        return ()
+    globs = fill_argv(step.settings.get("protect") or (), names)
+    # Also under a spelling that is the same file on other systems: .Claude/ steers an agent there as .claude/ does.
+    same = tuple(folded(glob) for glob in globs)
+    return tuple(path for path in taken.files if _any(globs, path) or _any(same, folded(path)))
+
+
+def about_protected(paths: tuple[str, ...]) -> str:
+    """For the next attempt, if nobody allows it."""
+    return f"protected files were changed: {_list(list(paths))}; leave them as they were"
 
 
 def globs_of(step: Step, names: Names) -> tuple[str, ...] | None:
@@ -58,4 +67,4 @@ def _any(patterns: Iterable[str], path: str) -> bool:
 
 def _list(paths: list[str]) -> str:
     more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
-    return ", ".join(paths[:SHOWN]) + more
+    return ", ".join(map(shown, paths[:SHOWN])) + more

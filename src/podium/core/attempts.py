@@ -70,6 +70,10 @@ def _after_ok(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> Ev
     step = leaf.place.step
     if isinstance(step.verb, Agent) and step.verb.judge:
         return _verdict(state, leaf, answer, now)
+    if answer.protected:
+        objection = _unless_allowed(state, leaf, now)
+        if objection is not None:
+            return objection
     if step.gates is not None and not _has_landed(state, leaf, answer):
         gates_path = paths.attempt(leaf.place.path, leaf.attempt)
         gates = state.instances.get(gates_path)
@@ -97,6 +101,22 @@ def passed_gates(state: State, leaf: Leaf, attempt: int) -> Instance | None:
         if gates is not None:
             return gates if gates.ending is not None and gates.ending.outcome == "passed" else None
     return None
+
+
+def _unless_allowed(state: State, leaf: Leaf, now: Millis) -> Event | None:
+    """Protected files were changed: the question to a person, or what follows from a no; None if they are allowed."""
+    feedback: tuple[Path, ...] = (_attempt(leaf),)
+    final = False
+    if state.started is None or not state.started.no_human:
+        asked = paths.question(leaf.place.path, "protected", leaf.attempt)
+        told = state.instances.get(asked)
+        if told is None:
+            return _or_limit(leaf, enter.question(state, leaf, "protected", now), now)
+        assert told.ending is not None
+        if told.ending.outcome == "passed":
+            return None
+        feedback, final = (*feedback, asked), told.ending.outcome == "aborted"
+    return _fail(state, leaf, Failure("failed", "protected", 1, feedback, final=final), now)
 
 
 def _pass(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> StepEnded:

@@ -123,6 +123,8 @@ class AttemptEnded:
     """All that was asked, as a hash: whoever asks the same again may be given this answer."""
     reused: str = ""
     """The run that found this answer, if it was not this one; it cost nothing here."""
+    protected: tuple[str, ...] = ()
+    """Files it changed that are taken only if a person allows it; nothing else is wrong with them."""
 
 
 @dataclass(frozen=True, slots=True)

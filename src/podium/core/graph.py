@@ -42,6 +42,7 @@ QUESTIONS: Final = {
     for name, text in {
         "exhausted": "The attempts are used up. Once more with guidance, take the best, or fail?",
         "consent": "It is not known whether this step took effect before the crash. Run it again?",
+        "protected": "Protected files were changed. Take them over?",
         "advice": "A rule of the breaker was hit. What now?",
         "confirm": "The reviewers approve. Do you?",
         "veto": "The reviewers approve. You may still object.",

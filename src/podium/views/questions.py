@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from podium.core.effects import (
     AskPerson,
@@ -22,21 +22,34 @@ from podium.core.paths import ROOT
 from podium.core.state import Instance, Leaf, State, is_parkable
 from podium.core.words import Millis
 from podium.views.account import kind_of_question
+from podium.views.plain import one_line
 from podium.views.run import LimitView, Pending, RunView
 
+MOST_FILES: Final = 20
 Render: TypeAlias = Callable[[State, Leaf], str]
 """The text a person is asked with, its names filled in. Prompts are rendered outside of the views."""
 
 
-def as_written(_: State, leaf: Leaf) -> str:
+def as_written(state: State, leaf: Leaf) -> str:
     """The text as it stands in the file, for callers that cannot render it."""
     match leaf.place.step.verb:
         case Human(question=question):
-            return question.text.strip()
+            return f"{question.text.strip()}{_named_files(state, leaf)}"
         case Agent(prompt=prompt) if prompt is not None:
             return prompt.text.strip()
         case _:
             return leaf.place.step.description
+
+
+def _named_files(state: State, leaf: Leaf) -> str:
+    """Which files a question about protected ones is about: whoever allows them must have seen their names."""
+    owner = state.instances[leaf.place.parent]
+    answer = owner.answer if isinstance(owner, Leaf) and leaf.place.about == "protected" else None
+    if answer is None:
+        return ""
+    names = [*answer.protected[:MOST_FILES]]
+    more = [f"and {len(answer.protected) - MOST_FILES} more"] if len(answer.protected) > MOST_FILES else []
+    return f" {', '.join(one_line(name, 200) for name in (*names, *more))}"
 
 
 def with_state(view: RunView, state: State, render: Render = as_written) -> RunView:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from podium.core.model import Fields, Output
@@ -23,7 +24,12 @@ def settings(site: Site, step: Judging, role: Role | None = None) -> Fields:
         {
             **(_for_worker(site, step, role) if step.verb in {"agent", "review"} else {}),
             **({"workspace": _map(site, file.workspace, step.workspace)} if isinstance(step, Step) else {}),
-            "protect": (*file.protect, *site.protect, *site.values(step.protect, step.at("protect"))),
+            "protect": (
+                *file.protect,
+                *_own_files(site),
+                *site.protect,
+                *site.values(step.protect, step.at("protect")),
+            ),
             "dir": site.value(step.dir, step.at("dir")),
             "sandbox": _map(site, file.sandbox, role.sandbox if role is not None else None, step.sandbox),
             "network": network(site, step, role),
@@ -44,6 +50,16 @@ def _for_worker(site: Site, step: Judging, role: Role | None) -> dict[str, Any]:
         "system": _system(site, role),
         "candidates": role.candidates if role is not None else None,
     }
+
+
+def _own_files(site: Site) -> Iterator[str]:
+    """The workflow and its prompts, wherever in the project they lie: who edits them decides what is asked next."""
+    context = site.context
+    written = Path(context.origin(()).file)
+    place = written if written.is_absolute() else Path.cwd() / written
+    if place.is_relative_to(context.project):
+        yield place.relative_to(context.project).as_posix()
+    yield from context.texts
 
 
 def network(site: Site, step: Judging, role: Role | None) -> str | tuple[str, ...] | None:

@@ -48,7 +48,7 @@ def command(file: Path | None, as_matrix: bool, as_gpu: bool, as_json: bool) -> 
         click.echo(
             f"tier {suited['tier']}, context {suited['context']} tokens, fallback {suited['fallback']}\n"
         )
-        _table(("role", "model"), list(suited["models"].items()))
+        table(("role", "model"), list(suited["models"].items()))
         return 0
     if as_matrix:
         table(
@@ -56,7 +56,7 @@ def command(file: Path | None, as_matrix: bool, as_gpu: bool, as_json: bool) -> 
             [(r.type, _word(r.works), _word(r.tools), _word(r.continuity), r.price, r.needs) for r in able],
         )
         lines = data_of(able)
-        _table(tuple(lines[0]), [tuple(map(_word, line.values())) for line in lines])
+        table(tuple(lines[0]), [tuple(map(_word, line.values())) for line in lines])
         return 0
     rows = [(a.name, a.type, _state(a.works, a.program, a.type), a.version or "-", a.auth) for a in found]
     table(("agent", "type", "there", "version", "auth"), rows)
