@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,12 +62,14 @@ def _lines(text: str) -> Value | Fault:
 
 def _json(text: str, structured: Structured) -> Value | Fault:
     there, value = structured
-    if not there:
-        return read_json(text)
     try:
-        return Value(plain(value, Meter()))
+        found = Value(plain(value, Meter())) if there else read_json(text)
+        json.dumps(found.value if isinstance(found, Value) else None, ensure_ascii=False).encode()
     except ExprError as error:
         return Fault(f"the answer is not a JSON value that can be used: {error}")
+    except UnicodeEncodeError:
+        return Fault("the answer holds half a surrogate pair, which is no text")
+    return found
 
 
 def _checked(value: Any, output: Output) -> Value | Fault:

@@ -39,4 +39,4 @@ def ended(
 
 def digest(text: str, tree: Tree | None) -> str:
     """The same for the same words and the same tree: what the breaker recognises a standstill by."""
-    return hashlib.sha256(f"{text}\0{tree or ''}".encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return hashlib.sha256(f"{text}\0{tree or ''}".encode("utf-8", "backslashreplace")).hexdigest()[:16]

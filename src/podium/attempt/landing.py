@@ -47,6 +47,7 @@ from podium.git.land import (
     land,
     prepare,
 )
+from podium.git.names import shown
 from podium.git.publish import Unpublished, publish
 from podium.git.repository import (
     Repository,
@@ -294,7 +295,7 @@ def _not(site: Site, asked: AttemptStarted, reason: str, message: str) -> Attemp
 def _in_the_way(landing: Landing, found: InTheWay) -> str:
     return (
         f'"{landing.branch}" is checked out, and your own uncommitted work is in the way: '
-        f"{', '.join(found.paths)}. Commit it or put it aside, then carry on"
+        f"{', '.join(map(shown, found.paths))}. Commit it or put it aside, then carry on"
     )
 
 
@@ -304,7 +305,8 @@ def clash_text(clashes: tuple[Clash, ...]) -> str:
     for clash in clashes:
         excerpt = f"\n{clash.excerpt[:EXCERPT]}" if clash.excerpt else ""
         parts.append(f"{clash.path}: {clash.message}{excerpt}")
-    return "\n\n".join(parts)
+    # A name that is no text, which only the user can have given, must not break the log.
+    return "\n\n".join(parts).encode("utf-8", "backslashreplace").decode()
 
 
 def _text(value: Value, names: Names) -> str:

@@ -59,7 +59,7 @@ def _write(asking: Asking, texts: Mapping[str, str]) -> None:
     site, asked = asking.site, asking.asked
     for name, text in texts.items():
         if text:
-            content = site.mask.text(text).encode("utf-8", "surrogateescape")
+            content = site.mask.text(text).encode("utf-8", "backslashreplace")
             write_bytes(site.log_dir(asked.path, asked.attempt) / name, content)
 
 

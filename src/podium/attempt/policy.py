@@ -13,7 +13,7 @@ from podium.core.kinds import Meter, as_text, is_list
 from podium.core.model import Agent, Step
 from podium.core.template import fill, fill_argv
 from podium.core.words import Reason
-from podium.git.names import folded, shown
+from podium.git.names import folded
 
 SHOWN: Final = 20
 
@@ -67,4 +67,4 @@ def _any(patterns: Iterable[str], path: str) -> bool:
 
 def _list(paths: list[str]) -> str:
     more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
-    return ", ".join(map(shown, paths[:SHOWN])) + more
+    return ", ".join(paths[:SHOWN]) + more

@@ -32,6 +32,7 @@ from podium.git.change import changes
 from podium.git.clone import clone
 from podium.git.ignore import parse_rules
 from podium.git.join import Clashed, join
+from podium.git.names import shown
 from podium.git.repository import (
     Person,
     Repository,
@@ -182,7 +183,7 @@ def change_between(repository: Repository, base: Tree | None, tree: Tree) -> dic
         "files": len(found),
         "added": sum(change.added for change in found),
         "removed": sum(change.removed for change in found),
-        "paths": [change.path for change in found],
+        "paths": [shown(change.path) for change in found],
     }
 
 

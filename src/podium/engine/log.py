@@ -95,7 +95,13 @@ _TEXT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check
 
 
 def to_text(event: Event) -> str:
-    return _TEXT.encode(encode(event))
+    text = _TEXT.encode(encode(event))
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # Half a surrogate pair, as an agent's JSON may hold one: no file can, but JSON has a spelling for it.
+        return text.encode("utf-8", "backslashreplace").decode()
+    return text
 
 
 def read_events(store: Store, run: RunId) -> list[Event]:

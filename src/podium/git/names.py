@@ -10,8 +10,11 @@ from typing import Final
 _UNSEEN: Final = dict.fromkeys(
     [*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF]
 )
-# Control signs, line and paragraph separators, and what turns the direction of writing around (CVE-2021-42574).
-_DECEIVING: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# Control signs, line and paragraph separators, what turns the direction of writing around (CVE-2021-42574), and bytes
+# that are no text: no log, screen or prompt could show them.
+_DECEIVING: Final = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 def is_git_folder(name: str) -> bool:
@@ -27,7 +30,7 @@ def is_module_file(name: str) -> bool:
 def flaw_of(name: str) -> str | None:
     """Why no new file may have this name; None if it may."""
     if _DECEIVING.search(name):
-        return "has a sign in its name that cannot be seen"
+        return "has a sign in its name that cannot be shown"
     if "\\" in name:
         return "has a backslash in its name, which other systems take for a folder"
     return None

@@ -56,7 +56,7 @@ class Mask:
 
     def text(self, text: str) -> str:
         """For messages, prompts and whatever else is written from memory."""
-        return self.apply(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+        return self.apply(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
     def hides(self, text: str) -> bool:
         return self.text(text) != text
