@@ -20,7 +20,7 @@ from podium.git.folder import remove
 from podium.git.listing import files, read_listing
 from podium.git.repository import trees
 from podium.git.snapshot import Snapshot
-from tests.git.kit import Project, new_project, put
+from tests.git.kit import Project, new_project
 from tests.security.trees.oracle import look
 
 pytestmark = pytest.mark.security
@@ -134,10 +134,6 @@ def test_a_capture_is_what_a_plain_walk_finds_or_a_refusal(
     snapshot = world.again()
     for kind, path, target in deeds:
         do(world.folder, world.secret, kind, path, target)
-    put(
-        world.folder,
-        {".git/hooks/post-checkout": "#!/bin/sh\nexit 1\n"} if (world.folder / ".git").is_dir() else {},
-    )
     opinion = look(world.folder, {path: mode for path, (mode, _) in world.base.items()})
 
     answer = world.project.capture(world.folder, snapshot)
