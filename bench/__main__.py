@@ -8,6 +8,7 @@ from bench import walls
 from bench.core import GROWING, RUNS_BOUND, Figure, folding, growth, runs_per_second
 from bench.engine import PEER, costs
 from bench.startup import startups
+from bench.trees import captures
 
 
 def main() -> int:
@@ -35,7 +36,7 @@ def engine() -> bool:
     """Shows what durability and processes cost beside the floor and the peer, and whether each keeps its bound."""
     print()
     walled = walls.costs()
-    found = (*costs(), *walled)
+    found = (*costs(), *walled, *captures())
     for one in found:
         bound = f"at {'most' if one.at_most else 'least'} {one.bound:g} {one.unit}"
         mark = "" if one.holds else "  MISSED"

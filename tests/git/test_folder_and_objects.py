@@ -14,7 +14,7 @@ from podium.git.names import is_git_folder, is_module_file
 from podium.git.objects import Changed, Objects, name_of, write, write_file
 from podium.git.repository import trees
 from tests.git.kit import Project, git, ordinary_user, put
-from tests.git.test_hostile import deep
+from tests.security.trees.plants import deep
 
 
 def test_a_folder_of_three_thousand_levels_is_removed(tmp_path: Path) -> None:

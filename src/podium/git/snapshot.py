@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Final, TypeAlias
 
 from podium.core.words import Tree
@@ -18,6 +19,12 @@ Stats: TypeAlias = Mapping[str, Mapping[str, Stat]]
 """Folder to name to the signs of a file that was written here and is known to hold what the tree says."""
 
 BATCH_BYTES: Final = 64 << 20
+
+# An agent can set the time of a change of content, but not that of a change of the file as a whole (ctime).
+stat_of: Final[Callable[[os.stat_result], Stat]] = attrgetter(
+    "st_mode", "st_size", "st_ino", "st_mtime_ns", "st_ctime_ns"
+)
+"""In C, for it is asked of every file at every capture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +89,3 @@ def _batches(git: Git, names: list[str]) -> Iterator[list[str]]:
         batch.append(name)
         total += size
     yield batch
-
-
-def stat_of(status: os.stat_result) -> Stat:
-    """An agent can set the time of a change of content, but not that of a change of the file as a whole (ctime)."""
-    return (status.st_mode, status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)

@@ -99,7 +99,7 @@ class _Walk:
 
     def _look(self, level: _Level) -> None:
         """Compares one folder with the snapshot. A file that is known costs one lstat and one lookup: the hot path."""
-        known = self.snapshot.stats.get(level.path, _UNKNOWN)
+        signs = self.snapshot.stats.get(level.path, _UNKNOWN).get
         base = self.snapshot.listing.get(level.path, _NOTHING)
         seen: set[str] = set()
         folders: list[str] = []
@@ -107,13 +107,15 @@ class _Walk:
         try:
             with os.scandir(level.fd) as entries:
                 for entry in entries:
-                    seen.add(entry.name)
-                    if entry.is_dir(follow_symlinks=False):
-                        folders.append(entry.name)
-                    elif known.get(entry.name) != stat_of(status := entry.stat(follow_symlinks=False)):
-                        odd.append((entry.name, status))
-                    else:
+                    name = entry.name
+                    seen.add(name)
+                    sign = signs(name)
+                    if sign is not None and sign == stat_of(entry.stat(follow_symlinks=False)):
                         continue
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(name)
+                    else:
+                        odd.append((name, entry.stat(follow_symlinks=False)))
                     if self.found.entries + len(seen) > self.most:
                         break
         except OSError as error:
