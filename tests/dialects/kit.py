@@ -30,11 +30,15 @@ class Stage(Project):
     def __init__(self, root: Path, *, repository: bool = True) -> None:
         super().__init__(root, repository=repository)
         self.write(CAST, "[]\n")
+        programs = _installed(root.parent / "programs")
         real = self.office.site_for
 
         def site_for(*args: Any, **options: Any) -> Any:
             site = real(*args, **options)
-            return replace(site, agents=dict.fromkeys(site.agents, Played()))
+            path = f"{programs}:{site.host_env.get('PATH', '')}"
+            return replace(
+                site, agents=dict.fromkeys(site.agents, Played()), host_env={**site.host_env, "PATH": path}
+            )
 
         self.office = replace(self.office, site_for=site_for)
 
@@ -65,6 +69,15 @@ class Stage(Project):
         if (self.root / ".git").exists():
             self.commit()
         return native
+
+
+def _installed(folder: Path) -> Path:
+    """Programs of the agents' names, so that they count as there; nobody starts them."""
+    folder.mkdir(exist_ok=True)
+    for name in ("claude", "codex", "gemini"):
+        (folder / name).write_text("#!/bin/sh\nexit 1\n", "utf-8")
+        (folder / name).chmod(0o755)
+    return folder
 
 
 def _visit(event: StepEnded) -> int:

@@ -11,12 +11,15 @@ from podium.app.role_packs import MANIFEST, read_manifest
 from podium.errors import ConfigurationError
 from podium.workflow import yaml
 from podium.workflow.cast import read_cast
+from podium.workflow.dialects import translate
+from podium.workflow.files import read_tree
 from podium.workflow.load import load
 from podium.workflow.raw import known_keys
 from podium.workflow.schema import read
 from podium.workflow.schema_file import Config, File, Role
 from podium.workflow.schema_step import Feature
 from podium.workflow.testfile import SUFFIX, read_tests
+from podium.workflow.tree import fields
 from tools.pages.markdown import Fenced, fenced
 from tools.pages.stage import file_of, put, stage
 
@@ -49,6 +52,10 @@ def _faults(block: Fenced, folder: Path) -> Iterator[str]:
     if name == MANIFEST:
         read_manifest({name: block.text.encode()})
         return
+    foreign = _foreign(folder / name)
+    if foreign is not None:
+        yield from foreign
+        return
     value = yaml.load(block.text, name=name).value
     if name.endswith(SUFFIX):
         yield from _told(read_tests, folder / name)
@@ -59,6 +66,16 @@ def _faults(block: Fenced, folder: Path) -> Iterator[str]:
     else:
         model = Role if name.startswith(".podium/roles/") else Feature if "phases" in value else Config
         yield from (fault.message for fault in read(model, value).faults)
+
+
+def _foreign(path: Path) -> list[str] | None:
+    """The faults of a file in another format; None for a native one."""
+    node = read_tree(path, None).node
+    done = None if node is None or "podium" in fields(node) else translate(node)
+    if done is None:
+        return None
+    problems = load(path).errors if done.kind == "workflow" else done.page.problems
+    return [problem.render() for problem in problems]
 
 
 def _told(read_it: Callable[[Path], object], path: Path) -> Iterator[str]:

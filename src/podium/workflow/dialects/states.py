@@ -19,7 +19,7 @@ from typing import Any, Final
 from podium.workflow.dialects.page import Kind, Page, grown, seconds
 from podium.workflow.dialects.states_files import Files, files_of
 from podium.workflow.dialects.states_map import WORDS, States, is_gate, read_states
-from podium.workflow.dialects.states_settings import SETTINGS, settings
+from podium.workflow.dialects.states_settings import SETTINGS, TASK, settings
 from podium.workflow.tree import Node, fields, items, text
 
 KEYS: Final = (
@@ -107,6 +107,8 @@ def _work(name: str, state: Node, states: States, files: Files) -> dict[str, Any
 def _who(state: Node, states: States) -> dict[str, Any]:
     said = fields(state)
     persona = states.role(said.get("persona"))
+    if persona is None and text(said.get("type")) == TASK:
+        return {"role": grown("orchestrator", state)}
     agents = [
         grown(states.agent(str(agent.value)), agent) for agent in items(said.get("agents", said.get("agent")))
     ]
