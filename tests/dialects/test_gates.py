@@ -58,6 +58,7 @@ def test_a_person_who_works_by_hand_tells_by_a_signal(stage: Stage, signal: str,
     ("change", "fault"),
     [
         (("gate: G}", "gate: H}"), 'gate "H" is not defined'),
+        (("agent: {type: planner}, ", ""), 'step "X-1" says no agent.type'),
         (("launch: subagent", "launch: rocket"), '"rocket" is no way to launch'),
         (("name: Two steps", "nmae: Two steps"), 'workflow has no key "nmae"'),
         (("max_retries", "retries"), 'gate "G" has no key "retries"'),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from podium.app.continuing import begin_again, look_ahead
 from podium.app.one_step import Trial, prepared
 from podium.app.running import go_on
 from podium.errors import ConfigurationError, PathViolation
@@ -110,19 +111,35 @@ def test_5_and_12_a_path_outside_the_project_is_error_3(work: Stage, line: str) 
     assert "flow.yaml:7" in caught.value.message
 
 
-def test_6_and_8_resume_goes_on_where_it_failed_and_a_fresh_run_does_everything(work: Stage) -> None:
-    file = work.put(
+def halting(work: Stage) -> Path:
+    return work.put(
         flow(
             step("One", '["sh", "-c", "echo one >> log"]', goto="Two"),
             step("Two", '["test", "-e", "ready"]', goto="Three"),
             step("Three", '["sh", "-c", "echo three >> log"]'),
         )
     )
-    first, state = work.run(file)
+
+
+def test_6_a_failed_run_goes_on_from_the_last_completed_step(work: Stage) -> None:
+    """R146, R151: what had succeeded is not done again."""
+    first, state = work.run(halting(work))
     assert status(state) == "failed"
     assert work.story(first) == [("one", 1, "passed"), ("two", 1, "failed")]
+    work.write("workspace/ready", "")
+    begun = begin_again(work.office, look_ahead(work.office, first, again="two"))
+    state = go_on(work.office, begun.site, park=True)
+    assert status(state) == "passed"
+    assert steps_of(work.story(begun.run)) == ["one", "two", "three"]
+    assert (work.root / "workspace/log").read_text() == "one\nthree\n"
+
+
+def test_8_a_fresh_run_does_everything_again(work: Stage) -> None:
+    """R007."""
+    file = halting(work)
+    work.run(file)
     second, _ = work.run(file)
-    assert steps_of(work.story(second))[:2] == ["one", "two"]
+    assert steps_of(work.story(second)) == ["one", "two"]
     assert (work.root / "workspace/log").read_text() == "one\none\n"
 
 

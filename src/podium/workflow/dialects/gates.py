@@ -157,9 +157,10 @@ def _step(step: Node, gate: Node | None, root: Node, pipeline: Pipeline, page: P
 
 
 def _who(step: Node, page: Page) -> dict[str, Any]:
-    agent = fields(step).get("agent", step)
-    if agent is not step:
-        page.check_keys(agent, "agent", AGENT)
+    agent = fields(step).get("agent", grown({}, step))
+    page.check_keys(agent, "agent", AGENT)
+    if "type" not in fields(agent):
+        page.complain(agent, 4, f'step "{_id(step)}" says no agent.type', "name the role that does it")
     said = fields(agent)
     launch = said.get("launch")
     if launch is not None and launch.value not in LAUNCHES:

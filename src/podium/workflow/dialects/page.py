@@ -84,15 +84,9 @@ class Names:
         name = self._names[written] = next(name for name in same if name not in taken)
         return name
 
-    def __contains__(self, written: object) -> bool:
-        return written in self._names
-
     def __getitem__(self, written: str) -> str:
         """The name of a known one; an unknown one is only spelled as a name, and the reader says that it is missing."""
         return self._names.get(written, name_of(written))
-
-    def items(self) -> Iterable[tuple[str, str]]:
-        return self._names.items()
 
 
 def seconds(node: Node | None) -> Any:

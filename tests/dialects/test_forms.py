@@ -1,0 +1,113 @@
+"""Forms of the other formats that are rarely written, by what they become."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from podium.app.workflows import converted
+
+STEPS = 'version: "1.0"\nname: t\nsteps:\n'
+
+
+def native(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "flow.yaml"
+    path.write_text(text)
+    return converted(path)
+
+
+@pytest.mark.parametrize(
+    ("step", "part"),
+    [
+        ("command: [a, 3, '${env.LANG}']", 'run: [a, "3", "${{ env.LANG }}"]'),
+        (
+            "command: [a, '${steps.Ask.exit_code}', '${steps.Ask.duration}']",
+            "(0 if steps.ask.outcome == 'passed' else 1)",
+        ),
+        ("command: [a], input_file: 'in/${context.x}.txt'", 'stdin: "workspace/in/${{ vars.x }}.txt"'),
+        ("command: [a], input_file: artifacts/Ask/said.txt", 'stdin: "${{ steps.ask.output }}"'),
+        ("provider: claude, input_file: artifacts/Ask/said.txt", 'prompt: "{{ steps.ask.text }}"'),
+        ("provider: claude, input_file: src/main.py", "Do what the file workspace/src/main.py says."),
+        ("command: [a], on: {failure: {goto: _error}}", "else: fail"),
+        ("command: [a], on: {failure: {goto: _start}}", "else: ask"),
+        ("command: [a], on: {timeout: {end: true}}", "timeout: end"),
+        ("command: [a], when: {file_exists: '${context.f}'}", "exists(join(['workspace/', vars.f], ''))"),
+        (
+            "command: [a], when: {file_exists: artifacts/Ask/said.txt}",
+            "default(steps.ask.outcome, 'none') == 'passed'",
+        ),
+        ("command: [a], when: {any: []}", 'when: "false"'),
+        ("command: [a], when: {all: []}", 'when: "true"'),
+        ("command: [a], when: {equals: {left: 3, right: true}}", "'3' == 'true'"),
+        (
+            "command: [a], when: {any: [{all: [{step_ok: Ask}, {env_set: A}]}, {env_set: B}]}",
+            ") or 'B' in env",
+        ),
+        ("command: [a], when: {not: {all: [{env_set: A}, {env_set: B}]}}", "not ('A' in env and 'B' in env)"),
+        ("set_context: {count: 3, l: [1], t: '${context.x}'}", 'count: "3"'),
+        (
+            "for_each: {items: '${context.l}', as: File, steps: [{name: I, command: [a, '${File.name}']}]}",
+            "file.name",
+        ),
+        (
+            "for_each: {items: [1], steps: [{name: I, command: [a], on: {failure: {error: x}}}]}",
+            "else: break",
+        ),
+        (
+            "for_each: {items: [1], steps: [{name: I, command: [a], on: {failure: {goto: _error}}}]}",
+            "else: break",
+        ),
+        ("while: {condition: {env_set: A}, steps: [{name: I, command: [a]}]}", "max: 1000"),
+        (
+            "command: [a], on: {success: {goto: S}, failure: {error: x}}, catch: {steps: [{name: C, command: [a]}]}",
+            "else: s_catch",
+        ),
+        ("parallel: {steps: [{name: I, command: [a]}]}", "parallel: true"),
+    ],
+)
+def test_a_step_has_its_native_form(tmp_path: Path, step: str, part: str) -> None:
+    ask = "  - {name: Ask, provider: gemini, prompt: hi, output_file: said.txt}\n"
+    assert part in native(tmp_path, f"{STEPS}{ask}  - {{name: S, {step}}}\n")
+
+
+def test_the_top_of_a_file_of_steps_keeps_its_limits_and_environment(tmp_path: Path) -> None:
+    text = (
+        "timeout: 90\nenv: [LANG]\ncontext: {a: 1}\nsteps: [{name: A, command: [a], when: {env_set: CI}}]\n"
+    )
+    made = native(tmp_path, text)
+    assert "limits: {time: 90s}" in made
+    assert "env: [LANG, CI]" in made
+    assert 'vars: {a: "1"}' in made
+
+
+def test_a_gate_without_input_judges_the_state_before_it(tmp_path: Path) -> None:
+    text = """
+states:
+  go: {type: orchestrator-task, transitions: {success: look}}
+  look: {type: single, agent: claude, prompt: Well, transitions: {proceed: complete}}
+  first: {type: single, agent: claude, transitions: {retry: go}}
+logging: {enabled: true}
+"""
+    made = native(tmp_path, text)
+    assert "role: orchestrator" in made
+    assert "of: go" in made
+    first = native(
+        tmp_path, "states: {look: {type: single, agent: claude, transitions: {proceed: complete}}}\n"
+    )
+    assert "of:" not in first
+
+
+def test_settings_of_states_alone_are_a_configuration(tmp_path: Path) -> None:
+    assert "type: claude" in native(tmp_path, "agents: {a: {type: cli, command: claude -p}}\n")
+    made = native(tmp_path, "agents: {a: {type: cli, cost_per_1k: {input: free}}}\npersonas: {w: p.md}\n")
+    assert "price: {input: free}" in made
+    assert "system: p.md" in made
+
+
+def test_a_step_of_a_child_may_say_nothing_new(tmp_path: Path) -> None:
+    made = native(
+        tmp_path, "name: t\nextends: _base\nsteps: {plan: {next: look}, look: {type: human_gate}}\n"
+    )
+    assert "plan: {}" in made
+    assert "after: plan" in made
