@@ -16,7 +16,9 @@ from tests.templates.kit import status, way
 
 ALONE = {"human_approval": False}
 ENTERPRISE = "plan plan_review interface_definition implement unit_test_gate integration_tests"
-AGAIN = "integration_test_gate:failed implement~2 unit_test_gate~2 integration_tests~2 integration_test_gate~2"
+AGAIN = (
+    "integration_test_gate:failed implement~2 unit_test_gate~2 integration_tests~2 integration_test_gate~2"
+)
 CASES: dict[str, tuple[dict[str, Any], str]] = {
     "review_loop": ({"task": "Add up prices"}, "write approve:skipped land"),
     "panel": ({"task": "Announce"}, "draft:partial cross_audit synthesize approve:skipped"),
