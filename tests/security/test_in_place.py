@@ -127,3 +127,26 @@ def test_what_was_lent_is_no_part_of_the_tree_and_the_files_are_the_users_again(
         assert "node_modules" in ended[0]["result"]["text"]
         assert ended[1]["result"]["text"].strip() == "new"
         assert project.leftovers() == []
+
+
+@pytest.mark.req("R182")
+def test_whoever_only_judges_cannot_write_into_the_tree(tmp_path: Path) -> None:
+    rules = [
+        {"match": {"step": "make"}, "write": {"made": "x"}},
+        {"match": {"step": "look/hand"}, "write": {"made": "better"}},
+    ]
+    files = {
+        FILE: "podium: 1\nname: w\nagents: {hand: {type: scripted, script: workflows/cast.yaml}}\nsteps:\n"
+        "  make: {agent: hand, prompt: Do it., touches: [made]}\n"
+        "  look: {review: hand, of: make}\n",
+        "workflows/cast.yaml": json.dumps(rules),
+    }
+    with closing(new_project(tmp_path, files)) as project:
+        done = project.podium("run", FILE, "--json", "--no-human")
+
+        assert done.code in (1, 4), done.err
+
+        ended = [event for event in project.events(project.run_id()) if event["type"] == "AttemptEnded"]
+        told = [event["result"].get("message", "") for event in ended if event["path"].startswith("look")]
+        assert ended[0]["kind"] == "ok"
+        assert "Read-only file system" in told[0]
