@@ -16,7 +16,6 @@ from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
 from podium.ports import Agents
 from podium.testing.models import ModelServer, Rule
 from tests.git.kit import Project, new_project
-from tests.live.kit import patch
 from tests.live.programs import found
 from tests.live.walled_kit import KEY, leads_to, needs_walls, play, trust, vendor
 
@@ -24,9 +23,12 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
 AGENTS: Agents = {"claude": Claude(), "codex": Codex(), "gemini": Gemini()}
 BASE = {"claude": "", "codex": "/v1", "gemini": ""}
-EDITS = {
+EDITS: dict[str, tuple[str, dict[str, Any]]] = {
     "claude": ("Write", {"file_path": "src/shed.py", "content": "blue = True\n"}),
-    "codex": patch("src/shed.py", "blue = True"),
+    "codex": (
+        "apply_patch",
+        {"input": "*** Begin Patch\n*** Add File: src/shed.py\n+blue = True\n*** End Patch\n"},
+    ),
     "gemini": ("write_file", {"file_path": "src/shed.py", "content": "blue = True\n"}),
 }
 LOOK = "env | sort; id -u; ls -a ~ /run/podium; cat ~/.claude.json ~/.codex/auth.json 2>/dev/null; true"
