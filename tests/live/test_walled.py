@@ -16,6 +16,7 @@ from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
 from podium.ports import Agents
 from podium.testing.models import ModelServer, Rule
 from tests.git.kit import Project, new_project
+from tests.live.kit import patch
 from tests.live.programs import found
 from tests.live.walled_kit import KEY, leads_to, needs_walls, play, trust, vendor
 
@@ -23,12 +24,9 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
 AGENTS: Agents = {"claude": Claude(), "codex": Codex(), "gemini": Gemini()}
 BASE = {"claude": "", "codex": "/v1", "gemini": ""}
-EDITS: dict[str, tuple[str, dict[str, Any]]] = {
+EDITS = {
     "claude": ("Write", {"file_path": "src/shed.py", "content": "blue = True\n"}),
-    "codex": (
-        "apply_patch",
-        {"input": "*** Begin Patch\n*** Add File: src/shed.py\n+blue = True\n*** End Patch\n"},
-    ),
+    "codex": patch("src/shed.py", "blue = True"),
     "gemini": ("write_file", {"file_path": "src/shed.py", "content": "blue = True\n"}),
 }
 LOOK = "env | sort; id -u; ls -a ~ /run/podium; cat ~/.claude.json ~/.codex/auth.json 2>/dev/null; true"
