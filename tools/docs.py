@@ -44,8 +44,7 @@ def fresh(root: Path) -> Mapping[str, str]:
 def generated() -> Mapping[str, str]:
     """The pages that are written from the code alone."""
     from podium.workflow.lint.page import rules_page
-    from tools.pages import cli, events, outcomes, roles, schemas, states, templates
-    from tools.pages import agents, cli, events, outcomes, schemas, states
+    from tools.pages import agents, cli, events, outcomes, roles, schemas, states, templates
     from tools.pages.markdown import noticed
 
     return {

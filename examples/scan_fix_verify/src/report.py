@@ -1,2 +1,2 @@
 def report():
-    print('done')
+    print("done")
