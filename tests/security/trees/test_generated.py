@@ -25,7 +25,7 @@ from tests.security.trees.oracle import look
 
 pytestmark = pytest.mark.security
 
-EXAMPLES = 5_000 if os.environ.get("FULL") else 500
+EXAMPLES = 5_000 if os.environ.get("PODIUM_FULL") else 500
 BASE = {
     "README.md": "hello\n",
     "src/app.py": "app\n",

@@ -18,7 +18,7 @@ from tests.git.kit import Project, new_project, put
 
 pytestmark = pytest.mark.security
 
-ROUNDS = 1_000 if os.environ.get("FULL") else 100
+ROUNDS = 1_000 if os.environ.get("PODIUM_FULL") else 100
 
 
 @contextmanager
