@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from podium.app.workflows import converted
+from podium.errors import ConfigurationError
 
 STEPS = 'version: "1.0"\nname: t\nsteps:\n'
 
@@ -30,6 +31,13 @@ def native(tmp_path: Path, text: str) -> str:
         ("provider: claude, input_file: artifacts/Ask/said.txt", 'prompt: "{{ steps.ask.text }}"'),
         ("provider: claude, input_file: src/main.py", "Do what the file workspace/src/main.py says."),
         ("command: [a], on: {failure: {goto: _error}}", "else: fail"),
+        (
+            "command: [a], on: {success: {goto: _end}}, retry: {attempts: 4}",
+            "retry: {attempts: 4, backoff: 2s}",
+        ),
+        ("command: [a, {b: c}]", "b: c"),
+        ("provider: house, prompt: hi", "command: [house-shim]"),
+        ("for_each: {items: {a: 1}, steps: [{name: I, command: [a]}]}", "for_each: {a: 1}"),
         ("command: [a], on: {failure: {goto: _start}}", "else: ask"),
         ("command: [a], on: {timeout: {end: true}}", "timeout: end"),
         ("command: [a], when: {file_exists: '${context.f}'}", "exists(join(['workspace/', vars.f], ''))"),
@@ -71,6 +79,12 @@ def test_a_step_has_its_native_form(tmp_path: Path, step: str, part: str) -> Non
     assert part in native(tmp_path, f"{STEPS}{ask}  - {{name: S, {step}}}\n")
 
 
+@pytest.mark.parametrize("path", ["/etc/passwd", "../../x"])
+def test_a_file_outside_is_not_asked_for(tmp_path: Path, path: str) -> None:
+    with pytest.raises(ConfigurationError, match="leaves the project"):
+        native(tmp_path, f"{STEPS}  - {{name: S, command: [a], when: {{file_exists: {path}}}}}\n")
+
+
 def test_the_top_of_a_file_of_steps_keeps_its_limits_and_environment(tmp_path: Path) -> None:
     text = (
         "timeout: 90\nenv: [LANG]\ncontext: {a: 1}\nsteps: [{name: A, command: [a], when: {env_set: CI}}]\n"
@@ -96,6 +110,18 @@ logging: {enabled: true}
         tmp_path, "states: {look: {type: single, agent: claude, transitions: {proceed: complete}}}\n"
     )
     assert "of:" not in first
+
+
+def test_the_one_file_that_nobody_makes_is_what_a_run_is_about(tmp_path: Path) -> None:
+    text = """
+orchestrator: {agent: gemini}
+states:
+  go: {type: orchestrator-task, persona: orchestrator, input: [a.md, "more/*.md"], transitions: {success: complete}}
+"""
+    made = native(tmp_path, text)
+    assert 'context: ["${{ inputs.story }}", more/*.md]' in made
+    assert "default: a.md" in made
+    assert "agent: gemini" in made
 
 
 def test_settings_of_states_alone_are_a_configuration(tmp_path: Path) -> None:

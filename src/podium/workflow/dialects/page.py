@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from types import MappingProxyType
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from podium.core.records import dataclass
 from podium.workflow.problems import Problem, did_you_mean
@@ -40,8 +40,8 @@ class Page:
                 self.problems.append(Problem(*value.key, 3, f'{thing} has no key "{key}"', hint))
 
 
-class Translator(Protocol):
-    def __call__(self, root: Node, kind: Kind, page: Page) -> Node | None: ...
+Translator: TypeAlias = Callable[[Node, Kind, Page], Node | None]
+"""The native document for one of another format; None if it is not of this one."""
 
 
 def grown(value: Any, near: Node) -> Node:
