@@ -96,8 +96,8 @@ def test_a_step_without_an_agent_is_refused_with_those_that_have_one(project: Pr
 
 def test_an_agent_that_is_not_there_is_named(project: Project) -> None:
     project.write(
-        "flow.yaml", "podium: 1\nname: x\nagents: {a: {type: acp}}\nsteps: {s: {agent: a, prompt: x}}\n"
+        "flow.yaml", "podium: 1\nname: x\nagents: {a: {type: nowhere}}\nsteps: {s: {agent: a, prompt: x}}\n"
     )
 
-    with pytest.raises(ConfigurationError, match='agent "a" is of type "acp"'):
+    with pytest.raises(ConfigurationError, match='agent "a" is of type "nowhere"'):
         foretold(project, "s")

@@ -11,7 +11,7 @@ from tests.engine.kit import HEAD, Project, outcome
 
 AGENTS = """\
 agents:
-  gone: {type: acp}
+  gone: {type: nowhere}
   off: {type: scripted, enabled: false}
   third: {type: scripted}
   fourth: {type: scripted}
@@ -33,7 +33,7 @@ def test_the_fallbacks_are_asked_in_their_order_and_the_run_says_who_worked_and_
     assert step.result["agent"] == "third"
     assert [why.partition(" is ")[0] for why in step.passed_over] == ['agent "gone"', 'agent "off"']
     (line,) = [line for line in run_lines(view, view.at) if "write" in line and "instead" in line]
-    assert 'third instead: agent "gone" is of type "acp"' in line
+    assert 'third instead: agent "gone" is of type "nowhere"' in line
     summary = (project.office.run_dir(run) / "run_summary.md").read_text("utf-8")
     assert "third instead" in summary
 
