@@ -23,7 +23,7 @@ LAYERS: Final[tuple[tuple[str, ...], ...]] = (
     ("app", "plugins"),
     ("engine", "temporal", "simulate"),
     ("attempt", "adapters", "testing"),
-    ("egress", "recording"),
+    ("egress", "recording", "access"),
     ("ports",),
     ("workflow", "views", "git"),
     ("core", "process"),

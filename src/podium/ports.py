@@ -271,7 +271,7 @@ class Request:
     project: Path
     """Where files named in `config` are looked for."""
     root: Path | None = None
-    """The top of its workspace; None: `cwd` is that."""
+    """The top of its workspace, as it sees it; None: `cwd` is that."""
     cwd: Path
     home: Path
     """A fresh folder that belongs to this attempt alone."""
@@ -385,33 +385,6 @@ class Caller(Protocol):
 
         Cancelling it hangs up.
         """
-
-
-def key_names(agent: Agent | Caller, config: Mapping[str, Any]) -> tuple[str, ...]:
-    """The variables of the user's environment that an agent with these settings wants, such as a key.
-
-    An adapter that wants some has a method of this name; their values are masked wherever they turn up.
-    """
-    asked: Callable[[Mapping[str, Any]], tuple[str, ...]] | None = getattr(agent, "key_names", None)
-    return () if asked is None else asked(config)
-
-
-def auth_of(agent: Agent | Caller, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
-    """How it logs in: as its settings say, else by the key if one is set, else by the login if there is one.
-
-    An adapter that can use a login has a method `has_login`.
-    """
-    if config.get("auth"):
-        return str(config["auth"])
-    has_login: Callable[[], bool] | None = getattr(agent, "has_login", None)
-    has_key = any(env.get(name) for name in key_names(agent, config))
-    return "login" if not has_key and has_login is not None and has_login() else "key"
-
-
-def lacking(agent: Agent | Caller, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
-    """What a person must do before an agent with these settings can work, as far as its adapter can tell; else empty."""
-    told: Callable[[Mapping[str, Any], Mapping[str, str]], str] | None = getattr(agent, "lacking", None)
-    return "" if told is None else told(config, env)
 
 
 PriceOf: TypeAlias = Callable[[str, str, Usage], tuple[MicroUsd, str] | None]

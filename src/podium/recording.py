@@ -22,6 +22,8 @@ from podium.ports import AgentResult, AgentTrouble, Request, Usage
 
 FORMAT: Final = 1
 SUFFIX: Final = ".json"
+PROJECT: Final = "<project>"
+"""Also a workspace: within walls it stands in the project's own place."""
 NONCE: Final = "<nonce>"
 TREE: Final = "<tree>"
 LONG: Final = 40
@@ -32,7 +34,7 @@ SHOWN: Final = 60
 
 _RUN: Final = r"\d{8}-\d{6}-[a-z0-9]{4}"
 _CHANGING: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
-    (re.compile(rf"/[^\s'\"]*?/podium/work/[0-9a-f]{{12}}/{_RUN}/[^/\s'\":]+(?:/tree\b)?"), "<workspace>"),
+    (re.compile(rf"/[^\s'\"]*?/podium/work/[0-9a-f]{{12}}/{_RUN}/[^/\s'\":]+(?:/tree\b)?"), PROJECT),
     (re.compile(rf"\b{_RUN}\b"), "<run>"),
     (re.compile(r"\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b"), "<id>"),
     # Of a file with a secret, which was masked, the name of its content in a diff is another one when it is played.
@@ -80,7 +82,7 @@ def file_name(path: str, attempt: int) -> str:
 
 def steady(text: str, request: Request) -> str:
     """A text of a request or an answer without what only this run can know."""
-    text = text.replace(str(request.project), "<project>")
+    text = text.replace(str(request.project), PROJECT)
     if request.nonce:
         text = text.replace(request.nonce, NONCE)
     if len(request.tree) >= LONG:
@@ -147,7 +149,10 @@ def written(recording: Recording) -> bytes:
             "text": _lines(result.text),
             **({"value": result.value} if result.has_value else {}),
             "usage": asdict(result.usage),
+            "cut_off": result.cut_off,
             "cost_usd": None if result.cost is None else result.cost / 1_000_000,
+            "cost_source": result.cost_source,
+            "model": result.model,
             "trouble": result.trouble,
             "detail": _lines(result.detail),
             "retry_at": result.retry_at,
@@ -200,7 +205,10 @@ def _result(told: Mapping[str, Any]) -> AgentResult:
         value=told.get("value"),
         has_value="value" in told,
         usage=Usage(**{key: int(count) for key, count in told["usage"].items()}),
+        cut_off=bool(told.get("cut_off")),
         cost=None if cost is None else MicroUsd(round(cost * 1_000_000)),
+        cost_source=str(told.get("cost_source") or ""),
+        model=str(told.get("model") or ""),
         trouble=trouble,
         detail=_text(told["detail"]),
         retry_at=None if at is None else Millis(int(at)),

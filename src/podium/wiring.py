@@ -211,9 +211,9 @@ async def local_models(configured: Mapping[str, Mapping[str, Any]], env: Mapping
 
 def read_logins(workflow: Workflow, env: Mapping[str, str]) -> Logins:
     """By type, of those agents only that say `auth: login`, or that say nothing and have no key."""
+    from podium.access import key_names
     from podium.adapters.agents.login_files import Logins
     from podium.app.ability import agents_of
-    from podium.ports import key_names
 
     home = Path(env["HOME"]) if env.get("HOME") else Path.home()
     places = {
@@ -232,8 +232,8 @@ def read_logins(workflow: Workflow, env: Mapping[str, str]) -> Logins:
 
 def keys_of(workflow: Workflow, there: Agents, env: Mapping[str, str]) -> dict[str, str]:
     """The keys that agents may take from the environment; an attempt is given none that is not among them."""
+    from podium.access import key_names
     from podium.app.ability import agents_of
-    from podium.ports import key_names
     from podium.process.variants import SHORTEST
 
     asked = (

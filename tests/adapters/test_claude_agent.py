@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from podium.access import key_names
 from podium.adapters.agents.claude import Claude
 from podium.adapters.agents.login import long_texts
 from podium.errors import ConfigurationError
-from podium.ports import AgentResult, Program, Progress, Request, Usage, key_names
+from podium.ports import AgentResult, Program, Progress, Request, Usage
 from podium.testing.agents import over, understood
 
 KEY = "sk-test-0000"

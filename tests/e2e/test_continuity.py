@@ -78,7 +78,7 @@ def test_a_command_goes_on_with_the_session_that_it_named_until_its_turns_are_ov
         "  last: {agent: it, prompt: fifth question, touches: []}\n"
     )
     with closing(new_project(tmp_path / "p", {"w.yaml": flow})) as project:
-        assert project.podium("run", "w.yaml").code == 6
+        assert project.podium("run", "w.yaml", "--sandbox", "limits").code == 6
         done = project.podium("approve")
     assert done.code == 0, done.err
 
@@ -104,7 +104,7 @@ def test_a_role_that_only_the_run_names_and_that_changes_files_begins_anew(tmp_p
         '  two: {role: "${{ inputs.who }}", prompt: second question, no_change: pass, continuity: {turns: 3}}\n'
     )
     with closing(new_project(tmp_path / "p", {"w.yaml": flow})) as project:
-        done = project.podium("run", "w.yaml")
+        done = project.podium("run", "w.yaml", "--sandbox", "limits")
     assert done.code == 0, done.err
 
     assert "again" not in notes.read_text()

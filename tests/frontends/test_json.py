@@ -47,7 +47,7 @@ def passed() -> None:
     printed("approve")
 
 
-def tested() -> None:
+def with_tests() -> None:
     Path("flow.test.yaml").write_text("podium: 1\ntests: {good: {}, bad: {expect: {exit: 1}}}\n", "utf-8")
 
 
@@ -78,7 +78,7 @@ CASES: dict[str, Case] = {
     "prompt": (None, ("prompt", "told.yaml", "write", "--json"), "prompt"),
     "agents": (None, ("agents", "flow.yaml", "--json"), "agents"),
     "doctor": (None, ("doctor", "flow.yaml", "--sandbox", "none", "--json"), "doctor"),
-    "test": (tested, ("test", "--json"), "tests"),
+    "test": (with_tests, ("test", "--json"), "tests"),
     "simulate": (None, ("simulate", "flow.yaml", "--json"), "simulation"),
 }
 

@@ -9,8 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from podium.access import auth_of, key_names
 from podium.attempt.programs import PROGRAMS, program_of, wanting
-from podium.ports import Agents, auth_of, key_names
+from podium.ports import Agents
 from podium.process import Launch, minimal_env, run
 from podium.workflow.capabilities import CAPABILITIES
 

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal
 
 from anyio import CancelScope, to_thread
 
+from podium.access import key_names
 from podium.attempt import accounting, judging, outward, prompting
 from podium.attempt.asking import Asking, visit_of
 from podium.attempt.calling import called
@@ -43,7 +44,7 @@ from podium.core.state import Leaf, State
 from podium.core.template import Value, fill_argv
 from podium.core.words import Tree
 from podium.errors import ConfigurationError
-from podium.ports import AgentResult, Caller, Conversation, Request, Session, key_names
+from podium.ports import AgentResult, Caller, Conversation, Request, Session
 from podium.process import Finished, OnOutput, StreamName, inside
 from podium.recording import with_texts
 
@@ -267,7 +268,7 @@ def _request(asking: Asking, worker: Worker, workspace: Workspace, session: Sess
         tree=echo_of(asked.start) if judge else "",
         must_touch=() if judge else _must_touch(asking),
         project=asking.site.project,
-        root=workspace.folder,
+        root=workspace.seen,
         cwd=folder_of(step, asking.names, workspace),
         home=workspace.home,
         tools=step.settings.get("tools"),

@@ -12,8 +12,9 @@ from typing import Any, Final, get_args
 import anyio
 import pytest
 
+from podium.access import key_names
 from podium.errors import ConfigurationError
-from podium.ports import Agent, AgentResult, AgentTrouble, Program, Progress, Request, key_names
+from podium.ports import Agent, AgentResult, AgentTrouble, Program, Progress, Request
 from podium.process import Captured, Finished, Launch, minimal_env, run
 
 PROMPT: Final = "Paint the shed 7391 blue."

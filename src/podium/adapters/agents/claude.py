@@ -127,7 +127,6 @@ class Claude:
             **({SYSTEM_FILE: request.system.encode("utf-8", "replace")} if request.system else {}),
             **({LOGIN_FILE: login} if login is not None else {}),
             **_remembered(request),
-            **({f"{CONFIG_DIR}/.credentials.json": login} if login is not None else {}),
         }
 
 

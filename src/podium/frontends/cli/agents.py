@@ -51,10 +51,6 @@ def command(file: Path | None, as_matrix: bool, as_gpu: bool, as_json: bool) -> 
         table(("role", "model"), list(suited["models"].items()))
         return 0
     if as_matrix:
-        table(
-            ("type", "works", "tools", "continuity", "price", "needs"),
-            [(r.type, _word(r.works), _word(r.tools), _word(r.continuity), r.price, r.needs) for r in able],
-        )
         lines = data_of(able)
         table(tuple(lines[0]), [tuple(map(_word, line.values())) for line in lines])
         return 0
