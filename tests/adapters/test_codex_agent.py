@@ -207,7 +207,7 @@ LIMIT = "You\N{RIGHT SINGLE QUOTATION MARK}ve hit your usage limit. Visit the se
             "stream disconnected before completion: Incomplete response returned, reason: content_filter",
             "refused",
         ),
-        ("The model `x` does not exist or you do not have access to it.", "error"),
+        ("The model `x` does not exist or you do not have access to it.", "unavailable"),
         ('{"error": {"message": "bad", "type": "invalid_request_error", "code": "invalid_value"}}', "error"),
         # Words of an answer that only look like a cause.
         ("The prompt says: unexpected status 401", "error"),
