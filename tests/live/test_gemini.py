@@ -98,7 +98,9 @@ def test_a_reviewer_answers_with_a_verdict_about_this_request_and_this_tree(
     verdicts = [event.verdict for event in played.events if isinstance(event, AttemptEnded) and event.verdict]
     assert [verdict.decision for verdict in verdicts] == ["approve"]
     review = bodies(server)[-1]
-    asked = "\n".join(part.get("text", "") for part in review["contents"][-1]["parts"])
+    asked = "\n".join(
+        part.get("text", "") for content in review["contents"] for part in content.get("parts", ())
+    )
     assert "+blue = True" in asked, "the reviewer has seen the change that was captured"
     names = {one["name"] for tool in review["tools"] for one in tool["functionDeclarations"]}
     assert "write_file" not in names and "run_shell_command" not in names

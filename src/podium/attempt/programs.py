@@ -50,7 +50,8 @@ def with_auth(agent: Agent | Caller, config: Mapping[str, Any], env: Mapping[str
 
 def wanting(kind: str, agent: Agent | Caller, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
     """What a person must do before an agent with these settings can work; empty if nothing is known to be missing."""
-    if kind in PROGRAMS and program_of(kind, config, env) is None:
+    # Whoever stands in for a program, such as a recording of it, needs none.
+    if getattr(agent, "program", None) and program_of(kind, config, env) is None:
         said = _word(kind, config)
         return f"{said} is not installed, or not on the PATH; agents.{kind}.command may name its path"
     return lacking(agent, with_auth(agent, config, env), env)

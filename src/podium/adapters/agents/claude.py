@@ -84,6 +84,7 @@ def no_login() -> bytes | None:
 class Claude:
     """`login` gives the file with which the user has logged in, if there is one."""
 
+    program: ClassVar[str] = "claude"
     usual_model: ClassVar[str] = MODEL
 
     def __init__(self, login: Callable[[], bytes | None] = no_login) -> None:

@@ -76,6 +76,7 @@ def no_login() -> bytes | None:
 class Codex:
     """`login` gives the file with which the user has logged in, if there is one."""
 
+    program: ClassVar[str] = "codex"
     usual_model: ClassVar[str] = MODEL
 
     def __init__(self, login: Callable[[], bytes | None] = no_login) -> None:

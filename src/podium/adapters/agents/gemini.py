@@ -61,6 +61,7 @@ CLOSED: Final = (
 
 
 class Gemini:
+    program: ClassVar[str] = "gemini"
     usual_model: ClassVar[str] = MODEL
 
     def key_names(self, config: Mapping[str, Any]) -> tuple[str, ...]:
