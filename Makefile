@@ -32,9 +32,6 @@ faults: setup ## the live tests of faults, whose results become docs/reference/a
 	@sh tools/live.sh
 	@$(PY) tools/faults.py
 
-security: setup ## attacks on gates, reviewers and secrets, with real tools
-	@$(PY) -m pytest -q -m security tests/security
-
 crash: setup ## real processes: killed and resumed, strays, secrets, paths; a dozen kills, as in CI
 	@$(PY) -m pytest -q tests/crash tests/e2e
 
