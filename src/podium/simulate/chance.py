@@ -107,7 +107,8 @@ class Chance:
             tree=Tree(place) if changed else asked.start,
             change={"files": 2, "added": 9, "removed": 3, "paths": ["src/a.py", "tests/b.py"]},
             verdict=self._verdict(place, asked.start) if judge and ok else None,
-            used=self._used(asked, place) if agent else Amounts(),
+            # A used-up quota refuses the call, so that there is none.
+            used=self._used(asked, place) if agent and kind != "quota" else Amounts(),
             cost_known=not (agent and self._happens(place, "cost", self._odds.unknown_cost)),
             digest=place if changed or not ok else "same",
             likeness=int(self._draw(place, "like") * 100),

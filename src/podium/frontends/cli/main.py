@@ -29,6 +29,7 @@ COMMANDS: Final = {
     "resolve": "Print a workflow as it stands after templates and configuration.",
     "convert": "Print a file of another format as a native one.",
     "graph": "Show the steps of a workflow and where they lead.",
+    "plan": "Forecast calls, tokens, cost and time of a workflow.",
     "simulate": "Rehearse a workflow without agents, network or money.",
     "prompt": "Print what an agent would be told at a step, or was told in a run.",
     "test": "Test workflows with scripted or recorded agents.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,11 @@ from podium.frontends.cli.background import go_on_in_background
 from podium.frontends.cli.driving import drive, office_here
 from podium.frontends.cli.places import set_option
 from podium.frontends.cli.project import offer_ignore_lines
+from podium.views.numbers import dollars, duration
+from podium.views.plain import many
+
+if TYPE_CHECKING:
+    from podium.core.model import Workflow
 
 SHOWN = 5
 
@@ -93,14 +99,30 @@ def command(  # noqa: PLR0913  # one argument per option
         replay=_named(replay),
         settings=typed,
     )
+    forecast = _forecast(workflow, order)
     begun = begin(office, order)
     _warn(begun)
+    click.echo(forecast, err=True)
     offer_ignore_lines(office, yes=yes)
     if detach:
         go_on_in_background(office, begun.run)
         click.echo(begun.run)
         return 0
     return drive(office, begun.site, as_json=as_json)
+
+
+def _forecast(workflow: Workflow, order: Order) -> str:
+    """The worst case in a line; the limits are what stops it."""
+    from podium.app.planning import check_plan
+
+    calls, limits = check_plan(workflow, order.inputs), workflow.limits
+    if not calls:
+        return "no agent is called"
+    stops = [dollars(limits.usd)] if limits.usd is not None else []
+    stops += [duration(limits.time)] if limits.time is not None else []
+    stops += [f"{limits.tokens} tokens"] if limits.tokens is not None else []
+    ended = f"; its limits end it at {' or '.join(stops)}" if stops else ""
+    return f"at worst {many(calls, 'agent call')}{ended}"
 
 
 def _named(folder: Path | None) -> str | None:

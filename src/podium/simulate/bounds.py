@@ -1,0 +1,258 @@
+"""The worst case of a workflow: the most it can use, whatever agents, tests, reviewers and people say.
+
+Every step becomes a node with two tables, for a good and for a bad end. What could go on for ever (visits, further
+rounds, "once more" of a person or an advisor) costs a transition each, so the limit of transitions bounds it all.
+Left out is what no rule of the file bounds: attempts that a crash repeats, calls that a used-up quota refuses, and
+landings that start again because the branch has moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, assert_never
+
+from podium.core.graph import WORK
+from podium.core.model import (
+    Agent,
+    Block,
+    Call,
+    Check,
+    ForEach,
+    Gates,
+    Human,
+    Members,
+    Repeat,
+    Review,
+    Set,
+    Step,
+    Wait,
+    Workflow,
+)
+from podium.simulate.known import UNKNOWN, count, holds, inputs_of, items
+from podium.simulate.tables import NEVER, Table, again, best, flat, plus, times, total
+from podium.simulate.walk import Walk, walked
+
+Weigh: TypeAlias = Callable[[Step], int]
+"""What one attempt of a leaf uses, in the unit that is asked for."""
+
+
+class Unbounded(Exception):
+    """Nothing in the file says when this ends."""
+
+    def __init__(self, step: str, what: str) -> None:
+        super().__init__(f"{step}: {what}")
+        self.step, self.what = step, what
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """The worst case of a step. `parts` are its children; `walk` is how a sequence goes through them."""
+
+    step: Step
+    good: Table
+    bad: Table
+    parts: tuple[Node, ...] = ()
+    tries: int = 1
+    once: Table = ()
+    """One try of it, gates included."""
+    granted: bool = False
+    """Whether somebody may allow one more try, for a transition."""
+    walk: Walk | None = None
+
+    @property
+    def either(self) -> Table:
+        return self.good if self.good is self.bad else best((self.good, self.bad))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What is known where a step stands."""
+
+    workflow: Workflow
+    inputs: Mapping[str, Any]
+    weigh: Weigh
+    size: int
+    members: int | None
+    fanned: bool = False
+
+
+def worst(workflow: Workflow, inputs: Mapping[str, Any], weigh: Weigh) -> Node:
+    """The worst case of a whole run; the last entry of its tables is the figure. Raises Unbounded."""
+    limit = workflow.limits.transitions
+    place = Place(workflow, inputs, weigh, 1 + (limit or 0), workflow.limits.members)
+    found = _call(place, Step(workflow.name, Call(workflow)))
+    if limit is None and _grows(replace(place, size=2), found):
+        raise Unbounded(
+            workflow.name, "limits.transitions is switched off, and only it ends the loops of this file"
+        )
+    return found
+
+
+def _grows(place: Place, found: Node) -> bool:
+    """Whether one transition more would make it dearer."""
+    return _call(place, found.step).either[-1] > found.either[-1]
+
+
+def node(place: Place, step: Step) -> Node:
+    """The worst case of one entry into a step."""
+    if step.when is not None and holds(step.when, place.inputs) is False:
+        return Node(step, flat(0, place.size), flat(NEVER, place.size))
+    if step.limits.members is not None:
+        place = replace(place, members=min(step.limits.members, place.members or step.limits.members))
+    return _capped(
+        _node(place, step), step.limits.calls if place.weigh is calls else None, step.limits.transitions
+    )
+
+
+def calls(step: Step) -> int:
+    """The unit of `limits.calls`: one per attempt of an agent."""
+    return int(isinstance(step.verb, Agent) and not step.verb.by_hand)
+
+
+def _capped(found: Node, most: int | None, transitions: int | None) -> Node:
+    if most is None and transitions is None:
+        return found
+
+    def cut(table: Table) -> Table:
+        last = len(table) - 1 if transitions is None else min(transitions, len(table) - 1)
+        ends = tuple(table[min(t, last)] for t in range(len(table)))
+        return ends if most is None else tuple(min(most, value) for value in ends)
+
+    return replace(found, good=cut(found.good), bad=cut(found.bad))
+
+
+def _node(place: Place, step: Step) -> Node:
+    verb = step.verb
+    match verb:
+        case Block():
+            return _tried(place, step, _block(place, step, verb))
+        case Members() | Review() | Gates():
+            return _tried(
+                place, step, _all(place, step, tuple(node(place, member) for member in verb.members))
+            )
+        case ForEach():
+            return _tried(place, step, _each(place, step, verb))
+        case Repeat():
+            return _tried(place, step, _rounds(place, step, verb))
+        case Call():
+            return _tried(place, step, _call(place, step))
+        case Check() | Set() | Human() | Wait():
+            return _all(place, step, ())
+        case _ if isinstance(verb, WORK):
+            return _leaf(place, step)
+        case _:
+            assert_never(verb)
+
+
+def _leaf(place: Place, step: Step) -> Node:
+    """Each try: what the network lost, what was malformed, then an answer that its gates judge."""
+    retry, weight = step.retry, place.weigh(step)
+    gates = None if step.gates is None else node(place, step.gates)
+    once = flat(weight * (1 + retry.transient + retry.repair), place.size)
+    if gates is not None:
+        once = plus(once, gates.either)
+    tries = _count(place, step, retry.attempts) + len(retry.degrade)
+    granted = retry.on_exhausted == "human" or place.workflow.breaker.retries is not None
+    table = times(once, tries)
+    if isinstance(step.verb, Agent):
+        table = tuple(weight * len(step.verb.fallback) + value for value in table)
+    if granted:
+        table = plus(table, again(once))
+    return Node(step, table, table, () if gates is None else (gates,), tries, once, granted)
+
+
+def _all(place: Place, step: Step, parts: tuple[Node, ...]) -> Node:
+    table = total((part.either for part in parts), place.size)
+    return Node(step, table, table, parts)
+
+
+def _each(place: Place, step: Step, verb: ForEach) -> Node:
+    found = items(verb, place.inputs)
+    width = place.members if found is UNKNOWN else found
+    if not isinstance(width, int):
+        raise Unbounded(
+            step.name, "nothing says how many items for_each will get, and limits.members is switched off"
+        )
+    body = node(replace(place, fanned=True), verb.body)
+    table = times(body.either, width)
+    return Node(step, table, table, (body,) * width)
+
+
+def _rounds(place: Place, step: Step, verb: Repeat) -> Node:
+    """The first round is free, every further one is a transition."""
+    body = node(place, verb.body)
+    rounds = _count(place, step, verb.max)
+    most: list[Table] = [flat(0, place.size), body.either]
+    while len(most) <= rounds:
+        most.append(best((most[-1], _after_one(plus(most[-1], body.either)))))
+    table = most[rounds]
+    granted = verb.on_exhausted == "human"
+    if granted:
+        table = plus(table, again(body.either))
+    return Node(step, table, table, (body,), rounds, body.either, granted)
+
+
+def _after_one(table: Table) -> Table:
+    return (table[0], *table[:-1])
+
+
+def _call(place: Place, step: Step) -> Node:
+    verb = step.verb
+    assert isinstance(verb, Call)
+    inner = replace(place, workflow=verb.workflow)
+    if verb.workflow is not place.workflow:
+        limits = verb.workflow.limits
+        inner = replace(inner, inputs=inputs_of(verb, place.inputs))
+        if limits.members is not None:
+            inner = replace(inner, members=min(limits.members, place.members or limits.members))
+    body = _block(inner, step, verb.workflow.body)
+    extra = flat(0, place.size)
+    if verb.workflow.finally_ is not None:
+        extra = node(inner, verb.workflow.finally_).either
+    if verb.workflow.advisor is not None:
+        extra = plus(extra, again(node(inner, verb.workflow.advisor).either))
+    found = replace(body, good=plus(body.good, extra), bad=plus(body.bad, extra))
+    most = verb.workflow.limits.calls if place.weigh is calls else None
+    return _capped(found, most, verb.workflow.limits.transitions)
+
+
+def _block(place: Place, step: Step, block: Block) -> Node:
+    parts = tuple(node(place, child) for child in block.steps)
+    price = 0 if place.fanned else 1
+    if block.kind == "seq":
+        walk = walked(block, tuple((part.good, part.bad) for part in parts), price, place.workflow.breaker)
+        return Node(step, walk.good, walk.bad, parts, walk=walk)
+    entered = total((_entered(part.either, price) for part in parts), place.size)
+    if block.kind == "dag" and any(t.kind == "step" for child in block.steps for t in child.on.values()):
+        entered = plus(entered, again(best(part.either for part in parts)))
+    return Node(step, entered, entered, parts)
+
+
+def _entered(table: Table, price: int) -> Table:
+    return table if not price else (0, *table[:-1])
+
+
+def _tried(place: Place, step: Step, body: Node) -> Node:
+    """A scope that is judged by gates and may be opened again."""
+    tries = 1 if isinstance(step.verb, Review | Gates) else _count(place, step, step.retry.attempts)
+    granted = (
+        step.retry.stated and step.retry.on_exhausted == "human" and not isinstance(step.verb, Review | Gates)
+    )
+    gates = None if step.gates is None else node(place, step.gates).either
+    if gates is None and tries == 1 and not granted:
+        return body
+    judge = flat(0, place.size) if gates is None else gates
+    once = plus(body.either, judge)
+    before = times(once, tries - 1)
+    if granted:
+        before = plus(before, again(once))
+    good, bad = plus(before, plus(body.good, judge)), plus(before, plus(body.bad, judge))
+    return Node(step, good, best((good, bad)), (body,), tries, once, granted)
+
+
+def _count(place: Place, step: Step, number: object) -> int:
+    found = count(number, place.inputs)
+    if found is None:
+        raise Unbounded(step.name, "how often it is done depends on what only the run will tell")
+    return found

@@ -1,0 +1,152 @@
+"""The worst case that `podium plan` tells is a bound, and the way it prints leads there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from podium.app.rehearsal import assumed
+from podium.app.workflows import open_workflow
+from podium.core.model import Workflow
+from podium.core.paths import ROOT
+from podium.simulate.bounds import Unbounded, calls, worst
+from podium.simulate.chance import Chance, Odds
+from podium.simulate.least import least
+from podium.simulate.shell import simulate
+from podium.simulate.worst import Worst, told, witness
+from podium.views.trace import Trace, trace
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+FILES = sorted((*EXAMPLES.glob("*/workflow.yaml"), EXAMPLES / "slug" / "workflows" / "slug.yaml"))
+REACHED = {"enterprise": 0.85}
+"""Nine tenths; where several loops follow each other, the bound pools their free visits and is a little higher."""
+
+UNLUCKY = Odds(failed=0.6, transient=0.3, malformed=0.2, reject=0.7, person_rejects=0.5)
+
+
+def played(workflow: Workflow, world: Chance) -> Trace:
+    return trace(simulate(workflow, world, inputs=assumed(workflow, {})).events)
+
+
+def bound(workflow: Workflow) -> int:
+    return worst(workflow, assumed(workflow, {}), calls).either[-1]
+
+
+def written(folder: Path, steps: str, top: str = "") -> Workflow:
+    path = folder / "flow.yaml"
+    path.write_text(f"podium: 1\nname: flow\n{top}\nsteps:\n{steps}")
+    return open_workflow(path)
+
+
+def no_run_exceeds(file: Path, runs: int) -> None:
+    workflow = open_workflow(file)
+    inputs = assumed(workflow, {})
+    most, fewest = bound(workflow), least(workflow, inputs, calls)
+    for seed in range(runs):
+        run = played(workflow, Chance(seed, UNLUCKY if seed % 2 else Odds()))
+        assert run.calls <= most, f"seed {seed}"
+        if run.status == "passed":
+            assert run.calls >= fewest, f"seed {seed}"
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
+def test_no_simulated_run_of_an_example_exceeds_its_worst_case(file: Path) -> None:
+    """X1"""
+    no_run_exceeds(file, 30)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
+def test_no_run_of_ten_thousand_exceeds_the_worst_case(file: Path) -> None:
+    """X1"""
+    no_run_exceeds(file, 10_000)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
+def test_the_witness_leads_to_the_worst_case(file: Path) -> None:
+    """X1: played through the same core as any run."""
+    workflow = open_workflow(file)
+    found = worst(workflow, assumed(workflow, {}), calls)
+    run = played(workflow, Worst(witness(found), width=workflow.limits.members or 1))
+
+    assert run.calls <= found.either[-1]
+    assert run.calls >= REACHED.get(file.parent.name, 0.9) * found.either[-1]
+
+
+def test_retries_repairs_and_lost_answers_are_counted(tmp_path: Path) -> None:
+    retry = "{attempts: 2, transient: 1, repair: 1, degrade: [simpler], on_exhausted: fail}"
+    workflow = written(tmp_path, f"  work: {{agent: claude, prompt: do it, retry: {retry}}}\n")
+
+    assert bound(workflow) == 3 * 3
+    assert least(workflow, {}, calls) == 1
+
+
+def test_reviewers_in_gates_are_counted_with_each_try(tmp_path: Path) -> None:
+    retry = "{attempts: 2, transient: 0, repair: 0, on_exhausted: fail}"
+    gate = "{review: {claude}, retry: none}".replace("{claude}", "codex")
+    workflow = written(
+        tmp_path, f"  work: {{agent: claude, prompt: do it, retry: {retry}, gates: [{gate}]}}\n"
+    )
+
+    assert bound(workflow) == 2 * 2
+    assert least(workflow, {}, calls) == 2
+
+
+def test_the_width_comes_from_the_inputs_else_from_the_limit(tmp_path: Path) -> None:
+    """X1"""
+    steps = (
+        "  each:\n    for_each: {in: inputs.names, as: name}\n    agent: claude\n"
+        '    prompt: "{{ name }}"\n    retry: none\n    on: {failed: next}\n    touches: []\n'
+    )
+    workflow = written(tmp_path, steps, "inputs: {names: list}")
+    assert worst(workflow, {"names": ["a", "b", "c"]}, calls).either[-1] == 3
+
+    found = steps.replace("inputs.names", "steps.find.output")
+    workflow = written(tmp_path, "  find: {run: ls, output: lines}\n" + found, "limits: {members: 7}")
+    assert bound(workflow) == 7
+
+
+def test_a_width_that_nothing_bounds_is_named(tmp_path: Path) -> None:
+    """X1"""
+    steps = (
+        "  find: {run: ls, output: lines}\n"
+        '  each: {for_each: {in: steps.find.output, as: name}, agent: claude, prompt: "{{ name }}", touches: []}\n'
+    )
+    with pytest.raises(Unbounded, match=r"each: .*limits\.members"):
+        bound(written(tmp_path, steps, "limits: {members: null}"))
+
+
+def test_a_condition_on_inputs_is_known_beforehand(tmp_path: Path) -> None:
+    step = "  work: {agent: claude, prompt: do it, when: inputs.deep, retry: {on_exhausted: fail}}\n"
+    workflow = written(tmp_path, step, "inputs: {deep: bool}")
+
+    assert worst(workflow, {"deep": False}, calls).either[-1] == 0
+    assert worst(workflow, {"deep": True}, calls).either[-1] == 18
+    assert least(workflow, {"deep": True}, calls) == 1
+
+
+def test_what_people_grant_is_bounded_by_transitions_and_told(tmp_path: Path) -> None:
+    """R126 R130"""
+    retry = "{attempts: 1, transient: 0, repair: 0, on_exhausted: human}"
+    workflow = written(
+        tmp_path, f"  work: {{agent: claude, prompt: do it, retry: {retry}}}\n", "limits: {transitions: 20}"
+    )
+    found = worst(workflow, {}, calls)
+
+    assert found.either[-1] == 20  # one entry, nineteen times "once more", each a transition
+    assert told(witness(found)) == ("work (granted 11 more tries)",)
+    run = simulate(workflow, Worst(witness(found)), inputs={})
+    assert run.state.ledgers[ROOT].spent.calls == 12
+
+
+def test_a_limit_of_calls_cuts_the_worst_case(tmp_path: Path) -> None:
+    workflow = written(
+        tmp_path,
+        "  work: {agent: claude, prompt: do it}\n  judge: {review: codex, of: work, on: {rejected: work}}\n",
+        "limits: {calls: 12}",
+    )
+
+    assert bound(workflow) == 12
+    assert played(workflow, Worst(witness(worst(workflow, {}, calls)))).calls == 12
