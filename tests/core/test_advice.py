@@ -184,9 +184,9 @@ def test_work_that_repeats_itself_is_questioned(rule: dict[str, Any], answer: di
     for number in range(1, 5):
         suffix = "" if number == 1 else f"~{number}"
         game.done(f"a{suffix}", **answer)
+        game.done(f"b{suffix}", "failed")
         if game.asked():
             break
-        game.done(f"b{suffix}", "failed")
     assert game.asked() == ["#1/!advice"]
     assert game.at("#1/!advice").place.about == next(iter(rule))
 
@@ -208,6 +208,78 @@ def test_reviews_that_go_in_circles_are_questioned(rule: dict[str, int], judged:
         if game.asked():
             break
     assert game.at("#1/!advice").place.about == next(iter(rule))
+
+
+QUIET: dict[str, Any] = {"visits": None, "cycle": None, "repeat": None, "plateau": None, "reversals": None}
+
+
+def _rounds(rules: Breaker, *rounds: tuple[str, dict[str, Any]]) -> Game:
+    """A writer and a reviewer; each round is what the writer leaves and what the reviewer finds."""
+    game = Game(flow(agent("a"), replace(review("q", "a"), on=on(rejected=0, passed=0)), breaker=rules))
+    for number, (tree, said) in enumerate(rounds, start=1):
+        suffix = "" if number == 1 else f"~{number}"
+        game.done(f"a{suffix}", tree=tree, digest=tree)
+        decision, score = said.get("decision", "reject"), said.get("score", 5)
+        game.judged(f"q{suffix}/j1", decision, score, findings=said.get("findings", ()))
+    return game
+
+
+def _finding(status: str) -> dict[str, Any]:
+    return {"id": "F1", "severity": "major", "issue": "too long", "status": status}
+
+
+def test_a_reviewer_that_opens_again_what_it_called_fixed_is_questioned() -> None:
+    """X5 R132: nobody has to say that a finding reverses another."""
+    other = {"id": "F2", "severity": "major", "issue": "no test", "status": "open"}
+    game = _rounds(
+        Breaker(**{**QUIET, "reversals": 1}),
+        ("t1", {"findings": (_finding("open"),)}),
+        ("t2", {"findings": (_finding("fixed"), other)}),
+        ("t3", {"findings": (_finding("open"),)}),
+    )
+    assert game.at("#1/!advice").place.about == "reversals"
+
+
+def test_a_finding_that_stays_open_or_stays_fixed_is_no_reversal() -> None:
+    game = _rounds(
+        Breaker(**{**QUIET, "reversals": 1}),
+        ("t1", {"findings": (_finding("open"),)}),
+        ("t2", {"findings": (_finding("open"),)}),
+        ("t3", {"findings": (_finding("fixed"),), "decision": "reject"}),
+        ("t4", {"findings": (_finding("fixed"),), "decision": "reject"}),
+    )
+    assert game.asked() == []
+
+
+def test_a_reviewer_that_judges_the_same_tree_the_other_way_is_questioned() -> None:
+    """X5"""
+    game = _rounds(
+        Breaker(**{**QUIET, "reversals": 1}),
+        ("t1", {"findings": (_finding("open"),)}),
+        ("t1", {"decision": "approve"}),
+    )
+    assert game.at("#1/!advice").place.about == "reversals"
+
+
+def test_the_version_that_reviewers_scored_best_is_the_one_that_is_taken() -> None:
+    """R132: also where the review is a step of its own, and the newest version is worse."""
+    rounds = [
+        (tree, {"findings": (_finding("open"),), "score": score})
+        for tree, score in (("t1", 4), ("t2", 8), ("t3", 5))
+    ]
+    game = _rounds(Breaker(**{**QUIET, "visits": 3}), *rounds)
+    decided(game, action="force_complete")
+
+    assert game.at("a~4").place.adopt == "a~2"
+    assert game.at("a~4").ending.tree == "t2"  # type: ignore[union-attr]  # it has ended
+
+
+def test_work_that_goes_to_and_fro_between_two_versions_is_questioned() -> None:
+    """R105 R126"""
+    rounds = [(tree, {"findings": (_finding("open"),)}) for tree in ("t1", "t2", "t1")]
+    game = _rounds(Breaker(**{**QUIET, "repeat": 2}), *rounds)
+
+    assert game.at("#1/!advice").place.about == "repeat"
 
 
 def test_attempts_within_one_visit_can_be_advised_too() -> None:

@@ -6,17 +6,17 @@ large. Rules about content look at what the last visits of the step amounted to.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from podium.core import ledger
-from podium.core.graph import JUDGES, child_step, workflow_of
-from podium.core.model import Agent, Step
+from podium.core.graph import JUDGES, body_of, child_step, workflow_of
+from podium.core.model import Agent, Review, Step
 from podium.core.paths import ROOT, child
 from podium.core.policy import Breaker
 from podium.core.state import Instance, Leaf, Ledger, Place, Scope, State
-from podium.core.words import Path, Tree
+from podium.core.words import Outcome, Path, Tree
 
 PAST_KEPT: Final = 8
 """How many visits the rules look back at."""
@@ -31,7 +31,10 @@ class Past(NamedTuple):
     score: float | None
     likeness: int | None
     spread: float
-    reversals: int
+    outcome: Outcome
+    judged: Tree | None
+    """The tree that a review was about."""
+    findings: tuple[Mapping[str, Any], ...]
 
 
 def objection(state: State, scope: Scope, step: Step, index: int, visit: int) -> str | None:
@@ -43,7 +46,8 @@ def objection(state: State, scope: Scope, step: Step, index: int, visit: int) ->
             return "visits"
         if rules.cycle is not None and is_cycle(scope.trail, index, rules.cycle):
             return "cycle"
-        hit = next(_content(state, scope, index, rules), None)
+        # On the way back only: what follows a version that was taken on purpose is not questioned again.
+        hit = next(_content(state, scope, index, rules), None) if scope.jump == index else None
         if hit is not None:
             return hit
     return next(_totals(state, rules), None) if scope.next and _counts_totals(rules) else None
@@ -78,7 +82,7 @@ def _content(state: State, scope: Scope, index: int, rules: Breaker) -> Iterator
             yield "similar"
         if rules.plateau is not None and plateau(past) >= rules.plateau:
             yield "plateau"
-        if rules.reversals is not None and sum(p.reversals for p in past) >= rules.reversals:
+        if rules.reversals is not None and reversals(past) >= rules.reversals:
             yield "reversals"
         if rules.disagree is not None and newest.spread >= rules.disagree:
             yield "disagree"
@@ -86,7 +90,7 @@ def _content(state: State, scope: Scope, index: int, rules: Breaker) -> Iterator
 
 def _histories(state: State, scope: Scope, index: int) -> Iterator[tuple[Past, ...]]:
     slots = [index]
-    if scope.last is not None and state.instances[scope.last].place.slot != index:
+    if scope.last is not None and state.instances[scope.last].place.slot > index:
         slots.append(state.instances[scope.last].place.slot)
     for slot in slots:
         past = tuple(_past(visit) for visit in _visits(state, scope, slot))[-PAST_KEPT:]
@@ -121,21 +125,36 @@ def _past(visit: Instance) -> Past:
         score=ending.score,
         likeness=None if answer is None else answer.likeness,
         spread=float(result.get("spread", 0)),
-        reversals=int(result.get("reversals", 0)),
+        outcome=ending.outcome,
+        judged=(result.get("verdict") or {}).get("tree"),
+        findings=tuple(result.get("findings") or ()),
     )
 
 
 def _repeats(past: tuple[Past, ...]) -> int:
-    """How many visits in a row ended with exactly the newest content."""
+    """How many visits ended with exactly the newest content, also with others in between: to and fro is no way on."""
     newest = past[-1]
     if not newest.digest:
         return 0
-    count = 0
-    for earlier in reversed(past):
-        if (earlier.digest, earlier.tree) != (newest.digest, newest.tree):
-            break
-        count += 1
+    count = sum((p.digest, p.tree) == (newest.digest, newest.tree) for p in past)
     return count if count > 1 else 0
+
+
+def reversals(past: tuple[Past, ...]) -> int:
+    """How often reviewers took back what they had said: in their own words, by calling open again what they had called
+    fixed, or by judging the same tree the other way."""
+    fixed: set[str] = set()
+    verdicts: dict[Tree, Outcome] = {}
+    count = 0
+    for visit in past:
+        for finding in visit.findings:
+            name, is_open = str(finding.get("id", "")), finding.get("status", "open") != "fixed"
+            count += bool(finding.get("reverses")) or (is_open and name in fixed)
+            (fixed.discard if is_open else fixed.add)(name)
+        if visit.judged is not None and visit.outcome in ("passed", "rejected"):
+            count += verdicts.get(visit.judged, visit.outcome) != visit.outcome
+            verdicts[visit.judged] = visit.outcome
+    return count
 
 
 def plateau(past: tuple[Past, ...]) -> int:
@@ -189,16 +208,32 @@ def is_near(state: State, book: Ledger, percent: int) -> bool:
 
 
 def best_visit(state: State, scope: Scope, index: int) -> Path | None:
-    """The visit of a step that is taken when no further one is allowed: highest score, else the newest that passed."""
+    """The visit of a step that is taken when no further one is allowed: highest score, else the newest that passed.
+
+    The score is that of its own gates, else of the reviews in this block that judged its tree.
+    """
     best: tuple[float, Path] | None = None
+    scores = _scores(state, scope)
     for visit in _visits(state, scope, index):
         ending = visit.ending
         if ending is None or ending.outcome != "passed":
             continue
-        score = -1.0 if ending.score is None else ending.score
+        score = scores.get(ending.tree, -1.0) if ending.score is None else ending.score
         if best is None or score >= best[0]:
             best = score, ending.path
     return None if best is None else best[1]
+
+
+def _scores(state: State, scope: Scope) -> dict[Tree | None, float]:
+    """What the reviews of this block gave to each tree, the newest verdict last."""
+    body = body_of(scope.place.step.verb)  # type: ignore[arg-type]  # the verb of a Scope is a ScopeVerb
+    found: dict[Tree | None, float] = {}
+    for index, step in enumerate(() if body is None else body.steps):
+        for visit in _visits(state, scope, index) if isinstance(step.verb, Review) else ():
+            past = _past(visit)
+            if past.judged is not None and past.score is not None:
+                found[past.judged] = past.score
+    return found
 
 
 def wants_advice(state: State, leaf: Leaf) -> bool:

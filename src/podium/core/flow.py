@@ -219,7 +219,6 @@ def _panel(state: State, scope: Scope, review: Review) -> Done:
     result = {
         "findings": findings,
         "spread": found.spread,
-        "reversals": sum(1 for finding in findings if finding.get("reverses")),
         "verdict": {
             "decision": found.outcome,
             "score": found.score,

@@ -126,7 +126,8 @@ def hold(draft: State, place: Place, event: AttemptStarted, *, timed: bool) -> N
 def settle(draft: State, place: Place, reserve: Amounts, event: AttemptEnded, *, timed: bool) -> None:
     """Give the reservation back and book what was used, or keep it as unknown where no price was told."""
     used = event.used
-    unknown = NOTHING if event.cost_known else Amounts(MicroUsd(max(0, reserve.usd - used.usd)))
+    kept = not event.cost_known and _keeps_unknown(draft)
+    unknown = Amounts(MicroUsd(max(0, reserve.usd - used.usd))) if kept else NOTHING
     less = 1 if timed else 0
     for ledger in chain(draft, place.ledger):
         busy = ledger.busy - less
@@ -141,6 +142,13 @@ def settle(draft: State, place: Place, reserve: Amounts, event: AttemptEnded, *,
                 worked=Millis(ledger.worked + (event.at - ledger.since if less and not busy else 0)),
             ),
         )
+
+
+def _keeps_unknown(state: State) -> bool:
+    """With `count_tokens` only tokens and calls bind what has no price; else its reservation stays booked."""
+    run = state.root.verb
+    assert isinstance(run, Call)
+    return run.workflow.unknown_cost != "count_tokens"
 
 
 def forget_downtime(draft: State, at: Millis) -> None:

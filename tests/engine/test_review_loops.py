@@ -1,0 +1,77 @@
+"""Review loops that would never end are stopped by the rule that fits, and what was best is kept: issues of every peer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from podium.core.events import ApprovalGiven, StepEntered
+from podium.core.messages import Approve
+from podium.core.words import Path as StepPath
+from tests.engine.kit import TEAM, Project, git, outcome
+
+STEPS = """\
+  write: {agent: w, prompt: write it, touches: [a.txt]}
+  judge: {review: w, of: write, on: {rejected: write}}
+  land: {git: {land: main, message: done}}
+"""
+ADVICE = StepPath("#1/!advice")
+
+
+def version(visit: int, text: str) -> str:
+    return f"- {{match: {{step: write, visit: {visit}}}, text: said {visit}, write: {{a.txt: {text}}}}}\n"
+
+
+def verdict(visit: int, score: int, *findings: tuple[str, str]) -> str:
+    found = ", ".join(
+        f"{{id: {name}, severity: major, issue: {name}, status: {status}}}" for name, status in findings
+    )
+    said = f"{{decision: reject, score: {score}, findings: [{found}]}}"
+    return f"- {{match: {{step: judge/w, visit: {visit}}}, verdict: {said}}}\n"
+
+
+REVERSES = (
+    "".join(version(n, f"v{n}") for n in range(1, 5))
+    + verdict(1, 4, ("long", "open"))
+    + verdict(2, 8, ("long", "fixed"), ("short", "open"))
+    + verdict(3, 5, ("long", "open"), ("short", "fixed"))
+    + verdict(4, 5, ("short", "open"))
+)
+OSCILLATES = (
+    version(1, "one") + version(2, "two") + version(3, "one") + "".join(verdict(n, 4 + n) for n in (1, 2, 3))
+)
+PLATEAUS = "".join(version(n, f"v{n}") for n in range(1, 6)) + "".join(
+    verdict(n, score) for n, score in ((1, 4), (2, 7), (3, 5), (4, 6), (5, 6))
+)
+
+CASES = [
+    # breaker, cast, the rule that stops it, how often the writer had worked, the text that is kept
+    ("{reversals: 2, visits: 9, cycle: 9, plateau: 9}", REVERSES, "reversals", 4, "v2"),
+    ("{visits: 9, cycle: 9}", OSCILLATES.replace("text: said 3", "text: said 1"), "repeat", 3, "one"),
+    ("{visits: 9, cycle: 9}", PLATEAUS, "plateau", 5, "v2"),
+]
+
+
+@pytest.mark.req("X5", "R132", "R131", "R126")
+@pytest.mark.parametrize(("rules", "cast", "rule", "visits", "kept"), CASES, ids=[case[2] for case in CASES])
+def test_a_review_loop_that_gets_nowhere_is_stopped_by_its_rule_and_the_best_is_kept(
+    tmp_path: Path, rules: str, cast: str, rule: str, visits: int, kept: str
+) -> None:
+    project = Project(tmp_path)
+    file = project.flow(STEPS, head=f"{TEAM}breaker: {rules}\n", cast=cast)
+
+    run, state = project.run(file)
+
+    (asked,) = [e for e in project.events(run) if isinstance(e, StepEntered) and e.role == "advice"]
+    assert (asked.path, asked.about) == (ADVICE, rule)
+    assert sum(i.place.step.name == "write" for i in state.instances.values()) == visits
+
+    project.say(run, Approve(ADVICE, "force_complete", "ann", "good enough"))
+    state = project.resume(run)
+
+    (given,) = [e for e in project.events(run) if isinstance(e, ApprovalGiven)]
+    assert (given.path, given.action, given.by, given.text) == (ADVICE, "force_complete", "ann", "good enough")
+    assert outcome(state, f"write~{visits + 1}") == "passed"
+    assert outcome(state, "land") == "passed"
+    assert git(tmp_path, "show", "main:a.txt") == kept
