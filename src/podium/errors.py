@@ -5,12 +5,14 @@
     +-- PathViolation        3   a path leaves the project
     +-- AgentError           1   an agent could not do what was asked of it
     +-- NotApproved          1   the turns were used up and the reviewer was not content
+    +-- DiskFault            1   the disk is full, broken or read-only; a run goes on when it is not
 
 Whatever else is raised is a bug of ours and keeps its traceback.
 """
 
 from __future__ import annotations
 
+import errno
 from typing import Final
 
 EXIT_PASSED: Final = 0
@@ -47,3 +49,26 @@ class AgentError(PodiumError):
 
 class NotApproved(PodiumError):
     """As above; only who asks for it gets it, since a last version is a result too."""
+
+
+class DiskFault(PodiumError):
+    """Nothing that a workflow could answer to: the process ends, and the run stays as it is."""
+
+
+_OF_THE_DISK: Final = {
+    errno.ENOSPC: "there is no room left on the disk",
+    errno.EDQUOT: "there is no room left within the quota",
+    errno.EFBIG: "a file may not grow any further",
+    errno.EIO: "the disk failed",
+    errno.EROFS: "the disk cannot be written to",
+}
+
+
+def disk_fault(error: BaseException) -> DiskFault | None:
+    """The fault of the disk behind an error, or None."""
+    if not isinstance(error, OSError) or error.errno not in _OF_THE_DISK:
+        return None
+    place = f": {error.filename}" if error.filename else ""
+    return DiskFault(
+        f"{_OF_THE_DISK[error.errno]}{place} ({error.strerror})", hint="mend that, then go on: podium resume"
+    )

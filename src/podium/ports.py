@@ -114,6 +114,9 @@ class Store(Protocol):
     def forget(self, run: RunId) -> None:
         """Delete a run with its events and letters; twice is once."""
 
+    def damage(self) -> str | None:
+        """What is wrong with the store itself, or None; the chain of a run's events is looked at by whoever reads it."""
+
     def close(self) -> None: ...
 
 

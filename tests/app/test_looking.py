@@ -17,14 +17,13 @@ from podium.app.looking import (
     find_run,
     follow,
     list_runs,
-    read_chain_head,
     read_events,
     rebuild,
     show,
-    verify,
 )
 from podium.app.places import has_runs, project_root, run_dir
 from podium.app.questions import open_questions, question_data
+from podium.app.verifying import read_chain_head, verify
 from podium.core.chain import Record, RunId
 from podium.core.codec import encode
 from podium.engine.lease import lease

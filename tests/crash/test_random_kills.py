@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from podium.app.looking import verify
+from podium.app.verifying import verify
 from podium.core.chain import RunId
 from podium.engine.lease import is_owned
 from podium.process.procfs import send

@@ -1,15 +1,14 @@
-"""Look at runs: find one, show it, follow it, check its log. Nothing here changes a run."""
+"""Look at runs: find one, show it, follow it. Nothing here changes a run."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from podium.app.places import STATE_DIR, run_dir
-from podium.core.chain import FIRST_HASH, Record, RunId, first_fault
+from podium.core.chain import Record, RunId
 from podium.core.codec import CodecError, decode
 from podium.core.events import Event
 from podium.core.evolve import fold
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from podium.core.model import Workflow
 
 LATEST: Final = ("latest", "@1")
-CHAIN_HEAD: Final = "chain_head"
 
 _OF_THE_WHOLE: Final = frozenset(
     ("RunStarted", "RunEnded", "RunPaused", "RunResumed", "AttemptEnded", "AttemptDoubted")
@@ -71,7 +69,7 @@ def list_runs(store: Store, project: Path) -> tuple[RunView, ...]:
 
 def _listed(store: Store, project: Path, head: RunHead) -> RunView:
     account = Account()
-    account.feed(_event(record) for record in store.read(head.run) if record.type in _OF_THE_WHOLE)
+    account.feed(read_event(record) for record in store.read(head.run) if record.type in _OF_THE_WHOLE)
     return _known(account.view()._replace(seq=head.last_seq), project, head)
 
 
@@ -128,10 +126,10 @@ def rebuild(store: Store, project: Path, head: RunHead) -> None:
 
 
 def read_events(store: Store, run: RunId) -> tuple[Event, ...]:
-    return tuple(_event(record) for record in store.read(run))
+    return tuple(read_event(record) for record in store.read(run))
 
 
-def _event(record: Record) -> Event:
+def read_event(record: Record) -> Event:
     try:
         return decode(json.loads(record.body))
     except (CodecError, ValueError) as error:
@@ -160,68 +158,6 @@ def follow(store: Store, run: RunId, *, after: int, wait: Callable[[], None]) ->
 
 def _has_ended(store: Store, head: RunHead) -> bool:
     return any(record.type == "RunEnded" for record in store.read(head.run, after=head.last_seq - 1))
-
-
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """What a look at the chain of a run's events has shown."""
-
-    run: RunId
-    events: int
-    last_hash: str
-    fault: str | None
-    compared: bool
-    """Whether a head of the chain outside the database was there to compare with."""
-
-
-def verify(store: Store, project: Path, head: RunHead) -> Verified:
-    """Whether nothing is missing, altered or added.
-
-    The events are read last, so that a run which goes on meanwhile has more of them than is known outside, never less.
-    """
-    outside = read_chain_head(run_dir(project, head.run))
-    records = store.read(head.run)
-    last = records[-1].hash if records else FIRST_HASH
-    fault = first_fault(records) or _against_head(records, head) or _unreadable(records)
-    if fault is None and outside is not None:
-        fault = _against_outside(records, *outside)
-    return Verified(head.run, len(records), last, fault, outside is not None)
-
-
-def _against_head(records: tuple[Record, ...], head: RunHead) -> str | None:
-    if len(records) < head.last_seq:
-        return f"the log ends at event {len(records)}, and {head.last_seq} were stored"
-    if head.last_seq and records[head.last_seq - 1].hash != head.last_hash:
-        return f"event {head.last_seq} is not the one that was stored"
-    return None
-
-
-def _against_outside(records: tuple[Record, ...], seq: int, last_hash: str) -> str | None:
-    """The file is written after the commit, so it may be behind the log and never ahead of it."""
-    if seq > len(records):
-        return f"the log ends at event {len(records)}, and {CHAIN_HEAD} knows of {seq}"
-    if seq and records[seq - 1].hash != last_hash:
-        return f"event {seq} is not the one that {CHAIN_HEAD} knows"
-    return None
-
-
-def _unreadable(records: tuple[Record, ...]) -> str | None:
-    for record in records:
-        try:
-            kind = type(_event(record)).__name__
-        except StoreError as error:
-            return error.message
-        if kind != record.type:
-            return f"event {record.seq} is stored as {record.type} and is {kind}"
-    return None
-
-
-def read_chain_head(folder: Path) -> tuple[int, str] | None:
-    try:
-        words = (folder / CHAIN_HEAD).read_text("ascii").split()
-    except (OSError, UnicodeDecodeError):
-        return None
-    return (int(words[0]), words[1]) if len(words) == 2 and words[0].isdecimal() else None
 
 
 def event_data(record: Record) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from podium.core.expr import MissingValue, Names
 from podium.core.globs import glob_matches
 from podium.core.model import Step
 from podium.core.template import fill, fill_argv
-from podium.errors import PathViolation, PodiumError
+from podium.errors import PathViolation, PodiumError, disk_fault
 from podium.git.folder import made
 from podium.git.ignore import parse_rules
 from podium.git.listing import files
@@ -86,6 +86,8 @@ def lend_artifacts(site: Site, folder: Path) -> None:
                     with os.fdopen(os.open(name, flags, 0o444, dir_fd=fd), "wb") as file:
                         file.write((Path(top) / name).read_bytes())
         except OSError as error:
+            if disk_fault(error) is not None:
+                raise
             raise PathViolation(
                 f"artifacts cannot be put into {ARTIFACTS}: {error.strerror}",
                 hint="the tree has something else there; Podium needs this folder",

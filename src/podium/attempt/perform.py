@@ -12,7 +12,7 @@ from podium.core.expr import ExprError, NeedFact
 from podium.core.model import Agent, Command, Git, Write
 from podium.core.state import State
 from podium.core.words import Reason
-from podium.errors import ConfigurationError, PathViolation, PodiumError
+from podium.errors import ConfigurationError, PathViolation, PodiumError, disk_fault
 from podium.git.command import GitError
 
 
@@ -28,7 +28,9 @@ async def perform(asked: AttemptStarted, state: State, site: Site) -> AttemptEnd
         function, argument = need.query
         return _failed(asked, site, "expression", f'{function}("{argument}") cannot be asked here')
     except OSError as error:
-        # A full disk, a missing right: the world's doing, which a person can mend and carry on from.
+        if disk_fault(error) is not None:
+            raise
+        # A missing right: the world's doing, which a person can mend and carry on from.
         return _failed(asked, site, "system", f"the system refused: {error}")
 
 

@@ -27,6 +27,7 @@ from podium.core.events import AttemptStarted
 from podium.core.expr import Names
 from podium.core.model import Step
 from podium.core.words import Tree
+from podium.errors import disk_fault
 from podium.git.capture import Refused, capture
 from podium.git.change import changes
 from podium.git.clone import clone
@@ -260,6 +261,8 @@ def _taken(
     try:
         found = capture(repository.objects, workspace.folder, workspace.snapshot)
     except OSError as error:
+        if disk_fault(error) is not None:
+            raise
         return Spoiled("capture", f"the workspace cannot be read: {error.strerror or error}")
     if isinstance(found, Refused):
         faults = [f"- {fault.path} {fault.why}" for fault in found.faults]

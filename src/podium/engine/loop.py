@@ -29,6 +29,7 @@ from podium.engine.perform import Work
 from podium.engine.status import needs_somebody
 from podium.engine.timers import Timers
 from podium.engine.wording import worded
+from podium.errors import disk_fault
 from podium.ports import Letter, Store
 
 LISTEN_S: Final = 0.1
@@ -140,7 +141,9 @@ class Loop:
         with scope:
             try:
                 report = await work()
-            except Exception as error:  # noqa: BLE001 (whatever an adapter raises must become a value here)
+            except Exception as error:
+                if disk_fault(error) is not None:
+                    raise  # Whatever is tried next would fail as well; the run goes on when there is room.
                 report = perform.broken(effect, error, self._site)
                 self._note(traceback.format_exc())
         del self._running[scope]

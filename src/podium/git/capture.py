@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from podium.core.words import Tree
+from podium.errors import disk_fault
 from podium.git.found import Bounds, Fault, Found, Reading
 from podium.git.lfs import POINTER_BYTES, NoPointer, is_kept_by_lfs, is_pointer
 from podium.git.links import leaving
@@ -76,7 +77,9 @@ def _built(objects: Objects, root: Path, snapshot: Snapshot, found: Found) -> Tr
     for folder, readings in found.readings.items():
         try:
             _read_folder(objects, root, folder, readings=readings, listing=listing, snapshot=snapshot)
-        except (OSError, Changed):
+        except (OSError, Changed) as error:
+            if disk_fault(error) is not None:
+                raise
             raise _Unfit(folder, "changed while it was captured") from None
     changed = listing.changed()
     return build(objects, listing, changed) if changed else snapshot.tree

@@ -11,6 +11,7 @@ ignored files, remotes and their logins): status, the update of the work tree, p
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -110,6 +111,9 @@ def run(
     env = _environment(git)
     answer = _start(_launch(args, cwd=where, env=env, marker=git.marker, stdin=stdin, limit=limit))
     if answer.code not in codes:
+        for number in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS):
+            if os.strerror(number) in answer.err:
+                raise OSError(number, os.strerror(number), str(git.git_dir))
         raise GitError(f"git {args[0]} failed in {where}: {answer.err.strip() or f'exit {answer.code}'}")
     return answer
 

@@ -201,3 +201,12 @@ class StoreContract:
 
         assert again == before
         assert store.stamp() != before
+
+    def test_a_store_that_nothing_has_happened_to_has_no_damage(self, owned: tuple[Store, int]) -> None:
+        store, epoch = owned
+        store.append(RUN, [("A", "1")], after=0, epoch=epoch, cause="m", status="waiting")
+        store.post(RUN, "one", {"text": "ünï"})
+        store.post(RUN, "two", {})
+        store.answer(store.letters(RUN)[0], "done")
+
+        assert store.damage() is None

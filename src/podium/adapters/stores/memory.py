@@ -99,6 +99,9 @@ class MemoryStore:
         self._letters = [letter for letter in self._letters if letter.run != run]
         self._replies = {key: reply for key, reply in self._replies.items() if key[0] != run}
 
+    def damage(self) -> str | None:
+        return None
+
     def close(self) -> None:
         """Nothing is held."""
 

@@ -8,22 +8,27 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import fields, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
 import apsw
 
+from podium.adapters.stores.sqlite_faults import damage_of_log, first_damage, worded
+from podium.adapters.stores.sqlite_schema import bring_forward, is_current, sum_of
 from podium.core.chain import FIRST_HASH, Record, RunId, link
 from podium.ports import Fenced, Letter, Misplaced, RunHead, StoreError
 
-SCHEMA: Final = Path(__file__).with_name("sqlite.sql")
-SCHEMA_VERSION: Final = 1
 BUSY_MS: Final = 10_000
 NEEDED: Final = (3, 51, 3)
 ROOM: Final = 1000 * (4096 + 24) + (128 << 10)
 """What the write-ahead log grows to before SQLite begins it again from the front, with a turn to spare."""
+
+# The fields of a head stand in the order of the columns.
+_FIELDS: Final[Callable[[RunHead], tuple[Any, ...]]] = attrgetter(*(field.name for field in fields(RunHead)))
 
 
 class SqliteStore:
@@ -33,56 +38,79 @@ class SqliteStore:
             raise StoreError(
                 f"SQLite {apsw.sqlite_lib_version()} is too old for several writers; 3.51.3 is needed"
             )
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.touch(mode=0o600, exist_ok=True)
+        self._path = path
         self._wal = path.with_name(f"{path.name}-wal")
+        self._posted = 0
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path.touch(mode=0o600, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{path} cannot be used: {error.strerror}") from error
         try:
             self._db = apsw.Connection(str(path))
-            self._db.set_busy_timeout(BUSY_MS)
-            self._posted = 0
-            self._prepare()
         except apsw.Error as error:
-            raise StoreError(f"{path} cannot be used: {error}") from error
+            raise worded(path, error) from error
+        try:
+            self._prepare()
+        except BaseException:
+            self._db.close(True)
+            raise
 
     def _prepare(self) -> None:
+        self._db.set_busy_timeout(BUSY_MS)
         for pragma in ("journal_mode = wal", "synchronous = full", "foreign_keys = on", "mmap_size = 0"):
-            self._db.execute(f"pragma {pragma}").fetchall()
+            self._rows(f"pragma {pragma}")
         with self._write():
-            found = self._db.execute("pragma user_version").get
-            if found == 0:
-                self._db.execute(SCHEMA.read_text("utf-8"))
-                self._db.execute(f"pragma user_version = {SCHEMA_VERSION}")
-            elif found != SCHEMA_VERSION:
-                raise StoreError(f"the database has version {found}; this Podium knows {SCHEMA_VERSION}")
+            if not is_current(self._db):
+                # A log that lost its first pages looks like that of an empty database.
+                damage = damage_of_log(self._wal)
+                if damage is not None:
+                    raise StoreError(f"{self._path} cannot be used: {damage}")
+                bring_forward(self._db, self._path)
 
     @contextmanager
     def _write(self) -> Iterator[None]:
-        self._db.execute("begin immediate")
+        """One transaction, whose errors are told in words."""
         try:
+            self._db.execute("begin immediate")
             yield
-        except BaseException:
-            self._db.execute("rollback")
+            self._db.execute("commit")
+        except BaseException as error:
+            # After some errors SQLite has undone everything already.
+            if self._db.in_transaction:
+                self._db.execute("rollback")
+            if isinstance(error, apsw.Error | UnicodeDecodeError):
+                raise worded(self._path, error) from error
             raise
-        self._db.execute("commit")
+
+    def _rows(self, statement: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        try:
+            return self._db.execute(statement, values).fetchall()
+        except (apsw.Error, UnicodeDecodeError) as error:
+            raise worded(self._path, error) from error
 
     def create(self, head: RunHead, letters: Mapping[str, Mapping[str, Any]] | None = None) -> None:
-        values = (
-            head.run, head.workflow, head.fingerprint, head.created, 0, 0, FIRST_HASH, head.status, head.source,
-        )  # fmt: skip
-        try:
-            with self._write():
-                self._db.execute("insert into run values (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
-                for name, body in (letters or {}).items():
-                    self._post(head.run, name, body)
-        except apsw.ConstraintError:
-            raise StoreError(f"there is a run {head.run} already") from None
+        with self._write():
+            if self.head(head.run) is not None:
+                raise StoreError(f"there is a run {head.run} already")
+            self._put(replace(head, epoch=0, last_seq=0, last_hash=FIRST_HASH))
+            for name, body in (letters or {}).items():
+                self._post(head.run, name, body)
+
+    def _put(self, head: RunHead) -> None:
+        values = _FIELDS(head)
+        self._db.execute(
+            "insert into run values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (run) do update set epoch = excluded.epoch, "
+            "last_seq = excluded.last_seq, last_hash = excluded.last_hash, status = excluded.status, sum = excluded.sum",
+            (*values, sum_of(values)),
+        )
 
     def claim(self, run: RunId) -> int:
         with self._write():
-            epoch = self._known(run).epoch + 1
-            self._db.execute("update run set epoch = ? where run = ?", (epoch, run))
+            head = self._known(run)
+            self._put(replace(head, epoch=head.epoch + 1))
             self._make_room()
-        return epoch
+        return head.epoch + 1
 
     def _make_room(self) -> None:
         """Lets the write-ahead log have its full length now, in zeros.
@@ -117,32 +145,29 @@ class SqliteStore:
             # The fields of a record stand in the order of the columns.
             self._db.executemany("insert into event values (?, ?, ?, ?, ?, ?, ?)", records)
             seq, last_hash = (records[-1].seq, records[-1].hash) if records else (after, head.last_hash)
-            now = (seq, last_hash, head.status if status is None else status, run)
-            self._db.execute("update run set last_seq = ?, last_hash = ?, status = ? where run = ?", now)
+            self._put(replace(head, last_seq=seq, last_hash=last_hash, status=status or head.status))
             if answers is not None:
                 self._answer(*answers)
         return records
 
     def read(self, run: RunId, *, after: int = 0) -> tuple[Record, ...]:
-        rows = self._db.execute(
+        rows = self._rows(
             "select run, seq, cause, type, body, prev, hash from event where run = ? and seq > ? order by seq",
             (run, after),
         )
         return tuple(Record(*row) for row in rows)
 
     def head(self, run: RunId) -> RunHead | None:
-        row = self._db.execute("select * from run where run = ?", (run,)).fetchone()
-        return None if row is None else RunHead(*row)
+        rows = self._rows("select * from run where run = ?", (run,))
+        return RunHead(*rows[0][:-1]) if rows else None
 
     def heads(self) -> tuple[RunHead, ...]:
-        return tuple(
-            RunHead(*row) for row in self._db.execute("select * from run order by created desc, run")
-        )
+        rows = self._rows("select * from run order by created desc, run")
+        return tuple(RunHead(*row[:-1]) for row in rows)
 
     def set_status(self, run: RunId, status: str) -> None:
         with self._write():
-            self._known(run)
-            self._db.execute("update run set status = ? where run = ?", (status, run))
+            self._put(replace(self._known(run), status=status))
 
     def post(self, run: RunId, name: str, body: Mapping[str, Any]) -> None:
         with self._write():
@@ -150,32 +175,44 @@ class SqliteStore:
             self._post(run, name, body)
 
     def _post(self, run: RunId, name: str, body: Mapping[str, Any]) -> None:
+        text = json.dumps(body)
         self._db.execute(
-            "insert or ignore into letter (run, name, body) values (?, ?, ?)", (run, name, json.dumps(body))
+            "insert or ignore into letter (run, name, body, sum) values (?, ?, ?, ?)",
+            (run, name, text, sum_of((run, name, text, None))),
         )
         self._posted += 1
 
     def letters(self, run: RunId) -> tuple[Letter, ...]:
-        rows = self._db.execute(
+        rows = self._rows(
             "select number, run, name, body from letter where run = ? and reply is null order by number",
             (run,),
         )
-        return tuple(Letter(number, run, name, json.loads(body)) for number, run, name, body in rows)
+        try:
+            return tuple(Letter(number, run, name, json.loads(body)) for number, run, name, body in rows)
+        except ValueError as error:
+            raise StoreError(
+                f"a letter to run {run} is damaged: {error}", hint=f"see: podium verify {run}"
+            ) from error
 
     def answer(self, letter: Letter, reply: str) -> None:
         with self._write():
             self._answer(letter, reply)
 
     def _answer(self, letter: Letter, reply: str) -> None:
-        self._db.execute("update letter set reply = ? where number = ?", (reply, letter.number))
+        found = self._db.execute(
+            "select run, name, body from letter where number = ?", (letter.number,)
+        ).fetchall()
+        for row in found:
+            values = (reply, sum_of((*row, reply)), letter.number)
+            self._db.execute("update letter set reply = ?, sum = ? where number = ?", values)
 
     def reply(self, run: RunId, name: str) -> str | None:
-        row = self._db.execute("select reply from letter where run = ? and name = ?", (run, name)).fetchone()
-        return None if row is None else row[0]
+        rows = self._rows("select reply from letter where run = ? and name = ?", (run, name))
+        return rows[0][0] if rows else None
 
     def stamp(self) -> int:
         # The version changes with every commit of another connection, and is read from shared memory.
-        version: int = self._db.execute("pragma data_version").get
+        version: int = self._rows("pragma data_version")[0][0]
         return version + (self._posted << 32)
 
     def forget(self, run: RunId) -> None:
@@ -184,8 +221,14 @@ class SqliteStore:
             self._db.execute("delete from event where run = ?", (run,))
             self._db.execute("delete from run where run = ?", (run,))
 
+    def damage(self) -> str | None:
+        with self._write():
+            return first_damage(self._db, self._wal)
+
     def close(self) -> None:
-        self._db.close()
+        # What was committed is in the write-ahead log; if it cannot be moved from there just now, nothing is lost.
+        with suppress(apsw.Error):
+            self._db.close()
 
     def _known(self, run: RunId) -> RunHead:
         head = self.head(run)

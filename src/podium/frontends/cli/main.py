@@ -14,7 +14,7 @@ from typing import Final, NoReturn
 import click
 
 from podium import __version__
-from podium.errors import EXIT_CANCELLED, PodiumError
+from podium.errors import EXIT_CANCELLED, PodiumError, disk_fault
 
 COMMANDS: Final = {
     "demo": "Watch a scripted team repair a small project, for real.",
@@ -108,6 +108,12 @@ def main() -> NoReturn:
         # The reader of our output has gone (`podium ... | head`): nothing is left to be said to it.
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:
+        fault = disk_fault(error)
+        if fault is None:
+            raise
+        _complain(fault.message, fault.hint)
+        sys.exit(fault.exit_code)
     sys.exit(code if isinstance(code, int) else 0)
 
 

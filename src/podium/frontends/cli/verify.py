@@ -6,7 +6,7 @@ import json
 
 import click
 
-from podium.app.looking import verify
+from podium.app.verifying import verify
 from podium.errors import EXIT_FAILED
 from podium.frontends.cli.look import found, run_argument
 

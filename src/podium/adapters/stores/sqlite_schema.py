@@ -1,0 +1,89 @@
+"""The tables of the log, and how a database of an earlier version is brought forward.
+
+Rule 1: a step is never changed once a release has it; a new version is a new step at the end.
+Rule 2: a database with something in it is copied before it is changed, and the change is one transaction: whoever dies
+in between leaves the old version, or the new one, and never less than the copy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import apsw
+
+from podium.ports import StoreError
+
+TABLES: Final = Path(__file__).with_name("sqlite.sql")
+
+
+def sum_of(row: tuple[Any, ...]) -> str:
+    """By which a row that has no place in a chain shows that it was altered."""
+    return hashlib.sha256(json.dumps(row, ensure_ascii=False, default=repr).encode()).hexdigest()
+
+
+def _create_tables(db: apsw.Connection) -> None:
+    db.execute(TABLES.read_text("utf-8"))
+
+
+def _add_sums(db: apsw.Connection) -> None:
+    """Events are chained; since version 2 runs and letters have sums, so that damage to them shows as well."""
+    db.execute("alter table run add column sum text not null default ''")
+    runs = db.execute("select * from run").fetchall()
+    db.executemany("update run set sum = ? where run = ?", [(sum_of(row[:-1]), row[0]) for row in runs])
+    db.execute("alter table letter add column sum text not null default ''")
+    letters = db.execute("select number, run, name, body, reply from letter").fetchall()
+    sums = [(sum_of(tuple(row[1:])), row[0]) for row in letters]
+    db.executemany("update letter set sum = ? where number = ?", sums)
+
+
+STEPS: Final[tuple[Callable[[apsw.Connection], None], ...]] = (_create_tables, _add_sums)
+VERSION: Final = len(STEPS)
+
+
+def is_current(db: apsw.Connection) -> bool:
+    return bool(db.execute("pragma user_version").get == VERSION)
+
+
+def bring_forward(db: apsw.Connection, path: Path) -> None:
+    """Inside a write transaction: everything up to this version."""
+    found: int = db.execute("pragma user_version").get
+    if found > VERSION:
+        raise StoreError(
+            f"the database has version {found}; this Podium knows {VERSION}",
+            hint="use the newer Podium that wrote it",
+        )
+    if found:
+        _copy(path, backup_of(path, found))
+    for step in STEPS[found:]:
+        step(db)
+    db.execute(f"pragma user_version = {VERSION}")
+
+
+def backup_of(path: Path, version: int) -> Path:
+    return path.with_name(f"{path.name}.version-{version}")
+
+
+def _copy(path: Path, target: Path) -> None:
+    """As it is now: nobody else writes while our transaction is open. Whole or not there at all."""
+    half = target.with_name(f"{target.name}.tmp")
+    half.unlink(missing_ok=True)
+    half.touch(mode=0o600)
+    source, copy = apsw.Connection(str(path)), apsw.Connection(str(half))
+    try:
+        with copy.backup("main", source, "main") as backup:
+            backup.step()
+        copy.execute("pragma journal_mode = delete").fetchall()
+    finally:
+        copy.close()
+        source.close()
+    handle = os.open(half, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    half.replace(target)
