@@ -47,6 +47,11 @@ def passed() -> None:
     printed("approve")
 
 
+def exported() -> None:
+    passed()
+    printed("export", "latest", "out")
+
+
 def with_tests() -> None:
     Path("flow.test.yaml").write_text("podium: 1\ntests: {good: {}, bad: {expect: {exit: 1}}}\n", "utf-8")
 
@@ -67,6 +72,8 @@ CASES: dict[str, Case] = {
     "runs": (passed, ("runs", "--json"), "runs"),
     "inbox": (parked, ("inbox", "--json"), "inbox"),
     "verify": (passed, ("verify", "--json"), "verify"),
+    "export": (passed, ("export", "latest", "out", "--json"), "export"),
+    "verify of a folder": (exported, ("verify", "out", "--json"), "verify"),
     "apply": (passed, ("apply", "--json"), "apply"),
     "gc": (passed, ("gc", "--older-than", "0s", "--unlanded", "--json"), "gc"),
     "validate": (None, ("validate", "flow.yaml", "--json"), "problems"),

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from podium.app.definition import discard_unused
 from podium.app.office import Office
 from podium.core.chain import RunId
 from podium.core.words import Millis
@@ -54,6 +55,7 @@ def delete(office: Office, olds: Iterable[Old]) -> None:
         if folder.exists():
             discard(folder)
         office.store.forget(old.run)
+    discard_unused(office.state_dir, office.store.heads())
 
 
 def _may_go(office: Office, head: RunHead, before: Millis) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, Final
 import anyio
 
 from podium.app.ability import Machine, missing, unready
+from podium.app.definition import keep_definition
 from podium.app.office import Office
 from podium.app.workflows import open_workflow
 from podium.attempt.past import past_of
@@ -51,6 +52,8 @@ class Source:
     """Paths of that run whose results are not taken over."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What the command line set over all files."""
+    kept: Mapping[str, str] = field(default_factory=dict)
+    """The hashes of the texts it was started with, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +118,9 @@ def start_of(
 def create(office: Office, site: Site, source: Source, start: Start) -> None:
     """The run exists from here on; nothing of it has happened yet."""
     workflow, now = site.workflow, int(site.now())
+    expected, mask = workflow.fingerprint, site.mask
+    kept = keep_definition(office, source.file, settings=source.settings, expected=expected, mask=mask)
+    source = replace(source, kept=kept)
     head = RunHead(
         site.run, workflow.name, workflow.fingerprint, now, 0, 0, FIRST_HASH, "running", _text(source)
     )

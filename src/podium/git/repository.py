@@ -85,7 +85,7 @@ def find(folder: Path, store: Path, marker: str = MARKER) -> Repository | None:
     _, hash_name, git_dir, common_dir, objects, root, _ = lines
     assert hash_name in ("sha1", "sha256"), hash_name
     hash_: HashName = "sha256" if hash_name == "sha256" else "sha1"
-    _make_store(store, hash_)
+    make_store(store, hash_)
     return Repository(
         Path(root), Path(git_dir), Path(common_dir), Objects(Path(objects), hash_), store, marker
     )
@@ -97,7 +97,7 @@ def _unusable(folder: Path, answer: Answer) -> PodiumError:
     return GitError(f"git cannot use the repository around {folder}: {answer.err.strip()}")
 
 
-def _make_store(store: Path, hash_name: HashName) -> None:
+def make_store(store: Path, hash_name: HashName) -> None:
     for name in ("refs", "objects", "info"):
         (store / name).mkdir(parents=True, exist_ok=True)
     version = "0" if hash_name == "sha1" else "1\n[extensions]\n\tobjectFormat = sha256"

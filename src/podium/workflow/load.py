@@ -81,10 +81,15 @@ def fingerprint(context: Context) -> str:
     Keys are not sorted: the order of steps is part of what is said.
     """
     import hashlib
+
+    return hashlib.sha256(definition_text(context).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def definition_text(context: Context) -> str:
+    """All that a fingerprint covers; children stand in it by their own."""
     import json
 
-    text = json.dumps(_content(context), ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return json.dumps(_content(context), ensure_ascii=False, separators=(",", ":"))
 
 
 def _content(context: Context) -> dict[str, Any]:

@@ -52,7 +52,8 @@ COMMANDS: Final = {
     "agents": "List the agents: what is installed, and how each logs in.",
     "doctor": "Check that the agents can work here, and that a workflow would run.",
     "gc": "Delete old runs, after showing which.",
-    "verify": "Check that the log of a run is whole and unaltered.",
+    "export": "Write a run into a folder that a stranger can check.",
+    "verify": "Check that the log of a run, or an exported folder, is whole and unaltered.",
     "schema": "Print the JSON Schema of a kind of file, or of what --json prints.",
 }
 
