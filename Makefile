@@ -66,6 +66,9 @@ requirements: setup ## which tests show which requirement, and which have none
 docs: setup ## write the generated reference pages again
 	@$(PY) tools/docs.py
 
+golden: setup ## write the stored logs of tests/golden again; after the first release only for new cases
+	@$(PY) tools/golden.py
+
 pins: ## resolve and pin the dependencies again
 	@sh tools/pins.sh
 

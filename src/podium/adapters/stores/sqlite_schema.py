@@ -73,14 +73,11 @@ def _copy(path: Path, target: Path) -> None:
     half = target.with_name(f"{target.name}.tmp")
     half.unlink(missing_ok=True)
     half.touch(mode=0o600)
-    source, copy = apsw.Connection(str(path)), apsw.Connection(str(half))
+    reader = apsw.Connection(str(path))
     try:
-        with copy.backup("main", source, "main") as backup:
-            backup.step()
-        copy.execute("pragma journal_mode = delete").fetchall()
+        reader.execute("vacuum into ?", (str(half),))
     finally:
-        copy.close()
-        source.close()
+        reader.close()
     handle = os.open(half, os.O_RDONLY)
     try:
         os.fsync(handle)
