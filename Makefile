@@ -1,6 +1,6 @@
 # Every target does its own set-up; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow security live faults crash torture check coverage mutants fuzz bench requirements docs pins setup clean
+.PHONY: help demo test slow security live faults crash torture check coverage mutants fuzz bench requirements docs golden pins setup clean
 
 BIN := .venv/bin
 PY := $(BIN)/python

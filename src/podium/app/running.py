@@ -29,6 +29,7 @@ from podium.core.words import Tree
 from podium.engine.carry import carry
 from podium.engine.letters import written
 from podium.engine.log import Log, read_events
+from podium.engine.loop import Park
 from podium.errors import EXIT_CANCELLED, ConfigurationError, PodiumError
 from podium.git.repository import read_head, read_uncommitted, tree_with_uncommitted
 from podium.ports import RunHead
@@ -206,7 +207,7 @@ def go_on(
     office: Office,
     site: Site,
     *first: Message,
-    park: bool,
+    park: Park,
     on_turn: Callable[[Log], None] | None = None,
     beside: Callable[[], Coroutine[Any, Any, None]] | None = None,
 ) -> State:

@@ -352,8 +352,8 @@ def is_parkable(state: State) -> bool:
     )
 
 
-def next_due(state: State) -> Millis | None:
-    """When the earliest timer of the run is due."""
+def next_due(state: State, *, after: int = 0) -> Millis | None:
+    """When the earliest timer of the run is due that was not due at that moment."""
     dues: list[Millis] = []
     for effect in state.pending.values():
         match effect:
@@ -365,4 +365,4 @@ def next_due(state: State) -> Millis | None:
                 dues.extend(d for d in (asked.expires, asked.remind, asked.escalate) if d is not None)
             case _:
                 pass
-    return min(dues, default=None)
+    return min((due for due in dues if due > after), default=None)

@@ -20,7 +20,7 @@ from podium.core.state import State
 from podium.engine.lease import lease
 from podium.engine.letters import read
 from podium.engine.log import Log, open_log
-from podium.engine.loop import Loop, publish_passed
+from podium.engine.loop import Loop, Park, publish_passed
 from podium.engine.records import Records
 from podium.engine.wording import worded
 from podium.git.repository import clear_locks
@@ -35,12 +35,13 @@ async def carry(
     store: Store,
     site: Site,
     *first: Message,
-    park: bool,
+    park: Park,
     on_turn: Callable[[Log], None] | None = None,
 ) -> State:
     """Until it has ended, or stands. How it starts is in its letters; `first` is said to it besides.
 
-    With `park` the process lets go of a run that only a person or a signal can move on.
+    With `park` the process lets go of a run that only a person or a signal can move on; with "clock" also of one that
+    only has to wait for a time.
     """
     with lease(site.run_dir):
         head = store.head(site.run)

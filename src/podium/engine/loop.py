@@ -9,7 +9,7 @@ from __future__ import annotations
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup
@@ -35,6 +35,12 @@ from podium.ports import Letter, Store
 LISTEN_S: Final = 0.1
 """How often letters are looked for: a person's answer is heard well within 300 ms, for a tenth of a percent of a core."""
 
+SHORT: Final = 5000
+"""Milliseconds for which it is not worth letting go of a run."""
+
+Park: TypeAlias = bool | Literal["clock"]
+"""Whether to let go of a run that only a person or a signal can move on; "clock": also if the time can."""
+
 OnTurn: TypeAlias = Callable[[Log], None]
 
 
@@ -46,7 +52,7 @@ class _Mail(NamedTuple):
 
 class Loop:
     def __init__(
-        self, log: Log, site: Site, store: Store, *, park: bool, on_turn: OnTurn | None = None
+        self, log: Log, site: Site, store: Store, *, park: Park, on_turn: OnTurn | None = None
     ) -> None:
         self._log = log
         self._site = site
@@ -96,7 +102,10 @@ class Loop:
             return True
         if state.started is None or not is_parkable(state) or self._running:
             return False
-        if not (state.paused or (self._park and needs_somebody(state))):
+        if not (state.paused or (self._park and needs_somebody(state, or_time=self._park == "clock"))):
+            return False
+        due = self._timers.next()
+        if self._park == "clock" and due is not None and due - self._site.now() < SHORT:
             return False
         self._collect()
         return not self._mail

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from podium.core.effects import AskPerson, RunAttempt, Watch
+from podium.core.effects import AskPerson, RunAttempt, StartTimer, Watch
 from podium.core.model import Wait
 from podium.core.state import State, is_parkable
 from podium.errors import (
@@ -17,6 +17,8 @@ from podium.errors import (
     EXIT_WAITING,
 )
 
+BY_SIGNAL: Final = ("signal",)
+BY_CLOCK: Final = ("signal", "timer", "until_time")
 EXIT_OF: Final = {
     "passed": EXIT_PASSED,
     "failed": EXIT_FAILED,
@@ -39,16 +41,21 @@ def status_of(state: State) -> str:
     return "waiting" if needs_somebody(state) else "running"
 
 
-def needs_somebody(state: State) -> bool:
-    """Whether the run stands until a person or a signal comes: no timer and no look-out would move it on."""
+def needs_somebody(state: State, *, or_time: bool = False) -> bool:
+    """Whether the run stands until a person or a signal comes: no timer and no look-out would move it on.
+
+    With `or_time`: until then, or until a timer is due; nothing has to be looked out for meanwhile.
+    """
     somebody = False
     for effect in state.pending.values():
         match effect:
             case AskPerson() | RunAttempt(by_hand=True):
                 somebody = True
+            case StartTimer() if or_time:
+                somebody = True
             case Watch(asked=waited):
                 verb = state.instances[waited.path].place.step.verb
-                if not (isinstance(verb, Wait) and verb.what == "signal"):
+                if not (isinstance(verb, Wait) and verb.what in (BY_CLOCK if or_time else BY_SIGNAL)):
                     return False
                 somebody = True
             case _:

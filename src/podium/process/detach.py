@@ -9,10 +9,18 @@ from pathlib import Path
 
 def detach(argv: tuple[str, ...], *, cwd: Path, output: Path) -> int:
     """Its process id. It has a session of its own, so that closing the terminal does not end it."""
+    child = begin(argv, cwd=cwd, output=output)
+    # It is meant to be left alone; without this the interpreter would warn that nobody waited for it.
+    child.returncode = 0
+    return child.pid
+
+
+def begin(argv: tuple[str, ...], *, cwd: Path, output: Path) -> subprocess.Popen[bytes]:
+    """The same for whoever wants to know when it ends."""
     output.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
-        child = subprocess.Popen(  # noqa: S603  # our own program; what a run starts goes through `run`
+        return subprocess.Popen(  # noqa: S603  # our own program; what a run starts goes through `run`
             argv,
             cwd=cwd,
             stdin=subprocess.DEVNULL,
@@ -22,6 +30,3 @@ def detach(argv: tuple[str, ...], *, cwd: Path, output: Path) -> int:
         )
     finally:
         os.close(handle)
-    # It is meant to be left alone; without this the interpreter would warn that nobody waited for it.
-    child.returncode = 0
-    return child.pid

@@ -22,6 +22,7 @@ from podium.core.state import State
 from podium.core.words import Millis
 from podium.engine.letters import Posted, written
 from podium.engine.log import Log, read_events
+from podium.engine.loop import Park
 from podium.engine.status import exit_of
 from podium.engine.wording import worded
 from podium.frontends.cli.background import go_on_in_background
@@ -151,7 +152,7 @@ class Foreground:
 
 
 def drive(
-    office: Office, site: Site, *first: Message, as_json: bool = False, parks: bool | None = None
+    office: Office, site: Site, *first: Message, as_json: bool = False, parks: Park | None = None
 ) -> int:
     """Carries a run on with a display; at a terminal it also asks there, else it parks when a person is needed."""
     asks = is_terminal() and not as_json

@@ -48,6 +48,7 @@ COMMANDS: Final = {
     "signal": "Tell a run that what it waits for has happened.",
     "pause": "Let a run come to rest after what is running now.",
     "cancel": "End a run; its `finally` steps still run.",
+    "serve": "Carry parked runs on when they are ready.",
     "roles": "List, show, check and install roles.",
     "agents": "List the agents: what is installed, and how each logs in.",
     "doctor": "Check that the agents can work here, and that a workflow would run.",

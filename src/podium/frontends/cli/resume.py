@@ -21,9 +21,16 @@ from podium.frontends.cli.speaking import detach_option, json_option, run_named
 @dry_option
 @yes_option
 @detach_option
+@click.option("--until-idle", is_flag=True, help="Let go of it also while it only waits for a time.")
 @json_option
 def command(  # one argument per option
-    run: str | None, accept_changes: bool, dry_run: bool, yes: bool, detach: bool, as_json: bool
+    run: str | None,
+    accept_changes: bool,
+    dry_run: bool,
+    yes: bool,
+    detach: bool,
+    until_idle: bool,
+    as_json: bool,
 ) -> int:
     """Carry on RUN (default: the newest) where it stands.
 
@@ -50,4 +57,4 @@ def command(  # one argument per option
     head = office.store.head(name)
     if head is not None and head.status == "paused":
         first = (Resume(getpass.getuser()),)
-    return drive(office, reopen(office, name), *first, as_json=as_json)
+    return drive(office, reopen(office, name), *first, as_json=as_json, parks="clock" if until_idle else None)
