@@ -1,6 +1,7 @@
 """What capturing a folder costs beside `git status` on it: both know nothing, or both know what was checked out.
 
-The two are measured in turns and the best of each is taken, so that a busy moment hits both or neither.
+Figures are processor time, ours and that of all children. The two are measured in turns and the best of each is
+taken, so that a busy moment does not decide the ratio.
 """
 
 from __future__ import annotations
@@ -8,13 +9,13 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from bench.engine import Cost
+from bench.walls import spent
 from podium.git.capture import Captured, capture
 from podium.git.clone import clone
 from podium.git.repository import find, read_head
@@ -61,9 +62,9 @@ def _both(ours: Callable[[], None], theirs: Callable[[], None]) -> tuple[float, 
 
 
 def _seconds(deed: Callable[[], None]) -> float:
-    began = time.perf_counter()
+    began = spent()
     deed()
-    return time.perf_counter() - began
+    return spent() - began
 
 
 def _project(root: Path) -> None:

@@ -52,13 +52,13 @@ async def _measured(folder: Path) -> tuple[float, float, float]:
     best = [float("inf")] * len(kinds)
     for _ in range(ROUNDS):
         for place, kind in enumerate(kinds):
-            began = _spent()
+            began = spent()
             await kind()
-            best[place] = min(best[place], _spent() - began)
+            best[place] = min(best[place], spent() - began)
     return best[0], best[1], best[2]
 
 
-def _spent() -> float:
+def spent() -> float:
     used = (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
     return sum(one.ru_utime + one.ru_stime for one in used)
 

@@ -138,6 +138,18 @@ def test_a_changed_file_with_the_old_size_and_time_is_still_seen(project: Projec
     assert project.taken(folder, snapshot) != project.tree()
 
 
+def test_a_new_name_in_a_folder_with_its_old_time_is_still_seen(project: Project, tmp_path: Path) -> None:
+    """An untouched folder is not listed again; who puts its time back has touched it."""
+    folder, snapshot = project.checkout()
+    place = folder / "src"
+    before = place.stat()
+    put(folder, {"src/new.py": "x"})
+    (place / "app.py").rename(place / "moved.py")
+    os.utime(place, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    assert project.taken(folder, snapshot) == tree_by_git(folder, tmp_path / "scratch") != project.tree()
+
+
 def test_a_submodule_keeps_its_entry_and_its_content_stays_out(project: Project) -> None:
     commit = git(project.root, "rev-parse", "HEAD")
     git(project.root, "update-index", "--add", "--cacheinfo", f"160000,{commit},lib/sub")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
-from podium.git.snapshot import Snapshot, Stat, stat_of
+from podium.git.snapshot import HERE, Snapshot, Stat, stat_of
 from podium.git.walk import opened
 
 Owner: TypeAlias = tuple[int, int]
@@ -22,7 +22,7 @@ def lend(folder: Path, owner: Owner | None) -> None:
 
 
 def lend_tree(folder: Path, snapshot: Snapshot, owner: Owner | None) -> Snapshot:
-    """The same for a checkout: a change of owner changes the signs by which its untouched files are known."""
+    """The same for a checkout: a change of owner changes the signs by which what is untouched is known."""
     if owner is None:
         return snapshot
     stats = {place: dict(files) for place, files in snapshot.stats.items()}
@@ -33,12 +33,14 @@ def lend_tree(folder: Path, snapshot: Snapshot, owner: Owner | None) -> Snapshot
 
 
 def _handed_over(root: Path, owner: Owner) -> Iterator[tuple[str, str, Stat, Stat]]:
-    """By descriptors, so that no link leads us elsewhere. Each file that changed hands, with its signs before and after."""
+    """By descriptors, so that no link leads us elsewhere. Each that changed hands, with its signs before and after."""
     todo = [""]
     while todo:
         place = todo.pop()
         with opened(root, place) as fd:
+            before = os.fstat(fd)
             os.fchown(fd, *owner)
+            yield place, HERE, stat_of(before), stat_of(os.fstat(fd))
             with os.scandir(fd) as found:
                 entries = list(found)
             for entry in entries:

@@ -20,7 +20,7 @@ from podium.git.folder import made, names_in, remove, write_entry
 from podium.git.listing import FOLDER, MODULE, Entry, Listing
 from podium.git.names import is_git_folder
 from podium.git.repository import Repository, read_outer_rules, trees
-from podium.git.snapshot import Snapshot, Stat, read_blobs, read_snapshot, stat_of
+from podium.git.snapshot import HERE, Snapshot, Stat, read_blobs, read_snapshot, stat_of
 from podium.git.walk import opened
 
 
@@ -82,9 +82,21 @@ def _write(
                 status = write_entry(fd, name, entry, b"" if entry.mode == MODULE else next(contents))
                 if status is not None:
                     stats[name] = stat_of(status)
+    _sign_folders(root, listing, kept)
     if wanted:
         _settle(root)
     return kept
+
+
+def _sign_folders(root: Path, listing: Listing, signs: dict[str, dict[str, Stat]]) -> None:
+    """A name cannot come or go without a change of its folder's times, so that a signed one need not be listed again.
+
+    A submodule's place is looked into at each capture, and has no sign to tell it from a folder.
+    """
+    for path, known in signs.items():
+        if all(entry.mode != MODULE for entry in listing[path].values()):
+            with opened(root, path) as fd:
+                known[HERE] = stat_of(os.fstat(fd))
 
 
 def _settle(root: Path) -> None:

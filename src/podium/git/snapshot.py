@@ -18,6 +18,9 @@ Stat: TypeAlias = tuple[int, int, int, int, int]
 Stats: TypeAlias = Mapping[str, Mapping[str, Stat]]
 """Folder to name to the signs of a file that was written here and is known to hold what the tree says."""
 
+HERE: Final = "."
+"""The name under which a folder has its own sign, if it has a file and its names are known to be those of the tree."""
+
 BATCH_BYTES: Final = 64 << 20
 
 # An agent can set the time of a change of content, but not that of a change of the file as a whole (ctime).

@@ -21,7 +21,7 @@ from podium.git.found import Bounds, Fault, Found, Reading
 from podium.git.ignore import MAX_BYTES, Rule, is_ignored, parse_rules
 from podium.git.listing import FOLDER, MODULE, Entry, Folder
 from podium.git.names import flaw_of, folded, is_git_folder, is_module_file, shown
-from podium.git.snapshot import Snapshot, Stat, stat_of
+from podium.git.snapshot import HERE, Snapshot, Stat, stat_of
 
 OPEN_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK, a pipe put in the place of a file would hold us for ever.
@@ -99,29 +99,37 @@ class _Walk:
 
     def _look(self, level: _Level) -> None:
         """Compares one folder with the snapshot. A file that is known costs one lstat and one lookup: the hot path."""
-        signs = self.snapshot.stats.get(level.path, _UNKNOWN).get
+        signs = self.snapshot.stats.get(level.path, _UNKNOWN)
         base = self.snapshot.listing.get(level.path, _NOTHING)
+        if _is_untouched(level.fd, signs):
+            level.todo.extend(base.keys() - signs.keys())
+            self._count(level, len(base))
+            return
+        sign_of = signs.get
+        room = self.most - self.found.entries
         seen: set[str] = set()
-        folders: list[str] = []
-        odd: list[tuple[str, os.stat_result]] = []
+        others: list[os.DirEntry[str]] = []
         try:
             with os.scandir(level.fd) as entries:
                 for entry in entries:
-                    name = entry.name
-                    seen.add(name)
-                    sign = signs(name)
-                    if sign is not None and sign == stat_of(entry.stat(follow_symlinks=False)):
-                        continue
-                    if entry.is_dir(follow_symlinks=False):
-                        folders.append(name)
-                    else:
-                        odd.append((name, entry.stat(follow_symlinks=False)))
-                    if self.found.entries + len(seen) > self.most:
-                        break
+                    seen.add(name := entry.name)
+                    sign = sign_of(name)
+                    if sign is None or sign != stat_of(entry.stat(follow_symlinks=False)):
+                        others.append(entry)
+                        if len(seen) > room:
+                            break
+            self._count(level, len(seen))
+            if len(seen) > room:
+                return
+            if seen >= _BARE and "HEAD" not in base:
+                self._refuse(level.path, "is a repository of its own")
+            elif others or len(seen) < len(base):
+                self._sort(level, base, seen, others)
         except OSError as error:
             self._refuse(level.path, f"cannot be read: {error.strerror}")
-            return
-        self.found.entries += len(seen)
+
+    def _count(self, level: _Level, names: int) -> None:
+        self.found.entries += names
         if self.found.entries > self.most:
             self._refuse(
                 level.path, f"is where more than {self.bounds.files:,} new files and folders are found"
@@ -129,27 +137,19 @@ class _Walk:
             # Who made so many may have made many times more, and nothing of it will be captured.
             for one in self.levels:
                 one.todo.clear()
-        elif seen >= _BARE and "HEAD" not in base:
-            self._refuse(level.path, "is a repository of its own")
-        else:
-            self._sort(level, base, seen, folders, odd)
 
-    def _sort(
-        self,
-        level: _Level,
-        base: Folder,
-        seen: set[str],
-        folders: list[str],
-        odd: list[tuple[str, os.stat_result]],
-    ) -> None:
+    def _sort(self, level: _Level, base: Folder, seen: set[str], others: list[os.DirEntry[str]]) -> None:
         gone = base.keys() - seen
-        if ".gitignore" in gone or any(name == ".gitignore" for name, _ in odd):
+        folders = {entry.name for entry in others if entry.is_dir(follow_symlinks=False)}
+        if ".gitignore" in gone or ".gitignore" in {entry.name for entry in others} - folders:
             self.rules_now[level.path] = _read_rules(level.fd)
-        for name in folders:
-            if self._sort_folder(level, name, base.get(name)):
-                gone.add(name)
-        for name, status in odd:
-            if self._sort_file(level, name, status, base.get(name)):
+        for entry in others:
+            name = entry.name
+            if name in folders:
+                differs = self._sort_folder(level, name, base.get(name))
+            else:
+                differs = self._sort_file(level, name, entry.stat(follow_symlinks=False), base.get(name))
+            if differs:
                 gone.add(name)
         if not seen <= base.keys():
             self._compare(level, base, seen, folders)
@@ -157,7 +157,7 @@ class _Walk:
         if gone:
             self.found.gone[level.path] = gone
 
-    def _compare(self, level: _Level, base: Folder, seen: set[str], folders: list[str]) -> None:
+    def _compare(self, level: _Level, base: Folder, seen: set[str], folders: set[str]) -> None:
         """Two names that are one file elsewhere: what is reviewed here would be overwritten there (CVE-2024-32002)."""
         first: dict[str, str] = {}
         # Those of the tree come first, so that it is the new name that is refused.
@@ -269,6 +269,19 @@ def opened(root: Path, folder: str) -> Iterator[int]:
 
 def _join(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder else name
+
+
+def _is_untouched(fd: int, signs: Mapping[str, Stat]) -> bool:
+    """Whether a folder has the names it was checked out with, and each file its sign: then it need not be listed."""
+    if signs.get(HERE) != stat_of(os.fstat(fd)):
+        return False
+    try:
+        for name, sign in signs.items():
+            if sign != stat_of(os.stat(name, dir_fd=fd, follow_symlinks=False)):
+                return False
+    except OSError:  # pragma: no cover (a race with a process that should be dead)
+        return False
+    return True
 
 
 def _read_rules(fd: int) -> tuple[Rule, ...]:
