@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, Protocol
 
 from podium.core.chain import RunId
-from tests.e2e.kit import Project
+from tests.e2e.kit import Ended, Project
 
 WORKFLOW = """\
 podium: 1
@@ -87,8 +87,13 @@ def artifacts(project: Project, run: RunId) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def assert_whole(project: Project, run: RunId, *, landed: int = 1) -> None:
+class Podium(Protocol):
+    def __call__(self, *args: str) -> Ended: ...
+
+
+def assert_whole(project: Project, run: RunId, *, landed: int = 1, podium: Podium | None = None) -> None:
     """Everything recorded once, the branch moved once, the chain unbroken, nothing left behind."""
+    podium = podium or project.podium
     events = project.events(run)
     ends = Counter(event["path"] for event in events if event["type"] == "StepEnded")
     assert {path: count for path, count in ends.items() if count != 1} == {}
@@ -98,7 +103,7 @@ def assert_whole(project: Project, run: RunId, *, landed: int = 1) -> None:
     assert {key: count for key, count in answers.items() if count != 1} == {}
     assert len([event for event in events if event["type"] == "RunEnded"]) == 1
 
-    checked = project.podium("verify", run)
+    checked = podium("verify", run)
     assert checked.code == 0, checked.err
     assert project.git("rev-list", "--count", "main") == str(1 + landed)
     assert project.git("status", "--porcelain") == ""
@@ -106,14 +111,14 @@ def assert_whole(project: Project, run: RunId, *, landed: int = 1) -> None:
     assert project.marked() == []
     assert project.inhabitants() == []
     assert project.leftovers() == []
-    assert_records_are_whole(project, run)
+    assert_records_are_whole(project, run, podium)
 
 
-def assert_records_are_whole(project: Project, run: RunId) -> None:
+def assert_records_are_whole(project: Project, run: RunId, podium: Podium) -> None:
     """The files of a run are what its events make of them: no line twice, none missing, no half of a file."""
     folder = project.root / ".podium/runs" / run
     before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     assert [name for name in before if name.endswith(".tmp")] == []
-    done = project.podium("show", run, "--rebuild")
+    done = podium("show", run, "--rebuild")
     assert done.code == 0, done.err
     assert {name: (folder / name).read_bytes() for name in before} == before

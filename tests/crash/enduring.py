@@ -1,0 +1,146 @@
+"""Carries a story to its end through crashes, and compares what has become of it with the undisturbed one."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from podium.app.looking import verify
+from podium.core.chain import Record
+from podium.process.procfs import send
+from tests.crash.nursery import Nursery
+from tests.crash.stories import FILE, STORIES, Story
+from tests.crash.story import artifacts, assert_whole, lasting
+from tests.crash.trap import passed
+from tests.e2e.kit import Ended, Project, closing, new_project
+
+KILLED = -signal.SIGKILL
+MOST_COMMANDS = 12
+
+
+@dataclass(frozen=True)
+class Final:
+    """What a story comes to, however often it was interrupted."""
+
+    view: Any
+    artifacts: dict[str, bytes]
+    charged: dict[str, object]
+    """What each answer cost."""
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    template: Path
+    final: Final
+    points: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Endurance:
+    """One story in one project."""
+
+    nursery: Nursery
+    name: str
+    project: Project
+    crashes: int = 0
+
+    @property
+    def story(self) -> Story:
+        return STORIES[self.name]
+
+    def go(self, *ends: str | int, everything: bool = False) -> None:
+        """Until the story is over, ending a process at each of the points; with `everything` its children die too."""
+        left: list[str | int] = list(ends)
+        done: Ended | None = None
+        for _ in range(MOST_COMMANDS):
+            command = self._next(done)
+            if command is None:
+                return
+            at = left[0] if left else None
+            if isinstance(at, int):
+                at += len(passed(self.project.folder / "points"))
+            done = self.nursery.podium(self.project, *command, "--json", at=at, story=self.name)
+            if done.code == KILLED:
+                left.pop(0)
+                self._crashed(everything=everything)
+                done = None
+        raise AssertionError(f"not over after {MOST_COMMANDS} commands")
+
+    def _next(self, done: Ended | None) -> tuple[str, ...] | None:
+        with self.project.store() as store:
+            heads = store.heads() if store is not None else ()
+        if not heads:
+            return ("run", FILE)
+        if done is None:
+            return ("resume", heads[0].run)
+        if done.code == 6:
+            verb, *options = self.story.answers[done.data()["pending"][0]["path"]]
+            return (verb, heads[0].run, *options)
+        assert done.code == self.story.code, f"exit {done.code}: {done.err}"
+        return None
+
+    def _crashed(self, *, everything: bool) -> None:
+        self.crashes += 1
+        with self.project.store() as store:
+            for head in store.heads() if store is not None else ():
+                assert verify(store, self.project.root, head).fault is None
+                self._remember(store.read(head.run))
+        if everything:
+            for process in self.project.marked():
+                with suppress(ProcessLookupError):
+                    send(process, signal.SIGKILL)
+
+    def _remember(self, records: Sequence[Record]) -> None:
+        """What is recorded now, for a look at the end: nothing of it changes, and nothing answered is done again."""
+        folder = self.project.folder
+        (folder / "known").write_text("\n".join(record.hash for record in records), "ascii")
+        ended = [event for event in self.project.events(records[0].run)] if records else []
+        answered = [f"{each['path']}#{each['attempt']}" for each in ended if each["type"] == "AttemptEnded"]
+        (folder / "answered").write_text("\n".join(answered), "utf-8")
+        (folder / "so_far").write_text(str(len(passed(folder / "points"))), "ascii")
+
+    def check(self) -> Final:
+        project, run = self.project, self.project.run_id()
+        podium = partial(self.nursery.podium, project)
+        shown = podium("show", run, "--json")
+        assert shown.code == 0, shown.err
+        self._check_past()
+        charged = {
+            f"{event['path']}#{event['attempt']}": event.get("cost")
+            for event in project.events(run)
+            if event["type"] == "AttemptEnded"
+        }
+        assert_whole(project, run, landed=self.story.landed, podium=podium)
+        return Final(lasting(shown.data()), artifacts(project, run), charged)
+
+    def _check_past(self) -> None:
+        folder = self.project.folder
+        if not (folder / "known").exists():
+            return
+        known = (folder / "known").read_text("ascii").split()
+        hashes = [record.hash for record in self.project.records(self.project.run_id())]
+        assert hashes[: len(known)] == known
+        answered = set((folder / "answered").read_text("utf-8").splitlines())
+        later = passed(folder / "points")[int((folder / "so_far").read_text("ascii")) :]
+        again = [point.split()[2] for point in later if point.startswith("before attempt ")]
+        assert answered.isdisjoint(again), "done again though its answer was recorded"
+
+
+def undisturbed(nursery: Nursery, name: str, folder: Path) -> Undisturbed:
+    new_project(folder / "template", STORIES[name].all_files())
+    with copied(folder / "template", folder / "undisturbed") as project:
+        whole = Endurance(nursery, name, project)
+        whole.go()
+        points = tuple(passed(project.folder / "points"))
+        return Undisturbed(folder / "template", whole.check(), points)
+
+
+def copied(template: Path, folder: Path) -> Any:
+    shutil.copytree(template, folder, symlinks=True)
+    return closing(Project(folder))

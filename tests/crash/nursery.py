@@ -1,0 +1,132 @@
+"""Brings `podium` commands to life by forking a process that has imported everything: a fresh one in milliseconds.
+
+`python -m tests.crash.nursery` reads one request per line and answers with the pid, later with the exit code.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
+
+from podium.frontends.cli.main import COMMANDS, main
+from tests.crash import trap
+from tests.crash.stories import orders_of
+from tests.e2e.kit import PATIENCE_S, Ended, Project
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Nursery:
+    process: subprocess.Popen[bytes]
+
+    def podium(self, project: Project, *args: str, at: str | int | None = None, story: str = "") -> Ended:
+        """A command to its end, or to the point at which it ends itself."""
+        self.begin(project, *args, at=at, story=story)
+        done = self.wait(project, within_s=PATIENCE_S)
+        assert done is not None, f"{args} did not end within {PATIENCE_S:.0f} s"
+        return done
+
+    def begin(self, project: Project, *args: str, at: str | int | None = None, story: str = "") -> int:
+        request = {
+            "args": args,
+            "folder": str(project.folder),
+            "env": project.environment(),
+            "at": at,
+            "story": story,
+        }
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(request).encode() + b"\n")
+        return self._heard()
+
+    def wait(self, project: Project, *, within_s: float | None = None) -> Ended | None:
+        """None: it goes on."""
+        if not select.select([self.process.stdout], [], [], within_s)[0]:
+            return None
+        code = self._heard()
+        return Ended(
+            code, *((project.folder / name).read_text("utf-8", "replace") for name in ("out", "err"))
+        )
+
+    def _heard(self) -> int:
+        assert self.process.stdout is not None
+        return int(self.process.stdout.readline())
+
+
+@contextmanager
+def nursery() -> Iterator[Nursery]:
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
+    process = subprocess.Popen(
+        (sys.executable, "-m", "tests.crash.nursery"),
+        cwd=ROOT,
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        bufsize=0,
+    )
+    try:
+        yield Nursery(process)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def serve() -> None:
+    for name in COMMANDS:
+        import_module(f"podium.frontends.cli.{name.replace('-', '_')}")
+    for module, *_ in trap.PLACES.values():
+        import_module(module)
+    import_module("podium.attempt.agent")
+    for line in sys.stdin.buffer:
+        request = json.loads(line)
+        pid = os.fork()
+        if pid == 0:
+            _live(request)
+        _say(pid)
+        _say(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+
+
+def _say(number: int) -> None:
+    os.write(1, f"{number}\n".encode())
+
+
+def _live(request: dict[str, Any]) -> NoReturn:
+    folder = Path(request["folder"])
+    os.setsid()
+    for number, place in enumerate((Path(os.devnull), folder / "out", folder / "err")):
+        handle = os.open(place, os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        os.dup2(handle, number)
+        os.close(handle)
+    os.environ.clear()
+    os.environ.update(request["env"])
+    os.chdir(folder / "project")
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    trap.install(trap.Trap(folder / "points", request["at"], orders_of(request["story"], folder)))
+    sys.argv = ["podium", *request["args"]]
+    code = 70
+    try:
+        main()
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 1
+    except BaseException:  # noqa: BLE001 (a fork must never return into the loop of its parent)
+        sys.excepthook(*sys.exc_info())
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    serve()

@@ -1,0 +1,258 @@
+"""Small workflows, one for each shape of a run, with what people say to them; the crash points are theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from podium.core.messages import Cancel
+from podium.engine.letters import written
+from podium.wiring import open_store
+
+FILE: Final = "workflows/w.yaml"
+
+
+@dataclass(frozen=True)
+class Story:
+    steps: str
+    cast: str = "[]"
+    code: int = 0
+    """How the undisturbed run ends."""
+    landed: int = 0
+    answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The command that answers the question at a path."""
+    cancelled_at: str | None = None
+    """The point at which another process would have asked to cancel."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    sandbox: str = "limits"
+
+    def all_files(self) -> dict[str, str]:
+        head = f"podium: 1\nname: story\nsandbox: {self.sandbox}\nagents:\n  hand: {{type: scripted, script: workflows/cast.yaml}}\n"
+        return {FILE: head + self.steps, "workflows/cast.yaml": self.cast, **self.files}
+
+
+LINEAR: Final = Story(
+    """\
+steps:
+  write:
+    agent: hand
+    prompt: Write it.
+    touches: [code.txt]
+  look:
+    run: [cat, code.txt]
+    output: {file: look.txt}
+  note:
+    run: {script: "echo noted > notes.txt"}
+    touches: [notes.txt]
+""",
+    '- match: {step: write}\n  write: {code.txt: "good\\n"}\n  cost_usd: 0.25\n',
+)
+LOOP: Final = Story(
+    """\
+steps:
+  rounds:
+    repeat: {until: "steps.turn.output == '2'", max: 4}
+    steps:
+      turn:
+        run: {script: "echo turn >> turns; wc -l < turns"}
+        touches: [turns]
+  told:
+    agent: hand
+    prompt: Tell it.
+    touches: []
+    no_change: pass
+""",
+    "- match: {step: told}\n  text: Two turns.\n  cost_usd: 0.5\n",
+)
+FAN_OUT: Final = Story(
+    """\
+steps:
+  sides:
+    parallel: 3
+    steps:
+      left:
+        agent: hand
+        prompt: The left side.
+        touches: ["left/**"]
+      right:
+        agent: hand
+        prompt: The right side.
+        touches: ["right/**"]
+      middle:
+        run: {script: "mkdir -p middle; echo middle > middle/file"}
+        touches: ["middle/**"]
+  whole:
+    run: [cat, left/file, right/file, middle/file]
+    output: {file: whole.txt}
+""",
+    '- match: {step: left}\n  write: {left/file: "left\\n"}\n  cost_usd: 0.1\n'
+    '- match: {step: right}\n  write: {right/file: "right\\n"}\n  cost_usd: 0.2\n',
+)
+GATE_FAILURE: Final = Story(
+    """\
+steps:
+  implement:
+    agent: hand
+    prompt: "Write it. {{ feedback }}"
+    touches: [code.txt]
+    gates:
+      - {name: good, run: [grep, -q, good, code.txt]}
+  look:
+    run: [cat, code.txt]
+""",
+    '- match: {step: implement, attempt: 1}\n  write: {code.txt: "bad\\n"}\n  cost_usd: 0.1\n'
+    '- match: {step: implement}\n  write: {code.txt: "good\\n"}\n  cost_usd: 0.2\n',
+)
+REVIEW_REJECTION: Final = Story(
+    """\
+steps:
+  implement:
+    agent: hand
+    prompt: "Write it. {{ feedback }}"
+    touches: [code.txt]
+  review:
+    review: hand
+    of: implement
+    on: {rejected: implement}
+  look:
+    run: [cat, code.txt]
+""",
+    '- match: {step: implement, visit: 1}\n  write: {code.txt: "bad\\n"}\n  cost_usd: 0.1\n'
+    '- match: {step: implement}\n  write: {code.txt: "good\\n"}\n  cost_usd: 0.2\n'
+    "- match: {step: review, visit: 1}\n  verdict: {decision: reject, score: 4, findings: "
+    "[{severity: major, issue: it is bad}]}\n  cost_usd: 0.3\n"
+    "- match: {step: review}\n  verdict: approve\n  cost_usd: 0.4\n",
+)
+APPROVAL: Final = Story(
+    """\
+steps:
+  write:
+    agent: hand
+    prompt: Write it.
+    touches: [code.txt]
+  ask:
+    human: Go on?
+    on: {rejected: write}
+  look:
+    run: [cat, code.txt]
+    output: {file: look.txt}
+""",
+    '- match: {step: write, visit: 1}\n  write: {code.txt: "bad\\n"}\n  cost_usd: 0.25\n'
+    '- match: {step: write}\n  write: {code.txt: "good\\n"}\n  cost_usd: 0.5\n',
+    answers={"ask": ("reject", "--feedback", "it is bad"), "ask~2": ("approve",)},
+)
+CANCEL: Final = Story(
+    """\
+steps:
+  write:
+    agent: hand
+    prompt: Write it.
+    touches: [code.txt]
+  slow:
+    run: [sleep, "600"]
+  never:
+    run: [cat, code.txt]
+finally:
+  tidy:
+    run: {script: "echo tidy"}
+    output: {file: tidy.txt}
+""",
+    '- match: {step: write}\n  write: {code.txt: "good\\n"}\n  cost_usd: 0.25\n',
+    code=130,
+    cancelled_at="after start sleep",
+)
+SUB_WORKFLOW: Final = Story(
+    """\
+steps:
+  child:
+    workflow: child.yaml
+    with: {word: good}
+  look:
+    run: [cat, code.txt, "${{ steps.child.output.place }}"]
+""",
+    '- match: {step: write}\n  write: {code.txt: "good\\n"}\n  cost_usd: 0.25\n',
+    files={
+        "workflows/child.yaml": """\
+podium: 1
+name: child
+inputs: {word: string}
+outputs: {place: "${{ steps.check.output }}"}
+agents:
+  hand: {type: scripted, script: workflows/cast.yaml}
+steps:
+  write:
+    agent: hand
+    prompt: Write it.
+    touches: [code.txt]
+  check:
+    run: [echo, code.txt]
+"""
+    },
+)
+FOR_EACH: Final = Story(
+    """\
+steps:
+  each:
+    for_each: [one, two]
+    parallel: 2
+    steps:
+      make:
+        agent: hand
+        prompt: "Make {{ item }}."
+        touches: ["${{ item }}.txt"]
+  whole:
+    run: [cat, one.txt, two.txt]
+    output: {file: whole.txt}
+""",
+    '- match: {step: make, prompt: "Make one"}\n  write: {one.txt: "one\\n"}\n  cost_usd: 0.1\n'
+    '- match: {step: make, prompt: "Make two"}\n  write: {two.txt: "two\\n"}\n  cost_usd: 0.2\n',
+)
+LANDING: Final = Story(
+    """\
+steps:
+  write:
+    agent: hand
+    prompt: Write it.
+    touches: [code.txt]
+    gates:
+      - {name: good, run: [grep, -q, good, code.txt]}
+  land:
+    git: {land: "${{ run.branch }}", message: It is made}
+  look:
+    run: [cat, code.txt]
+""",
+    '- match: {step: write}\n  write: {code.txt: "good\\n"}\n  cost_usd: 0.25\n',
+    landed=1,
+)
+WALLS: Final = Story(LANDING.steps, LANDING.cast, landed=1, sandbox="auto")
+
+STORIES: Final = {
+    "linear": LINEAR,
+    "loop": LOOP,
+    "fan_out": FAN_OUT,
+    "gate_failure": GATE_FAILURE,
+    "review_rejection": REVIEW_REJECTION,
+    "approval": APPROVAL,
+    "cancel": CANCEL,
+    "sub_workflow": SUB_WORKFLOW,
+    "for_each": FOR_EACH,
+    "landing": LANDING,
+    "landing_within_walls": WALLS,
+}
+
+
+def orders_of(name: str, folder: Path) -> dict[str, Callable[[], None]]:
+    """What happens at a point besides: another process asks to cancel the run."""
+    point = STORIES[name].cancelled_at if name else None
+    return {} if point is None else {point: lambda: _cancel(folder / "project")}
+
+
+def _cancel(root: Path) -> None:
+    store = open_store(root)
+    try:
+        # By the same name each time: a letter that was posted before a crash is not posted again.
+        store.post(store.heads()[0].run, "cancel", written(Cancel("ann")))
+    finally:
+        store.close()
