@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from pathlib import Path
 
 import anyio
 import pytest
@@ -16,7 +17,7 @@ from podium.core.evolve import fold
 from podium.core.messages import Approve, Cancel, Guide, Pause, Resume, Signal
 from podium.core.words import Path as StepPath
 from podium.engine.carry import carry
-from podium.engine.lease import Owned, lease
+from podium.engine.lease import Owned, is_owned, lease
 from podium.errors import ConfigurationError
 from tests.engine.kit import HEAD, TEAM, Project, outcome, output
 
@@ -221,6 +222,26 @@ def test_a_run_has_one_owner_and_a_second_is_told_who(project: Project) -> None:
 
     with lease(begun.site.run_dir), pytest.raises(Owned, match=r"carried on by process \d+"):
         go_on(project.office, begun.site, park=True)
+
+
+def test_who_only_looks_whether_a_run_is_owned_keeps_nobody_from_owning_it(tmp_path: Path) -> None:
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.is_set():
+            is_owned(tmp_path)
+
+    onlookers = [threading.Thread(target=look) for _ in range(3)]
+    for each in onlookers:
+        each.start()
+    try:
+        for _ in range(200):
+            with lease(tmp_path):
+                pass
+    finally:
+        over.set()
+        for each in onlookers:
+            each.join()
 
 
 def test_a_definition_that_has_changed_is_not_carried_on_unknowingly(project: Project) -> None:

@@ -29,10 +29,10 @@ def lease(run_dir: Path) -> Iterator[None]:
     run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(run_dir / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise _owned(run_dir) from None
+        while not _has_locked(handle, fcntl.LOCK_EX):
+            # Somebody may only have looked whether the run is owned, which takes the lock for a moment.
+            if is_owned(run_dir):
+                raise _owned(run_dir)
         content = json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode()
         os.ftruncate(handle, 0)
         os.pwrite(handle, content, 0)
@@ -48,12 +48,17 @@ def is_owned(run_dir: Path) -> bool:
     except FileNotFoundError:
         return False
     try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return not _has_locked(handle, fcntl.LOCK_SH)
     finally:
         os.close(handle)
-    return False
+
+
+def _has_locked(handle: int, kind: int) -> bool:
+    try:
+        fcntl.flock(handle, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _owned(run_dir: Path) -> Owned:
