@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+from podium.app.places import DATABASE, STATE_DIR, cache_dir, tag_of, work_dir
 from podium.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from podium.core.chain import RunId
     from podium.core.model import Step, Workflow
     from podium.ports import Agent, Agents, Sandbox, Store
-
-STATE_DIR: Final = ".podium"
-DATABASE: Final = "podium.db"
 
 
 def open_store(project: Path, *, create: bool = False) -> Store:
@@ -85,8 +82,7 @@ def make_site(
     from podium.process import Mask
 
     state_dir = project / STATE_DIR
-    tag = hashlib.sha256(str(project).encode()).hexdigest()[:12]
-    marker = f"{run}-{tag}"
+    marker = f"{run}-{tag_of(project)}"
     secrets = read_secrets(workflow, env)
     logins = read_logins(workflow, env)
     if replay is not None:
@@ -105,7 +101,7 @@ def make_site(
         workflow=workflow,
         project=project,
         state_dir=state_dir,
-        work_dir=_cache_dir() / "work" / tag / run,
+        work_dir=work_dir(project, run),
         repository=find(project, state_dir / "git", marker),
         agents=there,
         sandbox=choose_sandbox(None if sandbox == "container" else sandbox),
@@ -136,7 +132,7 @@ def make_looking_site(workflow: Workflow, project: Path) -> Site:
         workflow=workflow,
         project=project,
         state_dir=project / STATE_DIR,
-        work_dir=_cache_dir() / "work",
+        work_dir=cache_dir() / "work",
         repository=None,
         agents=agents(),
         sandbox=NoSandbox(),
@@ -227,7 +223,7 @@ def read_logins(workflow: Workflow, env: Mapping[str, str]) -> Logins:
         return said == "login" or not (said or any(env.get(name) for name in key_names(there[kind], config)))
 
     wanted = {kind for kind, config in agents_of(workflow) if kind in places and may_log_in(kind, config)}
-    return Logins({kind: path for kind, path in places.items() if kind in wanted}, _cache_dir())
+    return Logins({kind: path for kind, path in places.items() if kind in wanted}, cache_dir())
 
 
 def keys_of(workflow: Workflow, there: Agents, env: Mapping[str, str]) -> dict[str, str]:
@@ -325,8 +321,3 @@ def sandbox_chooser(workflow: Workflow, there: Agents, typed: str | None) -> Cal
         return LimitsSandbox()
 
     return choose
-
-
-def _cache_dir() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "podium"

@@ -118,8 +118,17 @@ def test_a_run_without_events_is_listed_and_shown(store: Store, told: Told, tmp_
     head = keep(store, told.until(0), status="running")
 
     (view,) = list_runs(store, tmp_path)
-    assert (view.run, view.workflow, view.status) == ("r1", "ship", "running")
+    assert (view.run, view.workflow, view.status) == ("r1", "ship", "interrupted")
     conforms(json.loads(json.dumps(run_data(show(store, tmp_path, head)))), "run")
+
+
+def test_a_run_whose_owner_is_gone_is_interrupted(store: Store, told: Told, tmp_path: Path) -> None:
+    head = keep(store, told.until(3), status="running")
+
+    assert show(store, tmp_path, head).status == "interrupted"
+    with lease(run_dir(tmp_path, "r1")):
+        assert show(store, tmp_path, head).status == "running"
+        assert [view.status for view in list_runs(store, tmp_path)] == ["running"]
 
 
 def test_a_waiting_run_is_parked_unless_a_process_owns_it(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from podium.app.places import work_dir
 from podium.errors import PodiumError
 from podium.frontends.cli.main import COMMANDS, podium
 from tests.engine.kit import HEAD, Project, git
@@ -281,6 +282,9 @@ def test_gc_shows_what_would_go_and_deletes_it_only_after_a_yes(project: Project
     call("run", "flow.yaml", "--sandbox", "none")
     call("apply")
     newer, older = (head.run for head in project.office.store.heads())
+    # As after a kill between the last event and the removal of the workspaces.
+    left = work_dir(project.root, newer) / "w1"
+    left.mkdir(parents=True)
 
     young = call("gc")
     shown = call("gc", "--older-than", "0s")
@@ -292,6 +296,7 @@ def test_gc_shows_what_would_go_and_deletes_it_only_after_a_yes(project: Project
     assert [each["run"] for each in data(landed)["runs"]] == [newer]
     assert [head.run for head in project.office.store.heads()] == [older]
     assert newer not in git(project.root, "for-each-ref")
+    assert not left.parent.exists()
     assert older in git(project.root, "for-each-ref")
 
 

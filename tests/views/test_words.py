@@ -173,6 +173,7 @@ def view(status: str, **fields: object) -> RunView:
         (view("limited"), ["podium logs r --failed"]),
         (view("cancelled"), ["podium show r"]),
         (view("parked"), ["podium resume r"]),
+        (view("interrupted"), ["podium resume r"]),
         (view("running"), ["podium events r -f"]),
     ],
 )
@@ -189,7 +190,7 @@ def test_work_that_has_landed_need_not_be_applied() -> None:
 
 
 def test_a_run_without_a_process_says_so() -> None:
-    assert "  no process carries it on; podium resume r" in list(run_lines(view("running"), NOW, owned=False))
+    assert "  no process carries it on" in list(run_lines(view("interrupted"), NOW))
 
 
 def test_unknown_costs_are_told() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from podium.app.definition import discard_unused
 from podium.app.office import Office
+from podium.app.places import work_dir
 from podium.core.chain import RunId
 from podium.core.words import Millis
 from podium.engine.lease import is_owned
@@ -51,8 +52,8 @@ def delete(office: Office, olds: Iterable[Old]) -> None:
     for old in olds:
         if repository is not None and old.run in kept:
             gc.delete(repository, (kept[old.run],))
-        folder = office.run_dir(old.run)
-        if folder.exists():
+        # Workspaces too: a process that was killed after the last event has left them.
+        for folder in (office.run_dir(old.run), work_dir(office.project, old.run)):
             discard(folder)
         office.store.forget(old.run)
     discard_unused(office.state_dir, office.store.heads())

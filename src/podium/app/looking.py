@@ -21,7 +21,7 @@ from podium.ports import RunHead, Store, StoreError
 from podium.process.mask import Mask
 from podium.views.account import Account, run_view
 from podium.views.questions import with_state
-from podium.views.run import RunView, with_status
+from podium.views.run import RunView, ViewStatus, with_status
 from podium.views.stored import has_words_for, with_stored
 from podium.views.times import iso
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from podium.core.model import Workflow
 
 LATEST: Final = ("latest", "@1")
+
+UNOWNED: Final[dict[str, ViewStatus]] = {"running": "interrupted", "waiting": "parked"}
+"""What a run is called when no living process carries it on."""
 
 _OF_THE_WHOLE: Final = frozenset(
     ("RunStarted", "RunEnded", "RunPaused", "RunResumed", "AttemptEnded", "AttemptDoubted")
@@ -110,14 +113,8 @@ def _known(view: RunView, project: Path, head: RunHead) -> RunView:
     """With what the store knows, also of a run whose first event is still to come."""
     named = view._replace(run=head.run, workflow=head.workflow)
     seen = with_status(named, head.status)
-    if seen.status == "waiting" and not is_carried_on(project, head.run):
-        return seen._replace(status="parked")
-    return seen
-
-
-def is_carried_on(project: Path, run: str) -> bool:
-    """Whether a living process owns the run."""
-    return is_owned(run_dir(project, run))
+    unowned = UNOWNED.get(seen.status)
+    return seen if unowned is None or is_owned(run_dir(project, head.run)) else seen._replace(status=unowned)
 
 
 def rebuild(store: Store, project: Path, head: RunHead) -> None:

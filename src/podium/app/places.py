@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +33,21 @@ def has_runs(project: Path) -> bool:
 
 def run_dir(project: Path, run: str) -> Path:
     return project / STATE_DIR / "runs" / run
+
+
+def cache_dir() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "podium"
+
+
+def tag_of(project: Path) -> str:
+    """Tells the projects of a machine apart."""
+    return hashlib.sha256(str(project).encode()).hexdigest()[:12]
+
+
+def work_dir(project: Path, run: str) -> Path:
+    """Where the workspaces of a run stand while it goes on."""
+    return cache_dir() / "work" / tag_of(project) / run
 
 
 def tree_store(project: Path) -> Path:

@@ -68,7 +68,7 @@ def next_steps(view: RunView) -> Iterator[Hint]:
                 yield Hint(f"podium diff {run}", "to see how far it came")
         case "cancelled":
             yield Hint(f"podium show {run}", "to see how far it came")
-        case "parked" | "paused":
+        case "interrupted" | "parked" | "paused":
             yield Hint(f"podium resume {run}", "to carry it on")
         case "running" | "waiting":
             yield Hint(f"podium events {run} -f", "to watch it")

@@ -16,7 +16,7 @@ from podium.core.words import MicroUsd, Millis, Outcome, Path, RunStatus, Tree
 StepStatus: TypeAlias = Literal["queued", "running", "checking", "retrying", "waiting", "ended"]
 """`checking`: it has answered, and its gates are at work."""
 
-ViewStatus: TypeAlias = RunStatus | Literal["running", "waiting", "parked", "paused"]
+ViewStatus: TypeAlias = RunStatus | Literal["running", "interrupted", "waiting", "parked", "paused"]
 
 BUSY: Final = ("running", "retrying")
 NOTHING: Final[Mapping[str, Any]] = {}

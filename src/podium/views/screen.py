@@ -31,6 +31,7 @@ LIVE: Final[dict[str, tuple[str, Tone]]] = {
 TONES: Final[dict[str, Tone]] = {
     "passed": "good",
     "running": "bold",
+    "interrupted": "wait",
     "waiting": "wait",
     "parked": "wait",
     "paused": "wait",
@@ -41,11 +42,9 @@ def plainly(text: str, _: Tone) -> str:
     return text
 
 
-def run_lines(
-    view: RunView, now: Millis, paint: Paint = plainly, *, owned: bool = True, hints: bool = True
-) -> Iterator[str]:
+def run_lines(view: RunView, now: Millis, paint: Paint = plainly, *, hints: bool = True) -> Iterator[str]:
     """A whole run: head, steps, what it waits for, what to do next."""
-    yield from head_lines(view, now, paint, owned=owned)
+    yield from head_lines(view, now, paint)
     steps = [step for step in view.steps if step.role != "gates"]
     if steps:
         yield ""
@@ -56,15 +55,15 @@ def run_lines(
         yield from onward_lines(view, paint)
 
 
-def head_lines(view: RunView, now: Millis, paint: Paint, *, owned: bool = True) -> Iterator[str]:
+def head_lines(view: RunView, now: Millis, paint: Paint) -> Iterator[str]:
     reason = f" ({view.reason})" if view.reason not in ("", view.status) else ""
     status = paint(f"{view.status}{reason}", TONES.get(view.status, "bad"))
     took = duration(elapsed(view, now))
     yield f"{paint(view.workflow, 'bold')} {view.run}  {status}  {took}  {spent(view)}"
     if view.message:
         yield f"  {one_line(view.message, 300)}"
-    if view.status == "running" and not owned:
-        yield paint(f"  no process carries it on; podium resume {view.run}", "wait")
+    if view.status == "interrupted":
+        yield paint("  no process carries it on", "wait")
     for name, value in view.inputs.items():
         yield paint(f"  {name}: {one_line(as_text(value), 100)}", "dim")
 

@@ -9,11 +9,12 @@ from pathlib import Path
 import click
 
 from podium.app.one_step import Trial, change_of, prepared
+from podium.app.places import STATE_DIR
 from podium.app.running import go_on
 from podium.app.values import read_values
 from podium.app.workflows import open_workflow, parse_inputs
 from podium.frontends.cli.driving import Foreground, office_here
-from podium.wiring import STATE_DIR, open_store
+from podium.wiring import open_store
 
 
 @click.command("run-step", short_help="Try one step of a workflow, apart from all runs.")

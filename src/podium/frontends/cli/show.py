@@ -6,7 +6,7 @@ import json
 
 import click
 
-from podium.app.looking import is_carried_on, rebuild, show
+from podium.app.looking import rebuild, show
 from podium.app.places import run_dir
 from podium.frontends.cli.look import found, now, painter, run_argument
 from podium.frontends.cli.places import user_dir
@@ -30,10 +30,9 @@ def command(run: str | None, as_json: bool, anew: bool) -> int:
             rebuild(store, project, head)
             click.echo(f"wrote {run_dir(project, head.run)} anew", err=True)
         view = show(store, project, head, user_dir=user_dir())
-        owned = is_carried_on(project, head.run)
     if as_json:
         click.echo(json.dumps(run_data(view, now()), indent=2, ensure_ascii=False))
         return 0
-    for line in run_lines(view, now(), painter(), owned=owned):
+    for line in run_lines(view, now(), painter()):
         click.echo(line)
     return 0
