@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import os
+import random
 import shutil
 import signal
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from podium.app.looking import verify
+from podium.app.verifying import verify
 from podium.core.chain import Record
 from podium.process.procfs import send
 from tests.crash.nursery import Nursery
-from tests.crash.stories import FILE, STORIES, Story
+from tests.crash.stories import ALL, FILE, Story
 from tests.crash.story import artifacts, assert_whole, lasting
 from tests.crash.trap import passed
 from tests.e2e.kit import Ended, Project, closing, new_project
 
 KILLED = -signal.SIGKILL
-MOST_COMMANDS = 12
+MOST_COMMANDS = 20
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,7 @@ class Undisturbed:
     template: Path
     final: Final
     points: tuple[str, ...]
+    seconds: float
 
 
 @dataclass(slots=True)
@@ -49,27 +54,42 @@ class Endurance:
     name: str
     project: Project
     crashes: int = 0
+    last: Ended | None = None
+    """How the last command ended."""
 
     @property
     def story(self) -> Story:
-        return STORIES[self.name]
+        return ALL[self.name]
 
     def go(self, *ends: str | int, everything: bool = False) -> None:
         """Until the story is over, ending a process at each of the points; with `everything` its children die too."""
         left: list[str | int] = list(ends)
-        done: Ended | None = None
-        for _ in range(MOST_COMMANDS):
-            command = self._next(done)
-            if command is None:
-                return
+        for command in self._commands():
             at = left[0] if left else None
             if isinstance(at, int):
                 at += len(passed(self.project.folder / "points"))
-            done = self.nursery.podium(self.project, *command, "--json", at=at, story=self.name)
-            if done.code == KILLED:
+            self.last = self.nursery.podium(self.project, *command, "--json", at=at, story=self.name)
+            if self.last.code == KILLED:
                 left.pop(0)
                 self._crashed(everything=everything)
-                done = None
+
+    def harass(self, kills: int, seconds: float, chance: random.Random) -> None:
+        """Until the story is over, killing so many processes at random moments, each alone, with its group, or all."""
+        for command in self._commands():
+            pid = self.nursery.begin(self.project, *command, "--json", story=self.name)
+            how = chance.choice(("alone", "group", "all"))
+            if self.crashes < kills and not self.nursery.has_ended(within_s=chance.uniform(0, seconds)):
+                os.kill(pid, signal.SIGKILL) if how == "alone" else os.killpg(pid, signal.SIGKILL)
+            self.last = self.nursery.wait(self.project)
+            if self.last.code == KILLED:
+                self._crashed(everything=how == "all")
+
+    def _commands(self) -> Iterator[tuple[str, ...]]:
+        for _ in range(MOST_COMMANDS):
+            command = self._next(self.last)
+            if command is None:
+                return
+            yield command
         raise AssertionError(f"not over after {MOST_COMMANDS} commands")
 
     def _next(self, done: Ended | None) -> tuple[str, ...] | None:
@@ -77,7 +97,7 @@ class Endurance:
             heads = store.heads() if store is not None else ()
         if not heads:
             return ("run", FILE)
-        if done is None:
+        if done is None or done.code == KILLED:
             return ("resume", heads[0].run)
         if done.code == 6:
             verb, *options = self.story.answers[done.data()["pending"][0]["path"]]
@@ -100,8 +120,8 @@ class Endurance:
         """What is recorded now, for a look at the end: nothing of it changes, and nothing answered is done again."""
         folder = self.project.folder
         (folder / "known").write_text("\n".join(record.hash for record in records), "ascii")
-        ended = [event for event in self.project.events(records[0].run)] if records else []
-        answered = [f"{each['path']}#{each['attempt']}" for each in ended if each["type"] == "AttemptEnded"]
+        ends = [json.loads(record.body) for record in records if record.type == "AttemptEnded"]
+        answered = [f"{end['path']}#{end['attempt']}" for end in ends]
         (folder / "answered").write_text("\n".join(answered), "utf-8")
         (folder / "so_far").write_text(str(len(passed(folder / "points"))), "ascii")
 
@@ -133,12 +153,22 @@ class Endurance:
 
 
 def undisturbed(nursery: Nursery, name: str, folder: Path) -> Undisturbed:
-    new_project(folder / "template", STORIES[name].all_files())
+    new_project(folder / "template", ALL[name].all_files())
     with copied(folder / "template", folder / "undisturbed") as project:
         whole = Endurance(nursery, name, project)
+        began = time.monotonic()
         whole.go()
+        seconds = time.monotonic() - began
         points = tuple(passed(project.folder / "points"))
-        return Undisturbed(folder / "template", whole.check(), points)
+        return Undisturbed(folder / "template", whole.check(), points, seconds)
+
+
+def assert_as_undisturbed(story: Endurance, whole: Undisturbed) -> None:
+    """Raises AssertionError unless a story that is over came to what the undisturbed one came to."""
+    final = story.check()
+    assert final.view == whole.final.view
+    assert final.artifacts == whole.final.artifacts
+    assert final.charged == whole.final.charged
 
 
 def copied(template: Path, folder: Path) -> Any:

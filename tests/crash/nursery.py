@@ -34,9 +34,7 @@ class Nursery:
     def podium(self, project: Project, *args: str, at: str | int | None = None, story: str = "") -> Ended:
         """A command to its end, or to the point at which it ends itself."""
         self.begin(project, *args, at=at, story=story)
-        done = self.wait(project, within_s=PATIENCE_S)
-        assert done is not None, f"{args} did not end within {PATIENCE_S:.0f} s"
-        return done
+        return self.wait(project)
 
     def begin(self, project: Project, *args: str, at: str | int | None = None, story: str = "") -> int:
         request = {
@@ -50,10 +48,12 @@ class Nursery:
         self.process.stdin.write(json.dumps(request).encode() + b"\n")
         return self._heard()
 
-    def wait(self, project: Project, *, within_s: float | None = None) -> Ended | None:
-        """None: it goes on."""
-        if not select.select([self.process.stdout], [], [], within_s)[0]:
-            return None
+    def has_ended(self, *, within_s: float) -> bool:
+        assert self.process.stdout is not None
+        return bool(select.select([self.process.stdout], [], [], within_s)[0])
+
+    def wait(self, project: Project) -> Ended:
+        assert self.has_ended(within_s=PATIENCE_S), f"it did not end within {PATIENCE_S:.0f} s"
         code = self._heard()
         return Ended(
             code, *((project.folder / name).read_text("utf-8", "replace") for name in ("out", "err"))

@@ -10,8 +10,9 @@ from typing import Final
 from podium.core.messages import Cancel
 from podium.engine.letters import written
 from podium.wiring import open_store
+from tests.crash.story import FILES, WORKFLOW_FILE
 
-FILE: Final = "workflows/w.yaml"
+FILE: Final = WORKFLOW_FILE
 
 
 @dataclass(frozen=True)
@@ -242,10 +243,14 @@ STORIES: Final = {
     "landing_within_walls": WALLS,
 }
 
+# Takes several times as long as the others: for kills at random moments.
+EVERYTHING: Final = {"everything": Story("", landed=1, files=FILES)}
+ALL: Final = {**STORIES, **EVERYTHING}
+
 
 def orders_of(name: str, folder: Path) -> dict[str, Callable[[], None]]:
     """What happens at a point besides: another process asks to cancel the run."""
-    point = STORIES[name].cancelled_at if name else None
+    point = ALL[name].cancelled_at if name else None
     return {} if point is None else {point: lambda: _cancel(folder / "project")}
 
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 import os
 import random
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.crash.conftest import COUNTS
-from tests.crash.enduring import Endurance, Undisturbed, copied, undisturbed
-from tests.crash.nursery import Nursery, nursery
+from tests.crash.conftest import COUNTS, WholeOf
+from tests.crash.enduring import Endurance, Undisturbed, assert_as_undisturbed, copied
+from tests.crash.nursery import Nursery
 from tests.crash.stories import STORIES
 
 POINTS = int(os.environ.get("PODIUM_POINTS", "9"))
@@ -24,17 +23,6 @@ PARTS = 1 if 0 < POINTS <= 10 else 10
 READING = re.compile(
     r"(before|after) (end git|start git (rev-parse|cat-file|ls-tree|rev-list|diff-tree|status|symbolic-ref|config))"
 )
-
-
-@pytest.fixture(scope="module")
-def warm() -> Iterator[Nursery]:
-    with nursery() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def found() -> dict[str, Undisturbed]:
-    return {}
 
 
 @pytest.mark.slow
@@ -46,14 +34,10 @@ def test_a_story_that_crashes_at_a_named_point_ends_as_if_undisturbed(
     name: str,
     part: int,
     warm: Nursery,
-    found: dict[str, Undisturbed],
+    whole_of: WholeOf,
     tmp_path: Path,
-    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    if name not in found:
-        found[name] = undisturbed(warm, name, tmp_path_factory.mktemp(name))
-        COUNTS["points there are"] += len(found[name].points)
-    whole = found[name]
+    whole = whole_of(name)
     chosen = selected(whole.points)
     faults = []
     for number in range(part, len(chosen), PARTS):
@@ -95,7 +79,4 @@ def endure(
         COUNTS["runs"] += 1
         COUNTS["points tried"] += run.crashes > 0
         COUNTS["second crashes, on resume"] += run.crashes > 1
-        final = run.check()
-        assert final.view == whole.final.view
-        assert final.artifacts == whole.final.artifacts
-        assert final.charged == whole.final.charged
+        assert_as_undisturbed(run, whole)

@@ -71,7 +71,12 @@ def test_a_review_loop_that_gets_nowhere_is_stopped_by_its_rule_and_the_best_is_
     state = project.resume(run)
 
     (given,) = [e for e in project.events(run) if isinstance(e, ApprovalGiven)]
-    assert (given.path, given.action, given.by, given.text) == (ADVICE, "force_complete", "ann", "good enough")
+    assert (given.path, given.action, given.by, given.text) == (
+        ADVICE,
+        "force_complete",
+        "ann",
+        "good enough",
+    )
     assert outcome(state, f"write~{visits + 1}") == "passed"
     assert outcome(state, "land") == "passed"
     assert git(tmp_path, "show", "main:a.txt") == kept
