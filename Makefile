@@ -6,7 +6,9 @@ BIN := .venv/bin
 PY := $(BIN)/python
 STAGE := @sh tools/stage.sh
 SECONDS ?= 300
-KILLS ?= 100
+KILLS ?= 500
+POINTS ?= 60
+PAIRS ?= 4
 FULL ?=
 
 help: ## list the targets
@@ -32,11 +34,11 @@ faults: setup ## the live tests of faults, whose results become docs/reference/a
 	@sh tools/live.sh
 	@$(PY) tools/faults.py
 
-crash: setup ## real processes: killed and resumed, strays, secrets, paths; a dozen kills, as in CI
+crash: setup ## real processes: killed at 99 named points and a dozen random moments; strays, secrets, paths
 	@$(PY) -m pytest -q tests/crash tests/e2e
 
-torture: setup ## runs killed at KILLS=100 random moments and resumed until they end
-	@PODIUM_KILLS=$(KILLS) $(PY) -m pytest -q tests/crash
+torture: setup ## runs killed at POINTS=60 points of each story and KILLS=500 random moments, with counts
+	@PODIUM_KILLS=$(KILLS) PODIUM_POINTS=$(POINTS) PODIUM_PAIRS=$(PAIRS) $(PY) -m pytest -q tests/crash
 
 check: setup ## everything a change must pass: format, lint, types, layers, docs, test
 	$(STAGE) format 1m $(BIN)/ruff format --check .

@@ -1,4 +1,4 @@
-"""Every call of git is a place to crash, right before it and right after it; most of all those that land the work."""
+"""A landing is killed while git stands right before or right after one of its calls."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.story import FILES, WORKFLOW_FILE, assert_whole
+from tests.crash.story import WORKFLOW_FILE, assert_whole
 from tests.e2e.kit import Project, closing, new_project, until
 
 # Stands in for git. At the chosen call it says so and then does nothing more until it is killed.
 WRAPPER = """\
 #!/bin/sh
-echo "$*" >> {folder}/calls
 is_here() {{ {condition}; }}
 if [ {when} = before ] && is_here "$@" && mkdir {folder}/stopped 2> {folder}/null; then exec sleep 600; fi
 if [ {when} = before ]; then exec {git} "$@"; fi
@@ -23,10 +22,6 @@ code=$?
 if is_here "$@" && mkdir {folder}/stopped 2> {folder}/null; then exec sleep 600; fi
 exit $code
 """
-
-
-def of_number(number: int) -> str:
-    return f'[ "$(wc -l < {{folder}}/calls)" -ge {number} ]'
 
 
 def with_words(*words: str) -> str:
@@ -38,7 +33,6 @@ def give_git(project: Project, *, when: str, condition: str) -> Path:
     """Puts another git before the real one; returns where it tells what it does."""
     folder = project.folder / "git"
     folder.mkdir()
-    (folder / "calls").touch()
     wrapper = folder / "git"
     real = shutil.which("git")
     text = WRAPPER.format(folder=folder, git=real, when=when, condition=condition.format(folder=folder))
@@ -74,9 +68,6 @@ QUICK = {
     ("moving_the_branch", "after"),
     ("bringing_the_files_along", "before"),
 }
-BEFORE_THE_RUN = 5
-"""So many calls come before there is a run to resume."""
-NUMBER = -(-int(os.environ.get("PODIUM_KILLS", "12")) // 3)
 
 
 @pytest.mark.req("R146", "X11", "X15")
@@ -96,28 +87,6 @@ def test_a_landing_that_is_killed_in_the_middle_lands_once(point: str, when: str
 
         assert_whole(project, project.run_id())
         assert (project.root / "made").read_text("ascii") == "made\n"
-
-
-@pytest.fixture(scope="module")
-def calls(tmp_path_factory: pytest.TempPathFactory) -> int:
-    """How often an undisturbed run calls git."""
-    with closing(new_project(tmp_path_factory.mktemp("undisturbed"), FILES)) as project:
-        folder = give_git(project, when="before", condition="false")
-        assert not crash_and_resume(project, folder)
-        return len((folder / "calls").read_text("utf-8").splitlines())
-
-
-@pytest.mark.slow
-@pytest.mark.req("R146", "X11", "X15")
-@pytest.mark.parametrize("part", range(NUMBER))
-def test_a_run_survives_a_crash_at_any_call_of_git(part: int, calls: int, tmp_path: Path) -> None:
-    number = BEFORE_THE_RUN + 1 + part * (calls - BEFORE_THE_RUN - 2) // NUMBER
-    with closing(new_project(tmp_path, FILES)) as project:
-        folder = give_git(project, when="after" if number % 2 else "before", condition=of_number(number))
-
-        assert crash_and_resume(project, folder)
-
-        assert_whole(project, project.run_id())
 
 
 def crash_and_resume(project: Project, folder: Path) -> bool:
