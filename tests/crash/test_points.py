@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import traceback
 from pathlib import Path
 
 import pytest
@@ -49,8 +50,8 @@ def test_a_story_that_crashes_at_a_named_point_ends_as_if_undisturbed(
             ends = (chosen[number], chance.randrange(1, 60))
         try:
             endure(warm, name, whole, tmp_path / str(number), ends, everything=number % 2 == 1)
-        except Exception as error:  # noqa: BLE001 (the other points are tried as well)
-            faults.append(f"{name} at {ends}: {error}")
+        except Exception:  # noqa: BLE001 (the other points are tried as well)
+            faults.append(f"{name} at {ends}: {traceback.format_exc()}")
     COUNTS["faults"] += len(faults)
     assert not faults, "\n\n".join(faults)
 

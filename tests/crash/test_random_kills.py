@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import traceback
 from itertools import count
 from pathlib import Path
 
@@ -42,8 +43,9 @@ def test_runs_killed_at_random_moments_end_as_if_undisturbed(
             try:
                 story.harass(min(PER_RUN, KILLS - kills), whole.seconds, random.Random(f"{SEED}/{number}"))
                 assert_as_undisturbed(story, whole)
-            except Exception as error:  # noqa: BLE001 (the others are tried as well)
-                faults.append(f"PODIUM_SEED={SEED}, run {number}, {name}, {story.crashes} kills: {error}")
+            except Exception:  # noqa: BLE001 (the others are tried as well)
+                which = f"PODIUM_SEED={SEED}, run {number}, {name}, {story.crashes} kills"
+                faults.append(f"{which}: {traceback.format_exc()}")
         kills += story.crashes
         COUNTS["runs"] += 1
         COUNTS["kills at random moments"] += story.crashes
