@@ -3,16 +3,82 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from podium.errors import (
+        AgentError,
+        ConfigurationError,
+        NotApproved,
+        PathViolation,
+        PodiumError,
+        RunFailed,
+    )
+    from podium.frontends.api import (
+        Workflow,
+        answer,
+        answer_async,
+        approve,
+        approve_async,
+        events,
+        events_async,
+        load,
+        reject,
+        reject_async,
+        resume,
+        resume_async,
+        run,
+        run_async,
+        show,
+        start,
+        start_async,
+    )
     from podium.frontends.refining import Refinement, Turn, refine
+    from podium.views.run import RunView
 
 __version__ = "0.1.0"
-__all__ = ["Refinement", "Turn", "__version__", "refine"]
+__all__ = [
+    "AgentError",
+    "ConfigurationError",
+    "NotApproved",
+    "PathViolation",
+    "PodiumError",
+    "Refinement",
+    "RunFailed",
+    "RunView",
+    "Turn",
+    "Workflow",
+    "__version__",
+    "answer",
+    "answer_async",
+    "approve",
+    "approve_async",
+    "events",
+    "events_async",
+    "load",
+    "refine",
+    "reject",
+    "reject_async",
+    "resume",
+    "resume_async",
+    "run",
+    "run_async",
+    "show",
+    "start",
+    "start_async",
+]
+
+_HOMES = ("podium.errors", "podium.views.run", "podium.frontends.refining", "podium.frontends.api")
 
 
 def __getattr__(name: str) -> Any:
     """What a program uses is imported when it is used: the command line must not wait for it."""
-    if name in ("Refinement", "Turn", "refine"):
-        from podium.frontends import refining
+    if name in __all__:
+        from importlib import import_module
 
-        return getattr(refining, name)
+        for home in _HOMES:
+            module = import_module(home)
+            if name in vars(module):
+                return getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

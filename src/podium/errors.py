@@ -6,6 +6,7 @@
     +-- AgentError           1   an agent could not do what was asked of it
     +-- NotApproved          1   the turns were used up and the reviewer was not content
     +-- DiskFault            1   the disk is full, broken or read-only; a run goes on when it is not
+    +-- RunFailed            *   a run that had to pass has ended otherwise; the code is that of the run
 
 Whatever else is raised is a bug of ours and keeps its traceback.
 """
@@ -72,3 +73,13 @@ def disk_fault(error: BaseException) -> DiskFault | None:
     return DiskFault(
         f"{_OF_THE_DISK[error.errno]}{place} ({error.strerror})", hint="mend that, then go on: podium resume"
     )
+
+
+class RunFailed(PodiumError):
+    """As above, for who runs a workflow with `check`."""
+
+    def __init__(self, message: str, *, run: str, status: str, exit_code: int | None, hint: str) -> None:
+        super().__init__(message, hint=hint)
+        self.run = run
+        self.status = status
+        self.exit_code = EXIT_FAILED if exit_code is None else exit_code

@@ -174,17 +174,22 @@ def test_events_are_followed_to_the_end_of_the_run(store: Store, told: Told) -> 
     keep(store, told.until(10), status="running")
     rest = [(type(event).__name__, json.dumps(encode(event))) for event in told.events[10:]]
 
-    def wait() -> None:
+    def more() -> None:
         """The world goes on by three events at each look."""
         head = store.head(RunId("r1"))
         assert head is not None
         batch, rest[:] = rest[:3], rest[3:]
         store.append(RunId("r1"), batch, after=head.last_seq, epoch=0, cause="test")
 
-    seen = [record.seq for record in follow(store, RunId("r1"), after=4, wait=wait)]
+    seen = []
+    for record in follow(store, RunId("r1"), after=4):
+        if record is None:
+            more()
+        else:
+            seen.append(record.seq)
 
     assert seen == list(range(5, len(told.events) + 1))
-    assert list(follow(store, RunId("r1"), after=len(told.events), wait=pytest.fail)) == []
+    assert list(follow(store, RunId("r1"), after=len(told.events))) == []
 
 
 def test_a_line_of_events_conforms_and_keeps_the_chain(store: Store, told: Told) -> None:

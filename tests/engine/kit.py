@@ -5,8 +5,11 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+import anyio
 
 from podium.app.looking import find_run, show
 from podium.app.office import Office
@@ -92,7 +95,7 @@ class Project:
         return go_on(self.office, reopen(self.office, run), park=True)
 
     def say(self, run: RunId, message: Posted, **options: Any) -> Heard:
-        return send(self.office, run, message, **options)
+        return anyio.run(partial(send, self.office, run, message, **options))
 
     def events(self, run: RunId) -> list[Event]:
         return read_events(self.office.store, run)

@@ -20,7 +20,7 @@ from podium.app.exporting import (
     hash_of,
     trees_of,
 )
-from podium.app.looking import read_event
+from podium.app.looking import event_of
 from podium.app.verifying import fault_of
 from podium.core.chain import Record, RunId
 from podium.core.events import Event, RunStarted
@@ -155,4 +155,4 @@ def _records(folder: Path) -> tuple[Record, ...]:
 
 
 def _events(folder: Path) -> tuple[Event, ...]:
-    return tuple(read_event(record) for record in _records(folder))
+    return tuple(event_of(record) for record in _records(folder))

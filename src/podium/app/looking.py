@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -72,7 +72,7 @@ def list_runs(store: Store, project: Path) -> tuple[RunView, ...]:
 
 def _listed(store: Store, project: Path, head: RunHead) -> RunView:
     account = Account()
-    account.feed(read_event(record) for record in store.read(head.run) if record.type in _OF_THE_WHOLE)
+    account.feed(event_of(record) for record in store.read(head.run) if record.type in _OF_THE_WHOLE)
     return _known(account.view()._replace(seq=head.last_seq), project, head)
 
 
@@ -123,10 +123,11 @@ def rebuild(store: Store, project: Path, head: RunHead) -> None:
 
 
 def read_events(store: Store, run: RunId) -> tuple[Event, ...]:
-    return tuple(read_event(record) for record in store.read(run))
+    return tuple(event_of(record) for record in store.read(run))
 
 
-def read_event(record: Record) -> Event:
+def event_of(record: Record) -> Event:
+    """Raises StoreError where it cannot be read."""
     try:
         return decode(json.loads(record.body))
     except (CodecError, ValueError) as error:
@@ -136,10 +137,10 @@ def read_event(record: Record) -> Event:
         ) from error
 
 
-def follow(store: Store, run: RunId, *, after: int, wait: Callable[[], None]) -> Iterator[Record]:
+def follow(store: Store, run: RunId, *, after: int) -> Iterator[Record | None]:
     """The events behind a position, and those that are still to come, until the run has ended.
 
-    `wait` is called when there is nothing new, and returns when it is worth another look.
+    None means that there is nothing new: whoever asks waits a while, each in their own way, before the next look.
     """
     while True:
         for record in store.read(run, after=after):
@@ -150,7 +151,7 @@ def follow(store: Store, run: RunId, *, after: int, wait: Callable[[], None]) ->
         head = store.head(run)
         if head is None or (head.last_seq <= after and _has_ended(store, head)):
             return
-        wait()
+        yield None
 
 
 def _has_ended(store: Store, head: RunHead) -> bool:

@@ -1,4 +1,4 @@
-"""Where a project keeps its runs."""
+"""Where a project keeps its runs, and a user what is theirs."""
 
 from __future__ import annotations
 
@@ -25,6 +25,12 @@ def project_root(folder: Path) -> Path:
             if (parent / mark).exists():
                 return parent
     return here
+
+
+def user_dir() -> Path:
+    """The folder of the user's own configuration, roles and templates."""
+    base = os.environ.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else Path.home() / ".config") / "podium"
 
 
 def has_runs(project: Path) -> bool:

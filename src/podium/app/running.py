@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -211,32 +212,42 @@ def go_on(
     on_turn: Callable[[Log], None] | None = None,
     beside: Callable[[], Coroutine[Any, Any, None]] | None = None,
 ) -> State:
-    """Carries the run on in the foreground until it has ended or stands.
+    """`foreground` for callers that have no loop of their own."""
+    return anyio.run(partial(foreground, office, site, *first, park=park, on_turn=on_turn, beside=beside))
 
-    `beside` runs meanwhile: a display, or a person at a terminal. Raises Interrupted after SIGINT, SIGTERM or SIGHUP,
-    when everything this process had started is gone.
+
+async def foreground(
+    office: Office,
+    site: Site,
+    *first: Message,
+    park: Park,
+    on_turn: Callable[[Log], None] | None = None,
+    beside: Callable[[], Coroutine[Any, Any, None]] | None = None,
+    signals: bool = True,
+) -> State:
+    """Carries the run on until it has ended or stands.
+
+    `beside` runs meanwhile: a display, or a person at a terminal. With `signals` SIGINT, SIGTERM and SIGHUP are ours:
+    Interrupted is raised when everything this process had started is gone.
     """
-
-    async def main() -> State:
-        state: State | None = None
+    state: State | None = None
+    try:
         async with anyio.create_task_group() as group:
-            group.start_soon(_stop_on_signal, group.cancel_scope)
+            if signals:
+                group.start_soon(_stop_on_signal, group.cancel_scope)
             if beside is not None:
                 group.start_soon(beside)
             state = await carry(office.store, site, *first, park=park, on_turn=on_turn)
             group.cancel_scope.cancel()
-        if state is None:
-            raise Interrupted(
-                f"interrupted; run {site.run} is not over",
-                hint=f"go on: podium resume {site.run}   end it: podium cancel {site.run}",
-            )
-        return state
-
-    try:
-        return anyio.run(main)
-    except BaseExceptionGroup as group:
+    except BaseExceptionGroup as several:
         # That the work is done by several tasks is nobody's concern here.
-        raise _first(group) from group
+        raise _first(several) from several
+    if state is None:
+        raise Interrupted(
+            f"interrupted; run {site.run} is not over",
+            hint=f"go on: podium resume {site.run}   end it: podium cancel {site.run}",
+        )
+    return state
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:

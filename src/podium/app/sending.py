@@ -8,8 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+import anyio
+
 from podium.app.office import Office
-from podium.app.running import go_on, reopen
+from podium.app.running import foreground, reopen
 from podium.attempt.site import Site, wall_clock
 from podium.core.chain import RunId
 from podium.core.events import RunEnded
@@ -31,7 +33,7 @@ class Heard:
     state: State | None
 
 
-def send(
+async def send(
     office: Office,
     run: RunId,
     message: Posted,
@@ -40,6 +42,7 @@ def send(
     park: bool = True,
     on_turn: Callable[[Log], None] | None = None,
     on_heard: Callable[[], None] | None = None,
+    signals: bool = True,
 ) -> Heard:
     """Leaves the message for the owner of the run, or becomes the owner. Raises with the reason if it is refused.
 
@@ -50,7 +53,7 @@ def send(
     if head is None:
         raise ConfigurationError(f"there is no run {run}", hint="podium runs lists them")
     if isinstance(message, Pause | Guide) and not is_owned(office.run_dir(run)):
-        return _note(office, run, message)
+        return await anyio.to_thread.run_sync(_note, office, run, message)
     name = uuid.uuid4().hex
     office.store.post(run, name, written(message))
     deadline = time.monotonic() + PATIENCE_S
@@ -60,14 +63,15 @@ def send(
         if not is_owned(office.run_dir(run)):
             if not carry_on:
                 return Heard(None)
-            state = _carry(office, reopen(office, run), park=park, on_turn=news.on_turn)
+            site = await anyio.to_thread.run_sync(reopen, office, run)  # It calls git, which blocks.
+            state = await _carry(office, site, park=park, on_turn=news.on_turn, signals=signals)
         elif time.monotonic() > deadline:
             raise PodiumError(
                 f"the owner of run {run} has not answered for {PATIENCE_S:.0f} s",
                 hint="the message stays in its inbox",
             )
         else:
-            time.sleep(LOOK_S)
+            await anyio.sleep(LOOK_S)
     if reply != DONE:
         raise ConfigurationError(reply)
     news.tell()
@@ -102,9 +106,11 @@ class _News:
             heard()
 
 
-def _carry(office: Office, site: Site, *, park: bool, on_turn: Callable[[Log], None] | None) -> State | None:
+async def _carry(
+    office: Office, site: Site, *, park: bool, on_turn: Callable[[Log], None] | None, signals: bool
+) -> State | None:
     try:
-        return go_on(office, site, park=park, on_turn=on_turn)
+        return await foreground(office, site, park=park, on_turn=on_turn, signals=signals)
     except Owned:
         # Somebody was faster; that process will hear the letter.
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from podium.app.looking import read_event
+from podium.app.looking import event_of
 from podium.app.places import run_dir
 from podium.core.chain import FIRST_HASH, Record, RunId, first_fault
 from podium.engine.log import CHAIN_HEAD
@@ -71,7 +71,7 @@ def _against_outside(records: tuple[Record, ...], seq: int, last_hash: str) -> s
 def _unreadable(records: tuple[Record, ...]) -> str | None:
     for record in records:
         try:
-            kind = type(read_event(record)).__name__
+            kind = type(event_of(record)).__name__
         except StoreError as error:
             return error.message
         if kind != record.type:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from podium.frontends.cli.places import user_dir
+from podium.app.places import user_dir
 from podium.frontends.cli.printing import table
 
 

@@ -4,19 +4,9 @@ from __future__ import annotations
 
 import click
 
-from podium.core.messages import Approve
-from podium.engine.letters import Done
+from podium.app.answering import speaker, value_given
 from podium.frontends.cli.driving import office_here, say
-from podium.frontends.cli.speaking import (
-    by_option,
-    detach_option,
-    json_option,
-    open_question,
-    parsed,
-    run_named,
-    speaker,
-    view_of,
-)
+from podium.frontends.cli.speaking import by_option, detach_option, json_option, parsed, run_named
 
 
 @click.command("answer", short_help="Answer a question that wants a value.")
@@ -35,17 +25,5 @@ def command(
     """
     office = office_here()
     name = run_named(office, run)
-    asked = open_question(
-        view_of(office, name).pending,
-        step,
-        lambda each: "answer" in each.actions or each.kind == "by_hand",
-        name,
-    )
-    who = speaker(by)
-    if asked.kind == "by_hand":
-        given = parsed(value)
-        text = given if isinstance(given, str) else value
-        message: Approve | Done = Done(asked.path, who, text, given)
-    else:
-        message = Approve(asked.path, "answer", who, "", parsed(value), asked.tree)
-    return say(office, name, message, done=f"{asked.path}: answered by {who}", as_json=as_json, detach=detach)
+    answer = value_given(office, name, step, by=speaker(by), value=parsed(value))
+    return say(office, name, answer.message, done=str(answer), as_json=as_json, detach=detach)

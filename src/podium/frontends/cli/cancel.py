@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
+from podium.app.answering import speaker
 from podium.app.sending import abandon
 from podium.core.messages import Cancel
 from podium.engine.log import Changed
 from podium.errors import EXIT_CANCELLED
 from podium.frontends.cli.driving import office_here, say
-from podium.frontends.cli.speaking import by_option, json_option, run_named, speaker
+from podium.frontends.cli.speaking import by_option, json_option, run_named
 
 
 @click.command("cancel", short_help="End a run; its `finally` steps still run.")

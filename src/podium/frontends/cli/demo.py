@@ -7,12 +7,11 @@ from pathlib import Path
 
 import click
 
+from podium.app.answering import approval
 from podium.app.demo import WORKFLOW, set_up, test_command
+from podium.app.places import user_dir
 from podium.app.running import Order, begin
-from podium.core.messages import Approve
 from podium.frontends.cli.driving import drive, is_terminal, say
-from podium.frontends.cli.places import user_dir
-from podium.frontends.cli.speaking import open_question, view_of
 from podium.wiring import open_office
 
 
@@ -45,14 +44,11 @@ def command(ask: bool, folder: Path | None) -> int:
     asks = ask and is_terminal()
     code = drive(office, begun.site, parks=not asks)
     if not asks:
-        asked = open_question(
-            view_of(office, begun.run).pending, None, lambda each: bool(each.actions), begun.run
-        )
         _talk(
             f"\nNow a person decides. The demo says yes for you, as this would: podium approve {begun.run}\n"
         )
-        answer = Approve(asked.path, "approve", "demo", "", None, asked.tree)
-        code = say(office, begun.run, answer, done=f"{asked.path}: approve by demo")
+        answer = approval(office, begun.run, None, by="demo")
+        code = say(office, begun.run, answer.message, done=str(answer))
     _look_around(place, begun.run)
     return code
 

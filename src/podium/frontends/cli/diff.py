@@ -6,8 +6,8 @@ import click
 
 from podium.app.differing import change_of, read_changes, read_diff
 from podium.app.looking import show
+from podium.app.places import user_dir
 from podium.frontends.cli.look import found, painter, run_argument
-from podium.frontends.cli.places import user_dir
 from podium.views.plain import many
 from podium.views.screen import Paint
 

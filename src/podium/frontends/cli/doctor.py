@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from podium.frontends.cli.places import user_dir
+from podium.app.places import user_dir
 
 if TYPE_CHECKING:
     from podium.app.agents import Listed

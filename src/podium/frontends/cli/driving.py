@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import anyio
 import click
 
+from podium.app.answering import speaker
 from podium.app.office import Office
-from podium.app.places import project_root
+from podium.app.places import project_root, user_dir
 from podium.app.running import go_on
 from podium.app.sending import send
 from podium.attempt.site import Site
@@ -27,8 +29,6 @@ from podium.engine.status import exit_of
 from podium.engine.wording import worded
 from podium.frontends.cli.background import go_on_in_background
 from podium.frontends.cli.live import Live
-from podium.frontends.cli.places import user_dir
-from podium.frontends.cli.speaking import speaker
 from podium.frontends.cli.terminal import read_answer, tell_question
 from podium.views.account import Account
 from podium.views.questions import with_state
@@ -185,7 +185,8 @@ def say(
     """Says it to the run; if nobody else carries that on, this process does, and ends with the run's exit code."""
     foreground = Foreground(office, as_json=as_json)
     foreground.knows(run)
-    heard = send(
+    sending = partial(
+        send,
         office,
         run,
         message,
@@ -193,6 +194,7 @@ def say(
         on_turn=foreground.on_turn,
         on_heard=lambda: foreground.tell(done),
     )
+    heard = anyio.run(sending)
     if detach:
         go_on_in_background(office, run)
     if heard.state is None:

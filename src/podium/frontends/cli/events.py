@@ -36,9 +36,14 @@ def command(run: str | None, as_json: bool, after: int, following: bool) -> int:
 
 def _records(place: Found, after: int, following: bool) -> Iterator[Record]:
     run = place.head.run
-    if following:
-        return follow(place.store, run, after=after, wait=wait)
-    return iter(place.store.read(run, after=after))
+    if not following:
+        yield from place.store.read(run, after=after)
+        return
+    for record in follow(place.store, run, after=after):
+        if record is None:
+            wait()
+        else:
+            yield record
 
 
 def _line(data: dict[str, object], paint: Paint) -> str:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from podium.app.places import user_dir
 from podium.app.workflows import open_workflow
-from podium.frontends.cli.places import user_dir
 from podium.views.graph import as_mermaid, as_text
 
 

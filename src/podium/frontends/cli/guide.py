@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import anyio
 import click
 
+from podium.app.answering import speaker
 from podium.app.sending import send
 from podium.core.messages import Guide
 from podium.frontends.cli.driving import office_here
-from podium.frontends.cli.speaking import by_option, run_named, speaker
+from podium.frontends.cli.speaking import by_option, run_named
 
 
 @click.command("guide", short_help="Give the agents of a run a hint for their next step.")
@@ -21,6 +25,6 @@ def command(run: str, text: str, by: str | None) -> int:
     """
     office = office_here()
     name = run_named(office, run)
-    send(office, name, Guide(speaker(by), text), carry_on=False)
+    anyio.run(partial(send, office, name, Guide(speaker(by), text), carry_on=False))
     click.echo(f"run {name}: the next attempts get this guidance", err=True)
     return 0

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import click
 
-from podium.app.places import has_runs, project_root
+from podium.app.places import has_runs, project_root, user_dir
 from podium.app.questions import Question, open_questions, question_data
 from podium.frontends.cli.look import now, opened, painter
-from podium.frontends.cli.places import user_dir
 from podium.views.files_summary import spent
 from podium.views.next_steps import waits_for
 from podium.views.numbers import duration

@@ -9,9 +9,9 @@ import click
 
 from podium.app.logs import LogFile, follow_logs, log_files, pieces
 from podium.app.looking import find_run, show
+from podium.app.places import user_dir
 from podium.app.questions import ENDED
 from podium.frontends.cli.look import Found, found, run_argument, wait
-from podium.frontends.cli.places import user_dir
 from podium.process.ansi import PlainStream
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import anyio
 import click
 
+from podium.app.answering import speaker
 from podium.app.sending import send
 from podium.core.messages import Pause
 from podium.frontends.cli.driving import office_here
-from podium.frontends.cli.speaking import by_option, run_named, speaker
+from podium.frontends.cli.speaking import by_option, run_named
 
 
 @click.command("pause", short_help="Let a run come to rest after what is running now.")
@@ -20,6 +24,6 @@ def command(run: str | None, by: str | None) -> int:
     """
     office = office_here()
     name = run_named(office, run)
-    send(office, name, Pause(speaker(by)), carry_on=False)
+    anyio.run(partial(send, office, name, Pause(speaker(by)), carry_on=False))
     click.echo(f"run {name}: paused; podium resume {name} carries it on", err=True)
     return 0

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from podium.app.places import user_dir
 from podium.app.values import parse_settings
 from podium.app.workflows import open_workflow, parse_inputs
-from podium.frontends.cli.places import set_option, user_dir
+from podium.frontends.cli.places import set_option
 from podium.views.numbers import count, dollars, duration
 
 if TYPE_CHECKING:

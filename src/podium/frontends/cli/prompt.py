@@ -72,11 +72,10 @@ def _of_run(run: str, step: str, attempt: int | None) -> Told:
 def _of_file(
     file: Path, step: str, inputs: tuple[str, ...], cast: Path | None, settings: tuple[str, ...]
 ) -> Told:
-    from podium.app.places import project_root
+    from podium.app.places import project_root, user_dir
     from podium.app.prompts import told_by_file
     from podium.app.values import parse_settings
     from podium.app.workflows import open_workflow, parse_inputs
-    from podium.frontends.cli.places import user_dir
     from podium.wiring import make_looking_site
 
     project = project_root(file.absolute().parent)

@@ -4,21 +4,9 @@ from __future__ import annotations
 
 import click
 
-from podium.core.messages import Approve
-from podium.engine.letters import Done
-from podium.errors import ConfigurationError
+from podium.app.answering import rejection, speaker
 from podium.frontends.cli.driving import office_here, say
-from podium.frontends.cli.speaking import (
-    by_option,
-    detach_option,
-    json_option,
-    open_question,
-    run_named,
-    speaker,
-    view_of,
-)
-
-NO = ("reject", "fail", "halt", "abort")
+from podium.frontends.cli.speaking import by_option, detach_option, json_option, run_named
 
 
 @click.command("reject", short_help="Say no to what a run asks, with the reason.")
@@ -38,19 +26,5 @@ def command(
     """
     office = office_here()
     name = run_named(office, run)
-    asked = open_question(
-        view_of(office, name).pending, step, lambda each: bool(each.actions) or each.kind == "by_hand", name
-    )
-    who = speaker(by)
-    if asked.kind == "by_hand":
-        message: Approve | Done = Done(asked.path, who, feedback, failed=True)
-    else:
-        wanted = ("abort", *NO) if abort else NO
-        action = next((word for word in wanted if word in asked.actions), None)
-        if action is None:
-            raise ConfigurationError(
-                f"{asked.path} is a question with the answers {', '.join(asked.actions)}",
-                hint=f"podium approve {name} {asked.path} --action WORD",
-            )
-        message = Approve(asked.path, action, who, feedback, None, asked.tree)
-    return say(office, name, message, done=f"{asked.path}: rejected by {who}", as_json=as_json, detach=detach)
+    answer = rejection(office, name, step, by=speaker(by), feedback=feedback, abort=abort)
+    return say(office, name, answer.message, done=str(answer), as_json=as_json, detach=detach)

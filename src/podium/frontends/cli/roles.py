@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from podium.app.places import project_root
-from podium.frontends.cli.places import user_dir
+from podium.app.places import project_root, user_dir
 from podium.frontends.cli.printing import table
 
 

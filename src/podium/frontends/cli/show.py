@@ -7,9 +7,8 @@ import json
 import click
 
 from podium.app.looking import rebuild, show
-from podium.app.places import run_dir
+from podium.app.places import run_dir, user_dir
 from podium.frontends.cli.look import found, now, painter, run_argument
-from podium.frontends.cli.places import user_dir
 from podium.views.run_data import run_data
 from podium.views.screen import run_lines
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
+from podium.app.answering import speaker
 from podium.core.messages import Signal
 from podium.frontends.cli.driving import office_here, say
-from podium.frontends.cli.speaking import by_option, detach_option, json_option, parsed, run_named, speaker
+from podium.frontends.cli.speaking import by_option, detach_option, json_option, parsed, run_named
 
 
 @click.command("signal", short_help="Tell a run that what it waits for has happened.")

@@ -10,11 +10,12 @@ from typing import Any
 
 import click
 
+from podium.app.places import user_dir
 from podium.app.rehearsal import forecast, rehearse
 from podium.app.values import parse_settings
 from podium.app.workflows import open_workflow, parse_inputs
 from podium.errors import EXIT_WAITING
-from podium.frontends.cli.places import set_option, user_dir
+from podium.frontends.cli.places import set_option
 from podium.simulate.report import Spread, Survey, said
 from podium.views.numbers import count, dollars, duration
 from podium.views.plain import many

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
+from podium.app.places import user_dir
 from podium.app.values import parse_settings
 from podium.app.workflows import check
-from podium.frontends.cli.places import set_option, user_dir
+from podium.frontends.cli.places import set_option
 from podium.frontends.cli.printing import tell_problems
 
 

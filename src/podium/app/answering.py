@@ -1,0 +1,122 @@
+"""Answer what a run asks: which question is meant, and what a yes, a no or a value amounts to."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from podium.app.looking import find_run, show
+from podium.app.office import Office
+from podium.core.chain import RunId
+from podium.core.messages import Approve
+from podium.engine.letters import Done
+from podium.errors import ConfigurationError
+from podium.views.run import Pending, RunView
+
+PLAIN: Final = ("approve",)
+"""What a plain yes means; where the engine itself asks, a yes to one of several ways on would be a guess."""
+
+NO: Final = ("reject", "fail", "halt", "abort")
+
+
+class Answer(NamedTuple):
+    """What is said to the run, and the word for it."""
+
+    message: Approve | Done
+    word: str
+
+    def __str__(self) -> str:
+        return f"{self.message.path}: {self.word} by {self.message.by}"
+
+
+def approval(
+    office: Office, run: RunId, step: str | None, *, by: str, action: str | None = None, feedback: str = ""
+) -> Answer:
+    """Yes, or another of the actions that the question offers. Work by hand is done."""
+    asked = open_question(view_of(office, run).pending, step, _is_asked, run)
+    if asked.kind == "by_hand":
+        return Answer(Done(asked.path, by, feedback), action or "done")
+    if action is None and asked.actions[0] not in PLAIN:
+        choices = ", ".join(asked.actions)
+        raise ConfigurationError(
+            f"{asked.path} asks what to do: {asked.question}",
+            hint=f"podium approve {run} {asked.path} --action WORD, one of {choices}",
+        )
+    word = action or asked.actions[0]
+    return Answer(Approve(asked.path, word, by, feedback, None, asked.tree), word)
+
+
+def rejection(
+    office: Office, run: RunId, step: str | None, *, by: str, feedback: str = "", abort: bool = False
+) -> Answer:
+    asked = open_question(view_of(office, run).pending, step, _is_asked, run)
+    if asked.kind == "by_hand":
+        return Answer(Done(asked.path, by, feedback, failed=True), "rejected")
+    wanted = ("abort", *NO) if abort else NO
+    action = next((word for word in wanted if word in asked.actions), None)
+    if action is None:
+        raise ConfigurationError(
+            f"{asked.path} is a question with the answers {', '.join(asked.actions)}",
+            hint=f"podium approve {run} {asked.path} --action WORD",
+        )
+    return Answer(Approve(asked.path, action, by, feedback, None, asked.tree), "rejected")
+
+
+def value_given(office: Office, run: RunId, step: str | None, *, by: str, value: Any) -> Answer:
+    """The value that a question asks for, or the result of work by hand."""
+    asked = open_question(
+        view_of(office, run).pending,
+        step,
+        lambda each: "answer" in each.actions or each.kind == "by_hand",
+        run,
+    )
+    if asked.kind == "by_hand":
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return Answer(Done(asked.path, by, text, value), "answered")
+    return Answer(Approve(asked.path, "answer", by, "", value, asked.tree), "answered")
+
+
+def speaker(by: str | None = None) -> str:
+    """Who answers: as said, as the environment says, or the user of this machine."""
+    return by or os.environ.get("PODIUM_USER") or getpass.getuser()
+
+
+def view_of(office: Office, run: RunId) -> RunView:
+    head = find_run(office.store, run)
+    return show(office.store, office.project, head, user_dir=office.user_dir)
+
+
+def open_question(
+    pending: tuple[Pending, ...], step: str | None, wanted: Callable[[Pending], bool], run: str
+) -> Pending:
+    """The question that is meant; without a name there must be exactly one."""
+    open_ones = [each for each in pending if wanted(each)]
+    if step is not None:
+        named = [each for each in open_ones if each.path == step or _name(each.path) == step]
+        if len(named) == 1:
+            return named[0]
+        if not named:
+            raise ConfigurationError(
+                f'"{step}" of run {run} does not wait for an answer', hint=_list(open_ones)
+            )
+        open_ones = named
+    if not open_ones:
+        raise ConfigurationError(f"run {run} does not wait for anybody", hint=f"see: podium show {run}")
+    if len(open_ones) > 1:
+        raise ConfigurationError(f"run {run} waits for several answers; name one", hint=_list(open_ones))
+    return open_ones[0]
+
+
+def _is_asked(pending: Pending) -> bool:
+    return bool(pending.actions) or pending.kind == "by_hand"
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2].partition("~")[0]
+
+
+def _list(pending: list[Pending]) -> str:
+    return "it waits at: " + ", ".join(each.path for each in pending) if pending else "it waits for nobody"
