@@ -9,7 +9,7 @@ import pytest
 from podium.adapters.agents.claude import Claude
 from podium.adapters.agents.codex import Codex
 from podium.adapters.agents.scripted import Scripted
-from podium.app.ability import Machine, missing, unready
+from podium.app.ability import Machine, missing, unpriced, unready
 from podium.app.workflows import open_workflow
 from podium.attempt.programs import usual_agent
 from podium.ports import Agents
@@ -139,3 +139,16 @@ def test_a_program_that_is_not_installed_is_said_and_a_role_takes_the_one_that_i
     (tmp_path / "codex").touch(mode=0o755)
     assert unready(workflow, there, env) == ()
     assert usual_agent(there, {}, env) == "codex"
+
+
+@pytest.mark.req("X3")
+def test_agents_whose_calls_nobody_can_price_are_named_once(tmp_path: Path) -> None:
+    path = tmp_path / "flow.yaml"
+    path.write_text(
+        "podium: 1\nname: flow\nagents:\n  mine: {type: command, command: [cat]}\n"
+        "  known: {type: command, command: [cat], price: {input: 1, output: 2}}\n"
+        "  w: {type: scripted, script: cast.yaml}\n"
+        "steps:\n  a: {agent: mine, prompt: x, gates: [{review: mine}]}\n  b: {agent: [w, known], prompt: x, join: best}\n"
+    )
+
+    assert unpriced(open_workflow(path)) == ("mine",)

@@ -47,6 +47,17 @@ def test_a_price_nobody_told_stays_booked() -> None:
     assert game.outcome("b") == ("failed", "limit")
 
 
+def test_where_tokens_are_counted_a_price_nobody_told_binds_nothing_but_them() -> None:
+    """X3"""
+    limits = Limits(usd=MicroUsd(4 * DOLLAR), calls=2)
+    steps = [paid(name, 3) for name in "abc"]
+    game = Game(flow(*steps, limits=limits, unknown_cost="count_tokens"))
+    game.done("a", cost_known=False, used=Amounts(calls=1))
+    assert game.state.ledgers[ROOT].unknown.usd == 0
+    game.done("b", cost_known=False, used=Amounts(calls=1))
+    assert game.outcome("c") == ("failed", "limit")
+
+
 def test_a_limit_of_an_inner_step_can_be_routed_outside_it() -> None:
     inner = with_limits(Step("g", block("seq", paid("a"), paid("b"))), usd=MicroUsd(DOLLAR))
     game = Game(flow(inner, command("z")))

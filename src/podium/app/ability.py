@@ -71,6 +71,24 @@ def unready(workflow: Workflow, agents: Agents, env: Mapping[str, str]) -> tuple
     )
 
 
+def unpriced(workflow: Workflow) -> tuple[str, ...]:
+    """The agents that a file names and whose calls nobody can price: what they cost will never be known."""
+    return tuple(dict.fromkeys(name for step in _top(workflow) for name in _unpriced(step, workflow)))
+
+
+def _unpriced(step: Step, workflow: Workflow) -> Iterator[str]:
+    if isinstance(step.verb, Call):
+        yield from unpriced(step.verb.workflow)
+    if isinstance(step.verb, Agent) and not step.verb.by_hand:
+        known = workflow.config.get("agents") or {}
+        for name, kind in _kinds(step.verb, workflow.config).items():
+            able = CAPABILITIES.get(kind)
+            if able is not None and able.price == "unknown" and not known.get(name, {}).get("price"):
+                yield name
+    for child in _inner(step):
+        yield from _unpriced(child, workflow)
+
+
 def _unready(step: Step, workflow: Workflow, agents: Agents, env: Mapping[str, str]) -> Iterator[str]:
     if isinstance(step.verb, Call):
         yield from unready(step.verb.workflow, agents, env)

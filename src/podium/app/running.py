@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import anyio
 
-from podium.app.ability import Machine, missing, unready
+from podium.app.ability import Machine, missing, unpriced, unready
 from podium.app.definition import keep_definition
 from podium.app.office import Office
 from podium.app.workflows import open_workflow
@@ -141,6 +141,11 @@ def check_ability(site: Site, source: Source) -> None:
         raise ConfigurationError(
             f"{source.file} asks for what cannot be carried out yet:\n{lines}",
             hint="`podium simulate` rehearses it; docs/reference/not-yet.md lists what is missing",
+        )
+    if workflow.unknown_cost == "refuse" and not site.is_played and (names := unpriced(workflow)):
+        raise ConfigurationError(
+            f'{source.file} uses "{names[0]}", whose price is unknown, and limits.unknown_cost is refuse',
+            hint=f"write agents.{names[0]}.price, or unknown_cost: ask",
         )
     unable = () if site.is_played else unready(workflow, site.agents, site.host_env)
     if unable:

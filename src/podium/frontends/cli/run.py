@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import click
 from podium.app.running import Begun, Order, begin
 from podium.app.values import parse_settings, parse_values, read_values
 from podium.app.workflows import open_workflow, parse_inputs
+from podium.errors import ConfigurationError
 from podium.frontends.cli.background import go_on_in_background
 from podium.frontends.cli.driving import drive, office_here
 from podium.frontends.cli.places import set_option
@@ -100,6 +102,7 @@ def command(  # noqa: PLR0913  # one argument per option
         settings=typed,
     )
     forecast = _forecast(workflow, order)
+    _ask_about_prices(workflow, order, yes=yes)
     begun = begin(office, order)
     _warn(begun)
     click.echo(forecast, err=True)
@@ -123,6 +126,20 @@ def _forecast(workflow: Workflow, order: Order) -> str:
     stops += [f"{limits.tokens} tokens"] if limits.tokens is not None else []
     ended = f"; its limits end it at {' or '.join(stops)}" if stops else ""
     return f"at worst {many(calls, 'agent call')}{ended}"
+
+
+def _ask_about_prices(workflow: Workflow, order: Order, *, yes: bool) -> None:
+    """Once per agent whose calls nobody can price; without a terminal what is reserved for them stays booked."""
+    if workflow.unknown_cost != "ask" or yes or order.replay is not None or workflow.limits.usd is None:
+        return
+    from podium.app.ability import unpriced
+
+    for name in unpriced(workflow):
+        told = f'what calls of "{name}" cost will not be known; each is booked with its estimate'
+        if not sys.stdin.isatty() or order.no_human:
+            click.echo(f"{told}\n  hint: agents.{name}.price", err=True)
+        elif not click.confirm(f"{told}. Go on?", default=True, err=True):
+            raise ConfigurationError(f'nothing was started: the price of "{name}" is unknown')
 
 
 def _named(folder: Path | None) -> str | None:

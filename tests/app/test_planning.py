@@ -1,0 +1,83 @@
+"""What a person is told before a run, and what is not started at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from podium.app.planning import check_plan, history_of, plan, refusals
+from podium.app.workflows import open_workflow
+from podium.core.model import Workflow
+from podium.errors import ConfigurationError
+from tests.engine.kit import TEAM, Project
+
+
+def written(folder: Path, steps: str, top: str = "") -> Workflow:
+    path = folder / "flow.yaml"
+    path.write_text(f"podium: 1\nname: flow\n{top}\nsteps:\n{steps}")
+    return open_workflow(path)
+
+
+@pytest.mark.req("X1")
+def test_a_plan_names_the_limits_that_cut_it_off_and_where_estimates_come_from(tmp_path: Path) -> None:
+    steps = (
+        "  work: {agent: claude, prompt: x, estimate: {usd: 0.2, tokens: 1000}}\n"
+        "  judge: {review: codex, of: work, on: {rejected: work}}\n"
+    )
+    found = plan(written(tmp_path, steps, "limits: {usd: 2}"), {})
+
+    assert (found.ranges["calls"].least, found.ranges["calls"].cut) == (2, "limits.transitions")
+    assert (found.ranges["usd"].most, found.ranges["usd"].cut) == (2_000_000, "limits.usd")
+    assert found.ranges["usd"].least == 200_000
+    assert {name: price.source for name, price in found.prices.items()} == {
+        "work": "declared",
+        "codex": "default",
+    }
+    assert any("judge:rejected" in line for line in found.way)
+
+
+@pytest.mark.req("X1")
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ("{calls: 1}", "takes 2 agent calls, and limits.calls is 1"),
+        ("{usd: 1}", "costs $1.50 as `estimate` declares, and limits.usd is $1.00"),
+        ("{usd: 5, calls: 9}", ""),
+    ],
+)
+def test_what_its_limits_would_stop_on_the_cheapest_way_is_not_started(
+    tmp_path: Path, limits: str, said: str
+) -> None:
+    steps = "".join(f"  {name}: {{agent: claude, prompt: x, estimate: {{usd: 0.75}}}}\n" for name in "ab")
+    workflow = written(tmp_path, steps, f"limits: {limits}")
+
+    if not said:
+        assert refusals(workflow, {}) == ()
+        return
+    with pytest.raises(ConfigurationError) as refused:
+        check_plan(workflow, {})
+    assert said in str(refused.value)
+    assert refused.value.exit_code == 2
+
+
+def test_what_earlier_attempts_used_is_the_better_estimate(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    cast = "- {match: {step: a}, usage: {input: 300, output: 40}}\n"
+    file = project.flow("  a: {agent: w, prompt: x, touches: []}\n", head=TEAM, cast=cast)
+    run, _ = project.run(file)
+
+    found = plan(open_workflow(file), {}, history_of([project.events(run)]))
+
+    assert (found.prices["a"].source, found.prices["a"].attempts) == ("history", 1)
+    assert found.prices["a"].tokens == (340, 340, 340)
+
+
+@pytest.mark.req("X3")
+def test_an_agent_without_a_price_is_refused_where_the_file_says_so(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    head = "podium: 1\nname: flow\nagents: {mine: {type: command, command: [cat]}}\nlimits: {unknown_cost: refuse}\n"
+    file = project.flow("  a: {agent: mine, prompt: x}\n", head=head)
+
+    with pytest.raises(ConfigurationError, match='"mine", whose price is unknown'):
+        project.begin(file)

@@ -1,0 +1,93 @@
+"""Nothing is overspent: over random workflows, costs, parallelism and crashes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podium.core.events import AttemptDoubted, AttemptEnded, AttemptStarted
+from podium.core.facts import Amounts
+from podium.core.state import State
+from podium.core.words import MicroUsd, Path
+from podium.simulate.world import Later
+from tests.core.bias import Bias
+from tests.core.driver import Run, drive, go_on, resume
+from tests.core.oracles_limits import books
+from tests.core.story import Story
+from tests.core.strategies import Case, cases
+from tests.core.worlds import Wild
+
+TIGHT = replace(Bias(), tight=0.8, inner_limits=0.4, wide_top=0.6)
+UNITS = ("usd", "tokens", "calls")
+
+
+class Greedy(Wild):
+    """Calls use up to `greed` times what is reserved for them."""
+
+    def __init__(self, case: Case, greed: float) -> None:
+        super().__init__(case.seed, case.odds)
+        self._greed = greed
+
+    def attempt(self, asked: AttemptStarted, state: State) -> Later:
+        later = super().attempt(asked, state)
+        assert isinstance(later.message, AttemptEnded)
+        share = self._greed * self._draw(f"{asked.path}#{asked.attempt}", "greed")
+        reserve = asked.reserve
+        used = Amounts(MicroUsd(int(reserve.usd * share)), int(reserve.tokens * share), reserve.calls)
+        return replace(later, message=replace(later.message, used=used))
+
+
+def overspent(story: Story) -> int:
+    """By how much limits were passed in all; each by no more than calls in flight used beyond what was reserved."""
+    spent: dict[tuple[Path, str], int] = defaultdict(int)
+    beyond: dict[tuple[Path, str], int] = defaultdict(int)
+    reserves: dict[Path, Amounts] = {}
+    total = 0
+    for event in story.log:
+        if not isinstance(event, AttemptStarted | AttemptEnded | AttemptDoubted):
+            continue
+        for book in books(story, event.path):
+            for unit in UNITS:
+                key = (book.path, unit)
+                if isinstance(event, AttemptStarted):
+                    if getattr(event.reserve, unit):
+                        beyond[key] = 0
+                    continue
+                used = getattr(event.used, unit) if isinstance(event, AttemptEnded) else 0
+                spent[key] += used
+                beyond[key] += max(0, used - getattr(reserves[event.path], unit))
+                limit = getattr(book.limits, unit)
+                if limit is not None and spent[key] > limit:
+                    assert spent[key] - limit <= beyond[key], f"{unit} of {book.path!r} at {event.path}"
+                    total += spent[key] - limit
+        if isinstance(event, AttemptStarted):
+            reserves[event.path] = event.reserve
+    return total
+
+
+def _crashed(case: Case, run: Run, world: Wild, cut: float) -> Run:
+    log = run.log[: max(1, int(len(run.log) * cut))]
+    return go_on(resume(case.workflow, log, world), world)
+
+
+@given(
+    cases(TIGHT),
+    st.sampled_from((0.5, 1.0, 1.5, 4.0)),
+    st.lists(st.floats(0.05, 1), max_size=2),
+)
+def test_no_limit_is_passed_by_more_than_calls_in_flight_used_beyond_their_reservation(
+    case: Case, greed: float, cuts: list[float]
+) -> None:
+    """X2 R130: and by nothing at all where agents honour what was reserved for them."""
+    world = Greedy(case, greed)
+    run = drive(case.workflow, world)
+    for cut in cuts:
+        run = _crashed(case, run, world, cut)
+
+    excess = overspent(Story(case.workflow, run.log))
+
+    assert run.state.ended is not None
+    assert greed > 1 or excess == 0
