@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from podium.app.workflows import check, open_workflow
 from podium.views.graph import as_text
 from tests.docs.page_files import ROOT
-from tests.e2e.kit import new_project
+from tests.e2e.kit import closing, new_project
 
 EXAMPLES = ROOT / "examples"
 TESTED = sorted({path.relative_to(EXAMPLES).parts[0] for path in EXAMPLES.rglob("*.test.yaml")})

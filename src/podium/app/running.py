@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import signal
+import uuid
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
@@ -22,7 +23,7 @@ from podium.attempt.past import past_of
 from podium.attempt.site import Site
 from podium.core.chain import FIRST_HASH, RunId
 from podium.core.facts import RunFacts
-from podium.core.messages import Message, Start
+from podium.core.messages import Cancel, Message, Start
 from podium.core.model import Workflow
 from podium.core.state import State
 from podium.core.words import Path as CorePath
@@ -35,6 +36,7 @@ from podium.errors import EXIT_CANCELLED, ConfigurationError, PodiumError
 from podium.git.repository import read_head, read_uncommitted, tree_with_uncommitted
 from podium.ports import RunHead
 
+ASK_S: Final = 3.0
 LETTERS: Final = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
@@ -216,9 +218,12 @@ def go_on(
     park: Park,
     on_turn: Callable[[Log], None] | None = None,
     beside: Callable[[], Coroutine[Any, Any, None]] | None = None,
+    ask: Ask | None = None,
 ) -> State:
     """`foreground` for callers that have no loop of their own."""
-    return anyio.run(partial(foreground, office, site, *first, park=park, on_turn=on_turn, beside=beside))
+    return anyio.run(
+        partial(foreground, office, site, *first, park=park, on_turn=on_turn, beside=beside, ask=ask)
+    )
 
 
 async def foreground(
@@ -228,18 +233,20 @@ async def foreground(
     park: Park,
     on_turn: Callable[[Log], None] | None = None,
     beside: Callable[[], Coroutine[Any, Any, None]] | None = None,
+    ask: Ask | None = None,
     signals: bool = True,
 ) -> State:
     """Carries the run on until it has ended or stands.
 
     `beside` runs meanwhile: a display, or a person at a terminal. With `signals` SIGINT, SIGTERM and SIGHUP are ours:
-    Interrupted is raised when everything this process had started is gone.
+    Interrupted is raised when everything this process had started is gone. With `ask` a first SIGINT only asks; a second
+    one cancels the run.
     """
     state: State | None = None
     try:
         async with anyio.create_task_group() as group:
             if signals:
-                group.start_soon(_stop_on_signal, group.cancel_scope)
+                group.start_soon(_stop_on_signal, group.cancel_scope, partial(_ask, office, site.run, ask))
             if beside is not None:
                 group.start_soon(beside)
             state = await carry(office.store, site, *first, park=park, on_turn=on_turn)
@@ -260,11 +267,38 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     return _first(first) if isinstance(first, BaseExceptionGroup) else first
 
 
-async def _stop_on_signal(scope: anyio.CancelScope) -> None:
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Who sits at the terminal, and how to speak to them."""
+
+    by: str
+    tell: Callable[[str], None]
+
+
+async def _stop_on_signal(scope: anyio.CancelScope, ask: Callable[[int], bool]) -> None:
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as received:
-        async for _ in received:
+        interrupts = 0
+        while True:
+            # Somebody who was asked and says nothing more wants what Ctrl-C did first: the run stays as it is.
+            with anyio.move_on_after(ASK_S if interrupts == 1 else None):
+                number = await anext(received)
+                interrupts += number == signal.SIGINT
+                if number == signal.SIGINT and ask(interrupts):
+                    continue
             scope.cancel()
             return
+
+
+def _ask(office: Office, run: RunId, ask: Ask | None, interrupts: int) -> bool:
+    """Whether the process goes on after so many interrupts."""
+    if ask is None or interrupts > 2:
+        return False
+    if interrupts == 1:
+        ask.tell(f"Ctrl-C again within {ASK_S:.0f} s cancels the run; else it stops here and stays resumable")
+    else:
+        ask.tell(f"run {run}: cancelling; Ctrl-C once more leaves it to: podium resume {run}")
+        office.store.post(run, f"interrupt-{uuid.uuid4().hex}", written(Cancel(ask.by, "Ctrl-C")))
+    return True
 
 
 def new_id() -> RunId:

@@ -15,7 +15,7 @@ import click
 from podium.app.answering import speaker
 from podium.app.office import Office
 from podium.app.places import project_root, user_dir
-from podium.app.running import go_on
+from podium.app.running import Ask, go_on
 from podium.app.sending import send
 from podium.attempt.site import Site
 from podium.core.chain import RunId
@@ -166,6 +166,7 @@ def drive(
             park=not asks if parks is None else parks,
             on_turn=foreground.on_turn,
             beside=foreground.beside,
+            ask=Ask(speaker(None), foreground.tell) if asks else None,
         )
     except BaseException:
         foreground.close()

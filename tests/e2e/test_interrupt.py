@@ -1,0 +1,124 @@
+"""Ctrl-C at a terminal asks first: again cancels the run, nothing more leaves it to be resumed."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import subprocess
+import termios
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.kit import Project, closing, new_project, until
+
+FILE = "w.yaml"
+WORKFLOW = """\
+podium: 1
+name: interrupt
+env: [NOTES]
+steps:
+  made: {run: {script: "echo made > made.txt"}, touches: [made.txt]}
+  long:
+    run: {script: "sleep 600 & touch \\"$NOTES/busy\\"; wait"}
+    env: [NOTES]
+    sandbox: limits
+finally:
+  last:
+    run: {script: "touch \\"$NOTES/finally\\""}
+    env: [NOTES]
+    sandbox: limits
+"""
+ASKED = b"Ctrl-C again"
+
+
+class Terminal:
+    def __init__(self, child: subprocess.Popen[bytes], master: int) -> None:
+        self.child = child
+        self._master = master
+        self._seen = b""
+
+    def press_ctrl_c(self) -> None:
+        os.write(self._master, b"\x03")
+
+    def shows(self, text: bytes) -> bool:
+        with suppress(BlockingIOError, OSError):
+            self._seen += os.read(self._master, 65536)
+        return text in self._seen
+
+
+@contextmanager
+def at_a_terminal(project: Project, *args: str) -> Iterator[Terminal]:
+    master, slave = pty.openpty()
+    os.set_blocking(master, False)
+    child = project.start(
+        *args,
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
+    os.close(slave)
+    try:
+        yield Terminal(child, master)
+    finally:
+        os.close(master)
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    return folder
+
+
+@pytest.mark.req("R142", "R143")
+def test_ctrl_c_twice_cancels_the_run_within_two_seconds_and_finally_runs(
+    tmp_path: Path, notes: Path
+) -> None:
+    with closing(new_project(tmp_path / "place", {FILE: WORKFLOW}, NOTES=str(notes))) as project:
+        with at_a_terminal(project, "run", FILE, "--sandbox", "limits") as terminal:
+            project.while_running(terminal.child, (notes / "busy").exists, "the work")
+            busy = [process.pid for process in project.marked()]
+            terminal.press_ctrl_c()
+            until(lambda: terminal.shows(ASKED), "the question")
+            began = time.monotonic()
+            terminal.press_ctrl_c()
+            until(
+                lambda: not {process.pid for process in project.marked()} & set(busy),
+                "no process of the work",
+            )
+            took = time.monotonic() - began
+            until(lambda: terminal.shows(b"\0") or terminal.child.poll() is not None, "its end")
+
+            assert terminal.child.wait(timeout=30) == 130
+        run = project.run_id()
+        assert took < 2
+        assert (notes / "finally").exists()
+        view = project.podium("show", run, "--json").data()
+        assert view["status"] == "cancelled"
+        assert project.marked() == []
+        # What was done so far is kept.
+        assert "made.txt" in project.podium("diff", run).out
+
+
+@pytest.mark.req("R142", "R146")
+def test_ctrl_c_once_leaves_the_run_to_be_resumed(tmp_path: Path, notes: Path) -> None:
+    with closing(new_project(tmp_path / "place", {FILE: WORKFLOW}, NOTES=str(notes))) as project:
+        with at_a_terminal(project, "run", FILE, "--sandbox", "limits") as terminal:
+            project.while_running(terminal.child, (notes / "busy").exists, "the work")
+            terminal.press_ctrl_c()
+            until(lambda: terminal.shows(ASKED), "the question")
+            until(lambda: terminal.shows(b"\0") or terminal.child.poll() is not None, "its end")
+
+            assert terminal.child.wait(timeout=30) == 130
+        run = project.run_id()
+        assert not (notes / "finally").exists()
+        assert project.podium("show", run, "--json").data()["status"] == "running"
+        assert project.marked() == []
+        assert project.podium("cancel", run).code == 0
+        assert (notes / "finally").exists()
