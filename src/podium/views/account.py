@@ -31,6 +31,7 @@ from podium.core.events import (
 from podium.core.graph import ACTIONS
 from podium.core.paths import ROOT
 from podium.core.words import MicroUsd, Millis, Path, Tree
+from podium.views.freshness import Freshness
 from podium.views.plain import as_text
 from podium.views.run import NOTHING, AgentView, Pending, RunView, StepView, ViewStatus
 
@@ -49,6 +50,7 @@ class Account:
         self._seq = 0
         self._head: Tree | None = None
         self._steps: dict[Path, StepView] = {}
+        self._freshness = Freshness()
         self._flying: dict[Path, int] = {}
         self._pending: dict[Path, Pending] = {}
         self._agents: dict[tuple[str, str], AgentView] = {}
@@ -59,6 +61,7 @@ class Account:
             self._seq += 1
             self._at = max(self._at, event.at)
             self._take(event)
+            self._freshness.take(event)
 
     @property
     def run(self) -> str:
@@ -86,7 +89,7 @@ class Account:
             branch="" if started is None else started.run.branch,
             base=None if started is None else started.tree,
             tree=self._head,
-            steps=tuple(self._steps.values()),
+            steps=tuple(self._freshness.marked(self._steps.values())),
             outputs=NOTHING if ended is None else ended.outputs,
             usd=total.usd,
             tokens=total.tokens,

@@ -53,6 +53,8 @@ class StepView(NamedTuple):
     """An attempt was made in it: it is a leaf that works."""
     reused: str = ""
     """The earlier run that its last answer was taken over from."""
+    stale: bool = False
+    """It no longer counts: control went back before it, or what it judged has been merged with other work since."""
     passed_over: tuple[str, ...] = ()
     """Why agents that should have worked did not, and the next of `fallback` was asked."""
 

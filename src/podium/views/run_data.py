@@ -63,6 +63,7 @@ def step_data(step: StepView, now: Millis) -> dict[str, Any]:
         "degraded": step.degraded,
         "passed_over": list(step.passed_over),
         "reused": step.reused or None,
+        "stale": step.stale,
         "attempts": step.attempts,
         "started_at": iso(step.entered),
         "ended_at": iso_or_none(step.ended),

@@ -80,6 +80,7 @@ def step_line(name: str, step: StepView, now: Millis, paint: Paint) -> str:
     notes = [cost(step)] if cost(step) else []
     notes += [many(step.attempts, "attempt")] if step.worked and step.attempts > 1 else []
     notes += [f"from {step.reused}"] if step.reused else []
+    notes += ["stale"] if step.stale else []
     notes += [instead(step)] if step.passed_over else []
     notes += [_words(step)] if _words(step) else []
     took = duration(duration_of(step, now))
