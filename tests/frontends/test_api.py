@@ -167,7 +167,7 @@ def test_a_cancelled_caller_leaves_a_run_that_goes_on_later(root: Path, tmp_path
             await podium.run_async(slow, project=root, sandbox="none", on_event=on_event)
 
     anyio.run(main)
-    assert podium.show(project=root).status == "running"
+    assert podium.show(project=root).status == "interrupted"
     ready.touch()
     assert podium.resume(project=root).status == "passed"
 

@@ -45,7 +45,7 @@ Place: TypeAlias = str | Path | None
 
 LOOK_S: Final = 0.1
 BUILT: Final = "built"
-GOOD: Final = ("passed", "parked", "paused", "running", "waiting")
+GOOD: Final = ("passed", "running", "interrupted", "waiting", "parked", "paused")
 """What a run may be when `check` is asked for: it passed, or is not over."""
 
 
