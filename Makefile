@@ -1,6 +1,6 @@
 # Every target does its own set-up; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow security live faults crash torture check coverage mutants fuzz bench requirements docs golden pins setup clean
+.PHONY: help demo test slow security live faults crash torture damage check coverage mutants fuzz bench requirements docs golden pins setup clean
 
 BIN := .venv/bin
 PY := $(BIN)/python
@@ -39,6 +39,10 @@ crash: setup ## real processes: killed at 99 named points and a dozen random mom
 
 torture: setup ## runs killed at POINTS=60 points of each story and KILLS=500 random moments, with counts
 	@PODIUM_KILLS=$(KILLS) PODIUM_POINTS=$(POINTS) PODIUM_PAIRS=$(PAIRS) $(PY) -m pytest -q tests/crash
+
+damage: setup ## a disk that fails at many writes, bits that turn over, engines that fight for a run, with counts
+	@PODIUM_FLIPS=1000 PODIUM_FAULTS=84 PODIUM_LEVELS=100 PODIUM_FIGHTS=20 $(PY) -m pytest -q -s \
+		tests/engine/test_damage.py tests/engine/test_faulty_disk.py tests/crash/test_small_disk.py tests/crash/test_fights.py
 
 check: setup ## everything a change must pass: format, lint, types, layers, docs, test
 	$(STAGE) format 1m $(BIN)/ruff format --check .

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -29,7 +28,7 @@ from podium.engine.log import read_events
 from podium.engine.status import needs_somebody
 from podium.errors import PodiumError
 from podium.ports import RunHead
-from podium.process.detach import begin
+from podium.process.detach import Beginning, begin, stop
 from podium.views.times import iso
 
 LOOK_S: Final = 0.2
@@ -60,7 +59,7 @@ class Service:
     say: Callable[[str], None] = print
     now: Callable[[], Millis] = wall_clock
     _known: dict[RunId, _Known] = field(default_factory=dict)
-    _at_work: dict[RunId, subprocess.Popen[bytes]] = field(default_factory=dict)
+    _at_work: dict[RunId, Beginning] = field(default_factory=dict)
 
     def serve(self, is_stopped: Callable[[], bool], *, once: bool = False) -> None:
         """Until it is told to stop; or, once, until nothing is ready."""
@@ -172,11 +171,7 @@ class Service:
         for child in self._at_work.values():
             child.terminate()
         for run, child in self._at_work.items():
-            try:
-                child.wait(PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                child.kill()
-                child.wait()
+            stop(child, patience_s=PATIENCE_S)
             self.tell(run, f"process {child.pid} was stopped; the run is not over")
 
     def tell(self, run: str, text: str) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import TypeAlias
+
+Beginning: TypeAlias = "subprocess.Popen[bytes]"
 
 
 def detach(argv: tuple[str, ...], *, cwd: Path, output: Path) -> int:
@@ -15,7 +18,17 @@ def detach(argv: tuple[str, ...], *, cwd: Path, output: Path) -> int:
     return child.pid
 
 
-def begin(argv: tuple[str, ...], *, cwd: Path, output: Path) -> subprocess.Popen[bytes]:
+def stop(child: Beginning, *, patience_s: float) -> None:
+    """Asks it to end, and ends it if it does not."""
+    try:
+        child.terminate()
+        child.wait(patience_s)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+
+
+def begin(argv: tuple[str, ...], *, cwd: Path, output: Path) -> Beginning:
     """The same for whoever wants to know when it ends."""
     output.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
