@@ -86,6 +86,7 @@ CASES: dict[str, Case] = {
     "agents": (None, ("agents", "flow.yaml", "--json"), "agents"),
     "doctor": (None, ("doctor", "flow.yaml", "--sandbox", "none", "--json"), "doctor"),
     "test": (with_tests, ("test", "--json"), "tests"),
+    "plan": (None, ("plan", "flow.yaml", "--json"), "plan"),
     "simulate": (None, ("simulate", "flow.yaml", "--json"), "simulation"),
 }
 
