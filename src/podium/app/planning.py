@@ -15,7 +15,7 @@ from podium.core.state import Leaf
 from podium.engine.log import read_events
 from podium.errors import ConfigurationError
 from podium.ports import Store
-from podium.simulate.bounds import Unbounded, Weigh, calls, worst
+from podium.simulate.bounds import NotYetKnown, Unbounded, Weigh, calls, worst
 from podium.simulate.chance import Chance
 from podium.simulate.least import least
 from podium.simulate.shell import simulate
@@ -106,13 +106,15 @@ def refusals(workflow: Workflow, given: Mapping[str, Any]) -> tuple[str, ...]:
         )
     try:
         worst(workflow, inputs, calls)
+    except NotYetKnown:
+        pass
     except Unbounded as error:
         found.append(f'"{error.step}": {error.what}')
     return tuple(found)
 
 
-def check_plan(workflow: Workflow, given: Mapping[str, Any]) -> int:
-    """The calls of the worst case. Raises ConfigurationError for a run that need not be started."""
+def check_plan(workflow: Workflow, given: Mapping[str, Any]) -> int | None:
+    """The calls of the worst case, None if only the run will tell. Raises ConfigurationError for a run that need not be started."""
     found = refusals(workflow, given)
     if found:
         lines = "\n".join(f"  {line}" for line in found)
@@ -120,7 +122,10 @@ def check_plan(workflow: Workflow, given: Mapping[str, Any]) -> int:
             f"{workflow.name} would be stopped by its limits before it can pass:\n{lines}",
             hint="raise the limit, or see `podium plan FILE`",
         )
-    return worst(workflow, assumed(workflow, given), calls).either[-1]
+    try:
+        return worst(workflow, assumed(workflow, given), calls).either[-1]
+    except NotYetKnown:
+        return None
 
 
 def read_history(open_store: Callable[[Path], Store], project: Path, workflow: str) -> History:

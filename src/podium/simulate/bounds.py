@@ -45,6 +45,10 @@ class Unbounded(Exception):
         self.step, self.what = step, what
 
 
+class NotYetKnown(Unbounded):
+    """It is bounded, but by a value that only the run will tell."""
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """The worst case of a step. `parts` are its children; `walk` is how a sequence goes through them."""
@@ -254,5 +258,5 @@ def _tried(place: Place, step: Step, body: Node) -> Node:
 def _count(place: Place, step: Step, number: object) -> int:
     found = count(number, place.inputs)
     if found is None:
-        raise Unbounded(step.name, "how often it is done depends on what only the run will tell")
+        raise NotYetKnown(step.name, "how often it is done depends on what only the run will tell")
     return found

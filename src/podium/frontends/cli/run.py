@@ -119,13 +119,14 @@ def _forecast(workflow: Workflow, order: Order) -> str:
     from podium.app.planning import check_plan
 
     calls, limits = check_plan(workflow, order.inputs), workflow.limits
-    if not calls:
+    if calls == 0:
         return "no agent is called"
     stops = [dollars(limits.usd)] if limits.usd is not None else []
     stops += [duration(limits.time)] if limits.time is not None else []
     stops += [f"{limits.tokens} tokens"] if limits.tokens is not None else []
     ended = f"; its limits end it at {' or '.join(stops)}" if stops else ""
-    return f"at worst {many(calls, 'agent call')}{ended}"
+    most = "as many agent calls as the run will allow" if calls is None else many(calls, "agent call")
+    return f"at worst {most}{ended}"
 
 
 def _ask_about_prices(workflow: Workflow, order: Order, *, yes: bool) -> None:
