@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 PACKAGES="@anthropic-ai/claude-code@2.1.197 @openai/codex@0.166.0 @google/gemini-cli@0.61.0"
 stamp=.venv-live/installed
 if [ "$(cat "$stamp" 2>/dev/null || true)" = "$PACKAGES" ]; then exit 0; fi
-if ! node -e 'process.exit(parseInt(process.versions.node) < 20)' 2>/dev/null || ! command -v npm >/dev/null; then
+if ! node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null || ! command -v npm >/dev/null; then
     echo "the agent programs need Node.js 20 or later with npm, on the PATH" >&2
     exit 1
 fi
