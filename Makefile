@@ -39,6 +39,7 @@ crash: setup ## real processes: killed at 99 named points and a dozen random mom
 
 torture: setup ## runs killed at POINTS=60 points of each story and KILLS=500 random moments, with counts
 	@PODIUM_KILLS=$(KILLS) PODIUM_POINTS=$(POINTS) PODIUM_PAIRS=$(PAIRS) $(PY) -m pytest -q tests/crash
+	@PODIUM_RUNS=10000 $(PY) -m pytest -q -m slow tests/simulate/test_worst.py
 
 damage: setup ## a disk that fails at many writes, bits that turn over, engines that fight for a run, with counts
 	@PODIUM_FLIPS=1000 PODIUM_FAULTS=84 PODIUM_LEVELS=100 PODIUM_FIGHTS=20 $(PY) -m pytest -q -s \

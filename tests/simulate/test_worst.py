@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,13 @@ from podium.views.trace import Trace, trace
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FILES = sorted((*EXAMPLES.glob("*/workflow.yaml"), EXAMPLES / "slug" / "workflows" / "slug.yaml"))
-REACHED = {"enterprise": 0.85}
-"""Nine tenths; where several loops follow each other, the bound pools their free visits and is a little higher."""
+REACHED = {"enterprise": 0.85, "content_pipeline": 0.1, "nightly_deps": 0.0}
+"""Nine tenths; where several loops follow each other, the bound pools their free visits and is a little higher.
+
+Of a breaker that asks a person at every turn, and of a list that only a step can tell, the world that plays the witness
+does not get as far as the bound.
+"""
+RUNS = int(os.environ.get("PODIUM_RUNS", "200"))
 
 UNLUCKY = Odds(failed=0.6, transient=0.3, malformed=0.2, reject=0.7, person_rejects=0.5)
 
@@ -59,9 +65,9 @@ def test_no_simulated_run_of_an_example_exceeds_its_worst_case(file: Path) -> No
 @pytest.mark.slow
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
-def test_no_run_of_ten_thousand_exceeds_the_worst_case(file: Path) -> None:
-    """X1"""
-    no_run_exceeds(file, 10_000)
+def test_no_run_of_many_exceeds_the_worst_case(file: Path) -> None:
+    """X1: ten thousand in `make torture`."""
+    no_run_exceeds(file, RUNS)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)

@@ -36,7 +36,8 @@ def find(name: str, *, cwd: Path, path: str, host: HostPath) -> Path:
         places = [Path(os.path.normpath(cwd / name))]
     else:
         places = [Path(folder) / name for folder in path.split(os.pathsep) if folder.startswith("/")]
-    there = [place for place in places if host(place).is_file()]
+    # As text: pathlib raises for a folder on PATH that this user may not look into.
+    there = [place for place in places if os.path.isfile(host(place))]  # noqa: PTH113
     if not there:
         raise FileNotFoundError(f'program "{name}" was not found')
     found = next((place for place in there if os.access(host(place), os.X_OK)), None)
@@ -49,7 +50,7 @@ def needs(program: Path, *, path: str, home: Path, host: HostPath) -> Iterator[P
     """Files and folders of the host to show, read-only and where they are, so that this program and those on PATH start."""
     for folder in dict.fromkeys(path.split(os.pathsep)):
         place = Path(os.path.normpath(folder))
-        if folder.startswith("/") and not is_system(place) and host(place).is_dir():
+        if folder.startswith("/") and not is_system(place) and os.path.isdir(host(place)):  # noqa: PTH112
             yield from installation(place, home)
     yield from _of_program(program, path=path, home=home, host=host, depth=0)
 
@@ -66,11 +67,11 @@ def installation(folder: Path, home: Path) -> Iterator[Path]:
     prefix = folder.parent
     if folder.name not in ("bin", "sbin") or prefix in (home, *home.parents):
         return
-    if any((prefix / name).exists() for name in _ENVIRONMENTS):
+    if any(os.path.exists(prefix / name) for name in _ENVIRONMENTS):  # noqa: PTH110
         yield prefix
         return
     parts = _PARTS if prefix == home / ".local" else (*_PARTS, "share")
-    yield from (prefix / part for part in parts if (prefix / part).is_dir())
+    yield from (prefix / part for part in parts if os.path.isdir(prefix / part))  # noqa: PTH112
 
 
 def is_system(path: Path) -> bool:
