@@ -9,6 +9,9 @@ if ! node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev
     echo "the agent programs need Node.js 20 or later with npm, on the PATH" >&2
     exit 1
 fi
+# Node.js brings its own list of authorities; behind a proxy the system's list knows more.
+system=/etc/ssl/certs/ca-certificates.crt
+if [ -z "${NODE_EXTRA_CA_CERTS:-}" ] && [ -f "$system" ]; then export NODE_EXTRA_CA_CERTS=$system; fi
 # shellcheck disable=SC2086 # a list of words
 npm install --prefix .venv-live --no-audit --no-fund --loglevel=error $PACKAGES
 printf '%s' "$PACKAGES" > "$stamp"
