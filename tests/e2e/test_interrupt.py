@@ -118,7 +118,7 @@ def test_ctrl_c_once_leaves_the_run_to_be_resumed(tmp_path: Path, notes: Path) -
             assert terminal.child.wait(timeout=30) == 130
         run = project.run_id()
         assert not (notes / "finally").exists()
-        assert project.podium("show", run, "--json").data()["status"] == "running"
+        assert project.podium("show", run, "--json").data()["status"] == "interrupted"
         assert project.marked() == []
         assert project.podium("cancel", run).code == 0
         assert (notes / "finally").exists()

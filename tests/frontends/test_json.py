@@ -128,7 +128,7 @@ def test_every_command_with_the_option_is_tested_here() -> None:
         name for name, command in all_commands() if any("--json" in option.opts for option in command.params)
     }
 
-    assert with_json == CASES.keys() | elsewhere
+    assert with_json == {name.partition(" of ")[0] for name in CASES} | elsewhere
 
 
 def all_commands() -> Iterator[tuple[str, click.Command]]:
