@@ -54,7 +54,7 @@ check: setup ## everything a change must pass: format, lint, types, layers, docs
 	$(STAGE) test 25m $(PY) -m pytest -q -m "not slow and not live and not security"
 
 coverage: setup ## every branch of the core and the language must be tested
-	@PODIUM_HYPOTHESIS=coverage $(PY) -m coverage run -m pytest -q -m "not slow and not live and not security" tests/core tests/workflow tests/simulate tests/contracts
+	@PODIUM_HYPOTHESIS=coverage $(PY) -m coverage run -m pytest -q -m "not slow and not live and not security" tests/core tests/workflow tests/simulate tests/contracts tests/dialects
 	@$(PY) -m coverage report
 
 mutants: setup ## plant bugs in the core and see that a property catches each

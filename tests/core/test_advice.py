@@ -274,6 +274,14 @@ def test_the_version_that_reviewers_scored_best_is_the_one_that_is_taken() -> No
     assert game.at("a~4").ending.tree == "t2"  # type: ignore[union-attr]  # it has ended
 
 
+def test_a_version_that_nobody_scored_is_no_better_than_the_last() -> None:
+    rounds = [(tree, {"findings": (_finding("open"),), "score": None}) for tree in ("t1", "t2", "t3")]
+    game = _rounds(Breaker(**{**QUIET, "visits": 3}), *rounds)
+    decided(game, action="force_complete")
+
+    assert game.at("a~4").ending.tree == "t3"  # type: ignore[union-attr]  # it has ended
+
+
 def test_work_that_goes_to_and_fro_between_two_versions_is_questioned() -> None:
     """R105 R126"""
     rounds = [(tree, {"findings": (_finding("open"),)}) for tree in ("t1", "t2", "t1")]

@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 from podium.core.effects import RunAttempt
 from podium.core.events import AttemptStarted
+from podium.core.expr import And, Compare, Const
 from podium.core.expr import Call as Function
-from podium.core.expr import Compare, Const
 from podium.core.facts import Verdict
 from podium.core.messages import Cancel
 from podium.core.model import Agent, Call, Command, ForEach, Git, Repeat, Set, Step, Wait, Workflow
@@ -125,6 +125,13 @@ def test_questions_about_files_come_before_what_depends_on_them() -> None:
         assert ("fact", Path("a")) in game.state.pending
         game.fact("a", value=False)
         assert game.at("a").ending is not None
+
+
+def test_one_condition_may_ask_about_several_files() -> None:
+    game = Game(flow(check("a", And((exists("x"), exists("y"))))))
+    game.fact("a", value=True)
+    game.fact("a", value=True)
+    assert game.outcome("a")[0] == "passed"
 
 
 def test_counts_may_be_expressions() -> None:

@@ -1,0 +1,75 @@
+"""The test file of a workflow is read strictly: every mistake at its line, before anything is played."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from podium.errors import ConfigurationError
+from podium.workflow.json_schema import test_schema as schema_of_tests
+from podium.workflow.sources import NOWHERE, gather_roles
+from podium.workflow.testfile import line_of_test, read_tests
+from podium.workflow.tree import is_scalar, planted
+
+GOOD = """\
+podium: 1
+workflow: flow.yaml
+tests:
+  lands:
+    cast: []
+    expect:
+      path: [plan, {fix: passed}]
+      steps: {fix: {outcome: passed, text: {matches: ["^ok"]}}}
+      prompts: [{step: fix, matches: [Do]}]
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "flow.test.yaml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_a_good_file_is_read_with_its_way_and_its_lines(tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD)
+
+    test = read_tests(path).tests["lands"]
+
+    assert test.expect.path_ == (("plan", None), ("fix", "passed"))
+    assert line_of_test(path, "lands") == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("podium: 1\nworkflow: flow.yaml\ntests: {}\n", "there are no tests"),
+        (GOOD.replace("cast: []", "cast: []\n    replay: tapes"), "a cast and recordings"),
+        (GOOD.replace("outcome: passed", "outcome: pased"), 'cannot end as "pased"'),
+        (GOOD.replace('"^ok"', '"(ok"'), "is not a pattern"),
+        (GOOD.replace("{fix: passed}", "{fix: pased}"), "a step, or a step with its outcome"),
+        (GOOD.replace("{fix: passed}", "3"), "a step, or a step with its outcome"),
+    ],
+)
+def test_each_mistake_is_named(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"flow\.test\.yaml:") as caught:
+        read_tests(written(tmp_path, text))
+
+    assert said in caught.value.message
+
+
+def test_editors_get_a_schema_of_it() -> None:
+    assert "tests" in schema_of_tests()["properties"]
+
+
+def test_all_roles_of_a_project_can_be_gathered_without_a_workflow(tmp_path: Path) -> None:
+    role = tmp_path / ".podium" / "roles" / "cook.yaml"
+    role.parent.mkdir(parents=True)
+    role.write_text("extends: writer\n", "utf-8")
+
+    assert "cook" in gather_roles(tmp_path).role_names
+
+
+def test_a_scalar_is_neither_list_nor_map() -> None:
+    assert is_scalar(planted("x", NOWHERE))
+    assert not is_scalar(planted(["x"], NOWHERE))
