@@ -175,7 +175,7 @@ ORDER_BUGS: Final = (
         "graph.py",
         'return target.kind == "next" or',
         "return",
-        NEEDS,
+        ("tests/core/test_outcomes.py::test_an_outcome_in_a_graph_stops_only_what_needs_it",),
     ),
     Bug(
         "iterations share variables",

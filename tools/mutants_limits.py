@@ -155,8 +155,8 @@ MONEY_BUGS: Final = (
     Bug(
         "money: what has no price is free",
         "ledger.py",
-        "if event.cost_known else",
-        "if event else",
+        "not event.cost_known and",
+        "not event and",
         MONEY,
     ),
     Bug(
