@@ -93,8 +93,12 @@ def test_of_tampered_requests_only_listed_calls_reach_the_api_and_never_with_a_k
         re.IGNORECASE | re.MULTILINE,
     )
     assert [head for head in heads if named.search(head)] == []
-    assert [head for head in heads if "transfer-encoding" in head.lower()] == []
-    assert [head for head in heads if head.lower().count("content-length:") > 1] == []
+    # By their names: what tampering has put before or behind such a name means nothing to any server.
+    coded, long = (
+        re.compile(rf"^{name}\s*:", re.IGNORECASE | re.MULTILINE) for name in ("transfer-encoding", "content-length")
+    )
+    assert [head for head in heads if coded.search(head)] == []
+    assert [head for head in heads if len(long.findall(head)) > 1] == []
     assert [answer for answer in answers if KEY.encode() in answer] == []
     assert len(heads) >= COUNT // 20
     assert {status(answer) for answer in answers} >= {200, 400, 403}
