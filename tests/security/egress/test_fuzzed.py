@@ -95,7 +95,8 @@ def test_of_tampered_requests_only_listed_calls_reach_the_api_and_never_with_a_k
     assert [head for head in heads if named.search(head)] == []
     # By their names: what tampering has put before or behind such a name means nothing to any server.
     coded, long = (
-        re.compile(rf"^{name}\s*:", re.IGNORECASE | re.MULTILINE) for name in ("transfer-encoding", "content-length")
+        re.compile(rf"^{name}\s*:", re.IGNORECASE | re.MULTILINE)
+        for name in ("transfer-encoding", "content-length")
     )
     assert [head for head in heads if coded.search(head)] == []
     assert [head for head in heads if len(long.findall(head)) > 1] == []
