@@ -97,9 +97,12 @@ class TestSqliteStore(StoreContract):
     @pytest.mark.parametrize(
         ("change", "fault"),
         [
-            ("update event set body = '9' where seq = 2", "event 2 has been altered"),
-            ("delete from event where seq = 2", "event 2 is missing"),
-            ("update event set prev = hash where seq = 2", "event 2 does not follow the one before it"),
+            ("update event set body = '9' where id & 0xffffffff = 2", "event 2 has been altered"),
+            ("delete from event where id & 0xffffffff = 2", "event 2 is missing"),
+            (
+                "update event set prev = hash where id & 0xffffffff = 2",
+                "event 2 does not follow the one before it",
+            ),
         ],
     )
     def test_a_change_behind_our_back_shows_in_the_chain(

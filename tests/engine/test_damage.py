@@ -12,6 +12,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import apsw
+import pytest
+
 from podium.adapters.stores.sqlite import SqliteStore
 from podium.app.looking import find_run
 from podium.app.places import STATE_DIR
@@ -21,6 +24,7 @@ from podium.core.messages import Approve, Signal
 from podium.core.words import Path as StepPath
 from podium.engine.letters import written
 from podium.errors import PodiumError
+from podium.ports import StoreError
 from tests.engine.kit import Project
 
 FLIPS = int(os.environ.get("PODIUM_FLIPS", "100"))
@@ -127,3 +131,16 @@ def all_of(store: SqliteStore, runs: tuple[RunId, ...]) -> Any:
         (store.head(run), store.read(run), store.letters(run), [store.reply(run, name) for name in names])
         for run in runs
     ]
+
+
+def test_a_run_whose_last_events_are_gone_is_not_carried_on(project: Project) -> None:
+    """R149: else what they tell of would be done a second time. `chain_head` knows of them outside the database."""
+    run, _ = project.run(project.flow(STEPS))
+    db = apsw.Connection(str(project.root / STATE_DIR / "podium.db"))
+    db.execute("delete from event where id = (select max(id) from event)")
+    before = project.office.store.read(run)
+
+    with pytest.raises(StoreError, match=r"cannot be trusted: the log ends at event \d+, and chain_head knows"):
+        project.resume(run)
+
+    assert project.office.store.read(run) == before

@@ -8,7 +8,7 @@ from pathlib import Path
 from podium.app.looking import event_of
 from podium.app.places import run_dir
 from podium.core.chain import FIRST_HASH, Record, RunId, first_fault
-from podium.engine.log import CHAIN_HEAD
+from podium.engine.log import CHAIN_HEAD, against_outside, read_chain_head
 from podium.ports import RunHead, Store, StoreError
 
 
@@ -34,7 +34,7 @@ def verify(store: Store, project: Path, head: RunHead) -> Verified:
     last = records[-1].hash if records else FIRST_HASH
     fault = fault_of(records) or _against_head(records, head) or store.damage() or _lost_run(store, project)
     if fault is None and outside is not None:
-        fault = _against_outside(records, *outside)
+        fault = against_outside(records, *outside)
     return Verified(head.run, len(records), last, fault, outside is not None)
 
 
@@ -59,15 +59,6 @@ def _against_head(records: tuple[Record, ...], head: RunHead) -> str | None:
     return None
 
 
-def _against_outside(records: tuple[Record, ...], seq: int, last_hash: str) -> str | None:
-    """The file is written after the commit, so it may be behind the log and never ahead of it."""
-    if seq > len(records):
-        return f"the log ends at event {len(records)}, and {CHAIN_HEAD} knows of {seq}"
-    if seq and records[seq - 1].hash != last_hash:
-        return f"event {seq} is not the one that {CHAIN_HEAD} knows"
-    return None
-
-
 def _unreadable(records: tuple[Record, ...]) -> str | None:
     for record in records:
         try:
@@ -77,11 +68,3 @@ def _unreadable(records: tuple[Record, ...]) -> str | None:
         if kind != record.type:
             return f"event {record.seq} is stored as {record.type} and is {kind}"
     return None
-
-
-def read_chain_head(folder: Path) -> tuple[int, str] | None:
-    try:
-        words = (folder / CHAIN_HEAD).read_text("ascii").split()
-    except (OSError, UnicodeDecodeError):
-        return None
-    return (int(words[0]), words[1]) if len(words) == 2 and words[0].isdecimal() else None

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from podium.core.chain import RunId, first_fault
+from podium.core.chain import Record, RunId, first_fault
 from podium.core.codec import CodecError, decode, encode
 from podium.core.effects import Effect
 from podium.core.events import Event
@@ -104,10 +104,30 @@ def to_text(event: Event) -> str:
     return text
 
 
-def read_events(store: Store, run: RunId) -> list[Event]:
+def read_chain_head(folder: Path) -> tuple[int, str] | None:
+    """The number and the hash of the last event, as they stand outside the database."""
+    try:
+        words = (folder / CHAIN_HEAD).read_text("ascii").split()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return (int(words[0]), words[1]) if len(words) == 2 and words[0].isdecimal() else None
+
+
+def against_outside(records: Sequence[Record], seq: int, last_hash: str) -> str | None:
+    """The file is written after the commit, so it may be behind the log and never ahead of it."""
+    if seq > len(records):
+        return f"the log ends at event {len(records)}, and {CHAIN_HEAD} knows of {seq}"
+    if seq and records[seq - 1].hash != last_hash:
+        return f"event {seq} is not the one that {CHAIN_HEAD} knows"
+    return None
+
+
+def read_events(store: Store, run: RunId, outside: tuple[int, str] | None = None) -> list[Event]:
     """All events of a run, after a look at the chain that binds them."""
     records = store.read(run)
     fault = first_fault(records)
+    if fault is None and outside is not None:
+        fault = against_outside(records, *outside)
     if fault is not None:
         raise StoreError(f"the log of run {run} cannot be trusted: {fault}", hint=f"see: podium verify {run}")
     try:
@@ -119,7 +139,7 @@ def read_events(store: Store, run: RunId) -> list[Event]:
 def open_log(store: Store, run: RunId, workflow: Workflow, run_dir: Path) -> Log:
     """Become the owner: a new epoch, and the state that the log stands for. The lease must be held."""
     epoch = store.claim(run)
-    events = read_events(store, run)
+    events = read_events(store, run, read_chain_head(run_dir))
     head = store.head(run)
     assert head is not None
     if head.fingerprint != workflow.fingerprint:

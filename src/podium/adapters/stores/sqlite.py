@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields, replace
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +17,7 @@ import apsw
 
 from podium.adapters.stores.sqlite_faults import damage_of_log, first_damage, worded
 from podium.adapters.stores.sqlite_schema import bring_forward, is_current, sum_of
-from podium.core.chain import FIRST_HASH, Record, RunId, link
+from podium.core.chain import Record, RunId, link
 from podium.ports import Fenced, Letter, Misplaced, RunHead, StoreError
 
 BUSY_MS: Final = 10_000
@@ -27,8 +25,11 @@ NEEDED: Final = (3, 51, 3)
 ROOM: Final = 1000 * (4096 + 24) + (128 << 10)
 """What the write-ahead log grows to before SQLite begins it again from the front, with a turn to spare."""
 
-# The fields of a head stand in the order of the columns.
-_FIELDS: Final[Callable[[RunHead], tuple[Any, ...]]] = attrgetter(*(field.name for field in fields(RunHead)))
+_TAIL: Final = (
+    "select number, epoch, status, coalesce((select id & 0xffffffff from event where id between number << 32 "
+    "and (number << 32) + 0xffffffff order by id desc limit 1), 0), "
+    "(select hash from event where id = (number << 32) + ?) from run where run = ?"
+)
 
 
 class SqliteStore:
@@ -93,24 +94,41 @@ class SqliteStore:
         with self._write():
             if self.head(head.run) is not None:
                 raise StoreError(f"there is a run {head.run} already")
-            self._put(replace(head, epoch=0, last_seq=0, last_hash=FIRST_HASH))
+            number: int = self._db.execute("select coalesce(max(number), 0) + 1 from run").get
+            row = (
+                number,
+                head.run,
+                head.workflow,
+                head.fingerprint,
+                head.created,
+                0,
+                head.status,
+                head.source,
+            )
+            self._db.execute("insert into run values (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row, sum_of(row)))
             for name, body in (letters or {}).items():
                 self._post(head.run, name, body)
 
-    def _put(self, head: RunHead) -> None:
-        values = _FIELDS(head)
+    def _change(self, run: RunId, *, epoch: int | None = None, status: str | None = None) -> None:
+        (row,) = self._db.execute("select * from run where run = ?", (run,))
+        *kept, old_epoch, old_status, source, _ = row
+        values = (
+            *kept,
+            old_epoch if epoch is None else epoch,
+            old_status if status is None else status,
+            source,
+        )
         self._db.execute(
-            "insert into run values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (run) do update set epoch = excluded.epoch, "
-            "last_seq = excluded.last_seq, last_hash = excluded.last_hash, status = excluded.status, sum = excluded.sum",
-            (*values, sum_of(values)),
+            "update run set epoch = ?, status = ?, sum = ? where run = ?",
+            (values[5], values[6], sum_of(values), run),
         )
 
     def claim(self, run: RunId) -> int:
         with self._write():
-            head = self._known(run)
-            self._put(replace(head, epoch=head.epoch + 1))
+            epoch = self._known(run).epoch + 1
+            self._change(run, epoch=epoch)
             self._make_room()
-        return head.epoch + 1
+        return epoch
 
     def _make_room(self) -> None:
         """Lets the write-ahead log have its full length now, in zeros.
@@ -136,38 +154,53 @@ class SqliteStore:
         answers: tuple[Letter, str] | None = None,
     ) -> tuple[Record, ...]:
         with self._write():
-            head = self._known(run)
-            if epoch != head.epoch:
-                raise Fenced(f"run {run} belongs to epoch {head.epoch} by now, not to {epoch}")
-            if after != head.last_seq:
-                raise Misplaced(f"run {run} has {head.last_seq} events, not {after}")
-            records = _linked(head, events, cause)
-            # The fields of a record stand in the order of the columns.
-            self._db.executemany("insert into event values (?, ?, ?, ?, ?, ?, ?)", records)
-            seq, last_hash = (records[-1].seq, records[-1].hash) if records else (after, head.last_hash)
-            self._put(replace(head, last_seq=seq, last_hash=last_hash, status=status or head.status))
+            number, found, known, last_seq, last_hash = self._tail(run, after)
+            if epoch != found:
+                raise Fenced(f"run {run} belongs to epoch {found} by now, not to {epoch}")
+            if after != last_seq:
+                raise Misplaced(f"run {run} has {last_seq} events, not {after}")
+            records = _linked(run, after, last_hash, events, cause)
+            first = number << 32
+            self._db.executemany(
+                "insert into event values (?, ?, ?, ?, ?, ?)",
+                [(first + record.seq, *record[2:]) for record in records],
+            )
+            if status is not None and status != known:
+                self._change(run, status=status)
             if answers is not None:
                 self._answer(*answers)
         return records
 
+    def _tail(self, run: RunId, after: int) -> tuple[int, int, str, int, str]:
+        """What a turn has to know of its run: number, epoch, status, last event, and the hash of event `after`.
+
+        Told by `head` as well, in six times the time.
+        """
+        for row in self._db.execute(_TAIL, (after, run)):
+            found: tuple[int, int, str, int, str] = row
+            return found
+        raise StoreError(f"there is no run {run}")
+
     def read(self, run: RunId, *, after: int = 0) -> tuple[Record, ...]:
         rows = self._rows(
-            "select run, seq, cause, type, body, prev, hash from event where run = ? and seq > ? order by seq",
-            (run, after),
+            "select run, id & 0xffffffff, cause, type, body, prev, hash from run join event "
+            "on id between (number << 32) + 1 + ? and (number << 32) + 0xffffffff where run = ? order by id",
+            (after, run),
         )
         return tuple(Record(*row) for row in rows)
 
     def head(self, run: RunId) -> RunHead | None:
-        rows = self._rows("select * from run where run = ?", (run,))
-        return RunHead(*rows[0][:-1]) if rows else None
+        rows = self._rows("select * from head where run = ?", (run,))
+        return RunHead(*rows[0][1:]) if rows else None
 
     def heads(self) -> tuple[RunHead, ...]:
-        rows = self._rows("select * from run order by created desc, run")
-        return tuple(RunHead(*row[:-1]) for row in rows)
+        rows = self._rows("select * from head order by created desc, run")
+        return tuple(RunHead(*row[1:]) for row in rows)
 
     def set_status(self, run: RunId, status: str) -> None:
         with self._write():
-            self._put(replace(self._known(run), status=status))
+            self._known(run)
+            self._change(run, status=status)
 
     def post(self, run: RunId, name: str, body: Mapping[str, Any]) -> None:
         with self._write():
@@ -218,7 +251,10 @@ class SqliteStore:
     def forget(self, run: RunId) -> None:
         with self._write():
             self._db.execute("delete from letter where run = ?", (run,))
-            self._db.execute("delete from event where run = ?", (run,))
+            number: int | None = self._db.execute("select number from run where run = ?", (run,)).get
+            if number is not None:
+                own = (number << 32, (number + 1) << 32)
+                self._db.execute("delete from event where id > ? and id < ?", own)
             self._db.execute("delete from run where run = ?", (run,))
 
     def damage(self) -> str | None:
@@ -237,11 +273,13 @@ class SqliteStore:
         return head
 
 
-def _linked(head: RunHead, events: Sequence[tuple[str, str]], cause: str) -> tuple[Record, ...]:
+def _linked(
+    run: RunId, seq: int, last_hash: str, events: Sequence[tuple[str, str]], cause: str
+) -> tuple[Record, ...]:
     records: list[Record] = []
     # Of the last record only its position and hash are needed to chain the next one to it.
-    last = Record(head.run, head.last_seq, "", "", "", "", head.last_hash) if head.last_seq else None
+    last = Record(run, seq, "", "", "", "", last_hash) if seq else None
     for kind, body in events:
-        last = link(head.run, last, cause=cause, type=kind, body=body)
+        last = link(run, last, cause=cause, type=kind, body=body)
         records.append(last)
     return tuple(records)

@@ -19,6 +19,7 @@ import apsw
 from podium.ports import StoreError
 
 TABLES: Final = Path(__file__).with_name("sqlite.sql")
+NEW_TABLES: Final = Path(__file__).with_name("sqlite_3.sql")
 
 
 def sum_of(row: tuple[Any, ...]) -> str:
@@ -41,7 +42,35 @@ def _add_sums(db: apsw.Connection) -> None:
     db.executemany("update letter set sum = ? where number = ?", sums)
 
 
-STEPS: Final[tuple[Callable[[apsw.Connection], None], ...]] = (_create_tables, _add_sums)
+def _put_events_in_a_row(db: apsw.Connection) -> None:
+    """Since version 3 events lie in the order they come in, and a run's row is left alone by a turn.
+
+    A row that did not agree with its sum must not agree with its new one either.
+    """
+    db.execute(NEW_TABLES.read_text("utf-8"))
+    for row in db.execute("select * from run order by created, run").fetchall():
+        *kept, epoch, _, _, status, source, expected = row
+        number = db.execute("select count(*) + 1 from new_run").get
+        fresh = (number, *kept, epoch, status, source)
+        whole = sum_of(row[:-1]) == expected
+        db.execute(
+            "insert into new_run values (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*fresh, sum_of(fresh) if whole else "")
+        )
+    db.execute(
+        "insert into new_event select (number << 32) + seq, cause, type, body, prev, hash "
+        "from event join new_run using (run) order by 1"
+    )
+    db.execute("insert into new_letter select * from letter")
+    for table in ("letter", "event", "run"):
+        db.execute(f"drop table {table}")
+        db.execute(f"alter table new_{table} rename to {table}")
+
+
+STEPS: Final[tuple[Callable[[apsw.Connection], None], ...]] = (
+    _create_tables,
+    _add_sums,
+    _put_events_in_a_row,
+)
 VERSION: Final = len(STEPS)
 
 
