@@ -32,6 +32,19 @@ def link(run: RunId, prev: Record | None, *, cause: str, type: str, body: str) -
     return Record(run, seq, cause, type, body, before, hash_of(run, seq, cause, type, body, before))
 
 
+def links(
+    run: RunId, seq: int, prev: str, events: Iterable[tuple[str, str]], *, cause: str
+) -> tuple[Record, ...]:
+    """The records of these events, each a type and a body, behind event `seq` with the hash `prev`."""
+    made: list[Record] = []
+    for kind, body in events:
+        seq += 1
+        own = hash_of(run, seq, cause, kind, body, prev)
+        made.append(Record(run, seq, cause, kind, body, prev, own))
+        prev = own
+    return tuple(made)
+
+
 def hash_of(run: RunId, seq: int, cause: str, type: str, body: str, prev: str) -> str:  # noqa: A002
     # Each part with its length, so that no two different records have the same text.
     number = str(seq)

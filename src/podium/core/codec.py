@@ -21,6 +21,8 @@ Convert: TypeAlias = Callable[[Any], Any]
 
 TYPE: Final = "type"
 
+_PLAIN: Final = frozenset({NoneType, bool, int, float, str})
+
 
 class CodecError(ValueError):
     """This is not an event as this version of Podium writes it."""
@@ -179,14 +181,17 @@ def _object(value: Json) -> Json:
 
 def _json(value: Any) -> Json:
     """A value that is JSON already, with plain lists and dicts whatever it was made of."""
-    if value is None or isinstance(value, bool | int | float | str):
+    if type(value) in _PLAIN:
         return value
     if isinstance(value, Mapping):
-        if not all(isinstance(key, str) for key in value):
-            raise CodecError(f"the keys of {value!r} must be text")
-        return {key: _json(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
+        for key in value:
+            if not isinstance(key, str):
+                raise CodecError(f"the keys of {value!r} must be text")
+        return {key: inner if type(inner) in _PLAIN else _json(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
         return [_json(inner) for inner in value]
+    if isinstance(value, (int, float, str)):
+        return value
     raise CodecError(f"{type(value).__name__} cannot be stored")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from podium.core.chain import FIRST_HASH, Record, RunId, link
+from podium.core.chain import FIRST_HASH, Record, RunId, links
 from podium.ports import Fenced, Letter, Misplaced, RunHead, StoreError
 
 
@@ -48,18 +48,14 @@ class MemoryStore:
         if after != head.last_seq:
             raise Misplaced(f"run {run} has {head.last_seq} events, not {after}")
         records = self._records[run]
-        added: list[Record] = []
-        last = records[-1] if records else None
-        for kind, body in events:
-            last = link(run, last, cause=cause, type=kind, body=body)
-            added.append(last)
+        added = links(run, after, head.last_hash, events, cause=cause)
         records.extend(added)
-        if last is not None:
-            head = replace(head, last_seq=last.seq, last_hash=last.hash)
+        if added:
+            head = replace(head, last_seq=added[-1].seq, last_hash=added[-1].hash)
         self._heads[run] = head if status is None else replace(head, status=status)
         if answers is not None:
             self.answer(*answers)
-        return tuple(added)
+        return added
 
     def read(self, run: RunId, *, after: int = 0) -> tuple[Record, ...]:
         return tuple(self._records.get(run, ())[after:])

@@ -17,7 +17,7 @@ import apsw
 
 from podium.adapters.stores.sqlite_faults import damage_of_log, first_damage, worded
 from podium.adapters.stores.sqlite_schema import bring_forward, is_current, sum_of
-from podium.core.chain import Record, RunId, link
+from podium.core.chain import FIRST_HASH, Record, RunId, links
 from podium.ports import Fenced, Letter, Misplaced, RunHead, StoreError
 
 BUSY_MS: Final = 10_000
@@ -159,7 +159,7 @@ class SqliteStore:
                 raise Fenced(f"run {run} belongs to epoch {found} by now, not to {epoch}")
             if after != last_seq:
                 raise Misplaced(f"run {run} has {last_seq} events, not {after}")
-            records = _linked(run, after, last_hash, events, cause)
+            records = links(run, after, last_hash or FIRST_HASH, events, cause=cause)
             first = number << 32
             self._db.executemany(
                 "insert into event values (?, ?, ?, ?, ?, ?)",
@@ -171,13 +171,13 @@ class SqliteStore:
                 self._answer(*answers)
         return records
 
-    def _tail(self, run: RunId, after: int) -> tuple[int, int, str, int, str]:
+    def _tail(self, run: RunId, after: int) -> tuple[int, int, str, int, str | None]:
         """What a turn has to know of its run: number, epoch, status, last event, and the hash of event `after`.
 
         Told by `head` as well, in six times the time.
         """
         for row in self._db.execute(_TAIL, (after, run)):
-            found: tuple[int, int, str, int, str] = row
+            found: tuple[int, int, str, int, str | None] = row
             return found
         raise StoreError(f"there is no run {run}")
 
@@ -271,15 +271,3 @@ class SqliteStore:
         if head is None:
             raise StoreError(f"there is no run {run}")
         return head
-
-
-def _linked(
-    run: RunId, seq: int, last_hash: str, events: Sequence[tuple[str, str]], cause: str
-) -> tuple[Record, ...]:
-    records: list[Record] = []
-    # Of the last record only its position and hash are needed to chain the next one to it.
-    last = Record(run, seq, "", "", "", "", last_hash) if seq else None
-    for kind, body in events:
-        last = link(run, last, cause=cause, type=kind, body=body)
-        records.append(last)
-    return tuple(records)
