@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 import pytest
 
-from podium.core.records import dataclass
+from podium.core.records import dataclass, quick
 
 Item = TypeVar("Item")
 
@@ -182,3 +182,24 @@ def test_a_class_that_adds_no_field_inherits_everything() -> None:
 def test_only_a_class_with_slots_becomes_a_record() -> None:
     with pytest.raises(AssertionError):
         dataclass(frozen=True, slots=False)
+
+
+@quick
+@dataclass(frozen=True, slots=True)
+class Seat:
+    row: int
+    free: bool = True
+
+
+def test_a_quick_record_is_replaced_field_by_field_and_stays_frozen() -> None:
+    old: Any = Seat(1)
+
+    for _ in range(2):  # The first call writes the method, the second uses it.
+        new = old._replace(free=False)
+
+        assert (old, new) == (Seat(1), Seat(1, free=False))
+        assert type(new) is Seat
+        with pytest.raises(FrozenInstanceError):
+            new.row = 2
+        with pytest.raises(AttributeError):
+            old._replace(colour="red")

@@ -13,9 +13,11 @@ import dataclasses
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, FrozenInstanceError
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeVar
 
-__all__ = ["dataclass"]
+__all__ = ["dataclass", "quick"]
+
+R = TypeVar("R", bound=type[Any])
 
 _ORDER: Final = (operator.lt, operator.le, operator.gt, operator.ge)
 
@@ -96,14 +98,45 @@ def _init(cls: Any, shape: _Shape) -> Callable[..., None]:
     if shape.frozen:
         # Plain assignments are by far the cheapest, and a frozen class refuses them: while its fields are filled, a
         # record has the class of a twin that does not.
-        generic = {name: getattr(cls, name) for name in ("__orig_bases__",) if hasattr(cls, name)}
-        opened = type(cls)(cls.__name__, cls.__bases__, {"__slots__": cls.__slots__, **generic})
-        given |= {"_become": object.__setattr__, "_opened": opened}
+        given |= {"_become": object.__setattr__, "_opened": _twin(cls)}
         opening = "    _kind = self.__class__\n    _become(self, '__class__', _opened)\n"
         lines = [opening, *lines, "    self.__class__ = _kind\n"]
     exec(f"def __init__({', '.join(parameters)}):\n{''.join(lines) or '    pass'}", given)  # noqa: S102 (names of fields only)
     written: Callable[..., None] = given["__init__"]
     written.__qualname__ = f"{cls.__qualname__}.__init__"
+    return written
+
+
+def _twin(cls: Any) -> type[Any]:
+    """A class with the same slots, whose records can be assigned to."""
+    generic = {name: getattr(cls, name) for name in ("__orig_bases__",) if hasattr(cls, name)}
+    return type(cls)(cls.__name__, cls.__bases__, {"__slots__": cls.__slots__, **generic})  # type: ignore[no-any-return]
+
+
+def quick(cls: R) -> R:
+    """Gives a frozen record a `_replace` that is written for it, at a fifth of what that of `dataclasses` takes.
+
+    Each event changes two or three large records.
+    """
+    kind: Any = cls
+
+    def _replace(self: Any, **changes: Any) -> Any:
+        kind._replace = _copier(kind)
+        return kind._replace(self, **changes)
+
+    kind._replace = _replace
+    return cls
+
+
+def _copier(cls: Any) -> Callable[..., Any]:
+    lines = "".join(f"    made.{name} = self.{name}\n" for name in cls.__slots__)
+    source = (
+        f"def _replace(self, **changes):\n    made = _new(_opened)\n{lines}    for name, value in changes.items():\n"
+        "        _set(made, name, value)\n    made.__class__ = _kind\n    return made\n"
+    )
+    given: dict[str, Any] = {"_new": object.__new__, "_opened": _twin(cls), "_set": setattr, "_kind": cls}
+    exec(source, given)  # noqa: S102 (names of fields only)
+    written: Callable[..., Any] = given["_replace"]
     return written
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from operator import attrgetter
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypeAlias
 
 from podium.core.effects import (
     AskPerson,
@@ -36,7 +36,7 @@ from podium.core.facts import Amounts, Refused
 from podium.core.maps import Draft, Map
 from podium.core.model import Step
 from podium.core.policy import Limits
-from podium.core.records import dataclass
+from podium.core.records import dataclass, quick
 from podium.core.words import MicroUsd, Millis, Path, Tree
 
 Merge: TypeAlias = Literal["queued", "joined"] | Refused | None
@@ -50,28 +50,6 @@ Order: TypeAlias = Literal["seq", "dag", "many", "repeat"]
 
 Claim: TypeAlias = tuple[str, ...] | Literal["all"]
 """The globs an attempt in flight may change."""
-
-
-R = TypeVar("R", bound=type[tuple[Any, ...]])
-
-
-def quick(kind: R) -> R:
-    """Gives a record with many fields a `_replace` that costs what is changed, not what is kept.
-
-    The one of NamedTuple looks at every field; for a scope that is three times as slow, and each event changes two
-    or three records.
-    """
-    places = {name: place for place, name in enumerate(kind._fields)}  # type: ignore[attr-defined]  # a NamedTuple
-    new = tuple.__new__
-
-    def _replace(self: Any, **changes: Any) -> Any:
-        values = [*self]
-        for name, value in changes.items():
-            values[places[name]] = value
-        return new(kind, values)
-
-    kind._replace = _replace  # type: ignore[attr-defined]
-    return kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +107,8 @@ class Soft(NamedTuple):
 
 
 @quick
-class Leaf(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Leaf:
     place: Place
     phase: Phase = "ready"
     cancelling: bool = False
@@ -162,9 +141,14 @@ class Leaf(NamedTuple):
     facts: tuple[FactsFound, ...] = ()
     ending: StepEnded | None = None
 
+    if TYPE_CHECKING:
+
+        def _replace(self, **changes: Any) -> Self: ...
+
 
 @quick
-class Scope(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Scope:
     place: Place
     phase: Phase = "ready"
     cancelling: bool = False
@@ -219,6 +203,10 @@ class Scope(NamedTuple):
     facts: tuple[FactsFound, ...] = ()
     ending: StepEnded | None = None
 
+    if TYPE_CHECKING:
+
+        def _replace(self, **changes: Any) -> Self: ...
+
 
 Instance: TypeAlias = Leaf | Scope
 
@@ -242,7 +230,8 @@ class Unmet(NamedTuple):
 
 
 @quick
-class Ledger(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Ledger:
     """What a scope with limits has used, holds for attempts in flight, and cannot know."""
 
     path: Path
@@ -257,6 +246,10 @@ class Ledger(NamedTuple):
     worked: Millis = Millis(0)
     busy: int = 0
     since: Millis = Millis(0)
+
+    if TYPE_CHECKING:
+
+        def _replace(self, **changes: Any) -> Self: ...
 
 
 @dataclass(frozen=True, slots=True)
