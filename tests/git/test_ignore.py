@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 
 from podium.git.ignore import is_ignored, parse_rules
 from tests.git.kit import git, put
+from tests.timing import work_within
 
 
 def ignored(rules: str, path: str, *, is_folder: bool = False, inner: tuple[str, str] | None = None) -> bool:
@@ -115,9 +115,7 @@ def test_random_rules_agree_with_git(lines: list[str], path: str) -> None:
 
 def test_no_pattern_of_an_agents_takes_long() -> None:
     rules = parse_rules(("*a" * 60 + "\n").encode() + b"**/" * 60 + b"z\n")
-    began = time.monotonic()
 
-    for _ in range(20):
-        is_ignored("a/" * 60 + "b", "a" * 250, is_folder=False, rules={"": rules})
-
-    assert time.monotonic() - began < 2
+    with work_within(2):
+        for _ in range(20):
+            is_ignored("a/" * 60 + "b", "a" * 250, is_folder=False, rules={"": rules})

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import pytest
 
+from podium.workflow.context import Context
 from podium.workflow.lint import CHECKS, check
 from podium.workflow.lint.circles import circles
 from podium.workflow.lint.flow import NEVER, Edge, Flow
@@ -15,8 +15,9 @@ from podium.workflow.lint.page import RULES, rules_page
 from podium.workflow.load import Loaded, load
 from podium.workflow.schema_parts import known_keys
 from podium.workflow.schema_step import Step
+from tests.timing import work_of, work_within
 from tests.workflow.kit import EXAMPLES
-from tools.mutate_files import project_in, slowdown
+from tools.mutate_files import project_in
 
 GOOD = sorted([*(EXAMPLES / "workflows").glob("*.yaml"), *(EXAMPLES / "templates").glob("*.yaml")])
 
@@ -41,33 +42,36 @@ def test_every_example_of_the_language_is_clean(path: Path, project: Path) -> No
     assert [problem.render() for problem in loaded(path, project).errors] == []
 
 
-def test_the_largest_example_is_checked_in_less_than_sixty_milliseconds(project: Path) -> None:
+def test_the_largest_example_is_checked_without_a_blow_up(project: Path) -> None:
+    """It takes about 30 ms; what `podium validate` may take, `bench/` measures."""
     context = loaded(EXAMPLES / "templates" / "security_critical.yaml", project).context
     assert context is not None
-    times = []
-    for _ in range(5):
-        start = time.process_time()
-        list(check(context))
-        times.append(time.process_time() - start)
 
-    assert min(times) < 0.060 * slowdown()
+    with work_within(1):
+        list(check(context))
 
 
 def test_a_long_file_is_checked_in_time_that_grows_with_its_length(tmp_path: Path) -> None:
-    """A block of 3,000 steps that all read the one above, and go back; quadratic work would take minutes."""
+    """Ten times the steps are ten times the work, and not a hundred times."""
+    few, many = long_file(tmp_path / "few.yaml", 200), long_file(tmp_path / "many.yaml", 2000)
+
+    assert work_of(lambda: check_all(many)) < 40 * work_of(lambda: check_all(few))
+
+
+def check_all(context: Context) -> None:
+    assert list(check(context)) == []
+
+
+def long_file(path: Path, steps: int) -> Context:
+    """A block of steps that all read the one above, and go back."""
     lines = [
         f"  s{n}: {{run: [echo, '${{{{ steps.s{n - 1}.text }}}}'], on: {{failed: s{n - 1}}}}}"
-        for n in range(1, 3000)
+        for n in range(1, steps)
     ]
-    (tmp_path / "long.yaml").write_text(
-        "\n".join(["podium: 1", "steps:", "  s0: {run: make}", *lines]), "utf-8"
-    )
-    context = load(tmp_path / "long.yaml", project=tmp_path).context
+    path.write_text("\n".join(["podium: 1", "steps:", "  s0: {run: make}", *lines]), "utf-8")
+    context = load(path, project=path.parent).context
     assert context is not None
-
-    start = time.process_time()
-    assert list(check(context)) == []
-    assert time.process_time() - start < 10 * slowdown()
+    return context
 
 
 def test_the_page_tells_every_rule_with_its_messages() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from podium.workflow.problems import Problem, did_you_mean, in_order, nearest
 from podium.workflow.yaml import MAX_BYTES, Document, Position, load, read
 from podium.workflow.yaml_errors import explain
 from tests.core.random_nodes import values
+from tests.timing import work_within
 
 PARSERS = [pyyaml.SafeLoader, getattr(pyyaml, "CSafeLoader", pyyaml.SafeLoader)]
 
@@ -256,28 +256,24 @@ def test_a_number_remembers_how_it_was_written() -> None:
     ["[" * MAX_BYTES, "{" * MAX_BYTES, "- " * (MAX_BYTES // 2), "? " * (MAX_BYTES // 2), "{a: " * 200_000],
 )
 def test_a_file_of_nothing_but_brackets_fails_fast(text: str) -> None:
-    started = time.perf_counter()
-
-    problems = loaded(text).problems
+    with work_within(10):
+        problems = loaded(text).problems
 
     assert any("nested more than 50 deep" in problem.message for problem in problems)
-    assert time.perf_counter() - started < 10
 
 
 def test_fifty_levels_are_allowed() -> None:
     assert loaded("[" * 50 + "]" * 50).problems == ()
 
 
-def test_a_long_file_is_read_quickly() -> None:
-    """114 KB in 0.2 s is the target on an idle machine; a busy one is given ten times that."""
+def test_a_long_file_is_read_without_a_blow_up() -> None:
+    """114 KB take 0.2 s."""
     step = "  step_%d:\n    role: implementer\n    gates: [tests, {run: make lint}]\n    timeout: 5m\n"
     text = "steps:\n" + "".join(step % number for number in range(1500))
     assert len(text) > 114_000
-    started = time.perf_counter()
 
-    assert loaded(text).problems == ()
-
-    assert time.perf_counter() - started < 2
+    with work_within(5):
+        assert loaded(text).problems == ()
 
 
 def test_a_text_that_is_too_long_is_refused() -> None:
