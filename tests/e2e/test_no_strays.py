@@ -18,6 +18,7 @@ from podium.process.procfs import Process
 from tests.e2e.kit import Project, closing, new_project, until
 from tests.process.kit import STRAY, is_alive, stray_in
 from tests.process.test_strays import SIX
+from tests.timing import best_of
 
 Note: TypeAlias = Callable[[str, object], None]
 FILE = "workflows/w.yaml"
@@ -78,13 +79,9 @@ def living(processes: list[Process]) -> list[Process]:
 def test_twelve_strays_die_within_two_seconds_of_a_cancel(
     tmp_path: Path, record_testsuite_property: Note
 ) -> None:
-    """The machine may have other things to do just then, so it has three chances."""
-    seconds = [dead_after(tmp_path / "1")]
-    while seconds[-1] >= 2.0 and len(seconds) < 3:
-        seconds.append(dead_after(tmp_path / str(len(seconds) + 1)))
+    seconds = best_of(3, lambda chance: dead_after(tmp_path / str(chance)), under=2.0)
 
     record_testsuite_property("dead_after_s", [round(each, 2) for each in seconds])
-    assert min(seconds) < 2.0
 
 
 def dead_after(folder: Path) -> float:
