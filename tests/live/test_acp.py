@@ -11,7 +11,7 @@ from podium.testing.models import ModelServer, Rule, Tokens
 from tests.e2e.kit import closing, new_project
 from tests.live.programs import found
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
 KEY = "dummy-key-4714-of-nobody"
 SETTINGS = {

@@ -16,7 +16,7 @@ from podium.testing.models import ModelServer, Rule, Tokens
 from tests.e2e.kit import Project, closing, new_project
 from tests.live.programs import found
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
 KEY = "sk-test-4711-0815-dummy"
 TOKEN = "oat-dummy-0123456789-abcdefghij"

@@ -19,7 +19,7 @@ from tests.live import kit as live_kit
 from tests.live.kit import CODEX, KEY, patch
 from tests.live.programs import found
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
 WORK = CODEX.work
 play = partial(live_kit.play, CODEX)

@@ -16,7 +16,7 @@ from tests.e2e.kit import Project, closing, new_project
 from tests.live.programs import found
 from tests.live.verdicts import Judging
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
 KEYS = {
     "ANTHROPIC_API_KEY": "sk-dummy-of-claude-4711",

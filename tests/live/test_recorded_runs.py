@@ -12,7 +12,7 @@ from podium.testing.models import ModelServer
 from tests.e2e.kit import closing
 from tests.live.test_claude_runs import KEY, TOKEN, project, rules, texts
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
 
 @pytest.mark.req("X16", "R187")

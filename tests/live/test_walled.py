@@ -20,7 +20,7 @@ from tests.live.kit import patch
 from tests.live.programs import found
 from tests.live.walled_kit import KEY, leads_to, needs_walls, play, trust, vendor
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
 AGENTS: Agents = {"claude": Claude(), "codex": Codex(), "gemini": Gemini()}
 BASE = {"claude": "", "codex": "/v1", "gemini": ""}
