@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.timing import best_of, work_of, work_within
+from tests.timing import best_of, given_time, work_of, work_within
 
 
 def spend(steps: int) -> int:
@@ -17,6 +17,18 @@ def test_work_that_blows_up_is_noticed() -> None:
     with work_within(60):
         spend(10)
     assert work_of(lambda: spend(1_000_000)) > work_of(lambda: spend(1))
+
+
+def test_a_child_that_was_not_ready_in_time_is_given_more_and_at_last_judged_as_it_is() -> None:
+    given: list[float] = []
+
+    def attempt(seconds: float) -> float:
+        given.append(seconds)
+        return seconds
+
+    assert given_time(attempt, ready=lambda seconds: seconds > 5) == 6.0
+    assert given_time(attempt, ready=lambda _: False, first_s=2.0) == 72.0
+    assert given == [1.0, 6.0, 2.0, 12.0, 72.0]
 
 
 def test_one_good_chance_is_enough_and_no_more_are_taken() -> None:

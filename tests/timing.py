@@ -11,7 +11,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
+T = TypeVar("T")
 TRACED = 20
 """How many times longer code may take while its coverage is traced."""
 
@@ -38,6 +40,15 @@ def _work_of(call: Callable[[], object]) -> float:
 
 def slowdown() -> int:
     return TRACED if sys.gettrace() is not None else 1
+
+
+def given_time(attempt: Callable[[float], T], *, ready: Callable[[T], bool], first_s: float = 1.0) -> T:
+    """What came of a child whose time ran out; if it was not ready by then, it is tried with more time."""
+    for seconds in (first_s, 6 * first_s):
+        done = attempt(seconds)
+        if ready(done):
+            return done
+    return attempt(36 * first_s)
 
 
 def best_of(chances: int, measure: Callable[[int], float], *, under: float) -> list[float]:

@@ -17,7 +17,7 @@ from podium.process.procfs import Process, read_process
 
 T = TypeVar("T")
 STRAY = Path(__file__).with_name("stray.py")
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 def new_marker() -> str:
