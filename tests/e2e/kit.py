@@ -24,7 +24,7 @@ from podium.process.procfs import Process, read_marker, read_pids, read_process,
 from podium.wiring import open_store
 
 T = TypeVar("T")
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 """How long a fact may take on a machine that has other things to do."""
 PEOPLE = {
     f"GIT_{who}_{what}": value

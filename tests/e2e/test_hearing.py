@@ -15,7 +15,7 @@ from typing import TypeAlias
 import pytest
 
 from podium.core.chain import RunId
-from tests.e2e.kit import Project, closing, new_project, until
+from tests.e2e.kit import Project, closing, new_project, until, until_exit
 from tests.timing import best_of
 
 Note: TypeAlias = Callable[[str, object], None]
@@ -68,7 +68,7 @@ def heard(folder: Path) -> list[float]:
         seconds = [heard_after(project, run, f"people/q{number}") for number in range(SAMPLES)]
 
         assert project.podium("cancel", run).code == 0
-        assert child.wait(timeout=60) == 130
+        assert until_exit(child) == 130
     return seconds
 
 
@@ -123,7 +123,7 @@ def test_an_answer_from_a_command_line_is_heard_by_the_owner_that_lives(tmp_path
         assert given["by"] == "ann"
         assert child.poll() is None
         assert project.podium("cancel", run).code == 0
-        assert child.wait(timeout=60) == 130
+        assert until_exit(child) == 130
 
 
 @pytest.mark.req("R155")
@@ -159,7 +159,7 @@ def test_an_engine_that_waits_at_a_terminal_is_as_quiet(
             "idle_at_a_terminal", f"{share:.2%} of a core, {resident_mb(child.pid):.0f} MB"
         )
         assert project.podium("approve", run).code == 0
-        assert child.wait(timeout=60) == 0
+        assert until_exit(child) == 0
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import pytest
 
 from podium.process.procfs import Process
-from tests.e2e.kit import Project, closing, new_project, until
+from tests.e2e.kit import Project, closing, new_project, until, until_exit
 from tests.process.kit import STRAY, is_alive, stray_in
 from tests.process.test_strays import SIX
 from tests.timing import best_of
@@ -92,7 +92,7 @@ def dead_after(folder: Path) -> float:
         start = time.monotonic()
         until(lambda: not living(found), "the end of all strays")
         seconds = time.monotonic() - start
-        assert child.wait(timeout=60) == 130
+        assert until_exit(child) == 130
         assert project.marked() == []
         assert project.leftovers() == []
     return seconds
@@ -106,7 +106,7 @@ def test_a_cancel_from_the_command_line_ends_them_too(tmp_path: Path) -> None:
 
         assert project.podium("cancel", project.run_id()).code == 0
 
-        assert child.wait(timeout=60) == 130
+        assert until_exit(child) == 130
         assert living(found) == []
         assert project.marked() == []
 
@@ -136,7 +136,7 @@ def test_twelve_strays_die_when_the_engine_is_told_to_stop(tmp_path: Path) -> No
 
         child.terminate()
 
-        assert child.wait(timeout=60) == 130
+        assert until_exit(child) == 130
         assert living(found) == []
         assert project.leftovers() == []
 
@@ -145,10 +145,10 @@ def test_twelve_strays_die_when_the_engine_is_told_to_stop(tmp_path: Path) -> No
 @pytest.mark.req("R141", "X15")
 def test_twelve_strays_die_when_the_time_of_their_step_is_up(tmp_path: Path) -> None:
     """Some of them ignore TERM, so this takes the whole grace of ten seconds."""
-    with closing(project_with("8s", tmp_path)) as project:
+    with closing(project_with("20s", tmp_path)) as project:
         child, found = begin(project)
 
-        assert child.wait(timeout=90) == 124
+        assert until_exit(child) == 124
 
         assert living(found) == []
         assert project.marked() == []

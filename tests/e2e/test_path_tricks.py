@@ -31,7 +31,7 @@ PLACES = {
     "dir": 'run: [pwd], dir: "${{ item }}"',
     "stdin": 'run: [cat], stdin: ["${{ item }}"]',
     "output_file": 'run: [echo, text], output: {file: "${{ item }}"}',
-    "wait_file": 'wait: {file: "${{ item }}"}, timeout: 3s',
+    "wait_file": 'wait: {file: "${{ item }}"}, timeout: 60s',
     "junit": 'run: [echo, text], junit: "${{ item }}"',
 }
 
@@ -68,7 +68,7 @@ def test_eighty_tricks_end_with_exit_3_and_nothing_outside_is_opened(place: str,
     assert len(tricks) >= 80
     project.commit({FILE: workflow(place), "inputs.json": json.dumps({"paths": list(tricks.values())})})
 
-    done = project.podium("run", FILE, "--inputs", "inputs.json", timeout_s=100)
+    done = project.podium("run", FILE, "--inputs", "inputs.json", timeout_s=240)
 
     assert done.code == 3, done.err
     assert refused(project, tricks) == dict.fromkeys(tricks, "path")
@@ -87,7 +87,7 @@ def test_a_script_of_a_scripted_agent_stays_inside_too(project: Project) -> None
     text = HEAD + f"agents: {json.dumps(agents)}\nsteps:\n  {step}\n"
     project.commit({FILE: text, "inputs.json": json.dumps({"paths": list(paths)})})
 
-    done = project.podium("run", FILE, "--inputs", "inputs.json", timeout_s=100)
+    done = project.podium("run", FILE, "--inputs", "inputs.json", timeout_s=240)
 
     assert done.code == 3, done.err
     assert refused(project, paths) == dict.fromkeys(paths, "path")

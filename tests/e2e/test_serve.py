@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from podium.core.chain import RunId
-from tests.e2e.kit import Project, closing, new_project, until
+from tests.e2e.kit import Project, closing, new_project, until, until_exit
 
 FILE = "w.yaml"
 WORKFLOW = """\
@@ -49,7 +49,7 @@ def test_a_service_carries_runs_on_stops_cleanly_and_goes_on_after_a_restart(tmp
         project.while_running(service, lambda: len(list(notes.glob("busy*"))) == 2, "both at work at once")
 
         service.send_signal(signal.SIGTERM)
-        assert service.wait(timeout=30) == 0
+        assert until_exit(service) == 0
 
         assert project.marked() == []
         assert [status(project, run) for run in runs] == ["running", "running"]
@@ -59,7 +59,7 @@ def test_a_service_carries_runs_on_stops_cleanly_and_goes_on_after_a_restart(tmp
             again, lambda: {status(project, run) for run in runs} == {"passed"}, "the end of both"
         )
         again.send_signal(signal.SIGTERM)
-        assert again.wait(timeout=30) == 0
+        assert until_exit(again) == 0
         talk = project.talk()
         assert "somebody has spoken" in talk
         assert "its process is gone" in talk

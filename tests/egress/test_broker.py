@@ -196,7 +196,7 @@ def test_a_caller_who_hangs_up_ends_the_call_of_the_api() -> None:
             async with await anyio.connect_unix(out.folder / "broker.sock") as stream:
                 await stream.send(post())
                 await stream.receive()
-            with anyio.fail_after(10):
+            with anyio.fail_after(60):
                 await model.hung_up.wait()
 
     go(test)

@@ -128,7 +128,7 @@ def test_the_relay_is_no_child_of_the_command_holds_no_output_and_ends_with_it()
             child.communicate(timeout=60)
         poller = select.poll()
         poller.register(end, select.POLLIN)
-        assert poller.poll(20_000), "the relay has outlived its command"
+        assert poller.poll(60_000), "the relay has outlived its command"
         os.close(end)
 
 
@@ -177,7 +177,7 @@ def test_waiting_costs_no_time_of_the_processor() -> None:
 def dialled(port: int) -> socket.socket:
     while True:
         try:
-            return socket.create_connection(("127.0.0.1", port), timeout=20)
+            return socket.create_connection(("127.0.0.1", port), timeout=60)
         except ConnectionRefusedError:
             continue
 

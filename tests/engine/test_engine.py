@@ -202,7 +202,7 @@ def test_a_cancelled_run_ends_its_processes_and_runs_finally(project: Project) -
     other = project.other()
 
     def cancel() -> None:
-        started.wait(20)
+        started.wait(60)
         other.say(begun.run, Cancel("ann", "enough"))
 
     thread = threading.Thread(target=cancel)

@@ -11,7 +11,7 @@ import pytest
 from podium.testing.models import ModelServer, Rule, Tokens
 
 
-def post(server: ModelServer, body: Any, *, timeout_s: float = 5) -> tuple[int, bytes]:
+def post(server: ModelServer, body: Any, *, timeout_s: float = 60) -> tuple[int, bytes]:
     line = http.client.HTTPConnection("127.0.0.1", int(server.url.rpartition(":")[2]), timeout=timeout_s)
     try:
         line.request("POST", "/v1/messages", json.dumps(body), {"x-api-key": "sk-very-secret-1234"})

@@ -16,7 +16,7 @@ TOOLS = [{"type": "custom", "name": "apply_patch"}, {"type": "function", "name":
 
 
 def ask(server: ModelServer, path: str, body: Mapping[str, Any]) -> tuple[int, Mapping[str, str], str]:
-    line = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=10)
+    line = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=60)
     try:
         line.request("POST", path, json.dumps(body), {"Authorization": "Bearer secret-4711"})
         reply = line.getresponse()

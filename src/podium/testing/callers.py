@@ -124,7 +124,8 @@ class CallerContract:
                 began = time.monotonic()
                 result = self.asked(request_, server.url, **{key: "1s"})
                 assert result.trouble == "timeout"
-                assert time.monotonic() - began < 5
+                # A busy machine may take longer than a second, but not as long as what holds when nothing is set.
+                assert time.monotonic() - began < 60
 
     def test_cancelling_hangs_up_at_once(self, request_: Request) -> None:
         async def cancelled() -> bool:

@@ -17,7 +17,7 @@ def call(path: str) -> int:
         f"http://127.0.0.1:8081{path}", data=b"{}", headers={"x-api-key": "dummy"}, method="POST"
     )
     try:
-        with urllib.request.urlopen(asked, timeout=20) as answer:
+        with urllib.request.urlopen(asked, timeout=60) as answer:
             answer.read()
             return int(answer.status)
     except urllib.error.HTTPError as error:

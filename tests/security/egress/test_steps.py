@@ -27,7 +27,7 @@ ASK = """
 import http.client, os, socket
 try:
     place = os.environ["HTTPS_PROXY"].removeprefix("http://")
-    line = http.client.HTTPConnection(place, timeout=10)
+    line = http.client.HTTPConnection(place, timeout=60)
     line.set_tunnel("packages.example", 443)
     line.request("HEAD", "/?token=s3cret-of-the-house")
     print("answered", line.getresponse().status)
