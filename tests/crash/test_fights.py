@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from podium.app.verifying import verify
-from tests.e2e.kit import Project, closing, new_project, until
+from tests.e2e.kit import Project, closing, new_project, until, until_exit
 
 FIGHTS = int(os.environ.get("PODIUM_FIGHTS", "2"))
 SEED = int(os.environ.get("PODIUM_SEED", "1"))
@@ -63,7 +63,7 @@ def test_engines_that_fight_for_a_run_leave_one_history(number: int, tmp_path: P
         if number % 2:
             fighters.append(project.start("cancel", run))
         for fighter in fighters:
-            fighter.wait(timeout=60)
+            until_exit(fighter)
         finish(project, run)
 
         assert "locked" not in project.talk()
@@ -91,7 +91,7 @@ def beat(
         if chance.random() < 0.5:
             victim.send_signal(signal.SIGSTOP)
             # While the owner stands still nobody else may become it; once it is dead, anybody may.
-            project.start("resume", "latest").wait(timeout=60)
+            until_exit(project.start("resume", "latest"))
         victim.kill()
         victim.wait()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.crash.story import assert_whole
-from tests.e2e.kit import Project, closing, new_project
+from tests.e2e.kit import Project, closing, new_project, until_exit
 
 FILE = "workflows/w.yaml"
 
@@ -222,6 +222,6 @@ def test_a_second_process_is_told_who_owns_the_run(tmp_path: Path, notes: Path) 
         assert f"process {child.pid}" in second.err
         (notes / "go").touch()
         child.terminate()
-        assert child.wait(timeout=60) == 130
+        assert until_exit(child) == 130
         assert project.podium("resume").code == 0
         assert_whole(project, project.run_id(), landed=0)

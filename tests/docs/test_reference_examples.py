@@ -37,12 +37,12 @@ def test_there_is_an_example_of_every_kind() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(660)
 @pytest.mark.parametrize("name", TESTED)
 def test_the_example_keeps_what_its_tests_promise(name: str, tmp_path: Path) -> None:
     with closing(new_project(tmp_path / "p", {})) as project:
         project.env["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-        done = project.podium("test", str(EXAMPLES / name), timeout_s=280)
+        done = project.podium("test", str(EXAMPLES / name), timeout_s=600)
 
     assert done.code == 0, done.out + done.err
     assert " 0 failed" in done.out

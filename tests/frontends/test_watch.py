@@ -53,7 +53,7 @@ def test_it_runs_at_once_and_again_after_a_change(project: Project) -> None:
     with watch(project, "flow.yaml", "--runs", "2") as process:
         wait_for(process, "watching")
         project.write("data.txt", "two")
-        process.communicate(timeout=60)
+        process.communicate(timeout=240)
     assert process.returncode == 0
     assert sorted(said(project)) == ["one", "two"]
 
@@ -65,7 +65,7 @@ def test_each_new_file_becomes_a_run(project: Project) -> None:
     with watch(project, "task.yaml", "--mode", "enqueue", "--folder", "todo", "--runs", "2") as process:
         wait_for(process, "watching")
         project.write("todo/second.md", "second")
-        process.communicate(timeout=60)
+        process.communicate(timeout=240)
     assert process.returncode == 0
     assert sorted(said(project)) == ["first", "second"]
 
@@ -75,7 +75,7 @@ def test_it_names_what_is_missing_before_it_waits(project: Project) -> None:
     project.write("todo/x", "")
     project.commit()
     with watch(project, "flow.yaml", "--mode", "enqueue", "--folder", "todo") as process:
-        process.communicate(timeout=60)
+        process.communicate(timeout=240)
     assert process.returncode == 2
 
 
