@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from podium.core.chain import RunId
 from tests.e2e.kit import Project, closing, new_project, until, until_exit
+from tests.views.kit import conforms
 
 FILE = "w.yaml"
 WORKFLOW = """\
@@ -82,3 +84,36 @@ def test_once_carries_on_what_is_ready_and_ends(tmp_path: Path) -> None:
         assert (status(project, run), status(project, other)) == ("passed", "waiting")
         assert len([line for line in done.out.splitlines() if run in line]) == 2, done.out
         until(lambda: project.marked() == [], "nobody")
+
+
+@pytest.mark.req("R155", "R229")
+def test_each_line_of_a_service_that_speaks_json_conforms_to_its_schema(tmp_path: Path) -> None:
+    (tmp_path / "go").touch()
+    with closing(new_project(tmp_path / "place", {FILE: WORKFLOW}, NOTES=str(tmp_path))) as project:
+        run = parked(project)
+        with project.store() as store:
+            store.post(run, "yes", YES)
+
+        done = project.podium("serve", "--once", "--json")
+
+        lines = [json.loads(line) for line in done.out.splitlines()]
+        assert [(line["did"], line["run"]) for line in lines] == [("began", run), ("let_go", run)], done.err
+        assert lines[0]["why"] == "somebody has spoken"
+        assert lines[1] == {**lines[1], "status": "passed", "exit": 0, "pid": lines[0]["pid"]}
+        for line in lines:
+            conforms(line, "serve")
+
+
+@pytest.mark.req("R155", "R229")
+def test_a_service_that_speaks_json_says_also_when_it_begins_and_ends(tmp_path: Path) -> None:
+    with closing(new_project(tmp_path / "place", {FILE: WORKFLOW}, NOTES=str(tmp_path))) as project:
+        service = project.start("serve", "--headless", "--json")
+        project.while_running(service, lambda: "watching" in project.talk(), "a first line")
+
+        service.send_signal(signal.SIGTERM)
+
+        assert service.wait(timeout=30) == 0
+        lines = [json.loads(line) for line in project.talk().splitlines()]
+        assert [line["did"] for line in lines] == ["watching", "ended"]
+        for line in lines:
+            conforms(line, "serve")

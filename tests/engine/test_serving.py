@@ -38,7 +38,9 @@ class World:
         self.project = project
         self.time = Millis(1_800_000_000_000)
         self.said: list[str] = []
-        self.service = Service(project.office, say=self.said.append, now=lambda: self.time)
+        self.service = Service(
+            project.office, tell=lambda told: self.said.append(told.line()), now=lambda: self.time
+        )
 
     def begin(self, steps: str, **options: str) -> tuple[RunId, State]:
         begun = self.project.begin(self.project.flow(steps, **options))
@@ -81,7 +83,9 @@ def test_a_run_that_waits_for_a_time_is_let_go_of_and_carried_on_when_it_has_com
 @pytest.mark.req("R155")
 def test_a_service_that_was_started_anew_knows_the_same(world: World) -> None:
     world.begin(TIMER)
-    world.service = Service(world.project.office, say=world.said.append, now=lambda: world.time)
+    world.service = Service(
+        world.project.office, tell=lambda told: world.said.append(told.line()), now=lambda: world.time
+    )
 
     assert world.ready() == []
     assert world.later(HOUR + 1) == ["a time has come"]

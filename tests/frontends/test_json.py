@@ -123,7 +123,7 @@ def test_answers_and_signals_print_the_run(project: Project, command: str, value
 
 
 def test_every_command_with_the_option_is_tested_here() -> None:
-    elsewhere = {"events", "answer", "signal"}
+    elsewhere = {"events", "answer", "signal", "serve"}  # The last in tests/e2e/test_serve.py, as a process.
     with_json = {
         name for name, command in all_commands() if any("--json" in option.opts for option in command.params)
     }

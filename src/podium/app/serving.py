@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
 from podium.app.office import Office
 from podium.app.running import Source, load_source
@@ -39,6 +39,24 @@ YOUNG: Final = 10_000
 AGAIN: Final = 60_000
 
 
+class Told(NamedTuple):
+    """One thing that was done for a run, or could not be."""
+
+    at: Millis
+    run: RunId
+    did: Literal["began", "let_go", "stopped", "refused"]
+    text: str
+    why: str = ""
+    """Began: why it was ready. Refused: why nobody can carry it on."""
+    pid: int | None = None
+    exit: int | None = None
+    status: str = ""
+    """Let go: how the run stands now."""
+
+    def line(self) -> str:
+        return f"{iso(self.at)} {self.run} {self.text}"
+
+
 @dataclass(slots=True)
 class _Known:
     """What was seen of a run when it was last looked at closely."""
@@ -55,8 +73,8 @@ class _Known:
 @dataclass(slots=True)
 class Service:
     office: Office
+    tell: Callable[[Told], None]
     slots: int = 4
-    say: Callable[[str], None] = print
     now: Callable[[], Millis] = wall_clock
     _known: dict[RunId, _Known] = field(default_factory=dict)
     _at_work: dict[RunId, Beginning] = field(default_factory=dict)
@@ -110,7 +128,8 @@ class Service:
         except PodiumError as error:
             # Nobody could carry it on as it is; it is looked at again when something has happened to it.
             known.stands, known.due = True, None
-            self.tell(head.run, f"cannot be carried on: {error.message}")
+            text = f"cannot be carried on: {error.message}"
+            self.tell(Told(self.now(), head.run, "refused", text, why=error.message))
             return
         known.stands = needs_somebody(state, or_time=True)
         known.due = next_due(state, after=known.tried)
@@ -140,7 +159,8 @@ class Service:
             output = self.office.run_dir(run) / "engine.log"
             self._known[run].tried = self.now()
             self._at_work[run] = begin(argv, cwd=self.office.project, output=output)
-            self.tell(run, f"{why}; process {self._at_work[run].pid} carries it on")
+            pid = self._at_work[run].pid
+            self.tell(Told(self.now(), run, "began", f"{why}; process {pid} carries it on", why=why, pid=pid))
             began = True
         return began
 
@@ -151,7 +171,9 @@ class Service:
             del self._at_work[run]
             head = self.office.store.head(run)
             status = "gone" if head is None else head.status
-            self.tell(run, f"process {child.pid} has let go of it with exit {child.returncode}: {status}")
+            text = f"process {child.pid} has let go of it with exit {child.returncode}: {status}"
+            exit_code = child.returncode
+            self.tell(Told(self.now(), run, "let_go", text, pid=child.pid, exit=exit_code, status=status))
             self.note(run)
 
     def note(self, run: RunId) -> None:
@@ -172,7 +194,5 @@ class Service:
             child.terminate()
         for run, child in self._at_work.items():
             stop(child, patience_s=PATIENCE_S)
-            self.tell(run, f"process {child.pid} was stopped; the run is not over")
-
-    def tell(self, run: str, text: str) -> None:
-        self.say(f"{iso(self.now())} {run} {text}")
+            text = f"process {child.pid} was stopped; the run is not over"
+            self.tell(Told(self.now(), run, "stopped", text, pid=child.pid))
