@@ -27,12 +27,25 @@ BUDGET: Final = (
         "test_no_limit_is_passed_by_more_than_calls_in_flight_used_beyond_their_reservation"
     ),
 )
+HABITS: Final = (
+    (
+        "tests/core/test_properties_budget.py::"
+        "test_nothing_is_overspent_where_calls_use_no_more_than_they_did_before"
+    ),
+)
 TOKENS: Final = (
     "tests/core/test_ledger.py::test_where_tokens_are_counted_a_price_nobody_told_binds_nothing_but_them",
 )
 CIRCLES: Final = "tests/core/test_advice.py::test_"
 
 LOOP_BUGS: Final = (
+    Bug(
+        "what calls have used before is not reserved",
+        "dispatch.py",
+        "usd = usd if past.usd is None else past.usd",
+        "usd = usd if past.usd is None else min(usd, past.usd)",
+        HABITS,
+    ),
     Bug(
         "money that others hold is spent again",
         "ledger.py",

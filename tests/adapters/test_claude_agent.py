@@ -138,6 +138,8 @@ def test_a_roles_tools_are_all_that_it_has(
         {"tools": ("hammer",)},
         {"config": {"auth": "magic"}},
         {"config": {"max_turns": 0}},
+        {"config": {"max_usd": 0}},
+        {"config": {"max_usd": "much"}},
         {"config": {"base_url": "nowhere"}},
         {"config": {"command": [""]}},
     ],
@@ -145,6 +147,12 @@ def test_a_roles_tools_are_all_that_it_has(
 def test_what_cannot_be_used_is_refused(tmp_path: Path, more: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError):
         prepared(tmp_path, **more)
+
+
+@pytest.mark.req("X2")
+def test_a_sum_of_money_is_a_matter_for_the_program_itself(tmp_path: Path) -> None:
+    assert flag(prepared(tmp_path, config={"max_usd": 0.5}), "--max-budget-usd") == "0.5"
+    assert flag(prepared(tmp_path), "--max-budget-usd") is None
 
 
 def test_a_key_comes_from_the_variable_that_the_file_names_and_goes_to_the_url_it_names(

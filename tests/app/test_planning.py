@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.planning import check_plan, history_of, plan, refusals
+from podium.app.history import history_of
+from podium.app.planning import check_plan, plan, refusals
 from podium.app.workflows import open_workflow
 from podium.core.model import Workflow
 from podium.errors import ConfigurationError

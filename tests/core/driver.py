@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from podium.core.decide import decide
 from podium.core.effects import CancelAttempt, Effect
 from podium.core.events import AttemptEnded, Event
 from podium.core.evolve import evolve, fold, initial
-from podium.core.facts import RunFacts
+from podium.core.facts import RunFacts, Usual
 from podium.core.handle import handle
 from podium.core.messages import Message, Recover, Refusal, Signal, Start
 from podium.core.model import Workflow
@@ -68,9 +68,9 @@ class Run:
                 perform(effect, self.state, world, self)  # type: ignore[arg-type]  # the same three methods
 
 
-def start(workflow: Workflow, world: World, *, no_human: bool = False) -> Run:
+def start(workflow: Workflow, world: World, *, no_human: bool = False, usual: tuple[Usual, ...] = ()) -> Run:
     run = Run(initial(workflow))
-    run.at(Millis(0), Start(FACTS, {}, {}, world.base(), no_human))
+    run.at(Millis(0), Start(replace(FACTS, usual=usual), {}, {}, world.base(), no_human))
     return run
 
 
@@ -79,12 +79,13 @@ def drive(
     world: World,
     *,
     no_human: bool = False,
+    usual: tuple[Usual, ...] = (),
     messages: Sequence[tuple[Millis, Message]] = (),
     twice: bool = False,
     on_turn: Callable[[State, tuple[Event, ...]], None] | None = None,
 ) -> Run:
     """The whole run. `messages` are said at fixed times; `twice` says every report again."""
-    run = start(workflow, world, no_human=no_human)
+    run = start(workflow, world, no_human=no_human, usual=usual)
     for when, message in messages:
         run.at(when, message)
     return go_on(run, world, twice=twice, on_turn=on_turn)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from podium.core.facts import Amounts
+import pytest
+
+from podium.core.events import AttemptStarted
+from podium.core.facts import Amounts, Usual
 from podium.core.ledger import poor_in, time_left, working_time
 from podium.core.messages import RaiseLimit, Recover
 from podium.core.model import Agent, Step
@@ -56,6 +59,43 @@ def test_where_tokens_are_counted_a_price_nobody_told_binds_nothing_but_them() -
     assert game.state.ledgers[ROOT].unknown.usd == 0
     game.done("b", cost_known=False, used=Amounts(calls=1))
     assert game.outcome("c") == ("failed", "limit")
+
+
+def reserved_for(game: Game) -> AttemptStarted:
+    """What was asked for last."""
+    found: AttemptStarted = game.events(AttemptStarted)[-1]
+    return found
+
+
+@pytest.mark.req("X2")
+@pytest.mark.parametrize(
+    ("estimate", "usual", "reserved"),
+    [
+        (Estimate(MicroUsd(3), 30, cap=MicroUsd(9)), Usual("a", MicroUsd(5), 50), (9, 50)),
+        (Estimate(MicroUsd(3), 30, cap=MicroUsd(9)), None, (9, 30)),
+        (Estimate(MicroUsd(3), 30), Usual("a", MicroUsd(5), 50), (5, 50)),
+        (Estimate(MicroUsd(3), 30), Usual("a", MicroUsd(0), None), (0, 30)),
+        (Estimate(MicroUsd(3), 30), Usual("a", None, 50), (3, 50)),
+        (Estimate(MicroUsd(3), 30), Usual("other", MicroUsd(5), 50), (3, 30)),
+    ],
+)
+def test_a_cap_is_reserved_else_what_is_usual_else_what_is_declared(
+    estimate: Estimate, usual: Usual | None, reserved: tuple[int, int]
+) -> None:
+    game = Game(
+        flow(agent("a", touches=(), verb=Agent(estimate=estimate))), usual=() if usual is None else (usual,)
+    )
+
+    assert reserved_for(game).reserve == Amounts(MicroUsd(reserved[0]), reserved[1], 1)
+
+
+def test_for_another_agent_neither_the_cap_nor_the_history_of_the_first_is_reserved() -> None:
+    verb = Agent(agent="one", fallback=("two",), estimate=Estimate(MicroUsd(3), 30, cap=MicroUsd(9)))
+    game = Game(flow(agent("a", touches=(), verb=verb)), usual=(Usual("a", MicroUsd(5), 50),))
+    game.done("a", "unavailable")
+
+    assert reserved_for(game).agent == 1
+    assert reserved_for(game).reserve == Amounts(MicroUsd(3), 30, 1)
 
 
 def test_a_limit_of_an_inner_step_can_be_routed_outside_it() -> None:

@@ -8,8 +8,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from podium.app.ability import agent_steps
 from podium.core.events import AttemptDoubted, AttemptEnded, AttemptStarted
-from podium.core.facts import Amounts
+from podium.core.facts import Amounts, Usual
 from podium.core.state import State
 from podium.core.words import MicroUsd, Path
 from podium.simulate.world import Later
@@ -38,6 +39,33 @@ class Greedy(Wild):
         reserve = asked.reserve
         used = Amounts(MicroUsd(int(reserve.usd * share)), int(reserve.tokens * share), reserve.calls)
         return replace(later, message=replace(later.message, used=used))
+
+
+class Habitual(Greedy):
+    """Calls of a step's own agent never use more than the most that such calls have used before."""
+
+    def __init__(self, case: Case, usual: tuple[Usual, ...]) -> None:
+        super().__init__(case, 1.0)
+        self._usual = {one.step: one for one in usual}
+
+    def attempt(self, asked: AttemptStarted, state: State) -> Later:
+        later = super().attempt(asked, state)
+        past = self._usual.get(state.instances[asked.path].place.step.name)
+        if past is None or asked.agent or not asked.reserve.calls:
+            return later
+        assert isinstance(later.message, AttemptEnded)
+        share = self._draw(f"{asked.path}#{asked.attempt}", "habit")
+        usd, tokens = MicroUsd(int((past.usd or 0) * share)), int((past.tokens or 0) * share)
+        return replace(later, message=replace(later.message, used=Amounts(usd, tokens, 1)))
+
+
+def habits(case: Case, scale: float) -> tuple[Usual, ...]:
+    """As if calls had used so many times what is declared for them."""
+    found = {
+        name: Usual(name, MicroUsd(int(verb.estimate.usd * scale) + 1), int(verb.estimate.tokens * scale) + 1)
+        for name, verb, _ in agent_steps(case.workflow)
+    }
+    return tuple(found.values())
 
 
 def overspent(story: Story) -> int:
@@ -91,3 +119,18 @@ def test_no_limit_is_passed_by_more_than_calls_in_flight_used_beyond_their_reser
 
     assert run.state.ended is not None
     assert greed > 1 or excess == 0
+
+
+@given(cases(TIGHT), st.sampled_from((0.0, 0.5, 3.0, 20.0)), st.lists(st.floats(0.05, 1), max_size=2))
+def test_nothing_is_overspent_where_calls_use_no_more_than_they_did_before(
+    case: Case, scale: float, cuts: list[float]
+) -> None:
+    """X2: whatever the file declares, what is reserved is what history tells."""
+    usual = habits(case, scale)
+    world = Habitual(case, usual)
+    run = drive(case.workflow, world, usual=usual)
+    for cut in cuts:
+        run = _crashed(case, run, world, cut)
+
+    assert run.state.ended is not None
+    assert overspent(Story(case.workflow, run.log)) == 0

@@ -110,6 +110,15 @@ def test_a_conversation_goes_on_for_a_role_that_writes_nothing(tmp_path: Path) -
     assert (agent.continuity, agent.no_change) == (2, "pass")
 
 
+def test_where_an_agent_stops_by_itself_is_kept_beside_what_is_declared(tmp_path: Path) -> None:
+    rest = "agents: {claude: {max_usd: 0.25, estimate: {usd: 2}}}"
+    found = verb_of(
+        only(tmp_path, "{agent: claude, prompt: x, estimate: {usd: 0.1, tokens: 5k}}", rest), Agent
+    )
+
+    assert found.estimate == Estimate(MicroUsd(100_000), 5_000, cap=MicroUsd(250_000))
+
+
 def test_an_agent_may_say_what_it_usually_costs(tmp_path: Path) -> None:
     rest = "agents: {local: {type: ollama, estimate: {tokens: 7k}, price: {input: 0, output: 0}}}"
     assert verb_of(only(tmp_path, "{agent: local, prompt: x}", rest), Agent).estimate == Estimate(

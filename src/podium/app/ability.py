@@ -73,20 +73,31 @@ def unready(workflow: Workflow, agents: Agents, env: Mapping[str, str]) -> tuple
 
 def unpriced(workflow: Workflow) -> tuple[str, ...]:
     """The agents that a file names and whose calls nobody can price: what they cost will never be known."""
-    return tuple(dict.fromkeys(name for step in _top(workflow) for name in _unpriced(step, workflow)))
+    found = (name for _, verb, inner in agent_steps(workflow) for name in _unpriced(verb, inner.config))
+    return tuple(dict.fromkeys(found))
 
 
-def _unpriced(step: Step, workflow: Workflow) -> Iterator[str]:
+def _unpriced(verb: Agent, config: Mapping[str, Any]) -> Iterator[str]:
+    known = config.get("agents") or {}
+    for name, kind in _kinds(verb, config).items():
+        able = CAPABILITIES.get(kind)
+        if able is not None and able.price == "unknown" and not known.get(name, {}).get("price"):
+            yield name
+
+
+def agent_steps(workflow: Workflow) -> Iterator[tuple[str, Agent, Workflow]]:
+    """The steps of agents, here and in the workflows that are called: name, verb, and the workflow it stands in."""
+    for step in _top(workflow):
+        yield from _agents_in(step, workflow)
+
+
+def _agents_in(step: Step, workflow: Workflow) -> Iterator[tuple[str, Agent, Workflow]]:
     if isinstance(step.verb, Call):
-        yield from unpriced(step.verb.workflow)
+        yield from agent_steps(step.verb.workflow)
     if isinstance(step.verb, Agent) and not step.verb.by_hand:
-        known = workflow.config.get("agents") or {}
-        for name, kind in _kinds(step.verb, workflow.config).items():
-            able = CAPABILITIES.get(kind)
-            if able is not None and able.price == "unknown" and not known.get(name, {}).get("price"):
-                yield name
+        yield step.name, step.verb, workflow
     for child in _inner(step):
-        yield from _unpriced(child, workflow)
+        yield from _agents_in(child, workflow)
 
 
 def _unready(step: Step, workflow: Workflow, agents: Agents, env: Mapping[str, str]) -> Iterator[str]:

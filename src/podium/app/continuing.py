@@ -14,6 +14,7 @@ from typing import Any
 
 import anyio
 
+from podium.app.history import read_history, usual_of
 from podium.app.office import Office
 from podium.app.running import Begun, Source, check_ability, create, load_source, new_id, site_of, start_of
 from podium.app.sending import abandon
@@ -81,7 +82,12 @@ def look_ahead(
     check_ability(site, source)
     _check_base(site.repository, started)
     facts = replace(
-        started.run, id=site.run, name=workflow.name, continues=earlier, carried=_spent(events, started)
+        started.run,
+        id=site.run,
+        name=workflow.name,
+        continues=earlier,
+        carried=_spent(events, started),
+        usual=usual_of(workflow, read_history(office.store, workflow.name)),
     )
     site = replace(site, base_commit=facts.base or None)
     start = start_of(site, facts, given, started.tree, no_human=started.no_human)

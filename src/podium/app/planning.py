@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, Final, Literal, NamedTuple, get_args
 
+from podium.app.history import History, Use, fitting
 from podium.app.rehearsal import assumed
-from podium.core.events import AttemptEnded, AttemptStarted, Event
 from podium.core.model import Agent, Step, Workflow
 from podium.core.state import Leaf
-from podium.engine.log import read_events
 from podium.errors import ConfigurationError
-from podium.ports import Store
 from podium.simulate.bounds import NotYetKnown, Unbounded, Weigh, calls, worst
 from podium.simulate.chance import Chance
 from podium.simulate.least import least
@@ -25,11 +22,9 @@ from podium.workflow.defaults import ESTIMATE
 
 RUNS: Final = 60
 """So many simulated runs tell what is likely."""
-PAST: Final = 20
-"""So many earlier runs are looked at."""
 CALL_TIME: Final = 60_000
 """What a call takes when nobody knows better."""
-From = Literal["history", "declared", "default"]
+From = Literal["cap", "history", "declared", "default"]
 Unit = Literal["calls", "tokens", "usd", "time"]
 UNITS: Final[tuple[Unit, ...]] = get_args(Unit)
 
@@ -65,19 +60,10 @@ class Plan:
     refusals: tuple[str, ...] = ()
 
 
-History = Mapping[str, Iterable[tuple[int, int, int]]]
-"""Per step: tokens, money and time of earlier attempts."""
-
-
 def plan(workflow: Workflow, given: Mapping[str, Any], history: History | None = None) -> Plan:
     inputs = assumed(workflow, given)
     prices: dict[str, Price] = {}
-
-    def price(step: Step) -> Price:
-        if step.name not in prices:
-            prices[step.name] = _price(step, (history or {}).get(step.name, ()))
-        return prices[step.name]
-
+    price = _pricing(workflow, history, prices)
     weights = {unit: _weights(unit, price) for unit in UNITS}
     lowest = {unit: least(workflow, inputs, weigh[0]) for unit, weigh in weights.items()}
     likely = _likely(workflow, inputs, {unit: weigh[1] for unit, weigh in weights.items()})
@@ -88,21 +74,35 @@ def plan(workflow: Workflow, given: Mapping[str, Any], history: History | None =
         ranges[unit] = Range(
             lowest[unit], min(likely[unit], most) if most is not None else likely[unit], most, cut
         )
-    return Plan(workflow.name, ranges, way, prices, refusals(workflow, given))
+    return Plan(workflow.name, ranges, way, prices, refusals(workflow, given, history))
 
 
-def refusals(workflow: Workflow, given: Mapping[str, Any]) -> tuple[str, ...]:
+def _pricing(workflow: Workflow, history: History | None, found: dict[str, Price]) -> Callable[[Step], Price]:
+    """What a call of a step is taken to use, looked up once; by the same history as what a run reserves."""
+    known = fitting(workflow, history or {})
+
+    def price(step: Step) -> Price:
+        if step.name not in found:
+            found[step.name] = _price(step, known.get(step.name, ()))
+        return found[step.name]
+
+    return price
+
+
+def refusals(workflow: Workflow, given: Mapping[str, Any], history: History | None = None) -> tuple[str, ...]:
     """Why a run need not be started: its cheapest way is beyond a limit, or nothing bounds how wide it gets."""
     inputs, limits = assumed(workflow, given), workflow.limits
     found = []
     fewest = least(workflow, inputs, calls)
     if limits.calls is not None and fewest > limits.calls:
         found.append(f"even the shortest way takes {fewest} agent calls, and limits.calls is {limits.calls}")
-    cheapest = least(workflow, inputs, _declared)
+    prices: dict[str, Price] = {}
+    cheapest = least(workflow, inputs, _weights("usd", _pricing(workflow, history, prices))[0])
     if limits.usd is not None and cheapest > limits.usd:
+        past = any(price.source == "history" for price in prices.values())
         found.append(
-            f"even the cheapest way costs {dollars(cheapest)} as `estimate` declares, and limits.usd is "
-            f"{dollars(limits.usd)}"
+            f"even the cheapest way costs {dollars(cheapest)} "
+            f"{'as earlier runs did' if past else 'as `estimate` declares'}, and limits.usd is {dollars(limits.usd)}"
         )
     try:
         worst(workflow, inputs, calls)
@@ -113,9 +113,9 @@ def refusals(workflow: Workflow, given: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def check_plan(workflow: Workflow, given: Mapping[str, Any]) -> int | None:
+def check_plan(workflow: Workflow, given: Mapping[str, Any], history: History | None = None) -> int | None:
     """The calls of the worst case, None if only the run will tell. Raises ConfigurationError for a run that need not be started."""
-    found = refusals(workflow, given)
+    found = refusals(workflow, given, history)
     if found:
         lines = "\n".join(f"  {line}" for line in found)
         raise ConfigurationError(
@@ -128,48 +128,36 @@ def check_plan(workflow: Workflow, given: Mapping[str, Any]) -> int | None:
         return None
 
 
-def read_history(open_store: Callable[[Path], Store], project: Path, workflow: str) -> History:
-    """Of the newest runs of this workflow in this project, if it has any."""
-    try:
-        store = open_store(project)
-    except ConfigurationError:
-        return {}
-    try:
-        heads = [head for head in store.heads() if head.workflow == workflow][:PAST]
-        return history_of([read_events(store, head.run) for head in heads])
-    finally:
-        store.close()
-
-
-def history_of(runs: Iterable[Iterable[Event]]) -> History:
-    """What attempts of agents have used, by the name of their step."""
-    found: dict[str, list[tuple[int, int, int]]] = {}
-    for events in runs:
-        started: dict[str, int] = {}
-        for event in events:
-            if isinstance(event, AttemptStarted):
-                started[event.path] = event.at
-            elif (
-                isinstance(event, AttemptEnded) and event.used.calls and event.cost_known and not event.reused
-            ):
-                name = event.path.rpartition("/")[2].partition("~")[0].partition("[")[0]
-                took = event.at - started.get(event.path, event.at)
-                found.setdefault(name, []).append((event.used.tokens, event.used.usd, took))
-    return found
-
-
-def _price(step: Step, past: Iterable[tuple[int, int, int]]) -> Price:
-    rows = list(past)
-    if rows:
-        tokens, usd, time = (tuple(map(int, (min(c), median(c), max(c)))) for c in zip(*rows, strict=True))
-        return Price(tokens, usd, time, "history", len(rows))  # type: ignore[arg-type]  # three of three
+def _price(step: Step, past: Sequence[Use]) -> Price:
+    """Money and tokens may have different sources: where a price was never known, tokens were perhaps counted."""
     assert isinstance(step.verb, Agent)
     known, timeout = step.verb.estimate, step.timeout or CALL_TIME
-    time = (0, min(CALL_TIME, timeout), timeout)
-    if known == ESTIMATE:
-        # Nobody said anything, so that nothing is known of the least.
-        return Price((0, known.tokens, known.tokens), (0, known.usd, known.usd), time, "default")
-    return Price((known.tokens,) * 3, (known.usd,) * 3, time, "declared")
+    # Where nobody said anything, nothing is known of the least.
+    guessed = replace(known, cap=None) == ESTIMATE
+    tokens = _spread([use.tokens for use in past if use.tokens is not None])
+    usd = _spread([use.usd for use in past if use.usd is not None])
+    time = _spread([use.time for use in past])
+    source: From = "default" if guessed else "declared"
+    attempts = 0
+    if known.cap is not None:
+        usd, source = _capped(usd, known.cap), "cap"
+    elif usd is not None:
+        source, attempts = "history", sum(use.usd is not None for use in past)
+    return Price(
+        tokens or (known.tokens * (not guessed), known.tokens, known.tokens),
+        usd or (known.usd * (not guessed), known.usd, known.usd),
+        time or (0, min(CALL_TIME, timeout), timeout),
+        source,
+        attempts,
+    )
+
+
+def _spread(values: Sequence[int]) -> tuple[int, int, int] | None:
+    return (min(values), int(median(values)), max(values)) if values else None
+
+
+def _capped(usd: tuple[int, int, int] | None, cap: int) -> tuple[int, int, int]:
+    return (0, cap, cap) if usd is None else (min(usd[0], cap), min(usd[1], cap), cap)
 
 
 def _weights(unit: str, price: Any) -> tuple[Weigh, Weigh, Weigh]:
@@ -189,11 +177,6 @@ def _weights(unit: str, price: Any) -> tuple[Weigh, Weigh, Weigh]:
         return one
 
     return weigh(0), weigh(1), weigh(2)
-
-
-def _declared(step: Step) -> int:
-    verb = step.verb
-    return verb.estimate.usd if isinstance(verb, Agent) and calls(step) and verb.estimate != ESTIMATE else 0
 
 
 def _likely(workflow: Workflow, inputs: Mapping[str, Any], weights: Mapping[Unit, Weigh]) -> dict[Unit, int]:

@@ -17,6 +17,7 @@ import anyio
 
 from podium.app.ability import Machine, missing, unpriced, unready
 from podium.app.definition import keep_definition
+from podium.app.history import read_history, usual_of
 from podium.app.office import Office
 from podium.app.workflows import open_workflow
 from podium.attempt.past import past_of
@@ -106,6 +107,7 @@ def begin(office: Office, order: Order, *, narrow: Callable[[Workflow], Workflow
     site = site_of(office, run, workflow, source)
     check_ability(site, source)
     tree, facts, uncommitted = _base(site, workflow, dirty=order.dirty)
+    facts = replace(facts, usual=usual_of(workflow, read_history(office.store, workflow.name)))
     create(office, site, source, start_of(site, facts, order.inputs, tree, no_human=order.no_human))
     return Begun(run, site, uncommitted)
 

@@ -15,7 +15,7 @@ from podium.core.attempts import degrade_of
 from podium.core.enter import limited, result_tree, start_of
 from podium.core.events import AttemptStarted, Event, StepEnded
 from podium.core.expr import Node
-from podium.core.facts import Amounts
+from podium.core.facts import Amounts, Usual
 from podium.core.globs import globs_overlap
 from podium.core.leaves import is_by_hand
 from podium.core.model import Agent, Call, Git
@@ -47,7 +47,7 @@ def dispatch(state: State, now: Millis) -> Event | None:
         if claim and _clashes(state, claim, waiting):
             waiting.append(claim)
             continue
-        reserve = _reserve(leaf)
+        reserve = _reserve(state, leaf)
         poor = ledger.poor_in(state, leaf.place.ledger, reserve)
         if poor is None:
             return _start(state, leaf, reserve, claim, now)
@@ -112,11 +112,26 @@ def _overlap(a: Claim, b: Claim) -> bool:
     return any(globs_overlap(one, other) for one in a for other in b)
 
 
-def _reserve(leaf: Leaf) -> Amounts:
+def _reserve(state: State, leaf: Leaf) -> Amounts:
+    """The agent's own cap, else what its calls have used before, else what is declared."""
     verb = leaf.place.step.verb
     if not isinstance(verb, Agent) or verb.by_hand:
         return ledger.NOTHING
-    return Amounts(verb.estimate.usd, verb.estimate.tokens, 1)
+    known = verb.estimate
+    usd, tokens = known.usd, known.tokens
+    # Neither cap nor history says anything about another agent.
+    past = None if leaf.soft.fallback else _past(state, leaf.place.step.name)
+    if past is not None:
+        usd = usd if past.usd is None else past.usd
+        tokens = tokens if past.tokens is None else past.tokens
+    if known.cap is not None and not leaf.soft.fallback:
+        usd = known.cap
+    return Amounts(usd, tokens, 1)
+
+
+def _past(state: State, step: str) -> Usual | None:
+    assert state.started is not None
+    return next((one for one in state.started.run.usual if one.step == step), None)
 
 
 def _start(state: State, leaf: Leaf, reserve: Amounts, claim: Claim, now: Millis) -> AttemptStarted:

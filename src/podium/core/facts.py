@@ -19,6 +19,15 @@ class Amounts:
 
 
 @dataclass(frozen=True, slots=True)
+class Usual:
+    """The most that a call at a step has used in earlier runs; None where nobody knows."""
+
+    step: str
+    usd: MicroUsd | None = None
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RunFacts:
     """What `run.x` holds, fixed at the start. `utc_offset` places times of day, in minutes."""
 
@@ -32,6 +41,8 @@ class RunFacts:
     """The run whose results this one takes over where the same is asked."""
     carried: Amounts = Amounts()
     """What that one has spent on what is taken over: limits are not reset by going on in another run."""
+    usual: tuple[Usual, ...] = ()
+    """What calls have used before, as it was known when the run began."""
 
 
 @dataclass(frozen=True, slots=True)

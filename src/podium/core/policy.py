@@ -100,6 +100,8 @@ class Estimate:
 
     usd: MicroUsd = MicroUsd(0)
     tokens: int = 0
+    cap: MicroUsd | None = None
+    """Where the step's own agent stops by itself; nothing tells more about the most it can cost."""
 
 
 @dataclass(frozen=True, slots=True)

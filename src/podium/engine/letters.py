@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Final, TypeAlias
 
 from podium.core.events import ApprovalGiven
-from podium.core.facts import Amounts, RunFacts
+from podium.core.facts import Amounts, RunFacts, Usual
 from podium.core.messages import Approve, Cancel, Guide, Jump, Pause, RaiseLimit, Resume, Signal, Start
 from podium.core.words import Path
 from podium.ports import Letter
@@ -60,7 +60,9 @@ def read(letter: Letter) -> Posted | str:
     try:
         if kind is Start:
             facts = dict(body["run"])
-            body["run"] = RunFacts(**{**facts, "carried": Amounts(**facts.get("carried", {}))})
+            carried = Amounts(**facts.get("carried", {}))
+            usual = tuple(Usual(**one) for one in facts.get("usual", ()))
+            body["run"] = RunFacts(**{**facts, "carried": carried, "usual": usual})
         return kind(**{key: value for key, value in body.items() if key in known})
     except (TypeError, KeyError) as error:
         return f"the command is incomplete: {error}"

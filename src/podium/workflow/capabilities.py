@@ -27,6 +27,8 @@ class Capabilities:
     """The weakest walls it may run in when nobody confirms what it does."""
     files: bool = True
     """It works in a folder and can change files; else it answers in text only."""
+    max_usd: bool = False
+    """Its program itself stops at a sum of money."""
     schema: bool = False
     """Its program itself holds an answer to a JSON Schema; else only the contract of the step does."""
     vendor: str = ""
@@ -39,6 +41,7 @@ CAPABILITIES: Final[Mapping[str, Capabilities]] = MappingProxyType(
     {
         "claude": Capabilities(
             tools=True,
+            max_usd=True,
             schema=True,
             continuity="session",
             price="reported",

@@ -133,10 +133,12 @@ def exhausted_default(site: Site, found: Retry) -> Retry:
 
 def estimate(site: Site, step: schema_parts.Estimate | None, agent: str | None) -> Estimate:
     configured = site.context.file.agents.get(agent) if agent is not None else None
-    for raw in (step, configured.estimate if configured is not None else None):
+    found = ESTIMATE
+    for raw in (configured.estimate if configured is not None else None, step):
         if raw is not None:
-            return Estimate(
+            found = Estimate(
                 usd=ESTIMATE.usd if raw.usd is None else micro(raw.usd),
                 tokens=ESTIMATE.tokens if raw.tokens is None else raw.tokens,
             )
-    return ESTIMATE
+    most = configured.max_usd if configured is not None else None
+    return found if most is None else replace(found, cap=micro(most))

@@ -74,6 +74,7 @@ class Agent(Raw):
     temperature: Number | None = None
     max_tokens: Tokens | None = None
     max_turns: Positive | None = None
+    max_usd: Number | None = None
     auth: str | None = None
     env: Texts = ()
     estimate: Estimate | None = None

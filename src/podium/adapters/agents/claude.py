@@ -1,7 +1,7 @@
 """Claude Code as an agent (R061): `claude -p`, the prompt on stdin, one line of JSON for all that happens.
 
     agents:
-      claude: {type: claude, model: sonnet, max_turns: 100}
+      claude: {type: claude, model: sonnet, max_turns: 100, max_usd: 1.5}
       mine:   {type: claude, auth: login}                      # a subscription instead of a key
       proxy:  {type: claude, base_url: "https://models.example", key: MODELS_KEY}
 
@@ -177,6 +177,7 @@ def _flags(request: Request, schema: str | None) -> Iterator[str]:
     free = [tool for tool in tools if tool not in (*TOOLS["read"], *TOOLS["edit"])]
     yield f"--model={request.model or MODEL}"
     yield f"--max-turns={_turns(request)}"
+    yield from _budget(request)
     yield f"--permission-mode={'dontAsk' if request.judge else 'acceptEdits'}"
     # Of a rule like "Bash(git *)" only the name says which tool it is.
     yield f"--tools={','.join(dict.fromkeys(tool.partition('(')[0] for tool in tools))}"
@@ -212,6 +213,16 @@ def _turns(request: Request) -> int:
     if type(turns) is not int or turns < 1:
         raise _wrong(request, "max_turns", "is not a whole number above 0")
     return turns
+
+
+def _budget(request: Request) -> Iterator[str]:
+    """It looks after each call of the model, so that the last one may go beyond."""
+    usd = request.config.get("max_usd")
+    if usd is None:
+        return
+    if isinstance(usd, bool) or not isinstance(usd, int | float) or usd <= 0:
+        raise _wrong(request, "max_usd", "is not a number above 0")
+    yield f"--max-budget-usd={usd}"
 
 
 def _schema(request: Request) -> str | None:

@@ -14,6 +14,7 @@ from podium.app.values import parse_settings
 from podium.app.workflows import open_workflow, parse_inputs
 from podium.frontends.cli.places import set_option
 from podium.views.numbers import count, dollars, duration
+from podium.views.plain import many
 
 if TYPE_CHECKING:
     from podium.app.planning import Plan, Price, Range
@@ -39,12 +40,13 @@ def command(file: Path, inputs: tuple[str, ...], settings: tuple[str, ...], as_j
     it off is named. Inputs without a value get a plausible one. The exit code is 2 if `podium run` would refuse to
     start it.
     """
+    from podium.app.history import open_history
     from podium.app.places import project_root
-    from podium.app.planning import plan, read_history
+    from podium.app.planning import plan
     from podium.wiring import open_store
 
     workflow = open_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
-    history = read_history(open_store, project_root(Path.cwd()), workflow.name)
+    history = open_history(open_store, project_root(Path.cwd()), workflow.name)
     found = plan(workflow, parse_inputs(inputs, workflow), history)
     if as_json:
         click.echo(json.dumps(_data(found), indent=2, ensure_ascii=False))
@@ -76,8 +78,10 @@ def _cells(unit: str, row: Range) -> str:
 
 def _source(price: Price) -> str:
     match price.source:
+        case "cap":
+            return "where its agent stops (max_usd)"
         case "history":
-            return f"{price.attempts} earlier attempts"
+            return f"history: {many(price.attempts, 'earlier call')}"
         case "declared":
             return "declared by `estimate`"
         case _:

@@ -20,6 +20,7 @@ from podium.views.numbers import dollars, duration
 from podium.views.plain import many
 
 if TYPE_CHECKING:
+    from podium.app.office import Office
     from podium.core.model import Workflow
 
 SHOWN = 5
@@ -101,7 +102,7 @@ def command(  # noqa: PLR0913  # one argument per option
         replay=_named(replay),
         settings=typed,
     )
-    forecast = _forecast(workflow, order)
+    forecast = _forecast(office, workflow, order)
     _ask_about_prices(workflow, order, yes=yes)
     begun = begin(office, order)
     _warn(begun)
@@ -114,11 +115,13 @@ def command(  # noqa: PLR0913  # one argument per option
     return drive(office, begun.site, as_json=as_json)
 
 
-def _forecast(workflow: Workflow, order: Order) -> str:
+def _forecast(office: Office, workflow: Workflow, order: Order) -> str:
     """The worst case in a line; the limits are what stops it."""
+    from podium.app.history import read_history
     from podium.app.planning import check_plan
 
-    calls, limits = check_plan(workflow, order.inputs), workflow.limits
+    history = read_history(office.store, workflow.name)
+    calls, limits = check_plan(workflow, order.inputs, history), workflow.limits
     if calls == 0:
         return "no agent is called"
     stops = [dollars(limits.usd)] if limits.usd is not None else []

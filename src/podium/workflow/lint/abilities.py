@@ -16,6 +16,7 @@ from podium.workflow.schema_step import Step
 def check(survey: Survey) -> Iterator[Problem]:
     for player in players(survey):
         yield from _tools(player)
+        yield from _cap(player)
     lasting = [player for player in players(survey) if player.judge is None and _turns(player)]
     for player in lasting:
         yield from _lasting(player)
@@ -36,6 +37,20 @@ def _tools(player: Player) -> Iterator[Problem]:
             shown = type_of(player.site.context, agent)
             message = f"{shown} cannot enforce tools: [{', '.join(tools)}]; {whose} demands it"
             yield player.site.context.problem(22, player.path, message)
+
+
+def _cap(player: Player) -> Iterator[Problem]:
+    """A sum that nobody stops at would be reserved in place of what calls really cost."""
+    agent, context = agent_of(player.worker), player.site.context
+    configured = context.file.agents.get(agent) if agent is not None else None
+    if agent is None or configured is None or configured.max_usd is None:
+        return
+    able = capabilities_of(context, agent)
+    if able is not None and not able.max_usd:
+        message = (
+            f"{type_of(context, agent)} cannot stop at a sum of money; agents.{agent}.max_usd demands it"
+        )
+        yield context.problem(22, player.path, message, hint="estimate: {usd: ...} says what to reserve")
 
 
 def _turns(player: Player) -> int:
