@@ -187,6 +187,19 @@ def test_each_fault_has_its_category_and_ends_soon(
     assert told.finished.survivors == ()
 
 
+@pytest.mark.req("R126")
+def test_it_stops_by_itself_where_its_own_limit_of_money_is(tmp_path: Path) -> None:
+    """It looks after each call, so the first one is paid, and the second is not made."""
+    tools = [("Read", {"file_path": "README.md"})] * 5
+    with ModelServer(Rule(tools=tools, text="read", usage=Tokens(100_000, 1_000))) as server:
+        told = ask(server, tmp_path, config={"max_usd": 0.01})
+
+    assert len(server.asked()) < 5
+    assert told.result.trouble == "failed"
+    assert "budget" in told.result.detail
+    assert told.result.usage.input > 0
+
+
 @pytest.mark.req("R137")
 def test_a_used_up_window_of_a_login_tells_when_it_opens_again(tmp_path: Path) -> None:
     login = {
