@@ -44,7 +44,7 @@ def fresh(root: Path) -> Mapping[str, str]:
 def generated() -> Mapping[str, str]:
     """The pages that are written from the code alone."""
     from podium.workflow.lint.page import rules_page
-    from tools.pages import agents, cli, events, outcomes, roles, schemas, states, templates
+    from tools.pages import agents, cli, events, outcomes, partials, roles, schemas, states, templates
     from tools.pages.markdown import noticed
 
     return {
@@ -52,6 +52,7 @@ def generated() -> Mapping[str, str]:
         "docs/reference/cli.md": cli.page(),
         "docs/reference/events.md": events.page(),
         "docs/reference/outcomes.md": outcomes.page(),
+        "docs/reference/partials.md": partials.page(),
         "docs/reference/roles.md": roles.page(),
         "docs/reference/schemas.md": schemas.page(),
         "docs/reference/states.md": states.page(),

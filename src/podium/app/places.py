@@ -9,7 +9,13 @@ from typing import Final
 
 STATE_DIR: Final = ".podium"
 DATABASE: Final = "podium.db"
-IGNORED: Final = (".podium/*", "!.podium/config.yaml", "!.podium/roles/", "!.podium/templates/")
+IGNORED: Final = (
+    ".podium/*",
+    "!.podium/config.yaml",
+    "!.podium/partials/",
+    "!.podium/roles/",
+    "!.podium/templates/",
+)
 """Lines of .gitignore: runs and records are for this machine; what people write there belongs to the project."""
 
 
@@ -28,7 +34,7 @@ def project_root(folder: Path) -> Path:
 
 
 def user_dir() -> Path:
-    """The folder of the user's own configuration, roles and templates."""
+    """The folder of the user's own configuration, roles, templates and partials."""
     base = os.environ.get("XDG_CONFIG_HOME")
     return (Path(base) if base else Path.home() / ".config") / "podium"
 

@@ -10,6 +10,7 @@ from podium.attempt.files import Files
 from podium.attempt.site import Site
 from podium.core.expr import Names
 from podium.core.globs import glob_matches
+from podium.core.kinds import MAX_TEXT
 from podium.core.template import fill
 from podium.core.words import Tree
 from podium.git.change import diff
@@ -17,37 +18,35 @@ from podium.git.change import diff
 BYTES_PER_TOKEN: Final = 4
 BUDGET: Final = 30_000
 """Tokens, where the file says nothing."""
+MOST: Final = MAX_TEXT // 2
+"""Bytes of one file or diff, whatever the budget: a single text of a prompt may not be longer."""
 GRAPH_WORDS: Final = ("$TARGET_IMPORTS", "$TARGET", "$INTERFACES", "$PUBLIC_API", "$INTERNALS")
 
 
 def context_of(
     site: Site, said: Mapping[str, Any], names: Names, files: Files, *, since: Tree | None, tree: Tree | None
-) -> str:
-    """The section of a prompt with its files; empty if nothing was asked for."""
+) -> Mapping[str, Any]:
+    """What the section of a prompt with its files is made of; empty if nothing was asked for."""
     wanted: dict[str, Any] = {key: fill(value, names) for key, value in said.items()}
     budget = int(wanted.get("budget") or BUDGET) * BYTES_PER_TOKEN
-    parts: list[str] = []
+    changes: dict[str, Any] = {"wanted": False, "diff": "", "cut": False}
     if wanted.get("diff") and site.repository is not None and since is not None and tree is not None:
-        changed = diff(site.repository, since, tree, limit=budget // 2)
+        changed = diff(site.repository, since, tree, limit=min(budget // 2, MOST))
         budget -= len(changed.text)
-        parts.append(_diff(changed.text, cut_off=changed.cut))
+        fenced = fence(changed.text, "diff") if changed.text else ""
+        changes = {"wanted": True, "diff": fenced, "cut": changed.cut}
     globs, words = _globs(wanted)
     excluded = _texts(wanted.get("exclude"))
     paths = [path for path in files.matching(globs) if not any(glob_matches(g, path) for g in excluded)]
-    parts += _packed(files, paths, budget)
-    if words:
-        parts.append(
-            f"Asked for, but not packed here: {', '.join(words)}. These need a graph of the code; "
-            "look the files up in the workspace."
-        )
-    return "## Files\n\n" + "\n\n".join(parts) if parts else ""
-
-
-def _diff(text: str, *, cut_off: bool) -> str:
-    if not text:
-        return "Nothing has been changed in this run so far."
-    end = "\n(The rest is left out.)" if cut_off else ""
-    return f"Changed in this run so far:\n{fence(text, 'diff')}{end}"
+    packed, left_out = _packed(files, paths, budget)
+    if not (changes["wanted"] or packed or left_out or words):
+        return {}
+    return {
+        "changes": changes,
+        "files": packed,
+        "left_out": cut(", ".join(left_out), 4000),
+        "unknown": words,
+    }
 
 
 def _globs(wanted: Mapping[str, Any]) -> tuple[list[str], list[str]]:
@@ -63,17 +62,16 @@ def _texts(value: Any) -> Sequence[str]:
     return (value,) if isinstance(value, str) else tuple(str(entry) for entry in value)
 
 
-def _packed(files: Files, paths: Sequence[str], budget: int) -> list[str]:
-    parts: list[str] = []
+def _packed(files: Files, paths: Sequence[str], budget: int) -> tuple[list[dict[str, str]], list[str]]:
+    """The files with their texts as data, and those for which there is no room."""
+    packed: list[dict[str, str]] = []
     left_out: list[str] = []
     for path, content in files.read(paths):
         if b"\0" in content[:8000]:
             left_out.append(f"{path} (binary)")
-        elif len(content) > budget:
+        elif len(content) > min(budget, MOST):
             left_out.append(f"{path} ({len(content)} bytes)")
         else:
             budget -= len(content)
-            parts.append(f"{path}:\n{fence(content.decode('utf-8', 'replace'))}")
-    if left_out:
-        parts.append(cut("Not packed, for want of room: " + ", ".join(left_out), 4000))
-    return parts
+            packed.append({"path": path, "text": fence(content.decode("utf-8", "replace"))})
+    return packed, left_out

@@ -1,10 +1,11 @@
 """The part of the workflow that one worker needs to know (R004): its step, what came before, what success means,
-what comes next, and the shape of its answer. Generated for every prompt, so that no author has to write it."""
+what comes next, and the shape of its answer. Gathered for every prompt, so that no author has to write it; the words
+are those of partials."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, assert_never
 
@@ -40,57 +41,38 @@ SHOWN: Final = 12
 
 def excerpt_of(
     state: State, leaf: Leaf, asked: AttemptStarted, names: Names, *, touches: tuple[str, ...] | None
-) -> str:
-    parts = [
-        "## Your step",
-        "\n".join(_own(state, leaf, asked)),
-        _section("Before it", _before(state, leaf)),
-        _section("It succeeds when", _success(leaf, names, touches)),
-        _section("After it", _after(state, leaf)),
-        _blocked(leaf),
-    ]
-    return "\n\n".join(part for part in parts if part)
+) -> Mapping[str, Any]:
+    workflow, step = workflow_of(state, leaf.place), leaf.place.step
+    assert isinstance(step.verb, Agent)
+    before = _before(state, leaf)
+    return {
+        "step": {"name": step.name, "description": step.description},
+        "workflow": {"name": workflow.name, "about": first_line(workflow.description)},
+        "visit": visit_of(state, leaf),
+        "attempt": asked.attempt,
+        "before": before[-SHOWN:],
+        "more": max(0, len(before) - SHOWN),
+        "success": [_VERDICT] if step.verb.judge else list(_success(leaf, names, touches)),
+        **_after(state, leaf),
+        "judge": step.verb.judge,
+        "blocked": BLOCKED,
+    }
 
 
-def _blocked(leaf: Leaf) -> str:
-    verb = leaf.place.step.verb
-    if isinstance(verb, Agent) and verb.judge:
-        return ""
-    return f"If something is in the way that you cannot remove, your whole last message is `{BLOCKED}` and what it is."
-
-
-def _section(title: str, lines: Iterator[str]) -> str:
-    found = [f"- {line}" for line in lines]
-    return "\n".join((f"{title}:", *found)) if found else ""
-
-
-def _own(state: State, leaf: Leaf, asked: AttemptStarted) -> Iterator[str]:
-    workflow = workflow_of(state, leaf.place)
-    about = f" ({first_line(workflow.description)})" if workflow.description else ""
-    yield f'You do step "{leaf.place.step.name}" of the workflow "{workflow.name}"{about}.'
-    if leaf.place.step.description:
-        yield leaf.place.step.description
-    visit = visit_of(state, leaf)
-    if asked.attempt > 1 or visit > 1:
-        yield f"This is visit {visit}, attempt {asked.attempt}."
-
-
-def _before(state: State, leaf: Leaf) -> Iterator[str]:
+def _before(state: State, leaf: Leaf) -> list[Mapping[str, Any]]:
     """The steps that are certainly finished, from the outermost block in."""
-    lines: list[str] = []
+    found: list[Mapping[str, Any]] = []
     inner: Instance = leaf
     while inner.place.path != "":
         scope = state.instances[inner.place.parent]
         verb = scope.place.step.verb
         if isinstance(scope, Scope) and isinstance(verb, SCOPES) and body_of(verb) is not None:
             children = [child for child in fresh_children(state, scope) if _is_before(scope, child, inner)]
-            lines[:0] = [_ended(state, child) for child in children]
+            found[:0] = [_ended(state, child) for child in children]
         if isinstance(verb, Call):
             break
         inner = scope
-    if len(lines) > SHOWN:
-        yield f"({len(lines) - SHOWN} more steps)"
-    yield from lines[-SHOWN:]
+    return found
 
 
 def _is_before(scope: Scope, child: Instance, inner: Instance) -> bool:
@@ -106,33 +88,41 @@ def _is_before(scope: Scope, child: Instance, inner: Instance) -> bool:
             return inner.place.role != "step" or child.place.slot < inner.place.slot
 
 
-def _ended(state: State, child: Instance) -> str:
+def _ended(state: State, child: Instance) -> Mapping[str, Any]:
     assert child.ending is not None
-    reason = f", {child.ending.reason}" if child.ending.reason else ""
     said = ""
     with suppress(ExprError):
         said = first_line(str(fields_of(state, child)["text"]))
-    return f"{child.place.step.name}: {child.ending.outcome}{reason}{f' - {said}' if said else ''}"
+    return {
+        "name": child.place.step.name,
+        "outcome": child.ending.outcome,
+        "reason": child.ending.reason or "",
+        "said": said,
+    }
 
 
-def _success(leaf: Leaf, names: Names, touches: tuple[str, ...] | None) -> Iterator[str]:
+def _success(leaf: Leaf, names: Names, touches: tuple[str, ...] | None) -> Iterator[Mapping[str, Any]]:
     step = leaf.place.step
     verb = step.verb
     assert isinstance(verb, Agent)
-    if verb.judge:
-        yield "you give a verdict in the shape below; whatever else you write is dropped, and no file can be changed"
-        return
     if touches is not None:
-        yield f"only these files are changed: {', '.join(touches)}" if touches else "no file is changed"
+        yield _condition("only" if touches else "unchanged", files=touches)
     if verb.no_change == "fail":
-        yield "at least one file is changed"
+        yield _condition("changed")
     protected = _words(step.settings.get("protect") or (), names)
     if protected and touches != ():
-        yield f"these files are left alone: {', '.join(protected)}"
+        yield _condition("protected", files=protected)
     for glob in _words(step.output.files, names):
-        yield f"a file {glob} is there and not empty"
+        yield _condition("file", files=(glob,))
     if step.gates is not None and isinstance(step.gates.verb, Gates):
         yield from (_gate(gate, names) for gate in step.gates.verb.members)
+
+
+def _condition(kind: str, name: str = "", said: str = "", files: Sequence[str] = ()) -> Mapping[str, Any]:
+    return {"kind": kind, "name": name, "said": said, "files": files}
+
+
+_VERDICT: Final = _condition("verdict")
 
 
 def _words(values: tuple[Value, ...], names: Names) -> tuple[str, ...]:
@@ -147,36 +137,38 @@ def _word(value: Value, names: Names) -> str:
         return "..."
 
 
-def _gate(gate: Step, names: Names) -> str:
+def _gate(gate: Step, names: Names) -> Mapping[str, Any]:
     match gate.verb:
         case Command(script=None):
             try:
-                return f'"{" ".join(fill_argv(gate.verb.argv, names))}" passes ({gate.name})'
+                return _condition("command", gate.name, " ".join(fill_argv(gate.verb.argv, names)))
             except (ExprError, NeedFact):
-                return f"the command {gate.name} passes"
+                return _condition("command", gate.name)
         case Command():
-            return f"the script {gate.name} passes"
+            return _condition("script", gate.name)
         case Check():
-            return f"the check {gate.name} holds"
+            return _condition("check", gate.name)
         case Review(members=members):
-            return f"{', '.join(member.name for member in members)} approve it"
+            return _condition("review", gate.name, ", ".join(member.name for member in members))
         case Human(question=question):
-            return f"a person says yes to: {first_line(question.text)}"
+            return _condition("person", gate.name, first_line(question.text))
         case _:
-            return f"{gate.name} passes"
+            return _condition("other", gate.name)
 
 
-def _after(state: State, leaf: Leaf) -> Iterator[str]:
+def _after(state: State, leaf: Leaf) -> Mapping[str, Any]:
     scope = state.instances[leaf.place.parent]
     verb = scope.place.step.verb
     body = body_of(verb) if isinstance(verb, SCOPES) else None
     if body is None:
-        return
-    following = [body.steps[index].name for index in _following(body, leaf.place.slot)]
-    if following:
-        yield f"next: {', '.join(following)}"
-    for outcome, target in leaf.place.step.on.items():
-        yield f"if {outcome}: {_target(target, body)}"
+        return {"next": (), "routes": ()}
+    return {
+        "next": [body.steps[index].name for index in _following(body, leaf.place.slot)],
+        "routes": [
+            {"outcome": outcome, "to": target.kind, "step": _name_of(target, body)}
+            for outcome, target in leaf.place.step.on.items()
+        ],
+    }
 
 
 def _following(body: Block, slot: int) -> tuple[int, ...]:
@@ -191,50 +183,23 @@ def _following(body: Block, slot: int) -> tuple[int, ...]:
             assert_never(body.kind)
 
 
-def _target(target: Target, body: Block) -> str:
-    words = {
-        "next": "go on",
-        "end": "this block is done",
-        "fail": "this block fails",
-        "break": "leave the loop",
-    }
-    return f'go to "{body.steps[target.step].name}"' if target.kind == "step" else words[target.kind]
+def _name_of(target: Target, body: Block) -> str:
+    return body.steps[target.step].name if target.kind == "step" else ""
 
 
-def answer_shape(output: Output) -> str:
+def answer_shape(output: Output) -> Mapping[str, Any]:
     """How a worker has to answer."""
-    match output.kind:
-        case "text":
-            return ""
-        case "lines":
-            return "## Your answer\n\nYour last message is read as a list, one entry per line, with nothing around it."
-        case "choice":
-            return f"## Your answer\n\nYour last message is exactly one of: {', '.join(output.choices)}"
-        case "json":
-            return f"## Your answer\n\n{_ONLY_JSON}"
-        case "schema":
-            return f"## Your answer\n\n{_ONLY_JSON} It has this shape:\n{_shape(output.schema or {})}"
-        case _:
-            assert_never(output.kind)
+    shape = _shape(output.schema or {}) if output.kind == "schema" else ""
+    return {"kind": output.kind, "choices": output.choices, "shape": shape}
 
 
-_ONLY_JSON: Final = (
-    "Your last message is exactly one JSON value with nothing before or after it: no prose, no comment."
-)
-
-
-def verdict_shape(asked: AttemptStarted, nonce: str, phrase: str | None) -> str:
-    if phrase is not None:
-        return (
-            f"## Your verdict\n\nIf you approve, your last line is exactly:\n{fence(phrase)}\n"
-            "If you do not, say what has to change and leave that line out."
-        )
-    return (
-        f"## Your verdict\n\n{_ONLY_JSON} It has this shape, with this nonce and this tree:\n"
-        f"{_shape(review_schema())}\n\nnonce: {nonce}\ntree: {echo_of(asked.start)}\n\n"
-        "score is from 1 to 10. Every finding has a severity (critical, major or minor) and says in `issue` what is "
-        "wrong. An empty list of findings means that you looked and found none. `abort` means it is hopeless."
-    )
+def verdict_shape(asked: AttemptStarted, nonce: str, phrase: str | None) -> Mapping[str, Any]:
+    return {
+        "phrase": "" if phrase is None else fence(phrase),
+        "shape": _shape(review_schema()),
+        "nonce": nonce,
+        "tree": echo_of(asked.start),
+    }
 
 
 def _shape(schema: Mapping[str, Any]) -> str:

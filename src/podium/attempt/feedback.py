@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from podium.attempt import partials
 from podium.attempt.artifacts import write_bytes
 from podium.attempt.fenced import cut, fence, first_line
 from podium.attempt.policy import about_protected
@@ -42,19 +43,20 @@ class Entry:
         return f"{self.title}\n\n{self.body}".strip() if self.body else self.title
 
 
-def feedback_of(site: Site, state: State, leaf: Leaf) -> str:
-    """For the next prompt; empty when there is none."""
+def feedback_of(site: Site, state: State, leaf: Leaf, *, heading: bool = False) -> str:
+    """For the next prompt; empty when there is none. A heading is for a prompt that gives it no place."""
     entries = gathered(site, state, leaf)
     if not entries:
         return ""
     newest = _occasion(entries[-1].source)
     latest = [entry for entry in entries if _occasion(entry.source) == newest]
     earlier = [entry for entry in entries if _occasion(entry.source) != newest][-DIGESTED:]
-    parts = [cut(entry.text, IN_FULL) for entry in latest]
-    if earlier:
-        lines = "\n".join(f"- {_digest(entry)}" for entry in earlier)
-        parts.append(f"Earlier, in short:\n{lines}")
-    return "\n\n".join(parts)
+    facts = {
+        "heading": heading,
+        "latest": [cut(entry.text, IN_FULL) for entry in latest],
+        "earlier": [_digest(entry) for entry in earlier],
+    }
+    return partials.written(state, leaf.place, "feedback", facts)
 
 
 def situation_of(state: State, instance: Instance) -> str:
@@ -166,7 +168,9 @@ def _told(state: State, instance: Instance) -> tuple[str, str]:
         case Human():
             return _said(instance, result)
         case Agent(judge=True):
-            return f'The reviewer "{name}" says: {_outcome(instance)}.', findings_text(result)
+            return f'The reviewer "{name}" says: {_outcome(instance)}.', findings_text(
+                state, instance, result
+            )
         case Review() | Gates():
             return _several(state, instance)
         case _:
@@ -197,24 +201,29 @@ def _outcome(instance: Instance) -> str:
     return "" if instance.ending is None else instance.ending.outcome
 
 
-def findings_text(result: Mapping[str, Any]) -> str:
+def findings_text(state: State, instance: Instance, result: Mapping[str, Any]) -> str:
     """The findings that are still open, each with its id; then the words around them."""
-    lines = [_finding(finding) for finding in result.get("findings") or () if _is_open(finding)]
+    found = [_finding(finding) for finding in result.get("findings") or () if _is_open(finding)]
     summary = str(result.get("summary") or "").strip()
-    return "\n".join((*lines, *((summary,) if summary else ())))
+    if not found and not summary:
+        return ""
+    return partials.written(state, instance.place, "findings", {"findings": found, "summary": summary})
 
 
 def _is_open(finding: Mapping[str, Any]) -> bool:
     return bool(finding.get("status", "open") != "fixed")
 
 
-def _finding(finding: Mapping[str, Any]) -> str:
+def _finding(finding: Mapping[str, Any]) -> Mapping[str, Any]:
     path, line = finding.get("path"), finding.get("line")
-    where = f" ({path}:{line})" if path and line else f" ({path})" if path else ""
-    fix = f" Suggested: {finding['fix']}" if finding.get("fix") else ""
-    name, severity = finding.get("id", "?"), finding.get("severity", "major")
-    disputed = " [disputed]" if finding.get("status") == "disputed" else ""
-    return f"- {name} [{severity}]{disputed}{where}: {finding.get('issue', '')}{fix}"
+    return {
+        "id": str(finding.get("id", "?")),
+        "severity": str(finding.get("severity", "major")),
+        "disputed": finding.get("status") == "disputed",
+        "where": f"{path}:{line}" if path and line else str(path or ""),
+        "issue": str(finding.get("issue", "")),
+        "fix": str(finding.get("fix") or ""),
+    }
 
 
 def _several(state: State, instance: Instance) -> tuple[str, str]:

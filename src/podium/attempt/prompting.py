@@ -9,7 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
-from podium.attempt import excerpt
+from podium.attempt import excerpt, partials
 from podium.attempt.asking import Asking
 from podium.attempt.context import context_of
 from podium.attempt.feedback import feedback_of, situation_of
@@ -47,11 +47,11 @@ def told(asking: Asking, worker: Worker | None) -> Told:
     feedback = feedback_of(site, state, leaf)
     names = _Names(asking.names, feedback, {} if worker is None else worker.parameters)
     system, prompt = (None, asking.verb.prompt) if worker is None else (worker.system, worker.prompt)
-    persona = "" if system is None else _rendered(site, system, names, files)
+    persona = "" if system is None else _rendered(asking, system, names, files)
     own, is_placed = _own(asking, prompt, names, files)
     parts = [own, *_additions(asking, names, files)]
     if feedback and not is_placed:
-        parts.append(f"## Feedback on the work so far\n\n{feedback}")
+        parts.append(feedback_of(site, state, leaf, heading=True))
     parts.append(_excerpt(asking))
     parts.append(_shape(asking))
     return _cleaned(site, persona, "\n\n".join(part.strip() for part in parts if part.strip()) + "\n")
@@ -91,7 +91,7 @@ def _own(
     """What the author wrote, and whether the feedback has its place in it."""
     if written is None:
         return _unwritten(asking), False
-    prompt = _parsed(asking.site, written)
+    prompt = _parsed(asking, written)
     is_placed = any(reference.chain[0] == "feedback" for reference in prompt.references)
     return render(prompt, names, fact=lambda query: files().fact(query)), is_placed
 
@@ -99,42 +99,41 @@ def _own(
 def _unwritten(asking: Asking) -> str:
     place = asking.leaf.place
     if place.role == "advice":
-        where = place.parent or "the workflow"
-        return (
-            f'The run has stopped at "{where}": the rule "{place.about}" of its breaker was hit. Decide how it goes on: '
-            "proceed (this rule once more), force_complete (take the best so far), retry_different (from an earlier "
-            "step, with guidance), halt, or dump_context.\n\n"
-            f"{situation_of(asking.state, asking.state.instances[place.parent])}"
-        )
-    verb = place.step.verb
-    assert isinstance(verb, Agent)
-    return "Judge the work below." if verb.judge else place.step.description or f"Do {place.step.name}."
+        situation = situation_of(asking.state, asking.state.instances[place.parent])
+        facts = {"where": place.parent or "the workflow", "rule": place.about, "situation": situation}
+        return partials.written(asking.state, place, "advice", facts)
+    step = {"name": place.step.name, "description": place.step.description}
+    return partials.written(asking.state, place, "task", {"step": step, "judge": _is_judge(place.step)})
 
 
-def _rendered(site: Site, written: model.Prompt, names: Mapping[str, Any], files: Callable[[], Files]) -> str:
-    return render(_parsed(site, written), names, fact=lambda query: files().fact(query))
+def _rendered(
+    asking: Asking, written: model.Prompt, names: Mapping[str, Any], files: Callable[[], Files]
+) -> str:
+    return render(_parsed(asking, written), names, fact=lambda query: files().fact(query))
 
 
-def _parsed(site: Site, written: model.Prompt) -> Prompt:
+def _parsed(asking: Asking, written: model.Prompt) -> Prompt:
     name = written.file or ""
-    folder = site.project / (Path(name).parent if name else FOLDER)
-    return parse_prompt(written.text, folder=folder, name=name)
+    folder = asking.site.project / (Path(name).parent if name else FOLDER)
+    own = partials.partials_of(asking.state, asking.leaf.place)
+    return parse_prompt(written.text, folder=folder, name=name, partials=own)
 
 
 def _additions(asking: Asking, names: _Names, files: Callable[[], Files]) -> Iterator[str]:
     site, asked, step = asking.site, asking.asked, asking.leaf.place.step
     if asked.degrade:
         rung = model.Prompt(step.retry.degrade[asked.degrade - 1])
-        yield _rendered(site, rung, names, files)
+        yield _rendered(asking, rung, names, files)
     if asked.guidance:
-        yield "## Guidance from the person who runs this\n\n" + "\n\n".join(asked.guidance)
+        yield partials.written(asking.state, asking.leaf.place, "guidance", {"guidance": asked.guidance})
     context = dict(step.settings.get("context") or {})
     if _is_judge(step):
         yield material_of(site, asking.state, asking.leaf, asked.start, asking.nonce)
         context.pop("diff", None)  # The change it judges stands above already.
     if context:
         since = None if asking.state.started is None else asking.state.started.tree
-        yield context_of(site, context, asking.names, files(), since=since, tree=asked.start)
+        packed = context_of(site, context, asking.names, files(), since=since, tree=asked.start)
+        yield partials.written(asking.state, asking.leaf.place, "files", packed) if packed else ""
 
 
 def _is_judge(step: model.Step) -> bool:
@@ -143,11 +142,13 @@ def _is_judge(step: model.Step) -> bool:
 
 def _excerpt(asking: Asking) -> str:
     touches = globs_of(asking.leaf.place.step, asking.names)
-    return excerpt.excerpt_of(asking.state, asking.leaf, asking.asked, asking.names, touches=touches)
+    facts = excerpt.excerpt_of(asking.state, asking.leaf, asking.asked, asking.names, touches=touches)
+    return partials.written(asking.state, asking.leaf.place, "excerpt", facts)
 
 
 def _shape(asking: Asking) -> str:
-    step = asking.leaf.place.step
-    if _is_judge(step):
-        return excerpt.verdict_shape(asking.asked, asking.nonce, asking.phrase)
-    return excerpt.answer_shape(step.output)
+    place = asking.leaf.place
+    if _is_judge(place.step):
+        facts = excerpt.verdict_shape(asking.asked, asking.nonce, asking.phrase)
+        return partials.written(asking.state, place, "verdict", facts)
+    return partials.written(asking.state, place, "answer", excerpt.answer_shape(place.step.output))

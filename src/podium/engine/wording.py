@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from podium.core.expr import ExprError, NeedFact
-from podium.core.graph import TO_A_PERSON
+from podium.core.graph import TO_A_PERSON, workflow_of
 from podium.core.model import Agent, Human
 from podium.core.names import Here
 from podium.core.state import Leaf, State
@@ -34,7 +34,8 @@ def worded(project: Path) -> Callable[[State, Leaf], str]:
         name = prompt.file or ""
         folder = project / (Path(name).parent if name else "prompts")
         try:
-            parsed = prompts.parse_prompt(prompt.text, folder=folder, name=name)
+            own = workflow_of(state, leaf.place).config.get("partials") or {}
+            parsed = prompts.parse_prompt(prompt.text, folder=folder, name=name, partials=own)
             return prompts.render(parsed, _Names(state, leaf)).strip()
         except (PromptError, ExprError, NeedFact):
             return as_written(state, leaf)

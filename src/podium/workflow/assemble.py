@@ -70,6 +70,7 @@ def context_of(
         raw=merged.value,
         origin=merged.origin,
         inputs=inputs,
+        partials=sources.partials,
         role_names=merged.role_names,
         broken=reading.broken,
     )

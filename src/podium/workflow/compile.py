@@ -125,7 +125,8 @@ def _advisor(site: Site) -> Step | None:
 def _config(site: Site) -> Mapping[str, Any]:
     raw = site.context.raw
     found = {key: frozen(raw[key]) for key in _CONFIG if key in raw}
-    return fields({**found, "agents": site.value(raw.get("agents", {}), ("agents",))})
+    partials = frozen(site.context.partial_texts()) or None
+    return fields({**found, "agents": site.value(raw.get("agents", {}), ("agents",)), "partials": partials})
 
 
 def _block(site: Site, steps: Mapping[str, RawStep], raw: RawStep | None) -> Block:

@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 from podium.core.model import Prompt
 from podium.core.records import dataclass
 from podium.workflow.defaults import BUILT_IN_AGENTS
+from podium.workflow.partials import Own
 from podium.workflow.problems import Problem
 from podium.workflow.raw import DocPath
 from podium.workflow.schema import Fault
@@ -48,6 +49,7 @@ class Context:
     schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
     children: Mapping[DocPath, Context] = field(default_factory=lambda: MappingProxyType({}))
     features: Mapping[DocPath, FeatureFile] = field(default_factory=lambda: MappingProxyType({}))
+    partials: tuple[Own, ...] = ()
     role_names: frozenset[str] = frozenset()
     """Every role there is, also those this workflow does not use."""
     broken: frozenset[DocPath] = frozenset()
@@ -94,6 +96,9 @@ class Context:
             return Prompt(text)
         found = self.texts.get(text)
         return Prompt(found, text) if found is not None else None
+
+    def partial_texts(self) -> dict[str, str]:
+        return {own.name: own.text for own in self.partials}
 
     def child(self, step: Step) -> Context | None:
         return self.children.get(step.path)

@@ -99,4 +99,5 @@ def _content(context: Context) -> dict[str, Any]:
         "schemas": dict(sorted(context.schemas.items())),
         "features": [feature.raw for feature in context.features.values()],
         "children": [fingerprint(child) for child in context.children.values()],
+        **({"partials": context.partial_texts()} if context.partials else {}),
     }

@@ -10,13 +10,16 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import Any, Final
 
 import jinja2
 from jinja2 import nodes
 
 from podium.core.kinds import MAX_TEXT, ExprError, Json, Meter, MissingValue
+from podium.core.records import dataclass
 from podium.workflow import prompt_check
+from podium.workflow.partials import FOLDER, shipped_partial
 from podium.workflow.prompt import Prompt, PromptError, PromptReference
 from podium.workflow.prompt_environment import MAX_WORK, SESSION, PromptEnvironment, Session
 
@@ -27,23 +30,43 @@ MAX_TAGS: Final = 5000
 
 Fact = Callable[[tuple[str, str]], Json]
 
+_NO_PARTIALS: Final[Mapping[str, str]] = MappingProxyType({})
 
-def parse_prompt(text: str, *, folder: Path | None, name: str) -> Prompt:
-    """Checks the text and all files of the folder that it includes. Raises PromptError."""
+
+@dataclass(frozen=True, slots=True)
+class _Shelves:
+    """Where included files are looked for."""
+
+    folder: Path | None
+    partials: Mapping[str, str]
+
+
+def parse_prompt(
+    text: str, *, folder: Path | None, name: str, partials: Mapping[str, str] = _NO_PARTIALS
+) -> Prompt:
+    """Checks the text and all files of the folder that it includes, and partials, of which some are somebody's own.
+
+    Raises PromptError.
+    """
     files: dict[str, str] = {}
-    references = _gather(name, text, folder, files, ())
+    references = _gather(name, text, _Shelves(folder, partials), files, ())
     return Prompt(name, tuple(files.items()), tuple(dict.fromkeys(references)))
 
 
-def render(prompt: Prompt, names: Mapping[str, Any], *, fact: Fact | None = None) -> str:
-    """The text. `fact` answers what `exists` and `glob` ask. Raises PromptError; NeedFact passes through."""
+def render(
+    prompt: Prompt, names: Mapping[str, Any], *, fact: Fact | None = None, most: int = MAX_TEXT
+) -> str:
+    """The text, of at most so many characters. `fact` answers what `exists` and `glob` ask.
+
+    Raises PromptError; NeedFact passes through.
+    """
     meter = Meter(MAX_WORK)
     try:
         template, weight = _compiled(prompt)
         meter.spend(weight)
         values = _values(prompt, names)
         session = Session(meter, fact or _no_facts, lambda: values.get("change"))
-        return _bounded(template.generate({**values, SESSION: session}), prompt)
+        return _bounded(template.generate({**values, SESSION: session}), prompt, most)
     except (jinja2.TemplateError, ExprError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         raise _failed(error, prompt) from error
 
@@ -64,14 +87,14 @@ def _values(prompt: Prompt, names: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _bounded(pieces: Iterable[str], prompt: Prompt) -> str:
+def _bounded(pieces: Iterable[str], prompt: Prompt, most: int) -> str:
     kept: list[str] = []
     size = 0
     for piece in pieces:
         kept.append(piece)
         size += len(piece)
-        if size > MAX_TEXT:
-            raise PromptError(f"the text grows beyond {MAX_TEXT} characters", 1, file=prompt.name)
+        if size > most:
+            raise PromptError(f"the text grows beyond {most} characters", 1, file=prompt.name)
     return "".join(kept)
 
 
@@ -88,7 +111,7 @@ def _failed(error: Exception, prompt: Prompt) -> PromptError:
 
 
 def _gather(
-    name: str, text: str, folder: Path | None, files: dict[str, str], above: tuple[str, ...]
+    name: str, text: str, shelves: _Shelves, files: dict[str, str], above: tuple[str, ...]
 ) -> list[PromptReference]:
     """Reads what is included, depth first, into `files`; a file that includes itself is found on the way."""
     tree = _parsed(text, name)
@@ -101,8 +124,8 @@ def _gather(
             raise PromptError(f"files are included more than {MAX_INCLUDES} deep", line, file=name)
         if included in files:
             continue
-        inner = _read(included, folder, line, name)
-        references += _gather(included, inner, folder, files, (*above, name))
+        inner = _read(included, shelves, line, name)
+        references += _gather(included, inner, shelves, files, (*above, name))
     return references
 
 
@@ -122,10 +145,16 @@ def _parsed(text: str, name: str) -> nodes.Template:
     return tree
 
 
-def _read(included: str, folder: Path | None, line: int, name: str) -> str:
+def _read(included: str, shelves: _Shelves, line: int, name: str) -> str:
+    plain = PurePosixPath(included)
+    folder = shelves.folder
+    if plain.parent == PurePosixPath(FOLDER) and (folder is None or not (folder / plain).is_file()):
+        partial = shelves.partials.get(plain.name, shipped_partial(plain.name))
+        if partial is None:
+            raise PromptError(f"there is no partial {plain.name}", line, file=name)
+        return partial
     if folder is None:
         raise PromptError("there is no folder to include from", line, file=name)
-    plain = PurePosixPath(included)
     inside = (folder / plain).resolve().is_relative_to(folder.resolve())
     if plain.is_absolute() or ".." in plain.parts or not inside:
         raise PromptError(f'"{included}" leaves the prompt folder', line, file=name)

@@ -14,6 +14,7 @@ from podium.workflow.context import is_prompt_file
 from podium.workflow.dialects import native
 from podium.workflow.files import SHIPPED, Tree, is_inside, leaves, read_tree, shown
 from podium.workflow.inherit import Layer
+from podium.workflow.partials import Own, read_partials
 from podium.workflow.problems import Problem
 from podium.workflow.rolefiles import read_roles
 from podium.workflow.tree import Node, Place, fields, planted, text
@@ -51,6 +52,8 @@ class Sources:
     """Every role there is, also those that were not read."""
     texts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """The files that roles name as their `system`, by path."""
+    partials: tuple[Own, ...] = ()
+    """Parts of prompts in the words of the user or of the project."""
     paths: tuple[Path, ...] = ()
     """All files of the language that were read, for a fingerprint or a watch."""
     problems: tuple[Problem, ...] = ()
@@ -88,7 +91,7 @@ def gather_roles(project: Path, *, user_dir: Path | None = None, base: Path | No
 
 
 def homes_of(project: Path, user_dir: Path | None) -> tuple[Path, ...]:
-    """From the most distant to the nearest; each has its configuration, its roles and its templates."""
+    """From the most distant to the nearest; each has its configuration, its roles, its templates and its partials."""
     return (SHIPPED, *([user_dir] if user_dir is not None else []), project / ".podium")
 
 
@@ -121,6 +124,7 @@ def _with_roles(
     files_and_inline = [layer for pair in zip(roles.folders, inline, strict=False) for layer in pair]
     layers = (*files_and_inline, *inline[len(homes) :])
     trees = [tree for tree in (*configs, *roles.trees) if tree.node is not NOTHING]
+    shelf = read_partials(homes[1:], project, base)
     return Sources(
         project,
         chain=chain.nodes,
@@ -130,8 +134,13 @@ def _with_roles(
         layers=layers,
         role_names=roles.known,
         texts=_texts(layers, project),
-        paths=(*chain.paths, *(tree.path for tree in trees)),
-        problems=(*chain.problems, *(problem for tree in trees for problem in tree.problems)),
+        partials=shelf.own,
+        paths=(*chain.paths, *(tree.path for tree in trees), *(own.path for own in shelf.own)),
+        problems=(
+            *chain.problems,
+            *(problem for tree in trees for problem in tree.problems),
+            *shelf.problems,
+        ),
     )
 
 

@@ -5,7 +5,7 @@ What is wrong inside a prompt file is told with the line of that file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from podium.workflow.lint.paths import leads_out
 from podium.workflow.lint.reads import Complaint, check_reference
 from podium.workflow.lint.scope import Scope
 from podium.workflow.lint.spots import Spot
+from podium.workflow.partials import FOLDER as PARTIALS
 from podium.workflow.problems import Problem
 from podium.workflow.prompt import Prompt, PromptError, plain_prompt
 
@@ -46,20 +47,20 @@ def _parsed(context: Context, scope: Scope, written: model.Prompt) -> Prompt | P
     if (written.text, name) not in known:
         folder = context.project / (Path(name).parent if name else FOLDER)
         try:
-            known[written.text, name] = _parse(written.text, folder, name)
+            known[written.text, name] = _parse(written.text, folder, name, context.partial_texts())
         except PromptError as error:
             known[written.text, name] = error
     return known[written.text, name]
 
 
-def _parse(text: str, folder: Path, name: str) -> Prompt:
+def _parse(text: str, folder: Path, name: str, partials: Mapping[str, str]) -> Prompt:
     plain = plain_prompt(text, name=name)
     if plain is not None:
         return plain
     # Imported only for a text with tags: the library that reads them takes as long as all the rest of a small file.
     from podium.workflow.prompts import parse_prompt
 
-    return parse_prompt(text, folder=folder, name=name)
+    return parse_prompt(text, folder=folder, name=name, partials=partials)
 
 
 def _reads(context: Context, scope: Scope, spot: Spot, prompt: Prompt) -> Iterator[Problem]:
@@ -86,6 +87,9 @@ def _at(context: Context, spot: Spot, complaint: Complaint, file: str, line: int
     found = context.problem(complaint.rule, spot.path, complaint.message, hint=complaint.hint)
     if not file:
         return found
+    own = next((own for own in context.partials if file == f"{PARTIALS}/{own.name}"), None)
+    if own is not None:
+        return replace(found, file=own.shown, line=line, col=1)
     base = None if Path(found.file).is_absolute() else Path.cwd()
     path = context.project / file
     return replace(found, file=shown(path.absolute(), base), line=line, col=1)

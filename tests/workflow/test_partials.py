@@ -1,0 +1,143 @@
+"""Partials: where they are found, what is told about a wrong one, and what own prompts may include."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from podium.workflow.files import SHIPPED
+from podium.workflow.load import load
+from podium.workflow.partials import FOLDER, MOST, PARTIALS, shipped_partial
+from podium.workflow.prompts import parse_prompt
+from tests.workflow.compiling import loaded
+from tests.workflow.kit import write
+
+FLOW = "agents: {w: {type: scripted}}\nsteps: {it: {agent: w, prompt: Do it}}\n"
+TASK = "{{ step.name }}, please.\n"
+
+
+def complaints(folder: Path, name: str, text: str) -> list[str]:
+    found = loaded(folder, FLOW, {f".podium/partials/{name}.md": text})
+    return [f"{Path(one.file).name}:{one.line}: {one.message}" for one in found.errors]
+
+
+def test_every_partial_of_the_table_is_shipped_and_no_other() -> None:
+    assert sorted(path.stem for path in (SHIPPED / FOLDER).iterdir()) == sorted(PARTIALS)
+
+
+@pytest.mark.parametrize("name", sorted(PARTIALS))
+def test_a_shipped_partial_passes_what_is_asked_of_ones_own(tmp_path: Path, name: str) -> None:
+    assert complaints(tmp_path, name, shipped_partial(f"{name}.md") or "") == []
+
+
+@pytest.mark.req("R048")
+def test_the_project_has_the_last_word_before_the_user(tmp_path: Path) -> None:
+    home = write(
+        tmp_path / "home", {"partials/task.md": "The user's.\n", "partials/advice.md": "{{ situation }}"}
+    )
+    project = write(
+        tmp_path / "project", {".podium/partials/task.md": TASK, "flow.yaml": f"podium: 1\n{FLOW}"}
+    )
+
+    found = load(project / "flow.yaml", project=project, user_dir=home)
+
+    assert found.workflow is not None, found.errors
+    assert dict(found.workflow.config["partials"]) == {"advice.md": "{{ situation }}", "task.md": TASK}
+    assert {project / ".podium/partials/task.md", home / "partials/advice.md"} <= set(found.paths)
+
+
+def test_a_definition_is_another_one_when_a_partial_changes(tmp_path: Path) -> None:
+    plain = loaded(tmp_path, FLOW).workflow
+    first = loaded(tmp_path, FLOW, {".podium/partials/task.md": TASK}).workflow
+    second = loaded(tmp_path, FLOW, {".podium/partials/task.md": TASK + "Now.\n"}).workflow
+
+    assert plain is not None and first is not None and second is not None
+    assert len({plain.fingerprint, first.fingerprint, second.fingerprint}) == 3
+    assert "partials" not in plain.config
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("task", "{{ step.nmae }}", "task.md:1: this partial reads step.nmae, which it is not given"),
+        ("task", "\n{{ inputs.x }}", "task.md:2: this partial reads inputs.x, which it is not given"),
+        ("excerpt", "{{ visit.x }}", "excerpt.md:1: this partial reads visit.x, which it is not given"),
+        ("guidance", "Listen.", "guidance.md:1: this partial does not say guidance"),
+        ("task", "{% if %}", 'task.md:1: expected an expression, got "end of statement block"'),
+        ("task", "{% include 'x.md' %}", "task.md:1: there is no folder to include from"),
+        ("task", "x" * (MOST + 1), f"task.md:1: a partial has at most {MOST} characters"),
+    ],
+)
+def test_a_wrong_partial_is_told_with_its_line(tmp_path: Path, name: str, text: str, expected: str) -> None:
+    assert complaints(tmp_path, name, text) == [expected]
+
+
+@pytest.mark.parametrize("missing", ["nonce", "tree", "shape", "phrase"])
+def test_a_verdict_partial_has_to_say_what_a_verdict_must_repeat(tmp_path: Path, missing: str) -> None:
+    text = "".join(f"{{{{ {name} }}}}" for name in ("nonce", "tree", "shape", "phrase") if name != missing)
+
+    assert complaints(tmp_path, "verdict", text) == [f"verdict.md:1: this partial does not say {missing}"]
+
+
+def test_a_partial_that_is_no_text_is_told(tmp_path: Path) -> None:
+    write(tmp_path, {".podium/partials/x.md": ""})
+    (tmp_path / ".podium/partials/task.md").write_bytes(b"\xff")
+
+    found = loaded(tmp_path, FLOW)
+
+    assert [one.message for one in found.errors] == ["the file cannot be read as UTF-8"]
+
+
+def test_a_partial_of_a_project_may_not_be_a_link_that_leads_out_of_it(tmp_path: Path) -> None:
+    write(tmp_path, {"secret.md": "mine"})
+    project = write(tmp_path / "project", {".podium/partials/x.md": ""})
+    (project / ".podium/partials/task.md").symlink_to(tmp_path / "secret.md")
+
+    found = loaded(project, FLOW)
+
+    assert [(one.rule, one.message) for one in found.errors] == [(24, '"task.md" leads out of the project')]
+
+
+def test_a_user_may_keep_partials_elsewhere_by_a_link(tmp_path: Path) -> None:
+    write(tmp_path, {"dotfiles/task.md": TASK, "home/partials/x.md": ""})
+    (tmp_path / "home/partials/task.md").symlink_to(tmp_path / "dotfiles/task.md")
+
+    found = loaded(tmp_path / "project", FLOW, user_dir=tmp_path / "home")
+
+    assert found.workflow is not None
+    assert found.workflow.config["partials"]["task.md"] == TASK
+
+
+def test_a_prompt_includes_partials_of_its_project(tmp_path: Path) -> None:
+    flow = FLOW.replace("Do it", "'{% include \"partials/house.md\" %}'")
+
+    assert loaded(tmp_path, flow, {".podium/partials/house.md": "Be brief in {{ run.name }}."}).errors == ()
+    wrong = loaded(tmp_path, flow, {".podium/partials/house.md": "Be\n{{ brief }}."}).errors
+    (tmp_path / ".podium/partials/house.md").unlink()
+    missing = loaded(tmp_path, flow).errors
+
+    assert [(Path(one.file).name, one.line, one.message) for one in wrong] == [
+        ("house.md", 2, "prompt reads brief, which nobody declared")
+    ]
+    assert [one.message for one in missing] == ["there is no partial house.md"]
+
+
+def test_a_file_beside_the_prompt_hides_a_partial_of_the_same_name(tmp_path: Path) -> None:
+    write(tmp_path, {"partials/house.md": "beside"})
+
+    prompt = parse_prompt(
+        '{% include "partials/house.md" %}', folder=tmp_path, name="p.md", partials={"house.md": "shelf"}
+    )
+
+    assert dict(prompt.files)["partials/house.md"] == "beside"
+
+
+def test_partials_include_each_other_whosever_they_are(tmp_path: Path) -> None:
+    texts = {"house.md": "Our house. {{ step.name }}", "task.md": '{% include "partials/house.md" %}'}
+    files = {f".podium/partials/{name}": text for name, text in texts.items()}
+
+    assert loaded(tmp_path, FLOW, files).errors == ()
+    assert "partials/task.md" in dict(
+        parse_prompt('{% include "partials/task.md" %}', folder=None, name="p.md").files
+    )
