@@ -119,7 +119,14 @@ def _known(view: RunView, project: Path, head: RunHead) -> RunView:
 
 def rebuild(store: Store, project: Path, head: RunHead) -> None:
     """Write the files of a run anew. Secrets were masked before anything was stored."""
-    Records(run_dir(project, head.run), Mask()).rebuild(read_events(store, head.run))
+    # Imported here: whoever only looks needs none of it.
+    from podium.app.layouts import layout_kept
+    from podium.engine.gates_folder import GatesFolder
+
+    folder, mask = run_dir(project, head.run), Mask()
+    layout = layout_kept(project / STATE_DIR, head)
+    also = None if layout is None else GatesFolder(folder, layout, mask).write
+    Records(folder, mask, also=also).rebuild(read_events(store, head.run))
 
 
 def read_events(store: Store, run: RunId) -> tuple[Event, ...]:

@@ -18,6 +18,7 @@ import anyio
 from podium.app.ability import Machine, missing, unpriced, unready
 from podium.app.definition import keep_definition
 from podium.app.history import read_history, usual_of
+from podium.app.layouts import layout_in
 from podium.app.office import Office
 from podium.app.workflows import open_workflow
 from podium.attempt.past import past_of
@@ -195,6 +196,7 @@ def reopen(office: Office, run: RunId) -> Site:
 def site_of(office: Office, run: RunId, workflow: Workflow, source: Source) -> Site:
     options = {"sandbox": source.sandbox, "record": source.record, "replay": source.replay}
     site: Site = office.site_for(run, workflow, office.project, **options)
+    site = replace(site, layout=layout_in(office.project, source.file))
     if site.record is not None and site.repository is None:
         raise ConfigurationError(
             "--record needs a git repository, which tells what agents have changed",

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from podium.app.office import Office
@@ -22,6 +23,7 @@ from podium.core.chain import RunId
 from podium.core.evolve import fold
 from podium.core.state import State, next_due
 from podium.core.words import Millis
+from podium.engine.gates_folder import dropped_in
 from podium.engine.inbox import FOLDER
 from podium.engine.lease import is_owned
 from podium.engine.log import read_events
@@ -142,12 +144,16 @@ class Service:
 
     def _inbox(self, run: RunId) -> tuple[tuple[str, int, int], ...]:
         found = sorted((self.office.state_dir / FOLDER).glob(f"{run}+*.yaml"))
-        stats = ((path.name, path.stat()) for path in found if path.exists())
+        found += dropped_in(self.office.run_dir(run))
+        stats = ((str(path), path.stat()) for path in found if path.exists())
         return tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats)
 
     def _is_answered(self, name: str) -> bool:
-        """Whether there is something behind `answer:`; if it will do is for the run to say."""
-        text = (self.office.state_dir / FOLDER / name).read_text("utf-8", "replace")
+        """Whether there is something behind `answer:`, or a file that is an answer itself; if it will do is for the run
+        to say."""
+        if Path(name).parent.name != FOLDER:
+            return True
+        text = Path(name).read_text("utf-8", "replace")
         return re.search(r"^answer:[ \t]*[^\s#]", text, re.MULTILINE) is not None
 
     def _start_ready(self) -> bool:

@@ -16,6 +16,7 @@ from podium.core.words import Millis
 from podium.git.repository import Repository
 from podium.ports import Agents, OnProgress, PriceOf, Sandbox, Usage
 from podium.process import Mask
+from podium.views.gates_layout import Layout
 
 
 def wall_clock() -> Millis:
@@ -81,6 +82,8 @@ class Site:
     price_of: PriceOf = no_price
     base_commit: str | None = None
     """The commit from which the run began; None for a repository without one."""
+    layout: Layout | None = None
+    """How the author of a file in the gates format calls its parts; None of other files."""
     passed_steps: Callable[[str, str], bool] = nothing_passed
     """Whether a step has passed in the newest run of a workflow, both by name; for `wait: {step}`."""
     pool: Pool = field(default_factory=Pool)

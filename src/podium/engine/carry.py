@@ -17,6 +17,7 @@ from podium.core.facts import RunFacts
 from podium.core.messages import Message, Recover, Start
 from podium.core.paths import without_visit
 from podium.core.state import State
+from podium.engine.gates_folder import GatesFolder
 from podium.engine.lease import lease
 from podium.engine.letters import read
 from podium.engine.log import Log, open_log
@@ -98,7 +99,8 @@ async def clean_up(site: Site) -> None:
 
 
 def _records(site: Site) -> Records:
-    return Records(site.run_dir, site.mask, render=worded(site.project))
+    also = None if site.layout is None else GatesFolder(site.run_dir, site.layout, site.mask).write
+    return Records(site.run_dir, site.mask, render=worded(site.project), also=also)
 
 
 async def _drive(loop: Loop, log: Log, site: Site, first: tuple[Message, ...]) -> State:

@@ -19,6 +19,8 @@ from podium.core.messages import Approve
 from podium.core.state import Leaf, State
 from podium.core.words import Path as StepPath
 from podium.core.words import Tree
+from podium.engine.gates_folder import Drops, drops_for
+from podium.views.gates_layout import Layout
 from podium.views.questions import Render
 from podium.workflow import yaml
 
@@ -33,15 +35,19 @@ class _Letterbox:
     tree: Tree | None
     seen: tuple[int, int]
     """Size and time of change of what was looked at last."""
+    drops: Drops | None = None
+    """Where other files can answer as well."""
 
 
 class Inbox:
     """The files of one run; belongs to its owner."""
 
-    def __init__(self, state_dir: Path, run: str, render: Render) -> None:
+    def __init__(self, state_dir: Path, run_dir: Path, render: Render, layout: Layout | None = None) -> None:
         self._folder = state_dir / FOLDER
-        self._run = run
+        self._run_dir = run_dir
+        self._run = run_dir.name
         self._render = render
+        self._layout = layout
         self._open: dict[StepPath, _Letterbox] = {}
 
     def sync(self, state: State) -> None:
@@ -52,7 +58,10 @@ class Inbox:
             if isinstance(effect, AskPerson) and state.ended is None
         }
         for path in self._open.keys() - wanted.keys():
-            self._open.pop(path).file.unlink(missing_ok=True)
+            box = self._open.pop(path)
+            box.file.unlink(missing_ok=True)
+            if box.drops is not None:
+                box.drops.clear()
         for path in wanted.keys() - self._open.keys():
             self._put(state, wanted[path])
 
@@ -64,6 +73,10 @@ class Inbox:
                 answer = _answer(box.file, path, box)
                 if answer is not None:
                     yield answer
+            dropped = None if box.drops is None else box.drops.collect()
+            if dropped is not None:
+                by = dropped.by or getpass.getuser()
+                yield Approve(path, dropped.action, by, dropped.text, None, box.tree)
 
     def _put(self, state: State, effect: AskPerson) -> None:
         path = effect.asked.path
@@ -72,7 +85,8 @@ class Inbox:
         actions = actions_of(leaf.place.step)
         question = self._render(state, leaf)
         file = self._folder / f"{self._run}+{path.replace('/', '+')}.yaml"
-        box = _Letterbox(file, actions, effect.asked.tree, (-1, -1))
+        drops = drops_for(self._run_dir, self._layout, path, actions=actions, since=effect.asked.at)
+        box = _Letterbox(file, actions, effect.asked.tree, (-1, -1), drops)
         self._open[path] = box
         if file.exists():
             return  # Asked by an owner before us, and perhaps answered since.

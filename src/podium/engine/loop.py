@@ -62,7 +62,7 @@ class Loop:
         self._mail: deque[_Mail] = deque()
         self._wake = anyio.Event()
         self._timers = Timers()
-        self._inbox = Inbox(site.state_dir, log.run, worded(site.project))
+        self._inbox = Inbox(site.state_dir, site.run_dir, worded(site.project), site.layout)
         self._running: dict[anyio.CancelScope, EffectKey] = {}
         """Work of a person may be laid out and taken in at the same time, so a key can stand here twice."""
         self._read: set[int] = set()

@@ -45,11 +45,14 @@ class Records:
         mask: Mask,
         *,
         render: Render = as_written,
+        also: Callable[[RunView], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._dir = run_dir
         self._mask = mask
         self._render = render
+        self._also = also
+        """Writes what only some runs have."""
         self._clock = clock
         self._account = Account()
         self._seen = 0
@@ -147,6 +150,8 @@ class Records:
             if self._written.get(name) != text:
                 replace_file(self._dir / name, text.encode("utf-8", "surrogateescape"))
                 self._written[name] = text
+        if self._also is not None:
+            self._also(view)
 
     def _make_folder(self) -> None:
         if self._sizes:

@@ -44,14 +44,36 @@ EXISTS: Final = re.compile(r"file (?P<path>\S+) exists(?: and is (?:non-|not )em
 
 
 def translate(root: Node, kind: Kind, page: Page) -> Node | None:
-    said = fields(root)
-    header, steps = said.get("workflow"), said.get("steps")
-    is_ours = header is not None and "steps" not in fields(header) and steps is not None
-    if kind != "workflow" or not is_ours or steps is None or not isinstance(steps.value, tuple):
+    pipeline = _pipeline(root) if kind == "workflow" else None
+    if pipeline is None:
         return None
     page.check_keys(root, "a workflow of gates", ("workflow", "steps", "gates"))
-    page.check_keys(header or root, "workflow", HEADER)
-    return _file(root, Pipeline(steps.value, _by_id(said.get("gates")), _names(steps.value)), page)
+    page.check_keys(fields(root)["workflow"], "workflow", HEADER)
+    return _file(root, pipeline, page)
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The ids of a file by the native names; a gate inside a step goes by `step/gate`."""
+
+    id: str
+    steps: Mapping[str, str]
+    gates: Mapping[str, str]
+
+
+def labels_of(root: Node) -> Labels | None:
+    """None for a file of another format."""
+    pipeline = _pipeline(root)
+    if pipeline is None:
+        return None
+    gates: dict[str, str] = {}
+    for step in pipeline.steps:
+        gate = pipeline.gates.get(text(fields(step).get("gate")) or "")
+        if gate is not None:
+            inside = f"{pipeline.step(_id(step))}/" if _is_inline(step, gate, pipeline) else ""
+            gates[inside + _gate_name(gate)] = _id(gate)
+    steps = {pipeline.step(_id(step)): _id(step) for step in pipeline.steps}
+    return Labels(text(fields(fields(root)["workflow"]).get("id")) or "gates", steps, gates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +92,15 @@ class Pipeline:
     def after(self, step: Node) -> str:
         index = self.steps.index(step) + 1
         return self.names[_id(self.steps[index])] if index < len(self.steps) else "end"
+
+
+def _pipeline(root: Node) -> Pipeline | None:
+    said = fields(root)
+    header, steps = said.get("workflow"), said.get("steps")
+    is_ours = header is not None and "steps" not in fields(header) and steps is not None
+    if not is_ours or steps is None or not isinstance(steps.value, tuple):
+        return None
+    return Pipeline(steps.value, _by_id(said.get("gates")), _names(steps.value))
 
 
 def _by_id(gates: Node | None) -> dict[str, Node]:
