@@ -23,10 +23,11 @@ from podium.app.looking import (
 )
 from podium.app.places import has_runs, project_root, run_dir
 from podium.app.questions import open_questions, question_data
-from podium.app.verifying import read_chain_head, verify
+from podium.app.verifying import verify
 from podium.core.chain import Record, RunId
 from podium.core.codec import encode
 from podium.engine.lease import lease
+from podium.engine.log import read_chain_head
 from podium.engine.records import Records
 from podium.errors import ConfigurationError
 from podium.ports import RunHead, Store, StoreError

@@ -220,7 +220,7 @@ def test_the_folder_comes_back_from_the_log(stage: Stage, asked: tuple[RunId, Pa
 
 def test_a_service_hears_a_dropped_file(stage: Stage, asked: tuple[RunId, Path]) -> None:
     run, folder = asked
-    service = Service(stage.office, say=lambda _: None)
+    service = Service(stage.office, tell=lambda _: None)
     assert service.ready() == ()
 
     (folder / "signals/XG-2-end-pass").touch()

@@ -140,7 +140,9 @@ def test_a_run_whose_last_events_are_gone_is_not_carried_on(project: Project) ->
     db.execute("delete from event where id = (select max(id) from event)")
     before = project.office.store.read(run)
 
-    with pytest.raises(StoreError, match=r"cannot be trusted: the log ends at event \d+, and chain_head knows"):
+    with pytest.raises(
+        StoreError, match=r"cannot be trusted: the log ends at event \d+, and chain_head knows"
+    ):
         project.resume(run)
 
     assert project.office.store.read(run) == before
