@@ -17,12 +17,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from podium.adapters.agents.answers import Answer, read_answer
 from podium.adapters.agents.lines import JsonLines
 from podium.adapters.agents.settings import wrong
 from podium.errors import ConfigurationError
 from podium.ports import AgentResult, AgentTrouble, Program, Progress, Request, Usage
 from podium.process import Finished
-from podium.workflow.one_json import NotOneValue, one_json
 
 CLIENT: Final = Path(__file__).with_name("acp_client.py")
 TOLD: Final = 2000
@@ -131,19 +131,13 @@ class AcpConversation:
         trouble, detail = self._judged(finished)
         if trouble is None and not text.strip():
             trouble, detail = "malformed", "it ended well and said nothing"
-        value, has_value = None, False
+        answer = Answer(trouble=trouble, detail=detail)
         if trouble is None:
-            try:
-                value, has_value = one_json(text), True
-            except NotOneValue as error:
-                trouble, detail = ("malformed", str(error)) if self._wants_value else (None, "")
+            answer = read_answer(text, wants_value=self._wants_value)
         return AgentResult(
             text=text,
-            value=value,
-            has_value=has_value,
+            **answer._asdict(),
             usage=_usage(reply if isinstance(reply, Mapping) else {}, calls=self._calls),
-            trouble=trouble,
-            detail=detail,
             session=_text(self._last.get("session")) or None,
         )
 

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from podium.adapters.agents.answers import Answer, read_answer
 from podium.adapters.agents.lines import JsonLines
 from podium.core.kinds import MAX_TEXT
 from podium.core.words import Millis
 from podium.ports import AgentResult, AgentTrouble, Progress, Usage
 from podium.process import Finished
-from podium.workflow.one_json import NotOneValue, one_json
 
 STATUSES: Final = (400, 401, 403, 404, 408, 409, 413, 429, 499, 500, 501, 502, 503, 504, 529)
 EXITS: Final[Mapping[int, AgentTrouble]] = {
@@ -105,19 +105,13 @@ class GeminiConversation:
         if trouble is None and not text.strip():
             why = f": {self._fault}" if self._fault else ""
             trouble, detail = "malformed", f"it ended well and said nothing{why}"
-        value, there, used = None, False, _usage(result, self._calls)
+        answer, used = Answer(trouble=trouble, detail=detail), _usage(result, self._calls)
         if trouble is None:
-            try:
-                value, there = one_json(text), True
-            except NotOneValue as error:
-                trouble, detail = ("malformed", str(error)) if self._wants_value else (None, "")
+            answer = read_answer(text, wants_value=self._wants_value)
         return AgentResult(
             text=text,
-            value=value,
-            has_value=there,
+            **answer._asdict(),
             usage=used,
-            trouble=trouble,
-            detail=detail,
             retry_at=_retry_at(result) if trouble == "quota" else None,
             session=self._session,
             context=(used.input + used.cached) if self._calls == 1 and used.input else None,
