@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from podium.attempt.fenced import cut, fence
+from podium.attempt.fenced import cut
 from podium.attempt.files import Files
 from podium.attempt.site import Site
 from podium.core.expr import Names
@@ -14,6 +14,7 @@ from podium.core.kinds import MAX_TEXT
 from podium.core.template import fill
 from podium.core.words import Tree
 from podium.git.change import diff
+from podium.workflow.fences import fence
 
 BYTES_PER_TOKEN: Final = 4
 BUDGET: Final = 30_000

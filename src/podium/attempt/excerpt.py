@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any, Final, assert_never
 
 from podium.attempt.asking import visit_of
-from podium.attempt.fenced import fence, first_line
+from podium.attempt.fenced import first_line
 from podium.attempt.verdicts import echo_of, review_schema
 from podium.core.events import AttemptStarted
 from podium.core.expr import ExprError, Names, NeedFact
@@ -32,6 +32,7 @@ from podium.core.model import (
 from podium.core.results import fields_of
 from podium.core.state import Instance, Leaf, Scope, State
 from podium.core.template import Value, fill, fill_argv
+from podium.workflow.fences import fence
 
 BLOCKED: Final = "BLOCKED:"
 """How an answer begins that says only why there is none."""

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from podium.attempt import partials
 from podium.attempt.artifacts import write_bytes
-from podium.attempt.fenced import cut, fence, first_line
+from podium.attempt.fenced import cut, first_line
 from podium.attempt.policy import about_protected
 from podium.attempt.site import Site
 from podium.core.advise import decision_of
@@ -24,6 +24,7 @@ from podium.core.paths import attempt, without_visit
 from podium.core.state import Clash, Instance, Leaf, Scope, State
 from podium.core.words import GOOD
 from podium.core.words import Path as StepPath
+from podium.workflow.fences import fence
 
 IN_FULL: Final = 16_000
 """So many characters of one entry stand in a prompt; the file has all of it."""

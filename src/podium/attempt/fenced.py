@@ -1,15 +1,6 @@
-"""Foreign text inside a prompt: fenced as data, and cut where it is too long."""
+"""Foreign text inside a prompt: enclosed as data, and cut where it is too long."""
 
 from __future__ import annotations
-
-import re
-
-
-def fence(text: str, label: str = "") -> str:
-    """No text contains the fence that is put around it."""
-    longest = max(map(len, re.findall("`+", text)), default=0)
-    ticks = "`" * max(3, longest + 1)
-    return f"{ticks}{label}\n{text.removesuffix(chr(10))}\n{ticks}"
 
 
 def enclosed(text: str, label: str, nonce: str) -> str:

@@ -6,7 +6,6 @@ in expressions, types never convert. Rule 3: whatever can grow is charged to the
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
@@ -31,6 +30,7 @@ from podium.core.kinds import (
 )
 from podium.core.operators import ArithmeticSign, CompareSign, arithmetic, compare, field, item, number
 from podium.core.records import dataclass
+from podium.workflow.fences import fence
 
 MAX_WORK: Final = 20_000_000
 MAX_INDENT: Final = 40
@@ -138,13 +138,10 @@ def _json(context: Context, value: Any) -> str:
 
 @pass_context
 def _fence(context: Context, value: Any, label: str = "") -> str:
-    """Wraps foreign text as data: no text contains the fence that is put around it."""
     meter = session_of(context).meter
     text = as_text(defined(value), meter)
     meter.spend(len(text))
-    longest = max(map(len, re.findall("`+", text)), default=0)
-    ticks = "`" * max(3, longest + 1)
-    return f"{ticks}{label if label.isalnum() else ''}\n{text.removesuffix(chr(10))}\n{ticks}"
+    return fence(text, label)
 
 
 @pass_context
