@@ -8,12 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.dialects.kit import Stage
+from tests.engine import conftest
 
-
-@pytest.fixture(autouse=True)
-def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+apart = conftest.apart
 
 
 @pytest.fixture
