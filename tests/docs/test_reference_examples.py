@@ -27,6 +27,7 @@ def test_there_is_an_example_of_every_kind() -> None:
     assert {
         "content_pipeline",
         "from_hand_to_agents",
+        "merge_queue",
         "nightly_deps",
         "plan_to_commit",
         "red_pull_request",

@@ -1,0 +1,5 @@
+import os.path
+
+
+def depth(path):
+    return os.path.normpath(path).count("/")

@@ -1,0 +1,5 @@
+import os.path
+
+
+def ending(path):
+    return os.path.splitext(path)[1]

@@ -1,0 +1,5 @@
+import os.path
+
+
+def name(path):
+    return os.path.basename(path)

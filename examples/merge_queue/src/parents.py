@@ -1,0 +1,5 @@
+import os.path
+
+
+def parent(path):
+    return os.path.dirname(path)

@@ -1,0 +1,5 @@
+import os.path
+
+
+def stem(path):
+    return os.path.splitext(os.path.basename(path))[0]
