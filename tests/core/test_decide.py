@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from types import MappingProxyType
 
+import pytest
+
 from podium.core.effects import RunAttempt
 from podium.core.events import AttemptStarted
 from podium.core.expr import And, Compare, Const
 from podium.core.expr import Call as Function
 from podium.core.facts import Verdict
 from podium.core.messages import Cancel
-from podium.core.model import Agent, Call, Command, ForEach, Git, Repeat, Set, Step, Wait, Workflow
+from podium.core.model import Agent, Call, Command, ForEach, Git, Repeat, Set, Step, Target, Wait, Workflow
 from podium.core.policy import Limits, Retry
 from podium.core.rules import blocks
 from podium.core.state import effects_of, is_parkable, next_due
+from podium.core.template import Text, Value
 from podium.core.words import Millis, Path
 from tests.core.kit import (
     FALSE,
@@ -347,3 +350,23 @@ def test_a_condition_over_steps_reads_what_is_finished() -> None:
     setting = Game(flow(command("a"), Step("s", values, touches=())))
     setting.done("a")
     assert setting.outcome() == ("passed", "")
+
+
+@pytest.mark.req("R029")
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("no", "no"),
+        (Text(("it ended with ", name_of("steps.a.exit_code"))), "it ended with 3"),
+        (name_of("vars.n"), "4"),
+        (name_of("vars.nobody"), "E_VAR_MISSING: nothing has set vars.nobody"),
+        (exists("x"), ""),
+        (None, ""),
+    ],
+)
+def test_a_way_out_may_say_what_the_run_knows(message: Value, said: str) -> None:
+    leads = MappingProxyType({"failed": Target("fail", message=message)})
+    game = Game(flow(command("a", on=leads), vars={"n": 4}))
+    game.done("a", "failed", result={"exit_code": 3})
+    assert game.state.ended is not None
+    assert game.state.ended.message == said

@@ -10,11 +10,15 @@ from podium.core.ask import ask_bool, count_of
 from podium.core.done import Done
 from podium.core.enter import enter, question, width
 from podium.core.events import Event, JumpOrdered, StepEnded
+from podium.core.expr import ExprError, NeedFact
 from podium.core.finish import conclude
 from podium.core.graph import dependents_of, fresh_children, is_accepted
+from podium.core.kinds import Meter, as_text
 from podium.core.model import Block, Call, Check, Command, ForEach, Gates, Members, Repeat, Review, Target
+from podium.core.names import Here
 from podium.core.policy import PassRule
 from podium.core.state import Instance, Scope, State
+from podium.core.template import fill
 from podium.core.trees import ask_for_join, join_sinks
 from podium.core.words import GOOD, Millis
 
@@ -88,17 +92,24 @@ def _follow(state: State, scope: Scope, last: Instance, target: Target, now: Mil
             following = last.place.slot + 1
             return enter(state, scope, following, now) if following < scope.total else Done("passed")
         case "end":
-            return Done("passed", message=_text(target))
+            return Done("passed", message=_text(state, last, target))
         case "fail":
-            return _as_block(ending, message=_text(target))
+            return _as_block(ending, message=_text(state, last, target))
         case "break":
             return _as_block(ending, leaves=True)
         case _:
             assert_never(target.kind)
 
 
-def _text(target: Target) -> str:
-    return target.message if isinstance(target.message, str) else ""
+def _text(state: State, last: Instance, target: Target) -> str:
+    """What a route says; it is about an end that is decided already, so what is missing in it changes nothing."""
+    try:
+        said = fill(target.message, Here(state, last))
+        return "" if said is None else as_text(said, Meter())
+    except ExprError as error:
+        return str(error)
+    except NeedFact:
+        return ""
 
 
 def _as_block(ending: StepEnded, *, leaves: bool = False, message: str = "") -> Done:
