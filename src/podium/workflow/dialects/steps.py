@@ -55,7 +55,18 @@ def translate(root: Node, kind: Kind, page: Page) -> Node | None:
     if kind != "workflow" or not is_ours or any("id" in fields(step) for step in items(steps)):
         return None
     page.check_keys(root, "a workflow of steps", TOP)
+    _check_version(fields(root).get("version"), page)
     return _file(root, page)
+
+
+def _check_version(node: Node | None, page: Page) -> None:
+    if node is None:
+        return
+    written = node.source or str(node.value)
+    if written.partition(".")[0] != "1":
+        page.complain(
+            node, 2, f'version "{written}" of the steps format is not known', 'write version: "1.0"'
+        )
 
 
 def _file(root: Node, page: Page) -> Node:
@@ -199,9 +210,19 @@ def _work(kind: str, step: Node, scope: Scope, page: Page, *, top: Node | None) 
 
 
 def _set(node: Node, scope: Scope, page: Page) -> Node:
+    is_scalar = not isinstance(node.value, str) and node.source is not None
+    return replace(node, value=node.source, source=None) if is_scalar else _filled(node, scope, page)
+
+
+def _filled(node: Node, scope: Scope, page: Page) -> Node:
+    """Texts with their values, however deep they stand."""
     if isinstance(node.value, str):
         return grown(as_value(parts_of(node.value), scope.meaning(node, page)), node)
-    return node if node.source is None else replace(node, value=node.source, source=None)
+    if isinstance(node.value, tuple):
+        return replace(node, value=tuple(_filled(each, scope, page) for each in node.value))
+    if isinstance(node.value, Mapping):
+        return replace(node, value={key: _filled(each, scope, page) for key, each in node.value.items()})
+    return node
 
 
 def _for_each(loop: Node, scope: Scope, page: Page, *, top: Node | None) -> dict[str, Any]:

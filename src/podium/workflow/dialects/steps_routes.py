@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from podium.workflow.dialects.page import Page, grown
 from podium.workflow.dialects.steps_scope import Scope, inner_steps
+from podium.workflow.dialects.steps_text import as_value, parts_of
 from podium.workflow.tree import Node, fields, text
 
 WORDS: Final = {"success": "passed", "timeout": "timeout", "failure": "else"}
@@ -42,8 +43,7 @@ def _action(action: Node, scope: Scope, page: Page, first: str) -> Node:
     page.check_keys(action, "a transition", ("goto", "error", "end"))
     said = fields(action)
     if "error" in said:
-        message = said["error"]
-        return grown("break", message) if scope.in_loop else grown({"fail": message}, message)
+        return _error(said["error"], scope, page)
     if "end" in said:
         return _end(said["end"], scope, page)
     goto = said.get("goto", action)
@@ -65,6 +65,13 @@ def _action(action: Node, scope: Scope, page: Page, first: str) -> Node:
         case _:
             page.complain(action, 2, "a transition needs goto, error or end")
             return grown("next", action)
+
+
+def _error(message: Node, scope: Scope, page: Page) -> Node:
+    if scope.in_loop:
+        return grown("break", message)
+    words = as_value(parts_of(str(message.value)), scope.meaning(message, page))
+    return grown({"fail": grown(words, message)}, message)
 
 
 def _end(node: Node, scope: Scope, page: Page) -> Node:

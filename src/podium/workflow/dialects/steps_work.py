@@ -49,7 +49,7 @@ def provider(step: Node, scope: Scope, page: Page, *, secrets: Node | None) -> d
     is_known = who.value in KNOWN
     return {
         "agent": grown(KNOWN.get(str(who.value), name_of(str(who.value))), who),
-        "model": said.get("model") if is_known else None,
+        "model": _word(said["model"], scope, page) if is_known and "model" in said else None,
         "prompt": _prompt(step, scope, page),
         "dir": FOLDER,
         "secrets": secrets,
