@@ -63,6 +63,11 @@ class Stage(Project):
             if path.is_file()
         }
 
+    def prompt(self, run: RunId, step: str, attempt: int = 1) -> str:
+        """What an agent was told."""
+        folder = self.office.run_dir(run) / "agent_logs" / step.replace("/", "+") / str(attempt)
+        return (folder / "prompt.md").read_text("utf-8")
+
     def convert(self, path: Path) -> Path:
         """The native form, beside the original."""
         native = self.write(f"native_{path.name}", converted(path))

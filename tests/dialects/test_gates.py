@@ -54,6 +54,84 @@ def test_a_person_who_works_by_hand_tells_by_a_signal(stage: Stage, signal: str,
     assert f"done: {done}" in native if done else "done" not in native
 
 
+WHOLE = """
+workflow: {id: whole, name: The whole, description: Both parts of it, context_files: [docs/plan.md]}
+steps:
+  - id: A
+    name: first
+    agent: {type: planner, launch: LAUNCH, worktree: app/, context: [docs/more.md]}
+    inputs: [docs/asked.md]
+    outputs: [made.txt]
+    success_criterion: grep -q good made.txt exits 0
+    signal: {type: stdout_exit}
+    gate: G
+  - {id: B, name: second, agent: {type: planner, worktree: app}, outputs: [other.txt]}
+gates:
+  - id: G
+    name: look
+    reviewer: {level: auto, agent_type: reviewer}
+    on_pass: {next_step: B}
+    on_fail: {next_step: A, retry_context_path: ".workflow/retry-context/G-attempt-{n}.md"}
+    max_retries: 3
+"""
+DOCS = {
+    "docs/plan.md": "The plan of all.\n",
+    "docs/more.md": "More of it.\n",
+    "docs/asked.md": "What is asked.\n",
+}
+TRIED = """
+- {match: {step: first, attempt: 1}, write: {made.txt: bad}}
+- {match: {step: first}, write: {made.txt: good}}
+- {match: {step: second}, write: {other.txt: x}}
+- match: {step: first/look/reviewer, attempt: 2}
+  verdict: {decision: reject, score: 3, findings: [{severity: major, issue: It is too short.}]}
+"""
+
+
+@pytest.mark.req("R019", "R020", "R021", "R022")
+def test_everything_that_a_step_and_its_gate_say_has_an_effect(stage: Stage) -> None:
+    for name, text in DOCS.items():
+        stage.write(name, text)
+    stage.write("app/a", "")
+    run, state = stage.run(stage.put(WHOLE.replace("LAUNCH", "headless"), cast=TRIED))
+    assert (status(state), stage.view(run).workflow) == ("passed", "whole")
+    assert shown(stage.story(run)) == ["first", "second"]
+    first, second = stage.prompt(run, "first"), stage.prompt(run, "second")
+    for text in (
+        "The plan of all.",
+        "Both parts of it",
+        "Do the step",
+        "app/made.txt is there and not empty",
+    ):
+        assert text in first
+    assert "The plan of all." in second
+    assert all(DOCS[name].strip() in first for name in DOCS)
+    assert not any(DOCS[name].strip() in second for name in ("docs/more.md", "docs/asked.md"))
+    assert "grep -q good made.txt" in stage.prompt(run, "first", 2), "what proves it was red"
+    assert "It is too short." in stage.prompt(run, "first", 3)
+
+
+@pytest.mark.req("R021")
+@pytest.mark.parametrize(
+    ("launch", "who"),
+    [("headless", "role: planner"), ("subagent", "role: planner"), ("interactive", "agent: human")],
+)
+def test_a_step_says_how_it_is_launched(stage: Stage, launch: str, who: str) -> None:
+    assert (
+        who in stage.convert(stage.put(WHOLE.replace("LAUNCH", launch))).read_text().partition("second:")[0]
+    )
+
+
+@pytest.mark.req("R022")
+def test_when_the_tries_of_a_gate_are_used_up_a_person_decides(stage: Stage) -> None:
+    cast = "- {match: {step: first}, write: {made.txt: bad}}\n"
+    stage.write("app/a", "")
+    run, state = stage.run(stage.put(WHOLE.replace("LAUNCH", "headless"), cast=cast))
+    assert status(state) == "open"
+    assert [question.kind for question in stage.view(run).pending] == ["exhausted"]
+    assert [row.attempts for row in stage.view(run).steps if row.path == "first"] == [3]
+
+
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
@@ -64,6 +142,13 @@ def test_a_person_who_works_by_hand_tells_by_a_signal(stage: Stage, signal: str,
         (("max_retries", "retries"), 'gate "G" has no key "retries"'),
         (("launch: subagent}", "launch: interactive}, signal: {type: smoke}"), '"smoke" is no signal'),
         (("next_step: X-1", "next_step: X-9"), "does not exist in this block"),
+        (("id: X-2", "id: X-1"), 'two steps have the id "X-1"'),
+        (("id: X-2, name", "name"), "a step needs an id"),
+        (
+            ("next_step: X-1}", "next_step: X-1, retry_path: x}"),
+            'on_fail of gate "G" has no key "retry_path"',
+        ),
+        (("{level: human}", "{level: human, agent: x}"), 'reviewer of gate "G" has no key "agent"'),
     ],
 )
 def test_what_the_format_does_not_know_is_told(stage: Stage, change: tuple[str, str], fault: str) -> None:

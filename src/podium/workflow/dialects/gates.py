@@ -31,6 +31,11 @@ HEADER: Final = ("id", "name", "description", "context_files")
 STEP: Final = ("id", "name", "agent", "inputs", "outputs", "success_criterion", "signal", "gate")
 AGENT: Final = ("type", "launch", "worktree", "context")
 GATE: Final = ("id", "name", "reviewer", "on_pass", "on_fail", "max_retries")
+PARTS: Final = {
+    "reviewer": ("level", "agent_type"),
+    "on_pass": ("next_step",),
+    "on_fail": ("next_step", "retry_context_path"),
+}
 LAUNCHES: Final = ("interactive", "headless", "subagent")
 SIGNALS: Final = ("sentinel_file", "git_commit", "pr_creation", "stdout_exit")
 LEVELS: Final = ("auto", "notify", "human")
@@ -49,6 +54,8 @@ def translate(root: Node, kind: Kind, page: Page) -> Node | None:
         return None
     page.check_keys(root, "a workflow of gates", ("workflow", "steps", "gates"))
     page.check_keys(fields(root)["workflow"], "workflow", HEADER)
+    _check_ids("step", pipeline.steps, page)
+    _check_ids("gate", items(fields(root).get("gates")), page)
     return _file(root, pipeline, page)
 
 
@@ -74,6 +81,16 @@ def labels_of(root: Node) -> Labels | None:
             gates[inside + _gate_name(gate)] = _id(gate)
     steps = {pipeline.step(_id(step)): _id(step) for step in pipeline.steps}
     return Labels(text(fields(fields(root)["workflow"]).get("id")) or "gates", steps, gates)
+
+
+def _check_ids(thing: str, nodes: tuple[Node, ...], page: Page) -> None:
+    seen: set[str] = set()
+    for node in nodes:
+        if not _id(node):
+            page.complain(node, 2, f"a {thing} needs an id", "write id: and a text")
+        elif _id(node) in seen:
+            page.complain(node, 6, f'two {thing}s have the id "{_id(node)}"')
+        seen.add(_id(node))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +172,9 @@ def _gate(step: Node, pipeline: Pipeline, page: Page) -> Node | None:
         page.complain(wanted, 36, f'gate "{name}" is not defined', did_you_mean(name, pipeline.gates))
         return None
     page.check_keys(gate, f'gate "{name}"', GATE)
+    for part, known in PARTS.items():
+        if part in fields(gate):
+            page.check_keys(fields(gate)[part], f'{part} of gate "{name}"', known)
     return gate
 
 
