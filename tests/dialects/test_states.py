@@ -157,3 +157,18 @@ settings: {parallel_fanout: false}
         "May the run go on after ask?",
     ):
         assert part in native
+
+
+@pytest.mark.parametrize(
+    ("action", "fault"),
+    [
+        ("{shout: Hello}", 'on_enter of "start" has no key "shout"'),
+        ("{validate: weather}", 'on_enter cannot validate "weather"'),
+        ("{generate: poem.md}", 'on_enter cannot generate "poem.md"'),
+    ],
+)
+def test_an_action_that_nobody_knows_is_told(stage: Stage, action: str, fault: str) -> None:
+    text = MINIMAL.replace("next: draft}", f"next: draft, on_enter: [{action}]}}")
+    with pytest.raises(ConfigurationError) as caught:
+        stage.run(stage.put(text))
+    assert fault in caught.value.message

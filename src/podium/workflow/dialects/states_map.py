@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from podium.core.records import dataclass
 from podium.workflow.dialects.page import Names, Page, grown, name_of
+from podium.workflow.dialects.states_enter import check_actions, ending
 from podium.workflow.problems import did_you_mean
 from podium.workflow.tree import Node, fields, text
 
@@ -26,12 +27,13 @@ ENDS: Final = {"complete": "end", "halt": "fail"}
 class States:
     work: Mapping[str, Node]
     """What becomes a step, in the order of the run."""
-    ends: Mapping[str, str]
+    ends: Mapping[str, Any]
+    """By the name of a state that ends: the word, or the word with what it says."""
     names: Names
     personas: frozenset[str]
     """Agents of the file that have a persona of their own, and so are roles."""
 
-    def target(self, node: Node, here: str) -> str:
+    def target(self, node: Node, here: str) -> Any:
         written = text(node) or ""
         if written in self.ends:
             return self.ends[written]
@@ -66,18 +68,19 @@ def role_name(written: str) -> str:
 
 def read_states(node: Node, agents: Node | None, page: Page) -> States:
     found = fields(node)
-    ends = dict(ENDS)
+    ends: dict[str, Any] = dict(ENDS)
     work: dict[str, Node] = {}
     first: str | None = None
     for name, state in found.items():
         kind = text(fields(state).get("type"))
+        check_actions(name, state, page)
         if kind not in TYPES:
             where = fields(state).get("type", state)
             page.complain(where, 2, f'"{kind}" is no type of state', did_you_mean(str(kind), TYPES) or "")
         elif kind == "initial":
             first = first or text(fields(state).get("next"))
         elif kind == "terminal":
-            ends[name] = "fail" if _is_error(state) else "end"
+            ends[name] = ending("fail" if _is_error(state) else "end", state)
         else:
             work[name] = state
             ends.pop(name, None)
