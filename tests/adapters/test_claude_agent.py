@@ -261,6 +261,7 @@ def test_a_used_up_window_tells_when_it_opens_again(tmp_path: Path) -> None:
     assert (result.trouble, result.retry_at) == ("quota", 1794796318000)
 
 
+@pytest.mark.req("C20")
 @pytest.mark.parametrize(
     ("end", "exit_code", "trouble"),
     [

@@ -64,7 +64,7 @@ def seen(said: str) -> list[Progress]:
     return understood(Codex(), request(), [said.encode()], over())[1]
 
 
-@pytest.mark.req("R060", "R062", "R207")
+@pytest.mark.req("R060", "R062", "R207", "C5")
 def test_a_good_turn_gives_its_text_its_thread_and_its_tokens() -> None:
     result = read(STARTED + THOUGHT + message("I begin") + CHANGE + message("It is done") + COMPLETED)
 
@@ -98,6 +98,7 @@ def test_the_counters_of_a_thread_are_totals_of_which_the_last_one_counts() -> N
     )
 
 
+@pytest.mark.req("C20")
 @pytest.mark.parametrize(
     ("said", "exit_code", "trouble"),
     [

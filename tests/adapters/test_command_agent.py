@@ -27,7 +27,7 @@ def ended(
     return understood(Command(), asked, [data], over(stdout=data, **end))[0]
 
 
-@pytest.mark.req("R059")
+@pytest.mark.req("R059", "C20")
 def test_a_shim_gets_the_prompt_on_stdin_and_answers_on_stdout(tmp_path: Path) -> None:
     asked = request(tmp_path, {"command": "tr a-z A-Z"}, system="Be loud.")
 
@@ -95,7 +95,7 @@ def test_settings_that_cannot_work_are_refused(tmp_path: Path, config: dict[str,
     assert said in refused.value.message
 
 
-@pytest.mark.req("R059")
+@pytest.mark.req("R059", "C21")
 @pytest.mark.parametrize(
     ("code", "trouble"),
     [

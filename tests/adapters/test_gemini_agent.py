@@ -138,7 +138,7 @@ def test_the_answer_is_what_follows_the_last_tool_and_all_models_are_counted(req
     ]
 
 
-@pytest.mark.req("R136")
+@pytest.mark.req("R136", "C20")
 @pytest.mark.parametrize(
     ("exit_code", "records", "stderr", "trouble", "words"),
     [

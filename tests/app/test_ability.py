@@ -59,6 +59,7 @@ def test_weaker_walls_that_the_user_typed_are_enough(tmp_path: Path) -> None:
     assert missing(workflow, Machine({})) == ()
 
 
+@pytest.mark.req("C16")
 @pytest.mark.parametrize(
     "steps",
     [
@@ -141,7 +142,7 @@ def test_a_program_that_is_not_installed_is_said_and_a_role_takes_the_one_that_i
     assert usual_agent(there, {}, env) == "codex"
 
 
-@pytest.mark.req("X3")
+@pytest.mark.req("X3", "C18")
 def test_agents_whose_calls_nobody_can_price_are_named_once(tmp_path: Path) -> None:
     path = tmp_path / "flow.yaml"
     path.write_text(

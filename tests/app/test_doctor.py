@@ -89,6 +89,7 @@ def test_a_workflow_that_could_not_run_is_exit_1_with_what_to_do(project: Projec
     assert project.podium("doctor", "flow.yaml", "--sandbox", "limits").code == 0
 
 
+@pytest.mark.req("C20")
 def test_a_probe_asks_the_model_once_by_the_way_that_attempts_take(
     project: Project, server: ModelServer
 ) -> None:
@@ -109,6 +110,7 @@ def test_a_probe_that_fails_says_why_and_is_exit_1(project: Project, server: Mod
     assert "failed: model 'llama3' not found; get it with: ollama pull llama3" in found.out
 
 
+@pytest.mark.req("C20")
 def test_what_counts_as_tried_is_what_the_live_tests_install() -> None:
     pins = (Path(__file__).parents[2] / "tools/live.sh").read_text()
 

@@ -186,6 +186,7 @@ def test_the_gates_that_were_proposed_run_and_can_fail(
     assert ".podium/roles/implementer.yaml" in git(project.root, "ls-files")
 
 
+@pytest.mark.req("R037")
 @pytest.mark.parametrize("template", template_names())
 def test_a_template_is_written_with_the_commands_of_the_project(tmp_path: Path, template: str) -> None:
     commands(GO, tmp_path)

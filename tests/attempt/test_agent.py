@@ -185,6 +185,7 @@ def test_an_answer_of_the_wrong_shape_is_asked_again_and_never_guessed(
     assert played.result("it")["output"] == {"title": "ok", "files": []}
 
 
+@pytest.mark.req("R121")
 def test_promised_files_must_be_in_the_captured_tree_and_not_be_empty(
     project: Project, tmp_path: Path
 ) -> None:

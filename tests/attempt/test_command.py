@@ -270,7 +270,7 @@ def test_nothing_is_left_of_the_workspaces_but_idle_checkouts(project: Project, 
     assert [path.name[0] for path in (tmp_path / "work").iterdir()] == ["c"], "one checkout served all three"
 
 
-@pytest.mark.req("R011", "R109", "R119", "X4")
+@pytest.mark.req("R011", "R109", "R119", "R121", "X4")
 def test_a_gate_judges_the_captured_tree_and_its_failure_is_feedback(
     project: Project, tmp_path: Path
 ) -> None:

@@ -21,7 +21,7 @@ def commit(project: Project, files: dict[str, str]) -> None:
     git(project.root, "commit", "-qm", "more")
 
 
-@pytest.mark.req("R004")
+@pytest.mark.req("R004", "R038")
 def test_an_agent_is_told_its_step_what_came_before_what_success_is_and_what_comes_next(
     project: Project, tmp_path: Path
 ) -> None:
@@ -136,7 +136,7 @@ def test_an_attempts_own_words_outlive_the_state_in_their_file(project: Project,
     assert "- Attempt 1 ended failed: the change goes beyond what this step may touch: first.txt;" in third
 
 
-@pytest.mark.req("R140")
+@pytest.mark.req("R140", "C7")
 def test_a_degraded_attempt_is_told_what_is_enough(project: Project, tmp_path: Path) -> None:
     flow = """
         steps:
@@ -153,6 +153,7 @@ def test_a_degraded_attempt_is_told_what_is_enough(project: Project, tmp_path: P
     assert played.ending("it").degraded
 
 
+@pytest.mark.req("R090")
 def test_context_is_packed_within_its_budget_and_what_is_left_out_is_said(
     project: Project, tmp_path: Path
 ) -> None:

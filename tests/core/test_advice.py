@@ -118,6 +118,7 @@ def test_a_person_who_sends_control_elsewhere_overrules_the_advice() -> None:
     assert game.asked() == ["#2/!advice"]
 
 
+@pytest.mark.req("R014", "C4")
 def test_an_advisor_without_a_valid_decision_is_not_asked_twice() -> None:
     """R131: the question goes to a person."""
     game = looped(advisor=ADVISOR)
@@ -131,6 +132,7 @@ def test_an_advisor_without_a_valid_decision_is_not_asked_twice() -> None:
     assert nobody.asked() == ["#2/!person"]
 
 
+@pytest.mark.req("R014", "C4")
 def test_nobody_to_ask_means_no() -> None:
     game = Game(flow(*LOOPING, breaker=ONCE), no_human=True)
     game.changed("a")
@@ -138,6 +140,7 @@ def test_nobody_to_ask_means_no() -> None:
     assert game.outcome() == ("failed", "halted")
 
 
+@pytest.mark.req("C6")
 def test_the_limit_leaves_no_room_for_a_question() -> None:
     """R130."""
     limits = Limits(transitions=2)
@@ -151,6 +154,7 @@ def test_the_limit_leaves_no_room_for_a_question() -> None:
     assert complete.outcome() == ("failed", "limit")
 
 
+@pytest.mark.req("R014", "C4")
 def test_a_hard_limit_of_the_advisor_is_a_hard_limit() -> None:
     poor = replace(ADVISOR, verb=Agent(estimate=Estimate(MicroUsd(9_000_000))))
     game = looped(advisor=poor, limits=Limits(usd=MicroUsd(1_000_000)))

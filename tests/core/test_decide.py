@@ -230,6 +230,7 @@ def test_what_a_run_waits_for_tells_whether_it_can_be_parked() -> None:
     assert next_due(endless.state) is None
 
 
+@pytest.mark.req("C7")
 def test_a_block_is_tried_again_asked_about_and_accepted_only_if_it_is_fit() -> None:
     """R116."""
     retry = Retry(attempts=1, on_exhausted="human", stated=True)

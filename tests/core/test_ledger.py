@@ -42,6 +42,7 @@ def test_what_does_not_fit_waits_while_money_is_held_and_is_refused_after() -> N
     assert (game.state.ended.status, game.state.ended.exit) == ("limited", 5)
 
 
+@pytest.mark.req("C18")
 def test_a_price_nobody_told_stays_booked() -> None:
     """P9: unknown is never zero."""
     game = Game(flow(paid("a", 3), paid("b", 3), limits=Limits(usd=MicroUsd(4 * DOLLAR))))
@@ -108,6 +109,7 @@ def test_a_limit_of_an_inner_step_can_be_routed_outside_it() -> None:
     assert game.outcome() == ("failed", "limit")
 
 
+@pytest.mark.req("C18")
 def test_tokens_calls_and_the_window_are_ceilings_too() -> None:
     for limits, answer in (
         (Limits(tokens=15), {"used": Amounts(tokens=10)}),
@@ -119,6 +121,7 @@ def test_tokens_calls_and_the_window_are_ceilings_too() -> None:
         assert game.outcome("b") == ("failed", "limit"), limits
 
 
+@pytest.mark.req("C18")
 def test_working_time_counts_attempts_and_not_people() -> None:
     game = Game(flow(command("a"), human("h"), command("b"), limits=Limits(time=Millis(3_000))))
     assert time_left(game.state, ROOT) == 3_000

@@ -169,7 +169,7 @@ def test_a_member_knows_its_name_and_feedback_comes_as_paths() -> None:
 
 
 def test_a_child_workflow_sees_its_inputs_and_not_the_variables_of_its_caller() -> None:
-    """C4: a child's variables do not leak either way."""
+    """A child's variables do not leak either way."""
     child = Workflow(
         "child",
         block("seq", sets("s", a=99), command("c")),

@@ -128,6 +128,7 @@ def every(routes: Iterable[str]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("row", "route"), cases)
 
 
+@pytest.mark.req("C8")
 @every(ROUTES)
 def test_an_outcome_in_a_sequence_leads_where_the_language_says(row: Row, route: str) -> None:
     """R023 R027 R029 R143: the next step or none, the status and the exit code."""

@@ -81,6 +81,7 @@ def test_else_covers_every_failure_but_not_the_pass(
     assert complaints(checked(tmp_path, step, otherwise)) == [(30, 'strict: "x" does not route "passed"')]
 
 
+@pytest.mark.req("R030", "C8")
 @pytest.mark.parametrize(("step", "outcomes", "left"), ONE_LEFT)
 def test_a_strict_step_that_leaves_one_outcome_open_is_refused_by_its_name(
     tmp_path: Path, step: str, outcomes: tuple[str, ...], left: str
@@ -92,6 +93,7 @@ def test_a_strict_step_that_leaves_one_outcome_open_is_refused_by_its_name(
     assert complaints(found) == [(30, f'strict: "x" does not route "{left}"')]
 
 
+@pytest.mark.req("R030", "C8")
 @pytest.mark.parametrize(("step", "outcomes"), CASES)
 def test_without_strict_no_outcome_has_to_be_routed(
     tmp_path: Path, step: str, outcomes: tuple[str, ...]

@@ -59,6 +59,7 @@ def test_a_step_starts_only_after_its_needs_passed(case: Case) -> None:
     check_order(told(case.workflow, case.world()))
 
 
+@pytest.mark.req("C6", "C22")
 @given(cases(BOUNDED))
 def test_visits_tries_transitions_and_widths_are_bounded(case: Case) -> None:
     """P5, R126, R130, R138, R174."""

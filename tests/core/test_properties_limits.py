@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,6 +60,7 @@ def test_a_raised_limit_is_the_only_way_beyond_a_limit(case: Case, when: Millis,
         assert run.state.ledgers[ROOT].limits.usd is None
 
 
+@pytest.mark.req("C6")
 @given(cases(CIRCLES))
 def test_no_circle_is_walked_unasked(case: Case) -> None:
     """R126, R131: more visits than allowed, or a cycle of any length, only after advice or by taking the best visit."""

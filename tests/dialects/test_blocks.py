@@ -43,6 +43,7 @@ def test_every_block_has_exactly_one_fate() -> None:
     assert sorted(fate.key for fate in FATES) == sorted(found)
 
 
+@pytest.mark.req("R005", "C8")
 @fates(Runs)
 def test_a_workflow_runs_to_the_end_that_its_text_describes_and_so_does_its_native_form(
     fate: Runs, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -43,6 +43,7 @@ def native(tmp_path: Path, text: str) -> str:
     return converted(path)
 
 
+@pytest.mark.req("R040")
 def test_a_file_of_states_with_everything(tmp_path: Path) -> None:
     made = native(tmp_path, STATES)
     for part in (
@@ -56,6 +57,11 @@ def test_a_file_of_states_with_everything(tmp_path: Path) -> None:
         "context: [story.md, notes.md]",
         "on: {passed: end, else: sum}",
         "near: 80%",
+        "ask: orchestrator",
+        "system: p/writer_persona.md",
+        "prompts: true",
+        "timeout: 1m",
+        "transient: 1",
         "role: poet",
         "## sum\n",
     ):
@@ -63,6 +69,7 @@ def test_a_file_of_states_with_everything(tmp_path: Path) -> None:
     assert made.index("  draft:") < made.index("  check:")
 
 
+@pytest.mark.req("R121")
 def test_files_of_gates_say_what_proves_a_step(tmp_path: Path) -> None:
     text = """
 workflow: {id: w, name: W}

@@ -23,6 +23,7 @@ CAST = """
 """
 
 
+@pytest.mark.req("C9")
 def test_a_gate_may_lead_further_back_than_its_own_step(stage: Stage) -> None:
     """R117."""
     run, state = stage.run(stage.put(FLOW.replace("LOOK", "{level: auto, agent_type: reviewer}"), cast=CAST))
@@ -88,7 +89,7 @@ TRIED = """
 """
 
 
-@pytest.mark.req("R019", "R020", "R021", "R022")
+@pytest.mark.req("R019", "R020", "R021", "R022", "R090", "C9")
 def test_everything_that_a_step_and_its_gate_say_has_an_effect(stage: Stage) -> None:
     for name, text in DOCS.items():
         stage.write(name, text)

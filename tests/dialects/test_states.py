@@ -63,6 +63,7 @@ def test_when_all_agents_fail_the_run_halts(stage: Stage) -> None:
     assert steps_of(stage.story(run))[-1] == "draft"
 
 
+@pytest.mark.req("C6")
 @pytest.mark.parametrize(
     ("rule", "hit", "visits"),
     [

@@ -126,7 +126,7 @@ def test_a_state_logs_requires_its_input_and_writes_a_summary(post: Stage) -> No
         post.run(file)
 
 
-@pytest.mark.req("R112")
+@pytest.mark.req("R112", "C9")
 @pytest.mark.parametrize(
     ("verdict", "way"),
     [

@@ -50,6 +50,7 @@ steps:
     ]
 
 
+@pytest.mark.req("R028")
 def test_a_while_loop_asks_the_folder_again_each_round(work: Stage) -> None:
     """R055: work in the project itself changes files and no tree."""
     work.write("workspace/queue/1", "")
@@ -73,6 +74,7 @@ def test_a_while_loop_asks_the_folder_again_each_round(work: Stage) -> None:
     assert "drain[3]/take" not in steps_of(work.story(run))
 
 
+@pytest.mark.req("R028")
 def test_context_is_set_listed_and_compared(work: Stage) -> None:
     """R046, R051, R052, R055."""
     file = work.put(
@@ -111,6 +113,7 @@ steps:
     assert work.artifacts(run)["use/said.txt"] == b"on main"
 
 
+@pytest.mark.req("R028")
 def test_a_catch_block_repairs_and_the_run_goes_on(work: Stage) -> None:
     """R056."""
     file = work.put(
@@ -144,6 +147,7 @@ def test_a_provider_without_an_agent_of_that_name_is_a_shim_on_the_path(work: St
     assert '[house-shim, "--model", m1, "--max-tokens", "40"]' in work.convert(file).read_text()
 
 
+@pytest.mark.req("R028", "R045")
 @pytest.mark.parametrize(
     ("steps", "fault"),
     [

@@ -36,6 +36,7 @@ def work(stage: Stage) -> Stage:
     return stage
 
 
+@pytest.mark.req("R028")
 def test_1_the_happy_path_creates_every_artifact(work: Stage) -> None:
     work.write("workspace/prompts/ask.md", "What does it say?\n")
     file = work.put(
@@ -121,6 +122,7 @@ def halting(work: Stage) -> Path:
     )
 
 
+@pytest.mark.req("R012")
 def test_6_a_failed_run_goes_on_from_the_last_completed_step(work: Stage) -> None:
     """R146, R151: what had succeeded is not done again."""
     first, state = work.run(halting(work))
@@ -134,6 +136,7 @@ def test_6_a_failed_run_goes_on_from_the_last_completed_step(work: Stage) -> Non
     assert (work.root / "workspace/log").read_text() == "one\nthree\n"
 
 
+@pytest.mark.req("C11")
 def test_8_a_fresh_run_does_everything_again(work: Stage) -> None:
     """R007."""
     file = halting(work)
@@ -153,6 +156,7 @@ def test_7_the_state_file_follows_the_run(work: Stage) -> None:
     assert (state["steps"]["one"]["status"], state["steps"]["two"]["exit_code"]) == ("completed", 1)
 
 
+@pytest.mark.req("R053")
 def test_9_a_condition_gates_a_step(work: Stage) -> None:
     file = work.put(
         flow(
@@ -176,6 +180,7 @@ def test_10_a_single_step_leaves_other_runs_alone(work: Stage) -> None:
     assert status(state) == "passed"
 
 
+@pytest.mark.req("R043")
 def test_11_values_are_inserted_into_commands_and_missing_ones_are_named(work: Stage) -> None:
     command = '["echo", "${context.who}", "$$5", "${{ theirs }}", "x=${context.flag}"]'
     more = "    output_file: o.txt\n    allow_missing_vars: [context.flag]\n"
@@ -201,6 +206,7 @@ def test_12_files_are_looked_for_below_the_workspace(work: Stage) -> None:
     assert Path(os.fspath(work.root / "workspace/made.txt")).exists()
 
 
+@pytest.mark.req("R030")
 def test_a_mistake_is_told_by_the_line_of_the_original(work: Stage) -> None:
     file = work.put(flow(step("One", '["true"]', goto="Tow")))
     with pytest.raises(ConfigurationError, match=r'flow\.yaml:8:.*"tow" does not exist'):

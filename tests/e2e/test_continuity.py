@@ -20,7 +20,7 @@ STEPS = """
 """
 
 
-@pytest.mark.req("R069", "R070")
+@pytest.mark.req("R069", "R070", "C5")
 @pytest.mark.parametrize(("kind", "where"), [("ollama", ""), ("api", "/v1")])
 def test_a_service_is_told_the_last_turns_anew_and_its_system_text_always(
     kind: str, where: str, tmp_path: Path
@@ -64,7 +64,7 @@ print(json.dumps({"podium": 1, "text": "said", "session": f"s-{len(words)}"}))
 """
 
 
-@pytest.mark.req("R061", "R068", "R070")
+@pytest.mark.req("R061", "R068", "R070", "C5")
 def test_a_command_goes_on_with_the_session_that_it_named_until_its_turns_are_over(tmp_path: Path) -> None:
     """Across a park, as a session outlives the process that carried the run."""
     program, notes = tmp_path / "agent.py", tmp_path / "notes"

@@ -42,6 +42,7 @@ def paths(parts: Sequence[Any]) -> list[str]:
     return [part.path for part in parts]
 
 
+@pytest.mark.req("R039")
 def test_an_edited_prompt_is_asked_again_and_everything_before_it_is_kept(project: Project) -> None:
     """X10: the prompt of step 9 of 12 is changed; 1 to 8 are reused, 9 to 12 run, and the saving is told first."""
     first, state = project.run(project.flow(TWELVE, head=TEAM, cast=CAST))

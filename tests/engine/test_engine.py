@@ -39,6 +39,7 @@ def test_commands_run_one_after_the_other_and_hand_on_what_they_say(project: Pro
     assert head.status == "passed"
 
 
+@pytest.mark.req("C1")
 def test_the_log_alone_gives_the_state_again_and_its_chain_is_whole(project: Project) -> None:
     """R145, R159"""
     begun = project.begin(project.flow("  a: {run: [echo, x]}\n  b: {run: [echo, y]}\n"))
@@ -244,6 +245,7 @@ def test_who_only_looks_whether_a_run_is_owned_keeps_nobody_from_owning_it(tmp_p
             each.join()
 
 
+@pytest.mark.req("R039")
 def test_a_definition_that_has_changed_is_not_carried_on_unknowingly(project: Project) -> None:
     run, _ = project.run(project.flow('  ask: {human: "Go on?"}\n'))
     project.write("flow.yaml", HEAD + 'steps:\n  ask: {human: "Go on now?"}\n')

@@ -244,7 +244,7 @@ def test_the_structured_log_has_one_line_per_event_in_order(told: Told, folder: 
     assert (retried["attempt_id"], retried["exit_code"]) == (2, 0)
 
 
-@pytest.mark.req("R210")
+@pytest.mark.req("R010", "R210")
 def test_transitions_and_tokens_have_their_logs(told: Told, folder: Path) -> None:
     Records(folder, Mask()).write(told.events, told.state)
     moves, tokens = rows(folder, STATE_LOG), rows(folder, TOKENS)
@@ -259,7 +259,7 @@ def test_transitions_and_tokens_have_their_logs(told: Told, folder: Path) -> Non
     ]
 
 
-@pytest.mark.req("R122")
+@pytest.mark.req("R010", "R122")
 def test_the_audit_log_tells_gates_verdicts_and_approvals_in_a_line_each(told: Told, folder: Path) -> None:
     Records(folder, Mask()).write(told.events, told.state)
     lines = (folder / AUDIT).read_text().splitlines()

@@ -17,6 +17,7 @@ def start(project: Project, steps: str) -> str:
     return newest(project)
 
 
+@pytest.mark.req("R039")
 def test_a_changed_file_is_told_with_the_way_on_and_the_way_on_works(project: Project) -> None:
     """X10"""
     run = start(project, ASK)
@@ -32,6 +33,7 @@ def test_a_changed_file_is_told_with_the_way_on_and_the_way_on_works(project: Pr
     assert [head.status for head in project.office.store.heads()] == ["waiting", "cancelled"]
 
 
+@pytest.mark.req("C11")
 def test_rerun_says_what_it_keeps_and_ends_with_the_code_of_the_new_run(project: Project) -> None:
     run = start(project, STEPS)
 
@@ -53,6 +55,7 @@ def test_a_fork_with_another_input_leaves_the_run_alone(project: Project) -> Non
     assert len(project.office.store.heads()) == 2
 
 
+@pytest.mark.req("C11")
 def test_without_a_terminal_and_without_yes_nothing_begins(project: Project) -> None:
     run = start(project, STEPS)
 

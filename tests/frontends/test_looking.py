@@ -113,6 +113,7 @@ def test_show_prints_json_that_conforms(here: Path) -> None:
     assert data("show", "--json")["run"] == "run-b"
 
 
+@pytest.mark.req("C1")
 def test_show_rebuilds_the_files_of_a_run(here: Path) -> None:
     folder = here / ".podium/runs/run-a"
     before = {path.name: path.read_bytes() for path in folder.iterdir()}

@@ -38,6 +38,7 @@ def data(done: Result) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.req("R016", "C21")
 @pytest.mark.parametrize(
     ("steps", "expected", "status"),
     [

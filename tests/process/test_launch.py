@@ -13,7 +13,7 @@ from tests.process.kit import finish, launch
 HOST = {"HOME": "/home/me", "PATH": "/bin:.::relative:/usr/bin", "AWS_SECRET": "no", "EDITOR": "vi"}
 
 
-@pytest.mark.req("R184", "C15")
+@pytest.mark.req("R009", "R184", "C15")
 def test_nothing_is_inherited_that_was_not_declared() -> None:
     assert minimal_env(host=HOST) == {
         "HOME": "/home/me",

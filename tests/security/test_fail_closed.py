@@ -83,6 +83,7 @@ def test_the_user_within_walls_that_root_builds_is_not_root() -> None:
     assert words.index("--reuid=65534") < len(words) - 1 - words[::-1].index("/usr/bin/bwrap")
 
 
+@pytest.mark.req("R009", "C16")
 @needs_walls
 def test_without_user_namespaces_an_agent_that_a_model_steers_is_refused(project: Project) -> None:
     done = podium(project, without_namespaces, "run", "workflows/m.yaml")
@@ -114,6 +115,7 @@ def test_without_user_namespaces_a_plain_command_runs_and_the_weaker_level_is_in
     assert levels(project) == ["limits"]
 
 
+@pytest.mark.req("C16")
 @needs_walls
 def test_with_walls_the_log_says_so(project: Project) -> None:
     done = project.podium("run", FILE, "--json")
@@ -130,6 +132,7 @@ def test_an_ordinary_user_has_the_same_walls(project: Project) -> None:
     assert levels(project) == ["bubblewrap"]
 
 
+@pytest.mark.req("C16")
 @needs_walls
 @pytest.mark.parametrize(("typed", "told"), [("none", "none"), ("limits", "limits")])
 def test_a_weaker_level_that_a_step_names_is_in_the_log(project: Project, typed: str, told: str) -> None:

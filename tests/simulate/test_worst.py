@@ -80,6 +80,7 @@ def test_the_witness_leads_to_the_worst_case(file: Path) -> None:
     assert run.calls >= REACHED.get(file.parent.name, 0.9) * found.either[-1]
 
 
+@pytest.mark.req("C22")
 def test_retries_repairs_and_lost_answers_are_counted(tmp_path: Path) -> None:
     retry = "{attempts: 2, transient: 1, repair: 1, degrade: [simpler], on_exhausted: fail}"
     workflow = written(tmp_path, f"  work: {{agent: claude, prompt: do it, retry: {retry}}}\n")

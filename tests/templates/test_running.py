@@ -114,7 +114,7 @@ def test_enterprise_stops_for_a_person_and_its_switches_take_steps_out(tmp_path:
     assert status(plain) == "passed"
 
 
-@pytest.mark.req("R033", "R034")
+@pytest.mark.req("R033", "R034", "R108")
 def test_security_critical_models_threats_and_asks_two_auditors(tmp_path: Path) -> None:
     cast = "- {match: {step: security_auditor_external, visit: 1}, verdict: reject}\n" + WRITE
     cast += "- {match: {step: implement, visit: 2}, write: {src/safe.txt: x}}\n"

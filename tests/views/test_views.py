@@ -54,6 +54,7 @@ def flow(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.req("R010")
 def test_an_outline_has_a_line_for_every_step(flow: Path) -> None:
     text = as_text(open_workflow(flow))
 

@@ -62,6 +62,7 @@ def problems_of(path: Path) -> tuple[Problem, ...]:
     return (*loaded.problems, *check(loaded.context, sandbox=level))
 
 
+@pytest.mark.req("R030", "R045")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_broken_file_is_told_what_is_wrong_and_where(path: Path) -> None:
     expected = expected_in(path)

@@ -68,6 +68,7 @@ def components_of(step: Step) -> ForEach:
     return verb_of(inner(phases_of(step).body, "components"), ForEach)
 
 
+@pytest.mark.req("C26")
 def test_interfaces_come_first_then_phases(tmp_path: Path) -> None:
     step = built(tmp_path)
     assert [child.name for child in verb_of(step, Block).steps] == ["interfaces", "phases"]
@@ -220,6 +221,20 @@ def test_a_design_makes_phases_wait_for_all_before_them() -> None:
     feature = {"phases": {"a": {}, "b": {"barrier": "none"}}}
     assert [phase["needs"] for phase in features.phases(feature)] == [[], []]
     assert [phase["needs"] for phase in features.phases(feature, strict=True)] == [[], ["a"]]
+
+
+@pytest.mark.req("C26")
+def test_a_phase_waits_for_all_before_it_for_their_interfaces_or_for_nothing() -> None:
+    """Interfaces are written by the first step of a build, so who waits for them only waits for no phase."""
+    barriers = {"a": "strict", "b": None, "c": "interfaces", "d": "none", "e": "strict"}
+    feature = {"phases": {name: {"barrier": word} if word else {} for name, word in barriers.items()}}
+    assert {phase["id"]: phase["needs"] for phase in features.phases(feature)} == {
+        "a": [],
+        "b": ["a"],
+        "c": [],
+        "d": [],
+        "e": ["a", "b", "c", "d"],
+    }
 
 
 def test_lists_with_ids_and_maps_by_name_are_the_same_feature() -> None:

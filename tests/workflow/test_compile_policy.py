@@ -66,7 +66,7 @@ def test_the_breaker_may_ask_a_role_or_an_agent(tmp_path: Path) -> None:
     assert compiled(tmp_path / "c", "breaker: {ask: human}" + ONE).advisor is None
 
 
-@pytest.mark.req("R138")
+@pytest.mark.req("R138", "C22")
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -116,6 +116,7 @@ def test_a_preset_that_does_not_exist_is_told(tmp_path: Path) -> None:
     assert any("agressive" in message for _, message in found)
 
 
+@pytest.mark.req("C7")
 @pytest.mark.parametrize(
     ("keys", "expected"),
     [

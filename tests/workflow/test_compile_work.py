@@ -17,6 +17,7 @@ from tests.workflow.compiling import compiled, errors, gates_of, only, step_of, 
 # Agents
 
 
+@pytest.mark.req("C5")
 def test_a_worker_has_the_defaults_of_the_language(tmp_path: Path) -> None:
     step = only(tmp_path, "{agent: claude, prompt: Do it}")
     agent = verb_of(step, Agent)
@@ -328,6 +329,7 @@ def test_a_review_has_judges(tmp_path: Path) -> None:
     assert (step.timeout, step.retry.visits, step.has_worker) == (None, 4, False)
 
 
+@pytest.mark.req("C9")
 def test_gates_stand_in_stages_and_have_names(tmp_path: Path) -> None:
     rest = """
     gates:

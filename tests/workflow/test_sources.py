@@ -150,6 +150,7 @@ def test_links_around_a_template_do_not_hide_that_it_is_outside(tmp_path: Path, 
     assert [problem.message for problem in sources.problems] == ['"base" leaves the project']
 
 
+@pytest.mark.req("R016")
 def test_a_workflow_outside_its_project_is_a_path_violation(tmp_path: Path) -> None:
     write(tmp_path, {"flow.yaml": FLOW})
 

@@ -134,7 +134,7 @@ def test_the_same_search_finds_a_key_that_is_there(tmp_path: Path) -> None:
     assert [name for name in PLACES if not seen[name]] == []
 
 
-@pytest.mark.req("R179")
+@pytest.mark.req("R009", "R179")
 @pytest.mark.parametrize("has_service", [True, False])
 def test_there_is_no_route_no_name_and_no_port_of_the_host(tmp_path: Path, has_service: bool) -> None:
     done, model = ran(

@@ -68,7 +68,7 @@ def test_a_find_is_replaced_by_the_name_of_its_rule_and_the_text_around_it_stays
     assert cleaned("nothing here") == ("nothing here", {})
 
 
-@pytest.mark.req("R184")
+@pytest.mark.req("R091", "R184")
 def test_what_a_file_or_a_failed_gate_brings_into_a_prompt_is_taken_out_and_said(tmp_path: Path) -> None:
     value = "gh" + "p_" + "a1B2" * 9
     project: Project = new_project(
