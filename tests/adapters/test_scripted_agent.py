@@ -40,6 +40,7 @@ def answered(request: Request, cast: str) -> AgentResult:
     return understood(Scripted(), request, [said], finished)[0]
 
 
+@pytest.mark.req("R238")
 @pytest.mark.parametrize(
     ("match", "speaks"),
     [
@@ -108,6 +109,7 @@ def test_a_cast_that_is_not_there_is_named_and_one_outside_refused(request_: Req
         Scripted().prepare(replace(request_, config={"script": "../cast.yaml"}))
 
 
+@pytest.mark.req("R238")
 @pytest.mark.parametrize(
     ("error", "trouble"),
     [

@@ -53,6 +53,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     made.close()
 
 
+@pytest.mark.req("C31")
 def test_a_run_is_found_by_id_prefix_number_or_as_the_newest(store: Store, told: Told) -> None:
     for number, run in enumerate(("2026-a1", "2026-a2", "2027-b"), start=1):
         keep(store, told, run=run, created=number)

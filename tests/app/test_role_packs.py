@@ -32,7 +32,7 @@ def opened(source: str, project: Path, *, replace: bool = False) -> Pack:
     return open_pack(source, home=project / ".podium", project=project, user_dir=None, replace=replace)
 
 
-@pytest.mark.req("R230", "R075")
+@pytest.mark.req("R230", "R075", "R236")
 def test_a_folder_is_installed_with_its_version_and_dependencies(tmp_path: Path, project: Path) -> None:
     manifest = 'name: trading\nversion: "1.2"\nrequires: [planner]\n'
     source = pack_in(
@@ -61,6 +61,7 @@ def test_a_folder_is_installed_with_its_version_and_dependencies(tmp_path: Path,
     assert not (project / ".podium/roles/x.yaml").exists()
 
 
+@pytest.mark.req("R236")
 def test_a_repository_is_read_at_a_branch_without_a_checkout(tmp_path: Path, project: Path) -> None:
     source = pack_in(tmp_path, {"trader.yaml": TRADER, "notes/other.yaml": "{}"})
     folder = Path(source)

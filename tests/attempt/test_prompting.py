@@ -90,7 +90,7 @@ def test_feedback_stands_where_the_prompt_says_and_else_at_its_end(project: Proj
     assert "## Feedback on the work so far\n\nThe command" in asked.log("b", 2, "prompt.md")
 
 
-@pytest.mark.req("R114")
+@pytest.mark.req("R114", "C40")
 def test_the_latest_feedback_is_given_in_full_and_earlier_ones_in_short(
     project: Project, tmp_path: Path
 ) -> None:

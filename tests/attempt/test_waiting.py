@@ -83,6 +83,7 @@ def test_a_commit_from_before_the_run_does_not_count(project: Project, tmp_path:
     assert (played.ending("it").result or {})["output"]["message"] == "new [GATE:GO]"
 
 
+@pytest.mark.req("R172")
 def test_a_step_of_another_run_is_asked_for_until_it_has_passed(project: Project, tmp_path: Path) -> None:
     answers = iter([False, True])
     asked: list[tuple[str, str]] = []

@@ -174,6 +174,7 @@ def test_a_run_may_be_questioned_once_before_it_counts_as_passed() -> None:
     assert back.outcome() == ("passed", "")
 
 
+@pytest.mark.req("R134")
 @pytest.mark.parametrize(
     ("rule", "answer"),
     [
@@ -286,6 +287,7 @@ def test_a_version_that_nobody_scored_is_no_better_than_the_last() -> None:
     assert game.at("a~4").ending.tree == "t3"  # type: ignore[union-attr]  # it has ended
 
 
+@pytest.mark.req("R134")
 def test_work_that_goes_to_and_fro_between_two_versions_is_questioned() -> None:
     """R105 R126"""
     rounds = [(tree, {"findings": (_finding("open"),)}) for tree in ("t1", "t2", "t1")]

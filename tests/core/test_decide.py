@@ -162,6 +162,7 @@ def test_counts_may_be_expressions() -> None:
     assert asks.outcome("r") == ("passed", "")
 
 
+@pytest.mark.req("C35")
 def test_a_claim_is_what_the_expression_says() -> None:
     """X8."""
     par = {"parallel": 3}
@@ -179,6 +180,7 @@ def test_a_claim_is_what_the_expression_says() -> None:
     assert broken.outcome("a") == ("error", "expression")
 
 
+@pytest.mark.req("R167", "C35")
 def test_a_claim_that_waits_lets_others_pass_that_do_not_touch_it() -> None:
     """X8: and nobody who overlaps it overtakes it."""
     globs = ("src/**", "src/a", "src/b", "docs/**")

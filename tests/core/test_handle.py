@@ -111,6 +111,7 @@ APPROVALS = flow(
 )
 
 
+@pytest.mark.req("C48")
 def test_an_approval_must_fit_the_question() -> None:
     """R190, R195."""
     game = Game(APPROVALS)

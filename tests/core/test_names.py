@@ -96,6 +96,7 @@ def test_a_step_that_is_still_at_work_has_fields_too() -> None:
     assert dict(fields_of(running.state, running.at("a")))["outcome"] == ""
 
 
+@pytest.mark.req("C29")
 def test_facts_about_the_change_are_those_the_engine_measured() -> None:
     change = {"files": 3, "paths": ["a"]}
     game = Game(flow(agent("a", gates=gates((command("t"),))), review("r", "a")))

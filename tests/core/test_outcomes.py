@@ -233,6 +233,7 @@ def test_an_outcome_in_a_graph_stops_only_what_needs_it(row: Row, route: str) ->
     assert (newest(run.way), run.status, run.exit) == (outcomes, STATUS[code], code)
 
 
+@pytest.mark.req("C41")
 @every(("silent", "next", "fail"))
 def test_an_outcome_in_a_parallel_block_never_stops_its_siblings(row: Row, route: str) -> None:
     """R027: after all have ended the block is judged by those that are good or accepted."""

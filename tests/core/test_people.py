@@ -89,6 +89,7 @@ POLICIES = MappingProxyType(
 )
 
 
+@pytest.mark.req("C29")
 @pytest.mark.parametrize(("files", "asked"), [(3, ["r#1/!confirm"]), (1, [])])
 def test_a_policy_decides_by_what_the_engine_measured(files: int, asked: list[str]) -> None:
     """R194."""

@@ -79,12 +79,14 @@ def test_an_event_said_again_or_after_the_end_is_illegal(case: Case, where: floa
             evolve(ended, event)
 
 
+@pytest.mark.req("R156")
 @given(cases(ANY))
 def test_a_report_that_comes_twice_changes_nothing(case: Case) -> None:
     """P6: the second delivery of each message gives no events, and the log is the same."""
     assert drive(case.workflow, case.world(), twice=True).log == drive(case.workflow, case.world()).log
 
 
+@pytest.mark.req("R156")
 @given(cases(ANY))
 def test_everything_happens_at_most_once(case: Case) -> None:
     """P6: attempts, ends and orders to cancel are unique."""

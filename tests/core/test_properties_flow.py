@@ -221,6 +221,7 @@ def test_a_step_passes_only_if_its_last_attempt_passed_all_gates(case: Case) -> 
     check_gates(told(case.workflow, case.world()))
 
 
+@pytest.mark.req("C41")
 @given(cases(RULES))
 def test_a_pass_rule_says_what_its_members_say(case: Case) -> None:
     """P16."""

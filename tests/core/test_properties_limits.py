@@ -120,6 +120,7 @@ def test_a_yes_of_several_is_given_by_that_many_who_were_asked(case: Case) -> No
     check_approvals(told(case.workflow, case.world()), case.workflow)
 
 
+@pytest.mark.req("R167", "C35")
 @given(cases(MERGING))
 def test_attempts_in_flight_never_claim_the_same_files(case: Case) -> None:
     """X8: and since every run ends (P1), a claim that waits is not starved."""

@@ -48,7 +48,7 @@ ENGINES = 3
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.req("R145", "R146", "R155", "X11")
+@pytest.mark.req("R145", "R146", "R155", "X11", "C34")
 @pytest.mark.parametrize("number", range(FIGHTS))
 def test_engines_that_fight_for_a_run_leave_one_history(number: int, tmp_path: Path) -> None:
     chance = random.Random(f"{SEED}/{number}")

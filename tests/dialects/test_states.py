@@ -39,6 +39,7 @@ circuit_breaker:
 STUBBORN = "- {match: {step: check/gemini}, verdict: {decision: reject, score: 3}}\n"
 
 
+@pytest.mark.req("C30")
 def test_fan_out_leaves_one_file_per_agent(stage: Stage) -> None:
     """R092, R093."""
     run, state = stage.run(stage.put(MINIMAL))

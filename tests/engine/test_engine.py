@@ -218,6 +218,7 @@ def test_a_cancelled_run_ends_its_processes_and_runs_finally(project: Project) -
     assert outcome(state, "finally/note") == "passed"
 
 
+@pytest.mark.req("C34")
 def test_a_run_has_one_owner_and_a_second_is_told_who(project: Project) -> None:
     begun = project.begin(project.flow("  a: {run: [echo, x]}\n"))
 

@@ -167,6 +167,7 @@ def test_the_artifact_of_a_step_that_passed_is_published_and_lent_to_later_steps
     assert (project.office.run_dir(run) / "artifacts/say/greeting.txt").read_text("utf-8").strip() == "hello"
 
 
+@pytest.mark.req("R172")
 def test_a_run_can_wait_for_a_step_of_another_workflow(project: Project) -> None:
     first = project.write("first.yaml", "podium: 1\nname: first\nsteps:\n  build: {run: [echo, built]}\n")
     second = project.flow("  w: {wait: {step: first/build}, timeout: 1m}\n  a: {run: [echo, after]}\n")

@@ -38,7 +38,7 @@ def data(done: Result) -> Any:
     return json.loads(done.stdout)
 
 
-@pytest.mark.req("R016", "C21")
+@pytest.mark.req("R016", "C21", "R226")
 @pytest.mark.parametrize(
     ("steps", "expected", "status"),
     [
@@ -122,6 +122,7 @@ def test_approve_records_the_answer_and_carries_the_run_on(project: Project) -> 
     assert code(again) == 2
 
 
+@pytest.mark.req("C48")
 def test_reject_hands_the_words_on_and_ends_with_4_where_nobody_routes_it(project: Project) -> None:
     project.flow(ASK)
     call("run", "flow.yaml", "--sandbox", "none")
@@ -259,6 +260,7 @@ def test_apply_runs_the_commands_again_when_the_branch_has_moved(project: Projec
     assert git(project.root, "rev-parse", "HEAD") == tip
 
 
+@pytest.mark.req("R226")
 def test_run_step_tries_one_step_and_leaves_nothing_behind(project: Project) -> None:
     """R227"""
     project.flow(
@@ -315,6 +317,7 @@ def test_init_proposes_a_workflow_with_the_tests_it_found(project: Project) -> N
     assert code(call("validate", "workflows/change.yaml")) == 0
 
 
+@pytest.mark.req("R188")
 def test_the_first_run_offers_the_line_that_keeps_git_from_our_folder(project: Project) -> None:
     (project.root / ".gitignore").unlink()
     project.flow("  a: {run: [echo, x]}\n")
@@ -327,6 +330,7 @@ def test_the_first_run_offers_the_line_that_keeps_git_from_our_folder(project: P
     assert not (project.root / ".gitignore").exists()
 
 
+@pytest.mark.req("R188")
 def test_yes_writes_that_line(project: Project) -> None:
     (project.root / ".gitignore").unlink()
     project.flow("  a: {run: [echo, x]}\n")

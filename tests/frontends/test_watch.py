@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -46,6 +47,7 @@ def said(project: Project) -> list[str]:
     return [(project.office.run_dir(head.run) / "artifacts/say/said.txt").read_text() for head in heads]
 
 
+@pytest.mark.req("R226", "R228")
 def test_it_runs_at_once_and_again_after_a_change(project: Project) -> None:
     project.write("data.txt", "one")
     project.write("flow.yaml", FLOW.replace("READ", "data.txt"))
@@ -58,6 +60,7 @@ def test_it_runs_at_once_and_again_after_a_change(project: Project) -> None:
     assert sorted(said(project)) == ["one", "two"]
 
 
+@pytest.mark.req("R206")
 def test_each_new_file_becomes_a_run(project: Project) -> None:
     project.write("todo/first.md", "first")
     project.write("task.yaml", TASK)
@@ -79,17 +82,20 @@ def test_it_names_what_is_missing_before_it_waits(project: Project) -> None:
     assert process.returncode == 2
 
 
+@pytest.mark.req("R228")
 def test_a_look_tells_new_changed_and_lost_files_apart(tmp_path: Path) -> None:
-    (tmp_path / ".git").mkdir()
-    (tmp_path / ".git/x").touch()
-    (tmp_path / "a").write_text("1")
-    (tmp_path / "b").write_text("1")
+    for name in ("a", "b", "d", "same"):
+        (tmp_path / name).write_text("1")
     before = look(tmp_path)
     (tmp_path / "a").unlink()
     (tmp_path / "b").write_text("22")
     (tmp_path / "c").touch()
+    os.utime(tmp_path / "d", (1, 1))
+    for own in (".git", ".podium"):
+        (tmp_path / own).mkdir()
+        (tmp_path / own / "x").touch()
     after = look(tmp_path)
-    assert changed(before, after) == ("a", "b", "c")
+    assert changed(before, after) == ("a", "b", "c", "d")
     assert arrived(before, after) == ("c",)
 
 

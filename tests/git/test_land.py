@@ -52,6 +52,7 @@ def test_a_squash_moves_branch_index_and_files(project: Project) -> None:
     assert "podium: land run-1.land" in git(project.root, "reflog", "-1")
 
 
+@pytest.mark.req("R156")
 def test_a_landing_happens_once_however_often_it_is_asked_for(project: Project) -> None:
     """The promise of design 6: the user's branch receives each change at most once."""
     tree = project.edited("work", {"a.txt": "1\n"})

@@ -60,6 +60,7 @@ def test_what_memory_does_not_hold_is_in_the_file_only(tmp_path: Path) -> None:
     assert (tmp_path / "out").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.req("R186")
 def test_beyond_the_total_bytes_are_dropped_and_counted(tmp_path: Path) -> None:
     out = sink(tmp_path / "out")
     for _ in range(13):

@@ -19,6 +19,7 @@ LIMITS = Limits(memory_bytes=1 << 30, cpu_s=50, file_bytes=5000, open_files=64)
 EXPECTED = str([(1 << 30,) * 2, (50, 50), (5000, 5000), (64, 64), (0, 0)])
 
 
+@pytest.mark.req("R186")
 @pytest.mark.parametrize("programs", [PRLIMIT, ()], ids=["prlimit", "script"])
 def test_limits_hold_from_the_first_instruction(programs: tuple[Path, ...]) -> None:
     command = python(REPORT)

@@ -43,7 +43,7 @@ def masked(mask: Mask, data: bytes, cuts: list[int]) -> bytes:
     return b"".join(map(stream.feed, pieces)) + stream.finish()
 
 
-@pytest.mark.req("R184")
+@pytest.mark.req("R184", "C39")
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
 @pytest.mark.parametrize("encoding", SEVEN)
 def test_each_encoding_is_masked_in_chunks_of_any_size(encoding: str, size: int) -> None:

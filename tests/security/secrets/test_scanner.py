@@ -16,7 +16,7 @@ SEEDS = (11, 12)
 
 
 @pytest.mark.security
-@pytest.mark.req("R184")
+@pytest.mark.req("R184", "C39")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_nearly_all_secrets_of_the_corpus_are_taken_out(seed: int) -> None:
     cases = list(Maker(seed).positives())
@@ -26,6 +26,7 @@ def test_nearly_all_secrets_of_the_corpus_are_taken_out(seed: int) -> None:
     assert len(left) <= 0.05 * len(cases), left
 
 
+@pytest.mark.req("C39")
 @pytest.mark.security
 @pytest.mark.parametrize("seed", SEEDS)
 def test_hashes_identifiers_images_lock_files_and_minified_code_are_left_alone(seed: int) -> None:
