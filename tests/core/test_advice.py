@@ -10,8 +10,8 @@ import pytest
 from podium.core.events import JumpOrdered, StepEntered
 from podium.core.messages import Approve, Jump
 from podium.core.model import Agent, Step
-from podium.core.policy import Breaker, Estimate, Limits, Retry
-from podium.core.words import MicroUsd, Path
+from podium.core.policy import Breaker, Estimate, Failures, Limits, Retry
+from podium.core.words import MicroUsd, Millis, Path
 from tests.core.kit import (
     Game,
     agent,
@@ -338,3 +338,23 @@ def test_totals_are_asked_about_once() -> None:
     game.done("s2")
     game.done("s3")
     assert game.outcome() == ("passed", "")
+
+
+@pytest.mark.req("R133")
+@pytest.mark.parametrize(("apart", "asked"), [(10_000, ["#1/!advice"]), (200_000, [])])
+def test_failures_that_come_close_together_stop_a_step_until_somebody_decides(
+    apart: int, asked: list[str]
+) -> None:
+    """Three failures within five minutes; what fails now and then goes on."""
+    rules = Breaker(**{**QUIET, "failures": Failures(3, Millis(300_000))})
+    game = Game(flow(agent("a"), command("b", on=on(failed=0)), breaker=rules))
+    for number in range(1, 4):
+        suffix = "" if number == 1 else f"~{number}"
+        game.changed(f"a{suffix}")
+        game.now = Millis(game.now + apart)
+        game.done(f"b{suffix}", "failed")
+    assert game.asked() == asked
+    if asked:
+        assert (game.at(asked[0]).place.about, game.flying()) == ("failures", [])
+        decided(game, action="proceed")
+    assert game.flying() == ["a~4"]

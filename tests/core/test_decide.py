@@ -373,3 +373,13 @@ def test_a_way_out_may_say_what_the_run_knows(message: Value, said: str) -> None
     game.done("a", "failed", result={"exit_code": 3})
     assert game.state.ended is not None
     assert game.state.ended.message == said
+
+
+@pytest.mark.req("C42")
+@pytest.mark.parametrize(("attempts", "tries"), [(1, 1), (2, 2), (3, 2), (9, 2)])
+def test_a_timeout_is_tried_once_more_where_the_step_has_attempts(attempts: int, tries: int) -> None:
+    game = Game(flow(agent("a", retry=Retry(attempts=attempts, on_exhausted="fail"))))
+    while game.flying():
+        game.done("a", "timeout")
+    assert len(game.events(AttemptStarted)) == tries
+    assert game.outcome("a") == ("timeout", "")

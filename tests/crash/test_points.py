@@ -28,7 +28,7 @@ READING = re.compile(
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.req("R145", "R146", "R149", "R152", "X1", "X11", "X15")
+@pytest.mark.req("R145", "R146", "R149", "R152", "X1", "X11", "X15", "R240")
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("name", STORIES)
 def test_a_story_that_crashes_at_a_named_point_ends_as_if_undisturbed(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from podium.core.messages import Approve
+from podium.core.words import Path as StepPath
 from podium.errors import ConfigurationError
 from tests.dialects.kit import Stage, status
 from tests.dialects.test_blocks import shown
@@ -156,3 +158,19 @@ def test_what_the_format_does_not_know_is_told(stage: Stage, change: tuple[str, 
     with pytest.raises(ConfigurationError) as caught:
         stage.run(stage.put(FLOW.replace("LOOK", "{level: human}").replace(*change)))
     assert fault in caught.value.message
+
+
+@pytest.mark.req("R173")
+@pytest.mark.parametrize(("answer", "ended"), [("approve", ("passed", 0)), ("reject", ("rejected", 4))])
+def test_a_task_ends_done_or_aborted_and_then_nothing_more_is_heard(
+    stage: Stage, answer: str, ended: tuple[str, int]
+) -> None:
+    text = FLOW.replace("LOOK", "{level: human}").replace("next_step: X-1", "next_step: ABORTED")
+    run, _ = stage.run(stage.put(text, cast=CAST))
+    stage.say(run, Approve(StepPath("look"), answer, "ann"))
+    state = stage.resume(run)
+
+    assert state.ended is not None
+    assert (state.ended.status, state.ended.exit) == ended
+    with pytest.raises(ConfigurationError, match="has ended"):
+        stage.say(run, Approve(StepPath("look"), "approve", "bob"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from datetime import datetime
 from pathlib import Path
 
 import anyio
@@ -12,14 +13,14 @@ import pytest
 from podium.app.running import go_on
 from podium.core.chain import first_fault
 from podium.core.codec import decode
-from podium.core.events import StepEnded, TimerFired
+from podium.core.events import RunStarted, StepEnded, StepEntered, TimerFired
 from podium.core.evolve import fold
 from podium.core.messages import Approve, Cancel, Guide, Pause, Resume, Signal
 from podium.core.words import Path as StepPath
 from podium.engine.carry import carry
 from podium.engine.lease import Owned, is_owned, lease
 from podium.errors import ConfigurationError
-from tests.engine.kit import HEAD, TEAM, Project, outcome, output
+from tests.engine.kit import HEAD, TEAM, Project, git, outcome, output
 
 
 def test_commands_run_one_after_the_other_and_hand_on_what_they_say(project: Project) -> None:
@@ -276,3 +277,64 @@ def test_what_was_in_flight_when_the_owner_died_is_done_again_once(project: Proj
     assert state.ended.status == "passed"
     ended = [event.path for event in project.events(begun.run) if isinstance(event, StepEnded)]
     assert sorted(ended) == ["", "a", "b", "c"]
+
+
+@pytest.mark.req("R148", "C31")
+def test_each_run_has_its_own_id_folder_state_and_logs(project: Project) -> None:
+    flow = project.flow("  a: {agent: w, prompt: Do it, touches: []}\n", head=TEAM)
+    began = datetime.now().astimezone().replace(microsecond=0)
+    first, _ = project.run(flow)
+    kept = _contents(project.office.run_dir(first))
+
+    second, state = project.run(flow)
+
+    assert first != second
+    for run in (first, second):
+        at = datetime.strptime(run.rpartition("-")[0], "%Y%m%d-%H%M%S").astimezone()
+        assert began <= at <= datetime.now().astimezone(), "names are in the order of time"
+    assert _contents(project.office.run_dir(first)) == kept
+    assert _contents(project.office.run_dir(second)).keys() == kept.keys()
+    assert state.started is not None
+    assert state.started.run.id == second
+    assert {"state.json", "agent_logs/a/1/prompt.md"} <= kept.keys()
+    assert all(first not in text for text in _contents(project.office.run_dir(second)).values())
+
+
+def _contents(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): path.read_text("utf-8")
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.mark.req("R147")
+def test_where_a_run_has_come_to_is_known_by_its_commit_its_trees_and_its_context(project: Project) -> None:
+    """All of it is in the log, so that whoever carries the run on stands on the same ground."""
+    head = HEAD + "inputs: {task: string}\n"
+    make = (
+        '{run: {script: "echo $T > new.txt", shell: sh}, env: ["T=${{ inputs.task }}"], touches: [new.txt]}'
+    )
+    file = project.flow(f'  make: {make}\n  ask: {{human: "Good?"}}\n', head=head)
+    commit = git(project.root, "rev-parse", "HEAD")
+
+    run, _ = project.run(file, {"task": "paint"})
+
+    started, *rest = project.events(run)
+    assert isinstance(started, RunStarted)
+    assert (started.run.base, started.inputs) == (commit, {"task": "paint"})
+    assert started.tree == git(project.root, "rev-parse", "HEAD^{tree}")
+    trees = {str(event.path): event.start for event in rest if isinstance(event, StepEntered)}
+    assert trees["make"] == started.tree
+    assert git(project.root, "show", f"{trees['ask']}:new.txt") == "paint"
+
+
+@pytest.mark.req("R240")
+def test_a_hundred_steps_run_in_a_row(project: Project) -> None:
+    steps = "".join(f"  s{n}: {{run: [echo, '{n}']}}\n" for n in range(100))
+
+    _, state = project.run(project.flow(steps))
+
+    assert state.ended is not None
+    assert state.ended.status == "passed"
+    assert [output(state, f"s{n}") for n in range(100)] == [str(n) for n in range(100)]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from podium.core.events import AttemptEnded
 from tests.engine.kit import HEAD, Project
 from tests.frontends.test_running import call, code, data
 
@@ -56,3 +57,19 @@ def test_resolve_tells_what_came_from_where(project: Project, tmp_path: Path) ->
     assert "  calls: 7  # flow.yaml:3" in text
     assert f"max_parallel: 2  # {tmp_path}/config/podium/config.yaml:1" in text
     assert "  time: 2h  # podium/defaults.yaml" in text
+
+
+@pytest.mark.req("R246")
+@pytest.mark.parametrize(("typed", "advisor"), [((), "first"), (("--set", "breaker.ask=second"), "second")])
+def test_the_advisor_is_the_one_of_the_configuration_unless_the_run_has_another(
+    project: Project, typed: tuple[str, ...], advisor: str
+) -> None:
+    agents = ", ".join(f"{name}: {{type: scripted, script: cast.yaml}}" for name in ("w", "first", "second"))
+    project.write(".podium/config.yaml", f"agents: {{{agents}}}\nbreaker: {{retries: 1, ask: first}}\n")
+    project.flow("  it: {agent: w, prompt: Do it, touches: [x], gates: [{run: ['false']}]}\n")
+
+    assert code(call("run", "flow.yaml", "--sandbox", "none", *typed)) == 1
+
+    events = project.events(project.office.store.heads()[0].run)
+    (asked,) = [end for end in events if isinstance(end, AttemptEnded) and end.path.endswith("!advice")]
+    assert (asked.result or {})["agent"] == advisor

@@ -241,3 +241,28 @@ def test_the_order_of_steps_is_part_of_the_fingerprint_and_a_comment_is_not(tmp_
     first = compiled(tmp_path / "a", "steps: {a: {run: x}, b: {run: y}}").fingerprint
     assert compiled(tmp_path / "b", "# about\nsteps: {a: {run: x}, b: {run: y}}").fingerprint == first
     assert compiled(tmp_path / "c", "steps: {b: {run: y}, a: {run: x}}").fingerprint != first
+
+
+@pytest.mark.req("C29")
+@pytest.mark.parametrize("claim", ["steps.a.output.safe", "steps.a.verdict.score > 8", "vars.safe"])
+def test_a_policy_cannot_rest_on_what_a_model_says(claim: str, tmp_path: Path) -> None:
+    text = f"""
+    vars: {{safe: true}}
+    policies: {{risk: [{{when: {claim}, level: auto}}, {{level: human}}]}}
+    steps:
+      a: {{role: planner, prompt: x, output: {{schema: {{safe: bool}}}}}}
+      b: {{human: "Good?", level: risk}}
+    """
+    assert (15, f'a policy does not see "{claim.partition(".")[0]}"') in errors(tmp_path, text)
+
+
+@pytest.mark.req("C43")
+def test_a_restriction_that_an_agent_cannot_enforce_is_refused_when_the_file_is_loaded(
+    tmp_path: Path,
+) -> None:
+    text = "roles: {auditor: {agent: AGENT, prompt: x, tools: [read]}}\nsteps: {a: {role: auditor}}"
+
+    found = errors(tmp_path / "a", text.replace("AGENT", "codex"))
+
+    assert (22, 'codex cannot enforce tools: [read]; role "auditor" demands it') in found
+    assert errors(tmp_path / "b", text.replace("AGENT", "claude")) == []

@@ -58,6 +58,7 @@ def test_there_are_at_least_forty_of_them() -> None:
     assert len({probe.name for probe in PROBES}) == len(PROBES)
 
 
+@pytest.mark.req("R240")
 @pytest.mark.parametrize("user", USERS)
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.name)
 def test_within_bubblewrap_a_process_cannot(probe: Probe, user: str) -> None:
