@@ -29,6 +29,7 @@ steps:
 """
 
 
+@pytest.mark.req("R168")
 def test_interfaces_are_in_the_tree_before_a_component_begins(project: Project, tmp_path: Path) -> None:
     seen: list[str] = []
 

@@ -80,6 +80,7 @@ def test_interfaces_come_first_then_phases(tmp_path: Path) -> None:
     assert step.has_worker
 
 
+@pytest.mark.req("R165")
 def test_phases_wait_by_their_barriers(tmp_path: Path) -> None:
     loop = phases_of(built(tmp_path, f"parallel: 3, {WORKER}"))
     assert (loop.name, loop.parallel) == ("phase", 3)
