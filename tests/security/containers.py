@@ -42,7 +42,8 @@ def _archive() -> bytes:
     with tarfile.open(fileobj=tar, mode="w") as archive:
         for name in FOLDERS:
             folder = tarfile.TarInfo(name)
-            folder.type, folder.mode = tarfile.DIRTYPE, 0o755
+            # As in images that people use: runc gives fresh space the mode of the folder it covers.
+            folder.type, folder.mode = tarfile.DIRTYPE, 0o1777 if name.endswith("tmp") else 0o755
             archive.addfile(folder)
         for name in LINKS:
             link = tarfile.TarInfo(name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -16,6 +18,20 @@ from podium.wiring import choose_sandbox
 from tests.security.containers import IMAGE, made_image, python_mounts
 
 pytestmark = pytest.mark.security
+
+LOOK = """
+import json, os, resource
+written = []
+for folder in ("/", "/etc", "/usr", "/home", "/tmp", "/var/tmp", os.getcwd()):
+    try:
+        open(os.path.join(folder, "made"), "w").close()
+    except OSError:
+        continue
+    written.append(folder)
+mounts = [line.split()[4] for line in open("/proc/self/mountinfo")]
+files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+print(json.dumps({"uid": os.getuid(), "written": written, "mounts": mounts, "files": files}))
+"""
 
 
 class TestContainerSandbox(SandboxContract):
@@ -36,6 +52,29 @@ class TestContainerSandbox(SandboxContract):
 
     def walls(self, folder: Path) -> Walls:
         return Walls(writable=(folder,), mounts=python_mounts())
+
+    @pytest.mark.req("R180")
+    def test_within_is_nobody_a_read_only_system_fresh_space_and_nothing_but_the_workspace(
+        self, sandbox: Sandbox, folder: Path
+    ) -> None:
+        done = anyio.run(sandbox.run, self.launch(folder, LOOK), self.walls(folder))
+
+        assert done.exit_code == 0, done.stderr.text()
+        found = json.loads(done.stdout.text())
+        assert found["uid"] != 0
+        assert found["written"] == ["/tmp", "/var/tmp", str(folder)]
+        lent = {str(mount.target) for mount in python_mounts()} | {str(folder)}
+        assert {place for place in found["mounts"] if place.startswith(str(folder.parents[1]))} <= lent
+        assert found["files"] == 1024
+
+    @pytest.mark.req("R180", "R186")
+    def test_memory_beyond_the_walls_is_refused_to_the_child(self, sandbox: Sandbox, folder: Path) -> None:
+        walls = replace(self.walls(folder), memory_bytes=256 << 20)
+
+        done = anyio.run(sandbox.run, self.launch(folder, "x = b'x' * (1 << 30); print('got it')"), walls)
+
+        assert done.exit_code != 0
+        assert "got it" not in done.stdout.text()
 
     def test_a_way_out_to_single_hosts_is_refused(self, sandbox: Sandbox, folder: Path) -> None:
         walls = Walls(writable=(folder,), network=("packages.example:443",))
