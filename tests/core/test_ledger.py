@@ -167,3 +167,24 @@ def test_clean_up_has_an_allowance_and_no_agent_once_a_limit_was_hit() -> None:
     rich = Game(flow(paid("a"), finally_=clean, limits=Limits(usd=MicroUsd(5 * DOLLAR))))
     rich.done("a", used=Amounts(MicroUsd(DOLLAR)))
     assert rich.state.ledgers[Path("finally")].limits.usd == 4 * DOLLAR
+
+
+def test_clean_up_has_what_the_limits_of_the_run_leave() -> None:
+    """R130: otherwise a run could make more calls than its limit says."""
+    clean = Step("finally", block("seq", paid("v"), paid("w")))
+    game = Game(flow(paid("a"), finally_=clean, limits=Limits(calls=2, tokens=30, members=7)))
+    game.done("a", used=Amounts(tokens=10, calls=1))
+
+    limits = game.state.ledgers[Path("finally")].limits
+    assert (limits.calls, limits.tokens, limits.members, limits.usd) == (1, 20, 7, None)
+    game.done("finally/v", used=Amounts(tokens=10, calls=1))
+    assert game.outcome("finally/w") == ("skipped", "limit")
+
+
+def test_after_a_limit_clean_up_calls_not_even_an_agent_that_costs_nothing() -> None:
+    """R130"""
+    clean = Step("finally", block("seq", paid("w", usd=0, tokens=0)))
+    game = Game(flow(paid("a"), paid("b"), finally_=clean, limits=Limits(calls=1)))
+    game.done("a", used=Amounts(calls=1))
+
+    assert game.outcome("finally/w") == ("skipped", "limit")

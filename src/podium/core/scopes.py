@@ -83,9 +83,7 @@ def _settle_in(state: State, place: Place, event: StepEntered) -> State:
 def _own_ledger(state: State, parent: Instance, step: Step, event: StepEntered) -> Ledger | None:
     """The ledger this step brings with it, shared by all its visits."""
     if event.role == "finally":
-        left = _money_left(state, parent.place.ledger)
-        limits = Limits(usd=left, time=FINALLY_TIME, transitions=FINALLY_TRANSITIONS)
-        return Ledger(event.path, None, limits)
+        return Ledger(event.path, None, _limits_of_finally(state, parent.place.ledger))
     limits = step.limits
     if isinstance(step.verb, Call) and limits == NO_LIMITS:
         limits = step.verb.workflow.limits
@@ -94,16 +92,24 @@ def _own_ledger(state: State, parent: Instance, step: Step, event: StepEntered) 
     return Ledger(paths.without_visit(event.path), parent.place.ledger, limits)
 
 
-def _money_left(state: State, path: Path) -> MicroUsd | None:
-    """What clean-up may still spend: nothing once a hard limit was hit."""
-    if state.limited:
-        return MicroUsd(0)
-    left = [
-        MicroUsd(max(0, book.limits.usd - ledger.total(book).usd))
-        for book in ledger.chain(state, path)
-        if book.limits.usd is not None
-    ]
-    return min(left, default=None)
+def _limits_of_finally(state: State, path: Path) -> Limits:
+    """Time and transitions of its own; of the rest, what the run has left: nothing once a hard limit was hit."""
+    books = ledger.chain(state, path)
+
+    def left(unit: Literal["usd", "tokens", "calls"]) -> int | None:
+        most = [(getattr(book.limits, unit), getattr(ledger.total(book), unit)) for book in books]
+        rest = [max(0, limit - used) for limit, used in most if limit is not None]
+        return 0 if state.limited else min(rest, default=None)
+
+    usd, members = left("usd"), [book.limits.members for book in books if book.limits.members is not None]
+    return Limits(
+        usd=None if usd is None else MicroUsd(usd),
+        tokens=left("tokens"),
+        calls=left("calls"),
+        time=FINALLY_TIME,
+        transitions=FINALLY_TRANSITIONS,
+        members=min(members, default=None),
+    )
 
 
 def _note_in_parent(state: State, parent: Instance, step: Step, event: StepEntered) -> State:
