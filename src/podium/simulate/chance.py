@@ -20,9 +20,10 @@ from podium.core.events import (
 from podium.core.facts import Amounts, Refused, Verdict
 from podium.core.graph import actions_of
 from podium.core.messages import Approve
-from podium.core.model import Agent, Command, Git, Step
+from podium.core.model import Agent, Call, Command, Git, Step, Workflow
 from podium.core.state import State
 from podium.core.words import MicroUsd, Millis, Path, Tree
+from podium.simulate.lists import answer_with, lists_of
 from podium.simulate.world import Later
 from podium.workflow.examples import example_of
 
@@ -75,7 +76,7 @@ class Chance:
         took = self._duration(place, step)
         if asked.timeout is not None and took > asked.timeout:
             took, kind = asked.timeout, "timeout"
-        return Later(took, self._ended(asked, step, kind, place))
+        return Later(took, self._ended(asked, state, kind))
 
     def _kind(self, place: str, step: Step) -> AnswerKind:
         share = self._draw(place, "kind")
@@ -85,7 +86,8 @@ class Chance:
             share -= odd
         return "ok"
 
-    def _ended(self, asked: AttemptStarted, step: Step, kind: AnswerKind, place: str) -> AttemptEnded:
+    def _ended(self, asked: AttemptStarted, state: State, kind: AnswerKind) -> AttemptEnded:
+        step, place = state.instances[asked.path].place.step, f"{asked.path}#{asked.attempt}"
         verb = step.verb
         agent = isinstance(verb, Agent)
         judge = isinstance(verb, Agent) and verb.judge
@@ -94,7 +96,7 @@ class Chance:
         changed = ok and keeps and not self._happens(place, "same", self._odds.unchanged)
         result: dict[str, Any] = {"text": f"answer of {step.name}"}
         if ok:
-            result["output"] = example_of(step.output, step.name, lambda at: self._draw(place, at))
+            result["output"] = self._output(step, place, state)
         if isinstance(verb, Command):
             result["exit_code"] = 0 if ok else 1
         return AttemptEnded(
@@ -113,6 +115,17 @@ class Chance:
             digest=place if changed or not ok else "same",
             likeness=int(self._draw(place, "like") * 100),
         )
+
+    def _output(self, step: Step, place: str, state: State) -> Any:
+        listing = lists_of(_workflow(state)).get(step.name)
+        width = None if listing is None else self._width(step, place)
+        if listing is None or width is None:
+            return example_of(step.output, step.name, lambda at: self._draw(place, at))
+        return answer_with(step.output, listing, step.name, width, lambda at: self._draw(place, at))
+
+    def _width(self, step: Step, place: str) -> int | None:
+        """How many items a loop over this answer gets; None leaves that to the contract."""
+        return int(self._draw(place, "width") * 4) if step.output.kind == "json" else None
 
     def _reason(self, kind: AnswerKind, step: Step) -> str:
         if kind == "failed":
@@ -219,6 +232,12 @@ def _troubles(odds: Odds, step: Step) -> tuple[tuple[AnswerKind, float], ...]:
         ("blocked", odds.blocked),
         ("error", odds.error),
     )
+
+
+def _workflow(state: State) -> Workflow:
+    run = state.root.verb
+    assert isinstance(run, Call)
+    return run.workflow
 
 
 def _share(place: str) -> float:

@@ -111,7 +111,7 @@ class Worst(Chance):
     def __init__(self, planned: Witness, seed: int = 0, *, width: int = 1) -> None:
         super().__init__(seed, CALM)
         self._planned = planned
-        self._width = width
+        self._lines = width
         self._asked = 0
 
     def attempt(self, asked: AttemptStarted, state: State) -> Later:
@@ -119,7 +119,7 @@ class Worst(Chance):
         assert isinstance(leaf, Leaf)
         kind = self._answer(leaf, state)
         later = super().attempt(replace(asked, timeout=None), state)
-        ended = self._ended(asked, leaf.place.step, kind, f"{asked.path}#{asked.attempt}")
+        ended = self._ended(asked, state, kind)
         self._asked += 1
         verdict = ended.verdict
         if verdict is not None:
@@ -132,7 +132,7 @@ class Worst(Chance):
             verdict = Verdict(decision, score, findings, verdict.tree)
         result = dict(ended.result or {})
         if leaf.place.step.output.kind == "lines" and kind == "ok":
-            result["output"] = [f"line {number}" for number in range(self._width)]
+            result["output"] = [f"line {number}" for number in range(self._lines)]
         used = Amounts(MicroUsd(0), 0, asked.reserve.calls)
         ended = replace(
             ended,
