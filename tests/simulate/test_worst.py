@@ -15,16 +15,12 @@ from podium.simulate.bounds import Unbounded, calls, worst
 from podium.simulate.chance import Chance, Odds
 from podium.simulate.least import least
 from podium.simulate.shell import simulate
-from podium.simulate.worst import Worst, told, witness
+from podium.simulate.witness import told, witness
+from podium.simulate.worst import Worst
 from podium.views.trace import Trace, trace
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FILES = sorted((*EXAMPLES.glob("*/workflow.yaml"), EXAMPLES / "slug" / "workflows" / "slug.yaml"))
-REACHED = {"enterprise": 0.85}
-"""Nine tenths; where several loops follow each other, the bound pools their free visits and is a little higher."""
-UNREACHED = frozenset({"content_pipeline", "nightly_deps"})
-"""Here the bound holds, and the way that is printed does not lead to it: it is far too high, or the way is wrong."""
-WITNESSED = [file for file in FILES if file.parent.name not in UNREACHED]
 RUNS = int(os.environ.get("PODIUM_RUNS", "200"))
 
 UNLUCKY = Odds(failed=0.6, transient=0.3, malformed=0.2, reject=0.7, person_rejects=0.5)
@@ -69,15 +65,14 @@ def test_no_run_of_many_exceeds_the_worst_case(file: Path) -> None:
     no_run_exceeds(file, RUNS)
 
 
-@pytest.mark.parametrize("file", WITNESSED, ids=lambda file: file.parent.name)
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
 def test_the_witness_leads_to_the_worst_case(file: Path) -> None:
-    """X1: played through the same core as any run."""
+    """X1: played through the same core as any run, to nine tenths of it at least."""
     workflow = open_workflow(file)
     found = worst(workflow, assumed(workflow, {}), calls)
-    run = played(workflow, Worst(witness(found), width=workflow.limits.members or 1))
+    run = played(workflow, Worst(witness(found)))
 
-    assert run.calls <= found.either[-1]
-    assert run.calls >= REACHED.get(file.parent.name, 0.9) * found.either[-1]
+    assert 0.9 * found.either[-1] <= run.calls <= found.either[-1]
 
 
 @pytest.mark.req("C22")
@@ -142,9 +137,9 @@ def test_what_people_grant_is_bounded_by_transitions_and_told(tmp_path: Path) ->
     found = worst(workflow, {}, calls)
 
     assert found.either[-1] == 20  # one entry, nineteen times "once more", each a transition
-    assert told(witness(found)) == ("work (granted 11 more tries)",)
+    assert told(witness(found)) == ("work (granted 19 more tries)",)
     run = simulate(workflow, Worst(witness(found)), inputs={})
-    assert run.state.ledgers[ROOT].spent.calls == 12
+    assert run.state.ledgers[ROOT].spent.calls == 20
 
 
 def test_a_limit_of_calls_cuts_the_worst_case(tmp_path: Path) -> None:

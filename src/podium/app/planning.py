@@ -16,7 +16,7 @@ from podium.simulate.bounds import NotYetKnown, Unbounded, Weigh, calls, worst
 from podium.simulate.chance import Chance
 from podium.simulate.least import least
 from podium.simulate.shell import simulate
-from podium.simulate.worst import Witness, told, witness
+from podium.simulate.witness import told, witness
 from podium.views.numbers import dollars
 from podium.workflow.defaults import ESTIMATE
 
@@ -194,7 +194,7 @@ def _tops(
     workflow: Workflow, inputs: Mapping[str, Any], weights: Mapping[Unit, Weigh]
 ) -> tuple[dict[Unit, tuple[int | None, str]], tuple[str, ...]]:
     found: dict[Unit, tuple[int | None, str]] = {}
-    way: Witness = {}
+    way: tuple[str, ...] = ()
     for unit, weigh in weights.items():
         limit = getattr(workflow.limits, unit)
         try:
@@ -203,10 +203,11 @@ def _tops(
             found[unit] = (limit, "" if limit is None else f"limits.{unit}")
             continue
         if unit == "calls":
-            way = witness(node)
+            way = told(witness(node))
         table = node.either
         grows = len(table) > 1 and table[-1] > table[-2]
         found[unit] = (table[-1], "limits.transitions" if grows else "")
-        if limit is not None and table[-1] >= limit:
+        # Calls have been cut already, as far as their limit holds for all of them.
+        if limit is not None and (table[-1] == limit if unit == "calls" else table[-1] >= limit):
             found[unit] = (limit, f"limits.{unit}")
-    return found, told(way)
+    return found, way

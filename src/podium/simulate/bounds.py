@@ -29,6 +29,7 @@ from podium.core.model import (
     Wait,
     Workflow,
 )
+from podium.core.policy import Limits
 from podium.simulate.known import UNKNOWN, count, holds, inputs_of, items
 from podium.simulate.tables import NEVER, Table, again, best, flat, plus, times, total
 from podium.simulate.walk import Walk, walked
@@ -60,9 +61,11 @@ class Node:
     tries: int = 1
     once: Table = ()
     """One try of it, gates included."""
-    granted: bool = False
-    """Whether somebody may allow one more try, for a transition."""
+    granted: int = 0
+    """How often somebody may allow one more try, for a transition each."""
     walk: Walk | None = None
+    closing: Node | None = None
+    """The `finally` of a workflow,"""
 
     @property
     def either(self) -> Table:
@@ -102,16 +105,20 @@ def node(place: Place, step: Step) -> Node:
     """The worst case of one entry into a step."""
     if step.when is not None and holds(step.when, place.inputs) is False:
         return Node(step, flat(0, place.size), flat(NEVER, place.size))
-    if step.limits.members is not None:
-        place = replace(place, members=min(step.limits.members, place.members or step.limits.members))
-    return _capped(
-        _node(place, step), step.limits.calls if place.weigh is calls else None, step.limits.transitions
-    )
+    return _within(place, step.limits, step, _node)
 
 
 def calls(step: Step) -> int:
     """The unit of `limits.calls`: one per attempt of an agent."""
     return int(isinstance(step.verb, Agent) and not step.verb.by_hand)
+
+
+def _within(place: Place, limits: Limits, step: Step, found: Callable[[Place, Step], Node]) -> Node:
+    """The worst case of something with limits of its own."""
+    if limits.members is not None:
+        place = replace(place, members=min(limits.members, place.members or limits.members))
+    most = limits.calls if place.weigh is calls else None
+    return _capped(found(place, step), most, limits.transitions)
 
 
 def _capped(found: Node, most: int | None, transitions: int | None) -> Node:
@@ -157,12 +164,15 @@ def _leaf(place: Place, step: Step) -> Node:
     if gates is not None:
         once = plus(once, gates.either)
     tries = _count(place, step, retry.attempts) + len(retry.degrade)
-    granted = retry.on_exhausted == "human" or place.workflow.breaker.retries is not None
     table = times(once, tries)
     if isinstance(step.verb, Agent):
         table = tuple(weight * len(step.verb.fallback) + value for value in table)
-    if granted:
-        table = plus(table, again(once))
+    granted = 0
+    if retry.on_exhausted == "human":
+        granted, table = place.size - 1, plus(table, again(once))
+    elif place.workflow.breaker.retries is not None:
+        # Asked once in a visit, when so many tries have failed.
+        granted, table = 1, plus(table, (0, *once[:-1]))
     return Node(step, table, table, () if gates is None else (gates,), tries, once, granted)
 
 
@@ -184,48 +194,51 @@ def _each(place: Place, step: Step, verb: ForEach) -> Node:
 
 
 def _rounds(place: Place, step: Step, verb: Repeat) -> Node:
-    """The first round is free, every further one is a transition."""
+    """The first round is free, every further one is a transition and comes only after one that has ended well."""
     body = node(place, verb.body)
     rounds = _count(place, step, verb.max)
-    most: list[Table] = [flat(0, place.size), body.either]
-    while len(most) <= rounds:
-        most.append(best((most[-1], _after_one(plus(most[-1], body.either)))))
-    table = most[rounds]
-    granted = verb.on_exhausted == "human"
+    good, bad = body.good, body.either
+    for _ in range(rounds - 1):
+        good = best((body.good, plus(body.good, (NEVER, *good[:-1]))))
+        bad = best((body.either, plus(body.good, (0, *bad[:-1]))))
+    if verb.kind == "while" or not rounds:
+        good = best((good, flat(0, place.size)))
+    granted = place.size - 1 if verb.on_exhausted == "human" else 0
     if granted:
-        table = plus(table, again(body.either))
-    return Node(step, table, table, (body,), rounds, body.either, granted)
-
-
-def _after_one(table: Table) -> Table:
-    return (table[0], *table[:-1])
+        # The question is a transition, and the round that it allows.
+        more = again(body.good, price=2)
+        good, bad = plus(good, more), plus(bad, more)
+    return Node(step, good, best((good, bad)), (body,), rounds, body.either, granted)
 
 
 def _call(place: Place, step: Step) -> Node:
+    """A whole workflow, within its own limits."""
     verb = step.verb
     assert isinstance(verb, Call)
     inner = replace(place, workflow=verb.workflow)
     if verb.workflow is not place.workflow:
-        limits = verb.workflow.limits
         inner = replace(inner, inputs=inputs_of(verb, place.inputs))
-        if limits.members is not None:
-            inner = replace(inner, members=min(limits.members, place.members or limits.members))
-    body = _block(inner, step, verb.workflow.body)
-    extra = flat(0, place.size)
-    if verb.workflow.finally_ is not None:
-        extra = node(inner, verb.workflow.finally_).either
-    if verb.workflow.advisor is not None:
-        extra = plus(extra, again(node(inner, verb.workflow.advisor).either))
-    found = replace(body, good=plus(body.good, extra), bad=plus(body.bad, extra))
-    most = verb.workflow.limits.calls if place.weigh is calls else None
-    return _capped(found, most, verb.workflow.limits.transitions)
+    return _within(inner, verb.workflow.limits, step, _workflow)
+
+
+def _workflow(place: Place, step: Step) -> Node:
+    workflow = place.workflow
+    body = _block(place, step, workflow.body)
+    extra, closing = flat(0, place.size), None
+    if workflow.finally_ is not None:
+        closing = node(place, workflow.finally_)
+        extra = closing.either
+    if workflow.advisor is not None:
+        extra = plus(extra, again(node(place, workflow.advisor).either))
+    return replace(body, good=plus(body.good, extra), bad=plus(body.bad, extra), closing=closing)
 
 
 def _block(place: Place, step: Step, block: Block) -> Node:
     parts = tuple(node(place, child) for child in block.steps)
     price = 0 if place.fanned else 1
     if block.kind == "seq":
-        walk = walked(block, tuple((part.good, part.bad) for part in parts), price, place.workflow.breaker)
+        ends = tuple((part.good, part.bad) for part in parts)
+        walk = walked(block, ends, price, place.workflow.breaker)
         return Node(step, walk.good, walk.bad, parts, walk=walk)
     entered = total((_entered(part.either, price) for part in parts), place.size)
     if block.kind == "dag" and any(t.kind == "step" for child in block.steps for t in child.on.values()):
@@ -240,9 +253,8 @@ def _entered(table: Table, price: int) -> Table:
 def _tried(place: Place, step: Step, body: Node) -> Node:
     """A scope that is judged by gates and may be opened again."""
     tries = 1 if isinstance(step.verb, Review | Gates) else _count(place, step, step.retry.attempts)
-    granted = (
-        step.retry.stated and step.retry.on_exhausted == "human" and not isinstance(step.verb, Review | Gates)
-    )
+    asks = step.retry.stated and step.retry.on_exhausted == "human"
+    granted = place.size - 1 if asks and not isinstance(step.verb, Review | Gates) else 0
     gates = None if step.gates is None else node(place, step.gates).either
     if gates is None and tries == 1 and not granted:
         return body

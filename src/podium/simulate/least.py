@@ -8,8 +8,9 @@ from typing import Any
 from podium.core.graph import WORK
 from podium.core.model import Block, Call, ForEach, Gates, Members, Repeat, Review, Step, Workflow
 from podium.simulate.bounds import Weigh
+from podium.simulate.charged import FAILED
 from podium.simulate.known import UNKNOWN, holds, inputs_of, items
-from podium.simulate.walk import FAILED, exits_of
+from podium.simulate.walk import exits_of
 
 
 def least(workflow: Workflow, inputs: Mapping[str, Any], weigh: Weigh) -> int:

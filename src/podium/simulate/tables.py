@@ -7,10 +7,10 @@ increments; the rest is added entry by entry.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from heapq import merge
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, zip_longest
 from operator import add
 from typing import Final, TypeAlias
 
@@ -66,15 +66,29 @@ def _shared(table: Table, t: int, number: int) -> int:
     return number * table[each] + more * ((table[each + 1] - table[each]) if more else 0)
 
 
-def again(table: Table) -> Table:
-    """As often as there are transitions: each round is paid with one."""
-    found: list[int] = [0]
-    for t in range(1, len(table)):
-        found.append(max(found[t - 1], most_at(table[:t], found[t - 1 :: -1])))
-    return tuple(found)
+def again(table: Table, price: int = 1) -> Table:
+    """As often as there are transitions: each round is paid with so many."""
+    found: list[int] = [0] * price
+    for t in range(price, len(table)):
+        found.append(max(found[t - 1], most_at(table[: t - price + 1], found[t - price :: -1])))
+    return tuple(found[: len(table)])
 
 
-def share(a: Table, b: Table, t: int) -> int:
+def divided(parts: Sequence[Table], t: int) -> list[int]:
+    """How the dearest division of t transitions gives each part its own."""
+    if parts and len(set(map(id, parts))) == 1 and _is_concave(parts[0]):
+        each, more = divmod(t, len(parts))
+        return [each + (number < more) for number in range(len(parts))]
+    rests = list(accumulate(reversed(parts), plus))[::-1]
+    found = []
+    for part, rest in zip_longest(parts, rests[1:]):
+        spent = t if rest is None else _share(part, rest, t)
+        found.append(spent)
+        t -= spent
+    return found
+
+
+def _share(a: Table, b: Table, t: int) -> int:
     """How many of t transitions the first of two parts gets in the dearest division."""
     return max(range(t + 1), key=lambda spent: a[spent] + b[t - spent])
 

@@ -1,98 +1,166 @@
 """The dearest way through a sequence whose steps may send control back.
 
-Each entry is a transition. An entry beyond the breaker's `visits` costs one more, for the question that allows it.
+Each entry is a transition. An entry that the breaker objects to costs one more, for the question that allows it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from podium.core.breaker import is_cycle
 from podium.core.model import Block, Step, Target
 from podium.core.policy import Breaker
-from podium.core.words import GOOD, Outcome
-from podium.simulate.tables import NEVER, Table, most_at
+from podium.core.scopes import TRAIL_KEPT
+from podium.core.words import GOOD
+from podium.simulate.charged import FAILED, LAST, PASSED, Charged, Ends, Exit, Part
+from podium.simulate.tables import NEVER, Table
 
-PASSED: Final = -1
-FAILED: Final = -2
 NEXT: Final = Target("next")
-
-
-class Exit(NamedTuple):
-    """One way to leave a step: its own end, and the step or the end of the block that this leads to."""
-
-    outcome: Outcome
-    to: int
-
-    @property
-    def good(self) -> bool:
-        return self.outcome in GOOD
+TOO_MUCH: Final = 10**9
 
 
 class Move(NamedTuple):
-    """One entry on the dearest way: which step, how many transitions are spent inside it, how it ends."""
+    """One entry on a way: which step, how many transitions are spent inside it, how it ends."""
 
     step: int
     inside: int
     leaves: Exit
 
 
-Ends = tuple[Table, Table]
-"""What a step uses at most if it ends well, and if it does not."""
-
-
 @dataclass(frozen=True, slots=True)
 class Walk:
+    """`bounds` has for each step the tables of its part, of which the least counts."""
+
     good: Table
     bad: Table
-    tables: _Tables
+    block: Block
+    ends: tuple[Ends, ...]
+    price: int
+    breaker: Breaker
+    exits: tuple[tuple[Exit, ...], ...]
+    bounds: tuple[tuple[Charged, ...], ...]
 
     def way(self, t: int, *, good: bool) -> Iterator[Move]:
-        """The entries of the dearest way to this end."""
-        yield from self.tables.way(t, 0 if good else 1)
+        """A way to this end that a run can go: each entry pays what it costs there, and goes where most can follow."""
+        at = _Here(self, 0 if good else 1)
+        index, left = 0, t - self.price
+        while index >= 0 and left >= 0:
+            at.enter(index)
+            move = at.dearest(index, left)
+            yield move
+            left -= move.inside + (at.cost(move.leaves.to) if move.leaves.to >= 0 else 0)
+            index = move.leaves.to
+
+
+class _Here:
+    """Where a way has come to."""
+
+    __slots__ = ("_end", "_trail", "_visits", "_walk")
+
+    def __init__(self, walk: Walk, end: int) -> None:
+        self._walk, self._end = walk, end
+        self._visits: Counter[int] = Counter()
+        self._trail: tuple[int, ...] = ()
+
+    def enter(self, index: int) -> None:
+        self._visits[index] += 1
+        self._trail = (*self._trail[1 - TRAIL_KEPT :], index)
+
+    def cost(self, to: int) -> int:
+        """What the next entry of a step costs, or more than anybody has."""
+        if not self._visits[to]:
+            return self._walk.price
+        step = self._walk.block.steps[to]
+        used_up = _is_used_up(step, self._walk.breaker, self._visits[to])
+        if used_up and _decides_itself(step):
+            return TOO_MUCH
+        return 1 + (used_up or self._is_cycle(to))
+
+    def _is_cycle(self, to: int) -> bool:
+        times = self._walk.breaker.cycle
+        return times is not None and is_cycle(self._trail, to, times)
+
+    def dearest(self, index: int, t: int) -> Move:
+        """The best of all ends of this step and all numbers of transitions that are spent inside it."""
+        found, best = Move(index, 0, Exit("failed", FAILED)), NEVER
+        for way in self._walk.exits[index]:
+            table = self._walk.ends[index][0 if way.good else 1]
+            after = self._after(way.to, t)
+            width = 1 if table[0] == table[-1] else t + 1
+            for inside, value in enumerate(map(sum, zip(table[:width], reversed(after), strict=False))):
+                if value > best:
+                    found, best = Move(index, inside, way), value
+        return found
+
+    def _after(self, to: int, t: int) -> Sequence[int]:
+        """What can follow at most, for 0 to t transitions that are left."""
+        if to < 0:
+            return (0 if to == LAST[self._end] else NEVER,) * (t + 1)
+        cost = min(t + 1, self.cost(to))
+        ended = [NEVER if self._end == 0 else 0] * cost
+        self._visits[to] += 1
+        least = [bound.most(to, self._end, t - cost, self._visits) for bound in self._walk.bounds[to]]
+        self._visits[to] -= 1
+        return ended if cost > t else [*ended, *map(min, *least, least[0])]
 
 
 def walked(block: Block, ends: tuple[Ends, ...], price: int, breaker: Breaker) -> Walk:
-    """`price` is what an entry into the next step costs; a step back always costs one.
-
-    For any set of steps it is safe to charge two for all their entries, and to give back what their free visits
-    would have saved. The set grows by the steps that the dearest way so far enters more often than is free.
-    """
+    """`price` is what an entry into the next step costs; a step back always costs one."""
     exits = tuple(tuple(exits_of(block.steps, index)) for index in range(len(block.steps)))
-    allowed = [breaker.visits if step.retry.visits is None else step.retry.visits for step in block.steps]
+    most: dict[tuple[int, int], Table] = {}
+    bounds: list[tuple[Charged, ...]] = [()] * len(block.steps)
+    for steps in reversed(_parts(exits)):
+        part = Part(steps, exits, ends, price, most)
+        found = tuple(_bounds(part, block, breaker))
+        for index in steps:
+            bounds[index] = found
+            entered = Counter((index,))
+            for end in (0, 1):
+                tables = [bound.most(index, end, part.size - 1, entered) for bound in found]
+                most[index, end] = tuple(map(min, *tables, tables[0]))
+    good, bad = (
+        (none,) * price + most[0, end][: len(most[0, end]) - price] for end, none in ((0, NEVER), (1, 0))
+    )
+    return Walk(good, bad, block, ends, price, breaker, exits, tuple(bounds))
+
+
+def _bounds(part: Part, block: Block, breaker: Breaker) -> Iterator[Charged]:
+    """Charged are the steps that the dearest way so far enters more often than is free."""
     asked: dict[int, int] = {}
-    walk = _charged(exits, ends, price, asked)
     while True:
-        entries = Counter(
-            move.step for move in walk.way(len(walk.good) - 1, good=walk.good[-1] >= walk.bad[-1])
-        )
-        hot = {
-            index: free for index, free in enumerate(allowed) if free is not None and entries[index] > free
-        }
+        bound = Charged(part, asked, 1)
+        yield bound
+        if not part.loops:
+            return
+        entries = bound.entries(part.steps[0])
+        free = {index: _free_visits(block.steps[index], breaker) for index in entries}
+        hot = {index: most for index, most in free.items() if most is not None and entries[index] > most}
         if hot.keys() <= asked.keys():
-            return walk
-        asked.update(hot)
-        tighter = _charged(exits, ends, price, asked)
-        good, bad = (tuple(map(min, *pair)) for pair in ((walk.good, tighter.good), (walk.bad, tighter.bad)))
-        walk = Walk(good, bad, tighter.tables)
+            break
+        asked = {**asked, **hot}
+    if asked:
+        yield Charged(part, asked, 2)
 
 
-def _charged(
-    exits: tuple[tuple[Exit, ...], ...], ends: tuple[Ends, ...], price: int, asked: Mapping[int, int]
-) -> Walk:
-    size, free = len(ends[0][0]), sum(asked.values())
-    wide: tuple[Ends, ...] = tuple((_wider(good, free), _wider(bad, free)) for good, bad in ends)
-    tables = _Tables(exits, wide, price, asked)
-    return Walk(tables.at(0, size), tables.at(1, size), tables)
+def _free_visits(step: Step, breaker: Breaker) -> int | None:
+    """How often a step may be entered before the breaker has a say."""
+    return breaker.visits if step.retry.visits is None else step.retry.visits
 
 
-def _wider(table: Table, by: int) -> Table:
-    return table + (table[-1],) * by
+def _is_used_up(step: Step, breaker: Breaker, visits: int) -> bool:
+    free = _free_visits(step, breaker)
+    return free is not None and visits >= free
 
 
-def _segments(exits: tuple[tuple[Exit, ...], ...]) -> list[range]:
+def _decides_itself(step: Step) -> bool:
+    """Whether the file says what follows on used-up visits, so that nobody is asked and no work is done."""
+    return step.retry.stated and step.retry.on_exhausted != "human"
+
+
+def _parts(exits: tuple[tuple[Exit, ...], ...]) -> list[range]:
     """The sequence cut into parts that control never comes back to once it has left them."""
     found: list[range] = []
     for index, ways in enumerate(exits):
@@ -125,82 +193,3 @@ def _lands(target: Target, index: int, size: int) -> int:
             return FAILED
         case _:
             return PASSED
-
-
-class _Tables:
-    """Per step and end of the block: the most from its entry on, for every number of transitions that are left."""
-
-    def __init__(
-        self,
-        exits: tuple[tuple[Exit, ...], ...],
-        ends: tuple[Ends, ...],
-        price: int,
-        asked: Mapping[int, int],
-    ) -> None:
-        self._exits, self._ends, self._price, self._asked = exits, ends, price, asked
-        self._size = len(ends[0][0])
-        count = len(exits)
-        self._from: tuple[list[list[int]], ...] = tuple([[] for _ in range(count)] for _ in range(2))
-        self._after: tuple[list[list[list[int]]], ...] = tuple(
-            [[[], []] for _ in range(count)] for _ in range(2)
-        )
-        segments = _segments(exits)
-        self._segment = {index: number for number, segment in enumerate(segments) for index in segment}
-        self._free = [sum(asked.get(index, 0) for index in segment) for segment in segments]
-        for segment in reversed(segments):
-            for t in range(self._size):
-                for index in reversed(segment):
-                    self._fill(index, 0, t)
-                    self._fill(index, 1, t)
-
-    def at(self, end: int, size: int) -> Table:
-        return tuple(self._reach(0, end, t, -1) for t in range(size))
-
-    def _fill(self, index: int, end: int, t: int) -> None:
-        found = NEVER
-        for own in (0, 1):
-            ways = [way for way in self._exits[index] if way.good == (own == 0)]
-            after = self._after[end][index][own]
-            after.append(max((self._leave(way, index, end, t) for way in ways), default=NEVER))
-            table = self._ends[index][own]
-            if table[0] == table[-1]:
-                found = max(found, table[0] + after[t])
-            else:
-                found = max(found, most_at(table, after[::-1]))
-        self._from[end][index].append(found if found >= 0 else NEVER)
-
-    def _leave(self, way: Exit, index: int, end: int, t: int) -> int:
-        if way.to < 0:
-            return 0 if way.to == (PASSED, FAILED)[end] else NEVER
-        return self._reach(way.to, end, t, index)
-
-    def _reach(self, index: int, end: int, t: int, came: int) -> int:
-        left = t - self._cost(index, came)
-        if left < 0:
-            # The limit of transitions ends the block here.
-            return 0 if end else NEVER
-        return self._from[end][index][min(left, self._size - 1)]
-
-    def _cost(self, index: int, came: int) -> int:
-        """Less than nothing where a segment with free visits is entered: they can only be used in there."""
-        segment = self._segment[index]
-        free = 0 if self._segment.get(came) == segment else self._free[segment]
-        return (self._price if index > came else 1) + (index in self._asked) - free
-
-    def way(self, t: int, end: int) -> Iterator[Move]:
-        index, came = 0, -1
-        while index >= 0 and t >= self._cost(index, came):
-            t = min(t - self._cost(index, came), self._size - 1)
-            move = self._move(index, end, t)
-            yield move
-            t -= move.inside
-            index, came = move.leaves.to, index
-
-    def _move(self, index: int, end: int, t: int) -> Move:
-        wanted = self._from[end][index][t]
-        for way in self._exits[index]:
-            table = self._ends[index][0 if way.good else 1]
-            for inside in range(t + 1):
-                if table[inside] + self._leave(way, index, end, t - inside) == wanted:
-                    return Move(index, inside, way)
-        return Move(index, 0, self._exits[index][-1])

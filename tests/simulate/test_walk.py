@@ -1,0 +1,132 @@
+"""The dearest way through a sequence, compared with all ways there are."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podium.core.model import Block, Step, Target
+from podium.core.policy import Breaker, Retry
+from podium.simulate.charged import FAILED, PASSED, Ends
+from podium.simulate.tables import NEVER
+from podium.simulate.walk import Walk, exits_of, walked
+from tests.core.kit import agent, block, command, on
+
+FREE = Breaker(visits=2, cycle=None)
+SIZE = 13
+
+
+def flat(value: int) -> Ends:
+    return ((value,) * SIZE, (value,) * SIZE)
+
+
+def granted(value: int, more: int) -> Ends:
+    table = tuple(value + more * t for t in range(SIZE))
+    return table, table
+
+
+def exact(block: Block, ends: tuple[Ends, ...], breaker: Breaker, *, good: bool) -> tuple[int, ...]:
+    """Every way is tried, and what each entry costs is looked up in the visits before it."""
+
+    @cache
+    def after(index: int, t: int, visits: tuple[int, ...]) -> int:
+        free = block.steps[index].retry.visits or breaker.visits
+        cost = 2 if visits[index] >= (free or 99) else 1
+        if t < cost:
+            return NEVER if good else 0
+        now = (*visits[:index], visits[index] + 1, *visits[index + 1 :])
+        found = NEVER
+        for way in exits_of(block.steps, index):
+            table = ends[index][0 if way.good else 1]
+            for inside in range(t - cost + 1):
+                rest = 0 if way.to == (PASSED if good else FAILED) else NEVER
+                if way.to >= 0:
+                    rest = after(way.to, t - cost - inside, now)
+                found = max(found, table[inside] + rest if rest > NEVER else NEVER)
+        return found
+
+    return tuple(after(0, t, (0,) * len(block.steps)) for t in range(SIZE))
+
+
+def drawn(seed: int) -> tuple[Block, tuple[Ends, ...]]:
+    rng = random.Random(seed)
+    count = rng.randint(1, 4)
+    steps = []
+    for index in range(count):
+        routes: dict[Any, Target] = {}
+        if rng.random() < 0.6:
+            routes["failed"] = Target("step", rng.randrange(count))
+        if rng.random() < 0.2:
+            routes["rejected"] = rng.choice([Target("next"), Target("end"), Target("step", 0)])
+        visits = rng.choice([None, None, 1, 3])
+        steps.append(
+            Step(f"s{index}", agent("a").verb, on=MappingProxyType(routes), retry=Retry(visits=visits))
+        )
+    values = [rng.randint(0, 20) for _ in steps]
+    ends = [granted(value, rng.randint(1, 6)) if rng.random() < 0.3 else flat(value) for value in values]
+    return block("seq", *steps), tuple(ends)
+
+
+def gone(walk: Walk, t: int, *, good: bool) -> tuple[int, int]:
+    """What the way that is told uses, and how many transitions it takes."""
+    used, spent, seen = 0, 0, [0] * len(walk.ends)
+    for move in walk.way(t, good=good):
+        free = walk.block.steps[move.step].retry.visits or walk.breaker.visits
+        spent += move.inside + (2 if seen[move.step] >= (free or 99) else 1)
+        seen[move.step] += 1
+        used += walk.ends[move.step][0 if move.leaves.good else 1][move.inside]
+    return used, spent
+
+
+@given(st.integers(0, 2**32))
+def test_no_way_is_dearer_than_the_bound_and_the_way_that_is_told_can_be_gone(seed: int) -> None:
+    """X1"""
+    steps, ends = drawn(seed)
+    walk = walked(steps, ends, 1, FREE)
+    all_good, all_bad = (exact(steps, ends, FREE, good=good) for good in (True, False))
+
+    assert all(found >= true for found, true in zip(walk.good, all_good, strict=True))
+    assert all(found >= true for found, true in zip(walk.bad, all_bad, strict=True))
+    for t in range(SIZE):
+        used, spent = gone(walk, t, good=walk.good[t] >= walk.bad[t])
+        assert spent <= t
+        assert used <= max(all_good[t], all_bad[t])
+
+
+def test_free_visits_of_one_loop_are_not_spent_in_another() -> None:
+    """The second loop is worth its free visits only, and the first one all the rest."""
+    steps = block(
+        "seq",
+        agent("plan"),
+        agent("review", on=on(rejected=0)),
+        agent("build"),
+        agent("test", on=on(failed=2)),
+    )
+    ends = (flat(9), flat(9), flat(12), flat(2))
+    walk = walked(steps, ends, 1, FREE)
+    t = SIZE - 1
+
+    best = exact(steps, ends, FREE, good=False)[t]
+    assert walk.bad[t] == best == 2 * 18 + 18 + 2 * 14
+    assert gone(walk, t, good=False) == (best, t)
+
+
+def test_a_way_varies_where_a_circle_would_be_asked_about() -> None:
+    """A question costs a transition, and another end of the round costs less than the questions about all its steps."""
+    steps = block(
+        "seq",
+        agent("a"),
+        agent("b"),
+        agent("c", on=on(rejected=0)),
+        command("d", on=on(failed=0)),
+    )
+    walk = walked(steps, (flat(10), flat(10), flat(10), flat(0)), 1, Breaker(visits=None, cycle=2))
+    ends = [move.leaves.outcome for move in walk.way(12, good=False) if move.step >= 2]
+
+    assert sum(move.step < 3 for move in walk.way(12, good=False)) == 11
+    assert "failed" in ends
