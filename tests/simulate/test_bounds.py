@@ -2,33 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
 import pytest
+from hypothesis import given, settings
 
-from podium.core.events import ApprovalAsked, AttemptEnded, Event
+from podium.core.events import ApprovalAsked, AttemptEnded, AttemptStarted, Event
 from podium.core.expr import Const
 from podium.core.messages import Approve
-from podium.core.model import Repeat, Step, Workflow
+from podium.core.model import Call, Repeat, Step, Workflow
 from podium.core.policy import Breaker, Limits, Retry
 from podium.core.state import State
 from podium.core.words import Millis
 from podium.simulate import shell
 from podium.simulate.bounds import calls, worst
+from podium.simulate.chance import Odds
 from podium.simulate.witness import witness
 from podium.simulate.world import Later
 from podium.simulate.worst import Worst
-from tests.core.kit import agent, block, command, flow
+from tests.core.bias import Bias
+from tests.core.driver import drive
+from tests.core.kit import agent, block, command, flow, on
+from tests.core.shapes import ADVISOR
+from tests.core.strategies import Case, cases
+from tests.core.worlds import Stubborn, Wild
 
 ONCE: Final = Retry(transient=0, repair=0)
 ASKED: Final = Retry(transient=0, repair=0, on_exhausted="human")
 TEN: Final = Limits(transitions=10)
+ANY = Bias(depth=2)
+CIRCLES = replace(ANY, routes=0.7, passed_back=0.3, tight=0, trouble=1.5, width=5)
+TIGHT = replace(ANY, tight=0.8, inner_limits=0.4, finally_=0.5)
+HOSTILE = Odds(failed=0.5, transient=0.3, malformed=0.2, reject=0.6, person_rejects=0.4)
 
 
 def most(workflow: Workflow) -> int:
     return worst(workflow, {}, calls).either[-1]
+
+
+def test_clean_up_has_transitions_of_its_own() -> None:
+    """It is done in full when those of the run are used up."""
+    clean = Step("finally", block("seq", agent("tidy", retry=ASKED)))
+    workflow = flow(agent("a", retry=ONCE), finally_=clean, limits=TEN)
+
+    assert most(workflow) == 1 + 200
+    assert made(workflow) == most(workflow)
+
+
+def test_clean_up_stays_within_the_calls_of_the_run() -> None:
+    clean = Step("finally", block("seq", agent("b", retry=ONCE), agent("c", retry=ONCE)))
+
+    assert most(flow(agent("a", retry=ONCE), finally_=clean, limits=Limits(calls=2, transitions=10))) == 2
+
+
+def test_the_clean_up_of_a_called_workflow_is_not_cut_by_the_limit_of_its_caller() -> None:
+    """What it uses is booked with itself only."""
+    clean = Step("finally", block("seq", agent("b", retry=ONCE), agent("c", retry=ONCE)))
+    called = flow(agent("a", retry=ONCE), finally_=clean)
+
+    assert most(flow(Step("call", Call(called)), limits=Limits(calls=2, transitions=10))) == 3
+
+
+def test_the_limits_of_a_step_replace_those_of_the_workflow_it_calls() -> None:
+    called = flow(agent("a", retry=ONCE), agent("b", retry=ONCE), limits=Limits(calls=1))
+
+    assert most(flow(Step("call", Call(called)), limits=TEN)) == 1
+    assert most(flow(Step("call", Call(called), limits=Limits(transitions=9)), limits=TEN)) == 2
 
 
 @pytest.mark.parametrize(("rounds", "left"), [(3, 10), (20, 4)])
@@ -66,6 +107,33 @@ def test_the_breaker_grants_one_more_try_in_a_visit() -> None:
     assert made(workflow) == most(workflow)
 
 
+class Elsewhere(Worst):
+    """An advisor who always sends control back to the dearest step."""
+
+    def attempt(self, asked: AttemptStarted, state: State) -> Later:
+        later = super().attempt(asked, state)
+        ended = later.message
+        if state.instances[asked.path].place.role != "advice" or not isinstance(ended, AttemptEnded):
+            return later
+        decision = {"action": "retry_different", "retry_from": "dear", "guidance": "again"}
+        return replace(later, message=replace(ended, kind="ok", result={"output": decision}))
+
+
+def test_what_an_advisor_causes_is_within_the_bound() -> None:
+    """The question, the advisor's own call, and a step that no outcome leads back to."""
+    steps = (
+        agent("dear", retry=replace(ONCE, attempts=9)),
+        agent("a", retry=ONCE),
+        command("b", on=on(failed=1)),
+    )
+    workflow = flow(*steps, limits=Limits(transitions=30), breaker=Breaker(visits=1), advisor=ADVISOR)
+    found = worst(workflow, {}, calls)
+
+    led_on = made(workflow)
+    sent_back = used(shell.simulate(workflow, Elsewhere(witness(found))).events)
+    assert led_on < sent_back <= found.either[-1]
+
+
 class Answering(Worst):
     """As many people as are asked."""
 
@@ -83,3 +151,28 @@ def made(workflow: Workflow) -> int:
 
 def used(events: Iterable[Event]) -> int:
     return sum(event.used.calls for event in events if isinstance(event, AttemptEnded))
+
+
+def no_run_exceeds(bias: Bias) -> Callable[[], None]:
+    @given(cases(bias))
+    def holds(case: Case) -> None:
+        found = most(case.workflow)
+        assert made(case.workflow) <= found
+        for world in (case.world(), Stubborn(case.seed, HOSTILE), Wild(case.seed, HOSTILE)):
+            assert used(drive(case.workflow, world).log) <= found
+
+    return holds
+
+
+@pytest.mark.parametrize("bias", [ANY, CIRCLES, TIGHT], ids=["any", "circles", "tight"])
+def test_no_run_of_a_random_workflow_exceeds_its_worst_case(bias: Bias) -> None:
+    """X1: ordinary luck, people who want ever more, a hostile world, and the way of the witness."""
+    settings(max_examples=15)(no_run_exceeds(bias))()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("bias", [ANY, CIRCLES, TIGHT], ids=["any", "circles", "tight"])
+def test_no_run_of_many_random_workflows_exceeds_its_worst_case(bias: Bias) -> None:
+    """X1"""
+    no_run_exceeds(bias)()

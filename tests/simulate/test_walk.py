@@ -130,3 +130,39 @@ def test_a_way_varies_where_a_circle_would_be_asked_about() -> None:
 
     assert sum(move.step < 3 for move in walk.way(12, good=False)) == 11
     assert "failed" in ends
+
+
+def test_a_step_that_is_taken_as_it_is_may_be_passed_again_without_a_question() -> None:
+    """Its further visits do no work, but they cost no more than their entry either."""
+    kept = Retry(visits=1, on_exhausted="accept_best", stated=True)
+    steps = block("seq", agent("a", retry=kept), agent("b", on=on(rejected=0), retry=Retry(visits=99)))
+    walk = walked(steps, (flat(1), flat(5)), 1, FREE)
+
+    assert walk.bad[12] >= 1 + 6 * 5
+
+
+def test_a_loop_that_is_left_because_of_a_failure_has_failed() -> None:
+    steps = block("seq", agent("a", on=on(failed="break")), agent("b"))
+    walk = walked(steps, (flat(3), flat(4)), 1, FREE)
+
+    assert [exit_.to for exit_ in exits_of(steps.steps, 0)] == [1, FAILED, FAILED]
+    assert (walk.good[1], walk.bad[1]) == (NEVER, 3)
+
+
+def test_what_leaves_a_loop_ends_the_sequences_in_between() -> None:
+    inner = Step("inner", block("seq", agent("a", on=on(passed="break"))))
+    steps = block("seq", inner, agent("b"))
+
+    assert PASSED in [exit_.to for exit_ in exits_of(steps.steps, 0)]
+
+
+def test_an_advisor_may_send_control_to_a_dearer_step_for_a_question() -> None:
+    steps = block("seq", agent("dear"), agent("a"), agent("b", on=on(rejected=1)))
+    ends = (flat(50), flat(1), flat(1))
+
+    alone = walked(steps, ends, 1, FREE).bad
+    advised = walked(steps, ends, 1, FREE, advised=True)
+    assert alone[6] == 50 + 4
+    assert advised.bad[6] >= 2 * 50 + 2
+    # Nobody plays that way: questions are answered with "go on".
+    assert not any(move.leaves.asks for move in advised.way(12, good=False))

@@ -2,8 +2,8 @@
 
 Every step becomes a node with two tables, for a good and for a bad end. What could go on for ever (visits, further
 rounds, "once more" of a person or an advisor) costs a transition each, so the limit of transitions bounds it all.
-Left out is what no rule of the file bounds: attempts that a crash repeats, calls that a used-up quota refuses, and
-landings that start again because the branch has moved.
+Left out is what no rule of the file bounds: attempts that a crash repeats, calls that a used-up quota refuses, landings
+that start again because the branch has moved, jumps that a person orders and limits that a person raises.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ from podium.core.model import (
     Wait,
     Workflow,
 )
-from podium.core.policy import Limits
+from podium.core.policy import NO_LIMITS, Limits
+from podium.core.scopes import FINALLY_TRANSITIONS
 from podium.simulate.known import UNKNOWN, count, holds, inputs_of, items
+from podium.simulate.lists import steps_below
 from podium.simulate.tables import NEVER, Table, again, best, flat, plus, times, total
 from podium.simulate.walk import Walk, walked
 
@@ -65,7 +67,7 @@ class Node:
     """How often somebody may allow one more try, for a transition each."""
     walk: Walk | None = None
     closing: Node | None = None
-    """The `finally` of a workflow,"""
+    """The `finally` of a workflow, which has transitions of its own."""
 
     @property
     def either(self) -> Table:
@@ -118,7 +120,13 @@ def _within(place: Place, limits: Limits, step: Step, found: Callable[[Place, St
     if limits.members is not None:
         place = replace(place, members=min(limits.members, place.members or limits.members))
     most = limits.calls if place.weigh is calls else None
+    if most is not None and any(map(_cleans_up, steps_below(step))):
+        most = None  # What the `finally` of a workflow in there uses is booked nowhere else.
     return _capped(found(place, step), most, limits.transitions)
+
+
+def _cleans_up(step: Step) -> bool:
+    return isinstance(step.verb, Call) and step.verb.workflow.finally_ is not None
 
 
 def _capped(found: Node, most: int | None, transitions: int | None) -> Node:
@@ -212,13 +220,13 @@ def _rounds(place: Place, step: Step, verb: Repeat) -> Node:
 
 
 def _call(place: Place, step: Step) -> Node:
-    """A whole workflow, within its own limits."""
+    """A whole workflow; its own limits hold unless the step that calls it has others."""
     verb = step.verb
     assert isinstance(verb, Call)
     inner = replace(place, workflow=verb.workflow)
     if verb.workflow is not place.workflow:
         inner = replace(inner, inputs=inputs_of(verb, place.inputs))
-    return _within(inner, verb.workflow.limits, step, _workflow)
+    return _within(inner, verb.workflow.limits if step.limits == NO_LIMITS else NO_LIMITS, step, _workflow)
 
 
 def _workflow(place: Place, step: Step) -> Node:
@@ -226,11 +234,17 @@ def _workflow(place: Place, step: Step) -> Node:
     body = _block(place, step, workflow.body)
     extra, closing = flat(0, place.size), None
     if workflow.finally_ is not None:
-        closing = node(place, workflow.finally_)
-        extra = closing.either
+        closing = node(replace(place, size=1 + FINALLY_TRANSITIONS), workflow.finally_)
+        extra = flat(closing.either[-1], place.size)
     if workflow.advisor is not None:
-        extra = plus(extra, again(node(place, workflow.advisor).either))
+        # The same transition pays for the question and for what it allows.
+        asked = again(node(place, workflow.advisor).either)
+        body = replace(body, good=_both(body.good, asked), bad=_both(body.bad, asked))
     return replace(body, good=plus(body.good, extra), bad=plus(body.bad, extra), closing=closing)
+
+
+def _both(table: Table, more: Table) -> Table:
+    return tuple(max(NEVER, a + b) for a, b in zip(table, more, strict=True))
 
 
 def _block(place: Place, step: Step, block: Block) -> Node:
@@ -238,10 +252,11 @@ def _block(place: Place, step: Step, block: Block) -> Node:
     price = 0 if place.fanned else 1
     if block.kind == "seq":
         ends = tuple((part.good, part.bad) for part in parts)
-        walk = walked(block, ends, price, place.workflow.breaker)
+        walk = walked(block, ends, price, place.workflow.breaker, advised=place.workflow.advisor is not None)
         return Node(step, walk.good, walk.bad, parts, walk=walk)
     entered = total((_entered(part.either, price) for part in parts), place.size)
-    if block.kind == "dag" and any(t.kind == "step" for child in block.steps for t in child.on.values()):
+    back = any(t.kind == "step" for child in block.steps for t in child.on.values())
+    if block.kind == "dag" and (back or place.workflow.advisor is not None):
         entered = plus(entered, again(best(part.either for part in parts)))
     return Node(step, entered, entered, parts)
 

@@ -31,6 +31,8 @@ class Exit(NamedTuple):
 
     outcome: Outcome
     to: int
+    asks: int = 0
+    """One if only an advisor's answer leads there: its question is a transition."""
 
     @property
     def good(self) -> bool:
@@ -105,7 +107,7 @@ class Charged:
 
     def _cost(self, way: Exit, index: int) -> int:
         entry = self._part.price if way.to > index else 1
-        return self.scale * entry + (way.to in self.asked)
+        return self.scale * (entry + way.asks) + (way.to in self.asked)
 
     def entries(self, index: int) -> Counter[int]:
         """How often the dearest way enters each step before it leaves the part."""

@@ -87,6 +87,8 @@ class _Here:
         """The best of all ends of this step and all numbers of transitions that are spent inside it."""
         found, best = Move(index, 0, Exit("failed", FAILED)), NEVER
         for way in self._walk.exits[index]:
+            if way.asks:
+                continue  # Who plays a way lets every question be answered with "go on".
             table = self._walk.ends[index][0 if way.good else 1]
             after = self._after(way.to, t)
             width = 1 if table[0] == table[-1] else t + 1
@@ -107,9 +109,16 @@ class _Here:
         return ended if cost > t else [*ended, *map(min, *least, least[0])]
 
 
-def walked(block: Block, ends: tuple[Ends, ...], price: int, breaker: Breaker) -> Walk:
-    """`price` is what an entry into the next step costs; a step back always costs one."""
+def walked(
+    block: Block, ends: tuple[Ends, ...], price: int, breaker: Breaker, *, advised: bool = False
+) -> Walk:
+    """`price` is what an entry into the next step costs; a step back always costs one.
+
+    An advisor may answer any question by sending control to another step.
+    """
     exits = tuple(tuple(exits_of(block.steps, index)) for index in range(len(block.steps)))
+    if advised:
+        exits = tuple((*ways, *_sent_elsewhere(ways, len(exits))) for ways in exits)
     most: dict[tuple[int, int], Table] = {}
     bounds: list[tuple[Charged, ...]] = [()] * len(block.steps)
     for steps in reversed(_parts(exits)):
@@ -136,13 +145,19 @@ def _bounds(part: Part, block: Block, breaker: Breaker) -> Iterator[Charged]:
         if not part.loops:
             return
         entries = bound.entries(part.steps[0])
-        free = {index: _free_visits(block.steps[index], breaker) for index in entries}
+        free = {index: _charged_after(block.steps[index], breaker) for index in entries}
         hot = {index: most for index, most in free.items() if most is not None and entries[index] > most}
         if hot.keys() <= asked.keys():
             break
         asked = {**asked, **hot}
     if asked:
         yield Charged(part, asked, 2)
+
+
+def _charged_after(step: Step, breaker: Breaker) -> int | None:
+    """The free visits of a step whose further ones cost more; None where they cost nothing but their entry."""
+    taken = _decides_itself(step) and step.retry.on_exhausted == "accept_best"
+    return None if taken else _free_visits(step, breaker)
 
 
 def _free_visits(step: Step, breaker: Breaker) -> int | None:
@@ -175,12 +190,29 @@ def exits_of(steps: tuple[Step, ...], index: int) -> Iterator[Exit]:
     """Every way to leave a step of a sequence."""
     step = steps[index]
     yield Exit("passed", _lands(step.on.get("passed", NEXT), index, len(steps)))
+    if _may_leave(step):
+        yield Exit("passed", PASSED)
     if step.when is not None:
         yield Exit("skipped", _lands(step.on.get("skipped", NEXT), index, len(steps)))
     for outcome, target in step.on.items():
         if outcome not in GOOD:
-            yield Exit(outcome, _lands(target, index, len(steps)))
+            # A loop that is left because something went wrong has gone wrong.
+            to = FAILED if target.kind == "break" else _lands(target, index, len(steps))
+            yield Exit(outcome, to)
     yield Exit("failed", FAILED)
+
+
+def _may_leave(step: Step) -> bool:
+    """Whether something in it leaves a loop around it, and with it this sequence."""
+    inner = step.verb.steps if isinstance(step.verb, Block) else ()
+    return any(t.kind == "break" for child in inner for t in child.on.values()) or any(map(_may_leave, inner))
+
+
+def _sent_elsewhere(ways: tuple[Exit, ...], size: int) -> Iterator[Exit]:
+    for good in (True, False):
+        first = next((way for way in ways if way.good == good and way.to >= 0), None)
+        if first is not None:
+            yield from (Exit(first.outcome, to, asks=1) for to in range(size))
 
 
 def _lands(target: Target, index: int, size: int) -> int:
