@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -29,6 +30,13 @@ def test_the_users_own_price_counts_where_tokens_are_told() -> None:
     assert found.cost == 700 * 2 + 300 * 3 + 40 * 0.5 + 100 * 10
     assert found.cost_source == "agents.mine.price of 2026-11-01"
     assert used_of(found).tokens == 1100
+
+
+@pytest.mark.parametrize("result", [TOLD, replace(TOLD, usage=Usage(), cut_off=True)])
+def test_what_is_said_to_cost_nothing_costs_nothing_whoever_counts(result: AgentResult) -> None:
+    found = priced(result, worker(price={"input": 0, "output": 0}), no_price)
+
+    assert (found.cost, found.cost_source) == (0, "agents.mine.price")
 
 
 def test_cached_tokens_without_a_price_of_their_own_cost_what_others_do() -> None:
