@@ -93,6 +93,7 @@ def test_a_phrase_as_the_last_line_approves_and_other_words_reject(project: Proj
         steps:
           it: {agent: w, prompt: Write a poem, touches: []}
           look: {review: [c], of: it, phrase: LGTM, on: {rejected: it}}
+        limits: {unknown_cost: count_tokens}
         agents:
           w: {type: scripted}
           c: {type: command, command: [sh, say.sh]}

@@ -10,7 +10,7 @@ from typing import Any
 from podium.core.events import AttemptEnded, Event, FactsFound, JoinEnded, WaitEnded
 from podium.core.evolve import initial
 from podium.core.expr import Const, Field, Name, Node
-from podium.core.facts import RunFacts, Usual, Verdict
+from podium.core.facts import RunFacts, Verdict
 from podium.core.messages import Approve, Fired, Message, Refusal, Start
 from podium.core.model import (
     Agent,
@@ -115,13 +115,13 @@ FALSE = Const(value=False)
 class Game:
     """A run in the hands of a test; the clock goes a second further with each message."""
 
-    def __init__(self, workflow: Workflow, *, usual: tuple[Usual, ...] = (), **start: Any) -> None:
+    def __init__(self, workflow: Workflow, *, facts: dict[str, Any] | None = None, **start: Any) -> None:
         self.state: State = initial(workflow)
         self.log: list[Event] = []
         self.now = Millis(0)
         self.last: Turn | None = None
         start = {"tree": BASE, **start}
-        self.say(Start(RunFacts("r1", "w", "main", "base", "2026-01-01", usual=usual), **start))
+        self.say(Start(RunFacts("r1", "w", "main", "base", "2026-01-01", **(facts or {})), **start))
 
     def say(self, message: Message, *, at: int | None = None) -> Turn | Refusal:
         self.now = Millis(self.now + 1_000 if at is None else at)

@@ -99,16 +99,17 @@ class Story:
 
 def static_child(step: Step | None, event: StepEntered) -> Step | None:
     """The step of the file that an entry is about, found without the core's own help."""
-    assert step is not None
     match event.role:
-        case "gates":
-            return step.gates
         case "question" | "advice":
             return None
+        case "gates":
+            assert step is not None
+            return step.gates
         case "finally":
-            assert isinstance(step.verb, Call)
+            assert step is not None and isinstance(step.verb, Call)
             return step.verb.workflow.finally_
         case "step":
+            assert step is not None
             return _ordinary(step, event.index)
 
 

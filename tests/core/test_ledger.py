@@ -84,7 +84,8 @@ def test_a_cap_is_reserved_else_what_is_usual_else_what_is_declared(
     estimate: Estimate, usual: Usual | None, reserved: tuple[int, int]
 ) -> None:
     game = Game(
-        flow(agent("a", touches=(), verb=Agent(estimate=estimate))), usual=() if usual is None else (usual,)
+        flow(agent("a", touches=(), verb=Agent(estimate=estimate))),
+        facts={"usual": () if usual is None else (usual,)},
     )
 
     assert reserved_for(game).reserve == Amounts(MicroUsd(reserved[0]), reserved[1], 1)
@@ -92,7 +93,7 @@ def test_a_cap_is_reserved_else_what_is_usual_else_what_is_declared(
 
 def test_for_another_agent_neither_the_cap_nor_the_history_of_the_first_is_reserved() -> None:
     verb = Agent(agent="one", fallback=("two",), estimate=Estimate(MicroUsd(3), 30, cap=MicroUsd(9)))
-    game = Game(flow(agent("a", touches=(), verb=verb)), usual=(Usual("a", MicroUsd(5), 50),))
+    game = Game(flow(agent("a", touches=(), verb=verb)), facts={"usual": (Usual("a", MicroUsd(5), 50),)})
     game.done("a", "unavailable")
 
     assert reserved_for(game).agent == 1

@@ -11,6 +11,7 @@ from tests.e2e.kit import Ended, Project
 WORKFLOW = """\
 podium: 1
 name: crash
+limits: {unknown_cost: count_tokens}
 agents:
   writer: {type: scripted, script: workflows/cast.yaml}
   tool: {type: command, command: [sh, workflows/tool.sh]}

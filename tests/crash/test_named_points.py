@@ -23,6 +23,7 @@ podium: 1
 name: points
 env: [NOTES]
 sandbox: limits
+limits: {{unknown_cost: count_tokens}}
 agents:
   tool: {{type: command, command: [sh, tools/blocking.sh, busy_agent]}}
 steps:

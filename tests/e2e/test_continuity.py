@@ -31,7 +31,7 @@ def test_a_service_is_told_the_last_turns_anew_and_its_system_text_always(
     ]
     with ModelServer(*rules) as server:
         flow = (
-            f"podium: 1\nname: talk\nagents: {{it: {{type: {kind}, model: m, base_url: '{server.url}{where}'}}}}\n"
+            f"podium: 1\nname: talk\nlimits: {{unknown_cost: count_tokens}}\nagents: {{it: {{type: {kind}, model: m, base_url: '{server.url}{where}'}}}}\n"
             "roles: {thinker: {agent: it, touches: [], system: You think., continuity: {turns: 2}}}\n"
             f"steps:{STEPS}"
         )
@@ -71,7 +71,7 @@ def test_a_command_goes_on_with_the_session_that_it_named_until_its_turns_are_ov
     program.write_text(COMMAND, "utf-8")
     argv = [sys.executable, "-I", str(program), str(notes)]
     flow = (
-        f"podium: 1\nname: talk\nagents: {{it: {{type: command, command: {json.dumps(argv)}, "
+        f"podium: 1\nname: talk\nlimits: {{unknown_cost: count_tokens}}\nagents: {{it: {{type: command, command: {json.dumps(argv)}, "
         f"resume: {json.dumps([*argv, 'again', '{session}'])}}}}}\n"
         "roles: {thinker: {agent: it, touches: [], continuity: {turns: 3}}}\n"
         f"steps:{STEPS.replace('  two:', '  ask: {human: Go on}' + chr(10) + '  two:')}"
@@ -97,7 +97,7 @@ def test_a_role_that_only_the_run_names_and_that_changes_files_begins_anew(tmp_p
     program.write_text(COMMAND, "utf-8")
     argv = [sys.executable, "-I", str(program), str(notes)]
     flow = (
-        f"podium: 1\nname: talk\ninputs: {{who: {{type: string, default: coder}}}}\nagents: {{it: {{type: command, "
+        f"podium: 1\nname: talk\nlimits: {{unknown_cost: count_tokens}}\ninputs: {{who: {{type: string, default: coder}}}}\nagents: {{it: {{type: command, "
         f"command: {json.dumps(argv)}, resume: {json.dumps([*argv, 'again'])}}}}}\n"
         "roles: {coder: {agent: it, touches: ['**'], system: You write.}}\nsteps:\n"
         '  one: {role: "${{ inputs.who }}", prompt: first question, no_change: pass, continuity: {turns: 3}}\n'

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import pty
-import subprocess
-import termios
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.kit import Project, closing, new_project, until, until_exit
 from tests.timing import best_of
+from tests.e2e.kit import closing, new_project, until
+from tests.e2e.terminal import at_a_terminal
 
 FILE = "w.yaml"
 WORKFLOW = """\
@@ -68,6 +63,13 @@ def at_a_terminal(project: Project, *args: str) -> Iterator[Terminal]:
         yield Terminal(child, master)
     finally:
         os.close(master)
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    return folder
 
 
 @pytest.mark.req("R142", "R143")

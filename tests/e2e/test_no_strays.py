@@ -42,7 +42,7 @@ def workflow(timeout: str) -> str:
         for kind in SIX
     )
     return (
-        f"podium: 1\nname: strays\nenv: [NOTES]\nmax_parallel: {2 * len(SIX)}\nagents:\n{agents}"
+        f"podium: 1\nname: strays\nenv: [NOTES]\nmax_parallel: {2 * len(SIX)}\nlimits: {{unknown_cost: count_tokens}}\nagents:\n{agents}"
         f"steps:\n  all:\n    parallel: true\n    steps:\n{steps}"
     )
 

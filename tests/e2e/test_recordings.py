@@ -41,6 +41,7 @@ podium: 1
 name: w
 secrets: [TOKEN]
 sandbox: limits
+limits: {{{{unknown_cost: count_tokens}}}}
 agents:
   worker: {{{{type: command, command: [{json.dumps(sys.executable)}, -I, {{worker}}]}}}}
 steps:

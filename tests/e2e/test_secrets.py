@@ -27,6 +27,7 @@ WORKFLOW = f"""\
 podium: 1
 name: secrets
 secrets: [TOKEN]
+limits: {{unknown_cost: count_tokens}}
 agents:
   teller: {{type: command, command: "{PYTHON} both"}}
   faulty: {{type: command, command: "{PYTHON} both 2"}}

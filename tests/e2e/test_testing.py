@@ -205,7 +205,7 @@ def test_a_test_that_takes_too_long_is_ended_with_all_its_processes(project: Pro
 @pytest.mark.req("X16")
 def test_recordings_answer_in_tests_too(tmp_path: Path) -> None:
     flow = (
-        "podium: 1\nname: w\nagents: {a: {type: command, command: ["
+        "podium: 1\nname: w\nlimits: {unknown_cost: count_tokens}\nagents: {a: {type: command, command: ["
         f'{sys.executable}, -c, "print(7)"]}}}}\nsteps: {{s: {{agent: a, prompt: How many?, touches: [], no_change: pass}}}}\n'
     )
     tests = "podium: 1\nreplay: tapes\ntests: {it_counts: {expect: {steps: {s: {text: '7'}}}}}\n"

@@ -89,7 +89,7 @@ def test_costs_tell_unknown_from_free(project: Project) -> None:
         "  a: {agent: w, prompt: A.}\n  b: {agent: shy, prompt: B., no_change: pass}\n  c: {run: [echo, x]}\n"
     )
     project.flow(steps, head=TEAM + "  shy: {type: command, command: [echo, hi]}\n", cast=cast)
-    call("run", "flow.yaml", "--sandbox", "none")
+    call("run", "flow.yaml", "--sandbox", "none", "--yes")
 
     lines = call("costs", "--by", "step").stdout.splitlines()
 

@@ -23,6 +23,7 @@ SETTINGS = {
 FLOW = """\
 podium: 1
 name: shed
+limits: {{unknown_cost: count_tokens}}
 agents:
   it:
     type: acp

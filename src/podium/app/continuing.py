@@ -14,6 +14,7 @@ from typing import Any
 
 import anyio
 
+from podium.app.ability import unpriced
 from podium.app.history import read_history, usual_of
 from podium.app.office import Office
 from podium.app.running import Begun, Source, check_ability, create, load_source, new_id, site_of, start_of
@@ -87,6 +88,7 @@ def look_ahead(
         name=workflow.name,
         continues=earlier,
         carried=_spent(events, started),
+        unpriced=unpriced(workflow) if workflow.unknown_cost == "ask" else (),
         usual=usual_of(workflow, read_history(office.store, workflow.name)),
     )
     site = replace(site, base_commit=facts.base or None)

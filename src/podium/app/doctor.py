@@ -123,7 +123,7 @@ def probe(office: Office, settings: Mapping[str, Any], name: str, *, sandbox: st
         json.dumps({"podium": 1, "name": "doctor", "agents": settings, "steps": {"probe": step}}), "utf-8"
     )
     try:
-        begun = begin(office, Order(file=file, no_human=True, sandbox=sandbox))
+        begun = begin(office, Order(file=file, no_human=True, sandbox=sandbox, accepts=("*",)))
     except ConfigurationError as error:
         return Probe(name, ok=False, message=error.message, duration_s=0, tokens=0, cost_usd=0)
     seen = Account()

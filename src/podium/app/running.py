@@ -76,6 +76,8 @@ class Order:
     record: str | None = None
     replay: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    accepts: tuple[str, ...] = ()
+    """Agents that may work without a price; `*` is all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,13 @@ def begin(office: Office, order: Order, *, narrow: Callable[[Workflow], Workflow
     site = site_of(office, run, workflow, source)
     check_ability(site, source)
     tree, facts, uncommitted = _base(site, workflow, dirty=order.dirty)
-    facts = replace(facts, usual=usual_of(workflow, read_history(office.store, workflow.name)))
+    facts = replace(
+        facts,
+        usual=usual_of(workflow, read_history(office.store, workflow.name)),
+        unpriced=unpriced(workflow) if workflow.unknown_cost == "ask" else (),
+        # What is only played costs nothing now, whatever it did then.
+        accepts=("*",) if site.is_played else order.accepts,
+    )
     create(office, site, source, start_of(site, facts, order.inputs, tree, no_human=order.no_human))
     return Begun(run, site, uncommitted)
 

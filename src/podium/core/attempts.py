@@ -111,7 +111,7 @@ def _unless_allowed(state: State, leaf: Leaf, now: Millis) -> Event | None:
         asked = paths.question(leaf.place.path, "protected", leaf.attempt)
         told = state.instances.get(asked)
         if told is None:
-            return _or_limit(leaf, enter.question(state, leaf, "protected", now), now)
+            return or_limit(leaf, enter.question(state, leaf, "protected", now), now)
         assert told.ending is not None
         if told.ending.outcome == "passed":
             return None
@@ -158,7 +158,7 @@ def _after_doubt(state: State, leaf: Leaf, now: Millis) -> Event:
     asked = paths.question(leaf.place.path, "consent", leaf.attempt)
     told = state.instances.get(asked)
     if told is None:
-        return _or_limit(leaf, enter.question(state, leaf, "consent", now), now)
+        return or_limit(leaf, enter.question(state, leaf, "consent", now), now)
     assert told.ending is not None
     if (told.ending.result or {}).get("action") == "rerun":
         return AttemptQueued(now, leaf.place.path, "consent")
@@ -260,10 +260,10 @@ def _advised(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event |
         return None
     told = _newest_advice(state, leaf)
     if told is None:
-        return _or_limit(leaf, enter.advice(state, leaf, "retries", -1, now), now)
+        return or_limit(leaf, enter.advice(state, leaf, "retries", -1, now), now)
     decision = decision_of(told)
     if decision is None and goes_to_a_person(told):
-        return _or_limit(leaf, enter.advice(state, leaf, TO_A_PERSON + "retries", -1, now), now)
+        return or_limit(leaf, enter.advice(state, leaf, TO_A_PERSON + "retries", -1, now), now)
     match None if decision is None else decision.action:
         case "proceed" | "retry_different":
             feedback = (*failure.feedback, told.place.path)
@@ -280,7 +280,7 @@ def _newest_advice(state: State, leaf: Leaf) -> Instance | None:
     return person or state.instances.get(paths.question(path, "advice", number))
 
 
-def _or_limit(leaf: Leaf, entry: StepEntered | Done, now: Millis) -> Event:
+def or_limit(leaf: Leaf, entry: StepEntered | Done, now: Millis) -> Event:
     """The question, or the end of the step if the limit leaves no room for one."""
     if isinstance(entry, StepEntered):
         return entry
@@ -309,7 +309,7 @@ def _exhausted(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event
     asked = paths.question(leaf.place.path, "exhausted", leaf.attempt)
     told = state.instances.get(asked)
     if told is None:
-        return _or_limit(leaf, enter.question(state, leaf, "exhausted", now), now)
+        return or_limit(leaf, enter.question(state, leaf, "exhausted", now), now)
     assert told.ending is not None
     match (told.ending.result or {}).get("action"):
         case "retry":

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podium.core import ledger
+from podium.core import ledger, prices
 from podium.core.ask import ask_value
 from podium.core.attempts import degrade_of
 from podium.core.enter import limited, result_tree, start_of
@@ -38,6 +38,8 @@ def dispatch(state: State, now: Millis) -> Event | None:
     for path in _first(state):
         leaf = state.instances[path]
         assert isinstance(leaf, Leaf)
+        if leaf.aside is not None:
+            continue  # Somebody is being asked whether it may.
         by_hand = is_by_hand(leaf)
         if state.busy >= slots and not by_hand:
             return None
@@ -50,7 +52,10 @@ def dispatch(state: State, now: Millis) -> Event | None:
         reserve = _reserve(state, leaf)
         poor = ledger.poor_in(state, leaf.place.ledger, reserve)
         if poor is None:
-            return _start(state, leaf, reserve, claim, now)
+            objection = prices.objection(state, leaf, reserve, now) if reserve.calls else None
+            if objection == "wait":
+                continue
+            return objection or _start(state, leaf, reserve, claim, now)
         book, unit = poor
         if book.busy or book.held != Amounts():
             return None

@@ -8,7 +8,7 @@ from typing import Final
 from podium.core import paths
 from podium.core.effects import EffectKind
 from podium.core.events import StepEnded
-from podium.core.graph import dependents_of, is_accepted, join_of
+from podium.core.graph import PRICE, dependents_of, is_accepted, join_of
 from podium.core.leaves import leave_queue
 from podium.core.lifecycle import IllegalEvent, phases_after
 from podium.core.model import ForEach
@@ -68,7 +68,7 @@ def _tell_parent(state: State, child: Instance, event: StepEnded) -> State:
         if isinstance(told, Leaf) and child.place.role == "gates":
             told = told._replace(best=_better(told, event))
         state.instances.put(parent.place.path, told)
-        return state
+        return _excused(state, child, event)
     assert isinstance(parent, Scope)
     key = (parent.place.path, child.place.slot)
     visit = state.latest[key]
@@ -89,6 +89,13 @@ def _tell_parent(state: State, child: Instance, event: StepEnded) -> State:
         scope = _release_dependents(state, scope, child, event)
     state.instances.put(parent.place.path, scope)
     return state
+
+
+def _excused(state: State, child: Instance, event: StepEnded) -> State:
+    """Whoever goes on without the price of an agent does so for the whole run."""
+    about = child.place.about
+    goes_on = about.startswith(PRICE) and (event.result or {}).get("action") == "proceed"
+    return state._replace(excused=(*state.excused, about)) if goes_on else state
 
 
 def _better(leaf: Leaf, gates: StepEnded) -> Best | None:

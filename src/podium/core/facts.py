@@ -41,6 +41,10 @@ class RunFacts:
     """The run whose results this one takes over where the same is asked."""
     carried: Amounts = Amounts()
     """What that one has spent on what is taken over: limits are not reset by going on in another run."""
+    unpriced: tuple[str, ...] = ()
+    """Agents of which it was known before the run that they tell no price."""
+    accepts: tuple[str, ...] = ()
+    """Agents that may work without a price, as somebody has said before the run; `*` is all."""
     usual: tuple[Usual, ...] = ()
     """What calls have used before, as it was known when the run began."""
 

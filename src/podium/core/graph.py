@@ -42,6 +42,7 @@ QUESTIONS: Final = {
     for name, text in {
         "exhausted": "The attempts are used up. Once more with guidance, take the best, or fail?",
         "consent": "It is not known whether this step took effect before the crash. Run it again?",
+        "price": "What its calls cost is not told; each is booked with what is reserved for it. Go on?",
         "protected": "Protected files were changed. Take them over?",
         "advice": "A rule of the breaker was hit. What now?",
         "confirm": "The reviewers approve. Do you?",
@@ -50,12 +51,16 @@ QUESTIONS: Final = {
 }
 """The engine's own questions; `!` keeps their names out of reach of a file."""
 
+PRICE: Final = "price:"
+"""Begins what a question is about when an agent tells no price; its name follows."""
+
 TO_A_PERSON: Final = "person:"
 """Begins what an advice is about when the advisor could not give it and a person is asked instead."""
 
 ACTIONS: Final = {
     "!exhausted": ("retry", "accept", "fail"),
     "!consent": ("rerun", "fail"),
+    "!price": ("proceed", "halt"),
     "!advice": ("proceed", "force_complete", "retry_different", "halt", "dump_context"),
 }
 
@@ -161,7 +166,7 @@ def child_step(state: State, parent: Instance, role: Role, index: int, about: st
             assert step.gates is not None
             return step.gates
         case "question":
-            return QUESTIONS[about]
+            return QUESTIONS[about.partition(":")[0]]
         case "advice":
             advisor = None if about.startswith(TO_A_PERSON) else workflow_of(state, parent.place).advisor
             return advisor or QUESTIONS["advice"]

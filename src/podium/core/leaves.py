@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from podium.core import ledger
 from podium.core.effects import IN_FLIGHT, AskPerson, CancelAttempt, FindFact, RunAttempt, StartTimer, Watch
 from podium.core.events import (
+    AnswerKind,
     ApprovalAsked,
     ApprovalGiven,
     AttemptDoubted,
@@ -31,6 +33,8 @@ from podium.core.state import Claim, Instance, Leaf, Phase, Scope, Soft, State
 from podium.core.words import MicroUsd, Millis, Path
 
 FAILURES_KEPT = 64
+ANSWERED: Final[tuple[AnswerKind, ...]] = ("ok", "failed", "blocked", "malformed")
+"""How a call ends that was not cut short: whoever tells no price then tells none."""
 
 
 def started(state: State, event: AttemptStarted) -> State:
@@ -60,9 +64,25 @@ def answered(state: State, event: AttemptEnded) -> State:
         state = state._replace(failures=(*state.failures, event.at)[-FAILURES_KEPT:])
     answered_leaf = leaf._replace(phase=phase, answer=event, soft=_after(leaf.soft, event))
     state.instances.put(event.path, answered_leaf)
+    if not event.cost_known and event.kind in ANSWERED and isinstance(leaf.place.step.verb, Agent):
+        state = _without_price(state, leaf, event)
     if event.used.usd:
         _charge(state, event.path, event.used.usd)
     return state
+
+
+def _without_price(state: State, leaf: Leaf, event: AttemptEnded) -> State:
+    agent = str((event.result or {}).get("agent") or agent_of(leaf) or leaf.place.step.name)
+    return state if agent in state.unpriced else state._replace(unpriced=(*state.unpriced, agent))
+
+
+def agent_of(leaf: Leaf) -> str | None:
+    """The agent that a file names for the next attempt; None if the attempt finds out."""
+    verb = leaf.place.step.verb
+    assert isinstance(verb, Agent)
+    if leaf.soft.fallback:
+        return verb.fallback[leaf.soft.fallback - 1]
+    return verb.agent if isinstance(verb.agent, str) and verb.agent != "auto" else None
 
 
 def _charge(state: State, path: Path, usd: MicroUsd) -> None:

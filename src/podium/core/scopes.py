@@ -10,6 +10,7 @@ from podium.core.events import InstanceEvent, JumpAsked, JumpOrdered, StepEntere
 from podium.core.facts import Refused
 from podium.core.graph import (
     BLOCKS,
+    PRICE,
     SCOPES,
     WORK,
     child_step,
@@ -35,7 +36,9 @@ FINALLY_TRANSITIONS: Final = 200
 
 def entered(state: State, event: StepEntered) -> State:
     parent = state.instances.get(event.parent)
-    if parent is None or parent.phase in ("ended", "ready") or event.path in state.instances:
+    # What a call costs is asked before it is made; all else is about something that has begun.
+    too_early = parent is not None and parent.phase == "ready" and not event.about.startswith(PRICE)
+    if parent is None or too_early or parent.phase == "ended" or event.path in state.instances:
         raise IllegalEvent(f"{event.path!r} cannot be entered now")
     if event.role == "step" and not isinstance(parent, Scope):
         raise IllegalEvent(f"{event.parent!r} has no steps of its own")

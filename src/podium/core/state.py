@@ -278,7 +278,9 @@ class State:
     paused: bool = False
     limited: bool = False
     excused: tuple[str, ...] = ()
-    """Rules of the breaker about the whole run that have been asked about; each is asked once."""
+    """Rules of the breaker about the whole run that have been asked about, each once; and prices somebody goes without."""
+    unpriced: tuple[str, ...] = ()
+    """Agents that have answered without a price."""
     ended: RunEnded | None = None
 
     def _replace(self, **changes: Any) -> State:

@@ -62,7 +62,8 @@ def read(letter: Letter) -> Posted | str:
             facts = dict(body["run"])
             carried = Amounts(**facts.get("carried", {}))
             usual = tuple(Usual(**one) for one in facts.get("usual", ()))
-            body["run"] = RunFacts(**{**facts, "carried": carried, "usual": usual})
+            names = {key: tuple(facts.get(key, ())) for key in ("unpriced", "accepts")}
+            body["run"] = RunFacts(**{**facts, **names, "carried": carried, "usual": usual})
         return kind(**{key: value for key, value in body.items() if key in known})
     except (TypeError, KeyError) as error:
         return f"the command is incomplete: {error}"

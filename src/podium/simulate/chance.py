@@ -48,7 +48,8 @@ class Odds:
     person_aborts: float = 0.01
     silence: float = 0.02
     conflict: float = 0.03
-    unknown_cost: float = 0.05
+    unknown_cost: float = 0.0
+    """Not a matter of luck: an agent tells its price or does not."""
     fact: float = 0.5
     unchanged: float = 0.05
 

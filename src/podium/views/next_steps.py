@@ -23,7 +23,7 @@ def answers_to(run: str, pending: Pending) -> Iterator[Hint]:
             yield Hint(f"podium reject {place} --feedback TEXT", "to send it back with what is wrong")
         case "question":
             yield Hint(f"podium answer VALUE {place}", "to answer")
-        case "exhausted" | "consent" | "advice":
+        case "exhausted" | "consent" | "advice" | "price":
             for action in pending.actions:
                 yield Hint(f"podium approve {place} --action {action}", ACTIONS.get(action, ""))
         case "by_hand":
@@ -78,7 +78,7 @@ def waits_for(pending: Pending) -> str:
     """In a few words, for one line."""
     whom = ", ".join(pending.by) or "anybody"
     match pending.kind:
-        case "approval" | "question" | "exhausted" | "advice" | "consent":
+        case "approval" | "question" | "exhausted" | "advice" | "consent" | "price":
             more = f" ({len(pending.given)} of {pending.approvals})" if pending.approvals > 1 else ""
             return f"an answer of {whom}{more}"
         case "by_hand":

@@ -15,7 +15,7 @@ from podium.core.effects import (
     StartTimer,
     Watch,
 )
-from podium.core.graph import actions_of
+from podium.core.graph import PRICE, actions_of
 from podium.core.ledger import working_time
 from podium.core.model import Agent, Human, Wait
 from podium.core.paths import ROOT
@@ -39,6 +39,11 @@ def as_written(state: State, leaf: Leaf) -> str:
             return prompt.text.strip()
         case _:
             return leaf.place.step.description
+
+
+def _whose(leaf: Leaf) -> str:
+    about = leaf.place.about
+    return f'"{about.removeprefix(PRICE)}": ' if about.startswith(PRICE) else ""
 
 
 def _named_files(state: State, leaf: Leaf) -> str:
@@ -126,7 +131,7 @@ def _wait(leaf: Leaf, since: Millis, due: Millis | None) -> Pending:
 
 
 def limits_in(state: State) -> Iterator[LimitView]:
-    """Of the whole run; what is used includes what attempts without a price may have cost."""
+    """Of the whole run; what is used includes what attempts without a price may have cost, not what is reserved."""
     book = state.ledgers.get(ROOT)
     if book is None:
         return

@@ -91,7 +91,7 @@ class Pending(NamedTuple):
 
     path: Path
     kind: str
-    """approval, question, exhausted, advice, consent, by_hand, quota, retry, or the word of a `wait`."""
+    """approval, question, exhausted, advice, consent, price, by_hand, quota, retry, or the word of a `wait`."""
     since: Millis
     due: Millis | None = None
     question: str = ""

@@ -8,7 +8,7 @@ from typing import Final
 
 LEAK: Final = json.dumps([sys.executable, "-I", "-S", "leak.py"])[1:-1]
 LINE: Final = f"{sys.executable} -I -S leak.py"
-HEAD: Final = "podium: 1\nname: canary\nsecrets: [TOKEN]\n"
+HEAD: Final = "podium: 1\nname: canary\nsecrets: [TOKEN]\nlimits: {unknown_cost: count_tokens}\n"
 AGENTS: Final = (
     f"agents: {{teller: {{type: command, command: [{LEAK}, both]}}, faulty: {{type: command, command: [{LEAK}, both, '2']}}, "
     "actor: {type: scripted, script: cast.yaml}}\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from podium.app.values import parse_settings, parse_values, read_values
 from podium.app.workflows import open_workflow, parse_inputs
 from podium.errors import ConfigurationError
 from podium.frontends.cli.background import go_on_in_background
-from podium.frontends.cli.driving import drive, office_here
+from podium.frontends.cli.driving import drive, is_terminal, office_here
 from podium.frontends.cli.places import set_option
 from podium.frontends.cli.project import offer_ignore_lines
 from podium.views.numbers import dollars, duration
@@ -103,8 +103,7 @@ def command(  # noqa: PLR0913  # one argument per option
         settings=typed,
     )
     forecast = _forecast(office, workflow, order)
-    _ask_about_prices(workflow, order, yes=yes)
-    begun = begin(office, order)
+    begun = begin(office, replace(order, accepts=_accepted(workflow, order, yes=yes)))
     _warn(begun)
     click.echo(forecast, err=True)
     offer_ignore_lines(office, yes=yes)
@@ -132,18 +131,25 @@ def _forecast(office: Office, workflow: Workflow, order: Order) -> str:
     return f"at worst {most}{ended}"
 
 
-def _ask_about_prices(workflow: Workflow, order: Order, *, yes: bool) -> None:
-    """Once per agent whose calls nobody can price; without a terminal what is reserved for them stays booked."""
-    if workflow.unknown_cost != "ask" or yes or order.replay is not None or workflow.limits.usd is None:
-        return
+def _accepted(workflow: Workflow, order: Order, *, yes: bool) -> tuple[str, ...]:
+    """Agents that may work without a price. Without a terminal the run asks before their first call, and parks."""
+    if yes:
+        return ("*",)
+    if workflow.unknown_cost != "ask" or order.replay is not None or workflow.limits.usd is None:
+        return ()
     from podium.app.ability import unpriced
 
-    for name in unpriced(workflow):
-        told = f'what calls of "{name}" cost will not be known; each is booked with its estimate'
-        if not sys.stdin.isatty() or order.no_human:
-            click.echo(f"{told}\n  hint: agents.{name}.price", err=True)
+    names = unpriced(workflow)
+    for name in names:
+        told = f'what calls of "{name}" cost will not be known; each is booked with what is reserved for it'
+        ways = f"write agents.{name}.price or limits: {{unknown_cost: count_tokens}}, or start with --yes"
+        if order.no_human:
+            raise ConfigurationError(f"{told}, and nobody may be asked whether to go on", hint=ways)
+        if not is_terminal():
+            click.echo(f"{told}; the run will ask before the first one\n  hint: {ways}", err=True)
         elif not click.confirm(f"{told}. Go on?", default=True, err=True):
-            raise ConfigurationError(f'nothing was started: the price of "{name}" is unknown')
+            raise ConfigurationError(f'nothing was started: the price of "{name}" is unknown', hint=ways)
+    return names if is_terminal() else ()
 
 
 def _named(folder: Path | None) -> str | None:

@@ -1,0 +1,49 @@
+"""Podium at a terminal of its own, and somebody who types there."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import subprocess
+import termios
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from tests.e2e.kit import Project
+
+
+class Terminal:
+    def __init__(self, child: subprocess.Popen[bytes], master: int) -> None:
+        self.child = child
+        self._master = master
+        self._seen = b""
+
+    def press_ctrl_c(self) -> None:
+        os.write(self._master, b"\x03")
+
+    def type(self, line: str) -> None:
+        os.write(self._master, f"{line}\n".encode())
+
+    def shows(self, text: bytes) -> bool:
+        with suppress(BlockingIOError, OSError):
+            self._seen += os.read(self._master, 65536)
+        return text in self._seen
+
+
+@contextmanager
+def at_a_terminal(project: Project, *args: str) -> Iterator[Terminal]:
+    master, slave = pty.openpty()
+    os.set_blocking(master, False)
+    child = project.start(
+        *args,
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
+    os.close(slave)
+    try:
+        yield Terminal(child, master)
+    finally:
+        os.close(master)
