@@ -96,7 +96,9 @@ def test_a_terminal_has_a_line_per_active_step_with_time_cost_and_what_it_waits_
     live.update(view_of(told), Millis(told.events[-1].at + 65_000))
 
     assert screen.lines[-2] == "?? approve  1m05s  waits for an answer of anybody"
-    assert re.fullmatch(r"    ?\d+m\d\ds  \$\d+\.\d\d", screen.lines[-1])
+    assert re.fullmatch(
+        r"    ?\d+m\d\ds  \$\d+\.\d\d spent, \$0\.00 reserved, at most \$5\.00", screen.lines[-1]
+    )
     assert "ok implement  passed  2m04s  $0.36" in screen.lines
     live.above("a word\nand another")
     assert screen.lines[-4:-2] == ["a word", "and another"]
@@ -148,3 +150,20 @@ def test_nothing_is_drawn_when_nothing_changed(told: Told) -> None:
     live.update(view_of(moment), Millis(0))
 
     assert out.getvalue() == before
+
+
+@pytest.mark.req("X2")
+def test_the_meter_shows_what_is_spent_reserved_and_allowed(told: Told) -> None:
+    """And without a limit on money only what is spent."""
+    meters = []
+    for moment in told.moments():
+        screen = Screen()
+        Live(screen, terminal=True).update(view_of(moment), Millis(moment.events[-1].at))
+        meters += [line.strip() for line in screen.lines if " reserved, " in line]
+
+    assert any("$0.00 spent, $0.50 reserved, at most $5.00" in meter for meter in meters), meters
+    assert any(re.search(r"\$0\.[1-9]\d spent, \$0\.00 reserved", meter) for meter in meters), meters
+    screen = Screen()
+    view = view_of(next(iter(told.moments())))._replace(limits=())
+    Live(screen, terminal=True).update(view, Millis(view.at))
+    assert not any("reserved" in line for line in screen.lines)

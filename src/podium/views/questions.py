@@ -34,7 +34,7 @@ def as_written(state: State, leaf: Leaf) -> str:
     """The text as it stands in the file, for callers that cannot render it."""
     match leaf.place.step.verb:
         case Human(question=question):
-            return f"{question.text.strip()}{_named_files(state, leaf)}"
+            return f"{_whose(leaf)}{question.text.strip()}{_named_files(state, leaf)}"
         case Agent(prompt=prompt) if prompt is not None:
             return prompt.text.strip()
         case _:
@@ -135,7 +135,7 @@ def limits_in(state: State) -> Iterator[LimitView]:
     book = state.ledgers.get(ROOT)
     if book is None:
         return
-    limits, spent, unknown = book.limits, book.spent, book.unknown
+    limits, spent, unknown, held = book.limits, book.spent, book.unknown, book.held
     used = {
         "usd": (spent.usd + unknown.usd) / 1_000_000,
         "tokens": spent.tokens + unknown.tokens,
@@ -144,8 +144,10 @@ def limits_in(state: State) -> Iterator[LimitView]:
         "time": working_time(book, state.at) / 1000,
         "transitions": book.transitions,
     }
+    reserved = {"usd": held.usd / 1_000_000, "tokens": held.tokens, "calls": held.calls}
     scale = {"usd": 1_000_000, "time": 1000}
     for unit, amount in used.items():
         limit = getattr(limits, unit)
         if limit is not None:
-            yield LimitView(unit, limit / scale[unit] if unit in scale else limit, amount)
+            most = limit / scale[unit] if unit in scale else limit
+            yield LimitView(unit, most, amount, reserved.get(unit, 0))

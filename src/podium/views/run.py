@@ -124,6 +124,8 @@ class LimitView(NamedTuple):
     unit: str
     limit: float
     used: float
+    reserved: float = 0
+    """For attempts in flight; of money, tokens and calls."""
 
 
 class RunView(NamedTuple):

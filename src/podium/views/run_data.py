@@ -121,4 +121,4 @@ def pending_data(pending: Pending) -> dict[str, Any]:
 
 
 def _limit(limit: LimitView) -> dict[str, float]:
-    return {"limit": limit.limit, "used": limit.used}
+    return {"limit": limit.limit, "used": limit.used, "reserved": limit.reserved}

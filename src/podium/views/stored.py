@@ -64,9 +64,13 @@ def _limits(view: RunView, limits: Mapping[str, Any]) -> Iterator[LimitView]:
     now = {"usd": view.usd / 1_000_000, "tokens": view.tokens, "calls": view.calls}
     for unit, row in limits.items():
         if isinstance(row, dict) and isinstance(row.get("limit"), int | float):
-            used = row.get("used", 0)
-            used = used if isinstance(used, int | float) else 0
-            yield LimitView(str(unit), row["limit"], max(used, now.get(unit, 0)))
+            used, held = _number(row, "used"), _number(row, "reserved")
+            yield LimitView(str(unit), row["limit"], max(used, now.get(unit, 0)), held)
+
+
+def _number(row: Mapping[str, Any], key: str) -> float:
+    value = row.get(key, 0)
+    return value if isinstance(value, int | float) else 0
 
 
 def _moment(row: Mapping[str, Any]) -> Millis:

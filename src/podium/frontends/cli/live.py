@@ -10,7 +10,7 @@ from podium.core.words import GOOD, Millis
 from podium.frontends.cli.look import is_colourful, painter
 from podium.views.files_summary import cost, said, spent
 from podium.views.next_steps import waits_for
-from podium.views.numbers import duration
+from podium.views.numbers import dollars, duration
 from podium.views.plain import one_line
 from podium.views.run import RunView, StepView, active, duration_of, elapsed
 from podium.views.screen import Tone, mark_of, run_lines
@@ -133,8 +133,17 @@ class Live:
         if len(steps) > room:
             yield f"   and {len(steps) - room} more"
         if steps:
-            yield self._fit("  ", "dim", f"{duration(elapsed(view, now))}  {spent(view)}", columns)
+            yield self._fit("  ", "dim", f"{duration(elapsed(view, now))}  {_meter(view)}", columns)
 
     def _fit(self, mark: str, tone: Tone, text: str, columns: int) -> str:
         """A line that wraps could not be erased again."""
         return f"{self._paint(mark, tone)} {text[: max(10, columns - len(mark) - 2)]}"
+
+
+def _meter(view: RunView) -> str:
+    """Spent, reserved and what there is at most, where money is limited."""
+    limit = next((limit for limit in view.limits if limit.unit == "usd"), None)
+    if limit is None:
+        return spent(view)
+    held, most = (dollars(round(value * 1_000_000)) for value in (limit.reserved, limit.limit))
+    return f"{spent(view)} spent, {held} reserved, at most {most}"
