@@ -55,6 +55,16 @@ def test_the_words_of_a_project_take_the_place_of_the_shipped_ones(project: Proj
     assert "Your step" not in second
 
 
+@pytest.mark.req("R114")
+def test_what_a_gate_said_is_worded_by_the_project_too_and_kept_so(project: Project, tmp_path: Path) -> None:
+    texts = {"said": "{{ kind }} {{ name }}: {{ exit_code }} {{ message | default('-', true) }}\n"}
+    flow = "steps: {it: {agent: w, prompt: Do it, gates: [{name: there, run: [test, -e, a.txt]}]}}"
+    asked, _ = ask(project, tmp_path, flow, "[{match: {attempt: 2}, write: {a.txt: a}}]", files=own(texts))
+
+    assert "## Feedback on the work so far\n\ncommand there: 1 " in asked.log("it", 2, "prompt.md")
+    assert "command there: 1 " in (asked.site.run_dir / "feedback/it/1.md").read_text("utf-8")
+
+
 def test_an_included_partial_is_read_when_the_prompt_is_written(project: Project, tmp_path: Path) -> None:
     flow = """steps: {it: {agent: w, prompt: '{% include "partials/house.md" %}', no_change: pass}}"""
 

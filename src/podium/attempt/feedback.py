@@ -19,6 +19,7 @@ from podium.attempt.policy import about_protected
 from podium.attempt.site import Site
 from podium.core.advise import decision_of
 from podium.core.graph import fresh_children
+from podium.core.kinds import MAX_TEXT
 from podium.core.model import Agent, Check, Command, Gates, Human, Review
 from podium.core.paths import attempt, without_visit
 from podium.core.state import Clash, Instance, Leaf, Scope, State
@@ -29,6 +30,8 @@ from podium.workflow.fences import fence
 IN_FULL: Final = 16_000
 """So many characters of one entry stand in a prompt; the file has all of it."""
 DIGESTED: Final = 12
+MOST: Final = MAX_TEXT // 2
+"""Characters of one fact; no text of a prompt may be longer."""
 _ATTEMPT: Final = re.compile(r"(.*)#(\d+)")
 
 
@@ -78,7 +81,7 @@ def gathered(site: Site, state: State, leaf: Leaf) -> tuple[Entry, ...]:
     for source in dict.fromkeys(leaf.feedback):
         entry = described(state, source)
         if entry is None:
-            entry = _read(source, known.get(source))
+            entry = _read(state, leaf, source, known.get(source))
         elif source not in known:
             known[source] = _write(site, folder / f"{len(known) + 1}.md", entry)
         found.append(entry)
@@ -111,9 +114,9 @@ def described(state: State, source: str) -> Entry | None:
         and owner.clash is not None
         and owner.clash.attempt == int(own[2])
     ):
-        return Entry(source, *_clashed(owner.clash))
+        return Entry(source, *_clashed(state, owner, owner.clash))
     if own is not None and isinstance(owner, Leaf) and not _is_failed(instance):
-        return _own(owner, source, int(own[2]))
+        return _own(state, owner, source, int(own[2]))
     if instance is None:
         return None
     title, body = _told(state, instance)
@@ -125,16 +128,30 @@ def _is_failed(instance: Instance | None) -> bool:
     return instance is not None and instance.ending is not None and instance.ending.outcome not in GOOD
 
 
-def _clashed(clash: Clash) -> tuple[str, str]:
+def _sentence(state: State, instance: Instance, kind: str, **known: Any) -> str:
+    """What one of them said, in the words of its partial."""
+    name = instance.place.step.name
+    nothing = {
+        "name": name,
+        "outcome": "",
+        "reason": "",
+        "message": "",
+        "exit_code": "",
+        "who": "",
+        "attempt": 0,
+    }
+    facts = {key: cut(fact, MOST) if isinstance(fact, str) else fact for key, fact in known.items()}
+    return partials.written(state, instance.place, "said", {**nothing, **facts, "kind": kind}).strip()
+
+
+def _clashed(state: State, owner: Instance, clash: Clash) -> tuple[str, str]:
     """Good in itself, so nothing else would say why it is to be done again."""
     refused = clash.refused
     detail = fence(refused.detail) if refused.detail else ""
-    if refused.kind == "conflict":
-        return f"Attempt {clash.attempt} does not merge. {_CLASHED}", detail
-    return f"Attempt {clash.attempt} is red once it is merged. {_CLASHED}", detail
+    return _sentence(state, owner, "clash", outcome=refused.kind, attempt=clash.attempt), detail
 
 
-def _own(leaf: Leaf, source: str, number: int) -> Entry | None:
+def _own(state: State, leaf: Leaf, source: str, number: int) -> Entry | None:
     """The attempt itself was not good enough: what it broke, and its words if they could not be read."""
     answer = leaf.answer
     if answer is None or answer.attempt != number:
@@ -142,36 +159,33 @@ def _own(leaf: Leaf, source: str, number: int) -> Entry | None:
     result = answer.result or {}
     why = str(result.get("message") or answer.reason or answer.kind)
     if answer.protected:
-        return Entry(source, f"Attempt {number} was not taken: {about_protected(answer.protected)}", "")
-    title = f"Attempt {number} ended {_ENDED.get(answer.kind, answer.kind)}: {why}"
+        why = about_protected(answer.protected)
+        return Entry(source, _sentence(state, leaf, "protected", attempt=number, message=why))
+    title = _sentence(state, leaf, "attempt", attempt=number, outcome=answer.kind, message=why)
     text = str(result.get("text") or "")
     wants_words = answer.kind == "malformed" and text.strip()
     return Entry(source, title, f"It answered:\n{fence(cut(text, 4000))}" if wants_words else "")
 
 
-_ENDED: Final = {"timeout": "because its time ran out", "malformed": "with an answer that cannot be used"}
-
-
 def _told(state: State, instance: Instance) -> tuple[str, str]:
-    verb, name = instance.place.step.verb, instance.place.step.name
+    verb = instance.place.step.verb
     ending = instance.ending
     result: Mapping[str, Any] = (ending.result if ending is not None else None) or {}
     message = ending.message if ending is not None else ""
     match verb:
         case _ if instance.place.role in ("question", "advice"):
-            return _said(instance, result)
+            return _said(state, instance, result)
         case Command():
-            code = result.get("exit_code")
-            how = f"failed with exit code {code}" if code is not None else "failed"
-            return f'The command "{name}" {how}. {message}'.strip(), _output(result)
+            code = "" if result.get("exit_code") is None else str(result["exit_code"])
+            said = _sentence(state, instance, "command", exit_code=code, message=message)
+            return said, _output(result)
         case Check():
-            return f'The check "{name}" does not hold. {message}'.strip(), ""
+            return _sentence(state, instance, "check", message=message), ""
         case Human():
-            return _said(instance, result)
+            return _said(state, instance, result)
         case Agent(judge=True):
-            return f'The reviewer "{name}" says: {_outcome(instance)}.', findings_text(
-                state, instance, result
-            )
+            said = _sentence(state, instance, "reviewer", outcome=_outcome(instance))
+            return said, findings_text(state, instance, result)
         case Review() | Gates():
             return _several(state, instance)
         case _:
@@ -187,15 +201,14 @@ def _output(result: Mapping[str, Any]) -> str:
     return fence(body) if body else ""
 
 
-def _said(instance: Instance, result: Mapping[str, Any]) -> tuple[str, str]:
+def _said(state: State, instance: Instance, result: Mapping[str, Any]) -> tuple[str, str]:
     """A person's words, or an advisor's."""
     decision = decision_of(instance) if instance.place.role == "advice" else None
     text = decision.guidance if decision is not None else str(result.get("text") or "")
     verdict = result.get("verdict")
     by = ", ".join(verdict.get("by", ())) if isinstance(verdict, Mapping) else ""
-    who = f"{by} says" if by else "The advisor says" if decision is not None else "A person says"
-    what = {"rejected": " (rejected)", "aborted": " (stop)"}.get(_outcome(instance), "")
-    return f"{who}{what}: {text.strip() or 'no further words'}", ""
+    kind = "person" if decision is None else "advisor"
+    return _sentence(state, instance, kind, who=by, outcome=_outcome(instance), message=text.strip()), ""
 
 
 def _outcome(instance: Instance) -> str:
@@ -230,10 +243,10 @@ def _finding(finding: Mapping[str, Any]) -> Mapping[str, Any]:
 def _several(state: State, instance: Instance) -> tuple[str, str]:
     """A review or a set of gates: what each of those that objected says."""
     parts = ["\n".join(filter(None, _told(state, child))) for child in _objecting(state, instance)]
-    name = instance.place.step.name
-    kind = "review" if isinstance(instance.place.step.verb, Review) else "set of gates"
+    kind = "review" if isinstance(instance.place.step.verb, Review) else "gates"
     message = "" if instance.ending is None else instance.ending.message
-    return f'The {kind} "{name}" ended {_outcome(instance)}. {message}'.strip(), "\n\n".join(parts)
+    said = _sentence(state, instance, kind, outcome=_outcome(instance), message=message)
+    return said, "\n\n".join(parts)
 
 
 def _objecting(state: State, instance: Instance) -> Iterator[Instance]:
@@ -249,9 +262,8 @@ def _objecting(state: State, instance: Instance) -> Iterator[Instance]:
 def _step(state: State, instance: Instance, result: Mapping[str, Any]) -> tuple[str, str]:
     """Any other step that did not make it, down to what in it went wrong."""
     ending = instance.ending
-    reason = f" ({ending.reason})" if ending is not None and ending.reason else ""
-    message = "" if ending is None else ending.message
-    title = f'Step "{instance.place.step.name}" ended {_outcome(instance)}{reason}. {message}'.strip()
+    known = {} if ending is None else {"reason": ending.reason or "", "message": ending.message}
+    title = _sentence(state, instance, "step", outcome=_outcome(instance), **known)
     if isinstance(instance, Scope):
         return title, "\n\n".join(
             "\n".join(filter(None, _told(state, c))) for c in _objecting(state, instance)
@@ -274,17 +286,10 @@ def _write(site: Site, path: Path, entry: Entry) -> Path:
     return path
 
 
-def _read(source: str, path: Path | None) -> Entry:
+def _read(state: State, leaf: Leaf, source: str, path: Path | None) -> Entry:
     if path is None:
-        return Entry(source, _FORGOTTEN)
+        # Of several merges that were refused the core keeps the words of the last; only a clash is told without a file.
+        return Entry(source, _sentence(state, leaf, "clash"))
     text = path.read_text("utf-8", "surrogateescape").partition("\n\n")[2]
     title, _, body = text.strip().partition("\n\n")
     return Entry(source, title, body)
-
-
-_CLASHED: Final = (
-    "The work so far did not fit together with what others have done meanwhile. This workspace begins with their "
-    "work; make the change again on top of it."
-)
-_FORGOTTEN: Final = _CLASHED
-"""Of several merges that were refused the core keeps the words of the last; only a clash is told without a file."""

@@ -1,8 +1,8 @@
 """The parts of a prompt that Podium writes itself, as files: shipped ones, and those that a user or a project lays over
 them.
 
-A partial is given facts and finds the words. Whatever others wrote reaches it only inside its fence, so that no partial
-can take the fence away, and as a value, which is never read as a template.
+A partial is given facts and finds the words. A diff, a file or an output reaches it only inside its fence, so that no
+partial can take the fence away; and whatever others wrote is a value, which is never read as a template.
 """
 
 from __future__ import annotations
@@ -79,6 +79,20 @@ PARTIALS: Final[Mapping[str, Partial]] = MappingProxyType(
             "What a reviewer judges, all of it as data",
             {"nonce": (), "has_diff": (), "paths": (), "diff": (), "cut": (), "results": (), "findings": ()},
             ("nonce", "diff", "results", "findings"),
+        ),
+        "said": Partial(
+            "What one gate, person or attempt had to say, in a sentence",
+            {
+                "kind": (),
+                "name": (),
+                "outcome": (),
+                "reason": (),
+                "message": (),
+                "exit_code": (),
+                "who": (),
+                "attempt": (),
+            },
+            ("message",),
         ),
         "task": Partial("The task of a step that has no prompt", {"step": _STEP, "judge": ()}),
         "verdict": Partial(
