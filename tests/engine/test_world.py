@@ -177,3 +177,28 @@ def test_a_run_can_wait_for_a_step_of_another_workflow(project: Project) -> None
 
     assert state.ended is not None
     assert state.ended.status == "passed"
+
+
+@pytest.mark.req("R215")
+def test_the_summary_has_tokens_cost_phases_scores_and_the_conclusion(project: Project) -> None:
+    steps = (
+        "  draft: {agent: w, prompt: Write it, touches: [a.txt]}\n"
+        "  audit: {review: [w], of: draft}\n"
+        "  land: {git: {land: main, message: done}}\n"
+    )
+    cast = (
+        "- {match: {step: draft}, write: {a.txt: a}, cost_usd: 0.5, usage: {input: 1200, output: 30}}\n"
+        "- {match: {step: audit/w}, verdict: {decision: approve, score: 8}, cost_usd: 0.25, usage: {input: 800}}\n"
+    )
+    run, _ = project.run(project.flow(steps, head=TEAM, cast=cast))
+
+    summary = (project.office.run_dir(run) / "run_summary.md").read_text("utf-8")
+    for words in (
+        "# flow: passed",
+        "| `draft` | passed | 1 |",
+        "| `audit/w` | approve | 8 |",
+        "$0.75, 2,030 tokens in 2 agent calls.",
+        "| w |  | 2 | 2,000 | 0 | 30 | $0.75 |",
+        "- `land` put commit ",
+    ):
+        assert words in summary, summary
