@@ -175,6 +175,32 @@ steps:
     assert "t::b" in played.result("two#1/tests")["message"]
 
 
+@pytest.mark.req("X13")
+@pytest.mark.parametrize(
+    ("now", "told"),
+    [
+        (("a", "b"), "1 of 2 red tests were red before this work: t::a; red by this work: t::b"),
+        (("a",), "1 of 1 red tests were red before this work: t::a; this work made none red"),
+        (("b",), None),
+    ],
+    ids=["both", "old", "new"],
+)
+def test_a_red_gate_tells_old_faults_from_those_of_the_work(
+    project: Project, tmp_path: Path, now: tuple[str, ...], told: str | None
+) -> None:
+    def report(*red: str) -> str:
+        return junit(*(case(name, "<failure/>" if name in red else "") for name in "abc"))
+
+    project.commit({"made.xml": report("a")}, "tests")
+    gate = '{name: g, run: [sh, -c, "cp made.xml report.xml; exit 1"], junit: report.xml}'
+    played = gated(project, tmp_path, gate, {"made.xml": report(*now), "work.txt": "done"}).play()
+
+    assert played.ending("it").outcome == "failed"
+    message = played.result("it#1/g")["message"]
+    assert "red before" not in message if told is None else message.startswith(told)
+    assert played.result("it#1/g")["tests"]["failed"] == len(now)
+
+
 @pytest.mark.req("R109", "R125")
 def test_too_little_coverage_fails_the_gate(project: Project, tmp_path: Path) -> None:
     gate = "{run: [cp, made.info, cov.info], coverage: {report: cov.info, min: 80}}"

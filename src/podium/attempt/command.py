@@ -24,7 +24,7 @@ from podium.attempt.lending import lend
 from podium.attempt.outward import decided
 from podium.attempt.past import key_of
 from podium.attempt.policy import globs_of, objection, protected
-from podium.attempt.reports import Report
+from podium.attempt.reports import Report, told_apart
 from podium.attempt.reusing import unless_known
 from podium.attempt.site import Site
 from podium.attempt.toolchain import check_editable
@@ -109,7 +109,8 @@ async def _judged(case: Case, before: Tree | None, *, again: bool = False) -> At
             kept = await to_thread.run_sync(exhibits.keep, site, asked, verb, names, workspace, ran.shown)
             ran = replace(ran, result={**ran.result, exhibits.EVIDENCE: kept})
         if ran.kind != "ok":
-            return ended(site, asked, ran.kind, ran.reason, result=ran.result, tree=asked.start)
+            result = await _told_apart(case, workspace, ran, before)
+            return ended(site, asked, ran.kind, ran.reason, result=result, tree=asked.start)
         return await _verified(case, workspace, ran, before)
 
 
@@ -245,6 +246,19 @@ async def _report_before(case: Case, before: Tree | None) -> Report | None:
             found = evidence.read_report(case.verb, case.names, workspace.folder) or Report({})
         evidence.remember(place, found)
     return found
+
+
+async def _told_apart(case: Case, workspace: Workspace, ran: Ran, before: Tree | None) -> Mapping[str, Any]:
+    """A red result says what was red before, so that nobody is blamed for it (X13)."""
+    verb, names, result = case.verb, case.names, ran.result
+    if ran.kind != "failed" or verb.junit is None:
+        return result
+    tests = await to_thread.run_sync(evidence.read_report, verb, names, workspace.folder)
+    base = None if tests is None else await _report_before(case, before)
+    if tests is None or base is None:
+        return result
+    old = told_apart(tests, base)
+    return {**result, "tests": tests.counts(), "message": "\n".join(filter(None, (old, result["message"])))}
 
 
 async def _passes_before(case: Case, before: Tree | None) -> AttemptEnded | None:

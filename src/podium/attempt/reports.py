@@ -15,6 +15,7 @@ from xml.etree import ElementTree as ET
 
 Status: TypeAlias = Literal["passed", "failed", "error", "skipped"]
 
+RED: Final = ("failed", "error")
 MAX_BYTES: Final = 64 << 20
 SHOWN: Final = 10
 _DOCTYPE: Final = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
@@ -72,6 +73,17 @@ def complaint(tests: Report, base: Report | None) -> str | None:
     if skipped:
         return f"{len(skipped)} tests are skipped that ran before: {_shown(skipped)}"
     return None
+
+
+def told_apart(tests: Report, base: Report) -> str:
+    """Which red tests were red already, for whoever has to mend the others; empty if none was."""
+    red = [name for name, status in tests.cases.items() if status in RED]
+    old = [name for name in red if base.cases.get(name) in RED]
+    if not old:
+        return ""
+    new = [name for name in red if name not in old]
+    by_this = f"red by this work: {_shown(new)}" if new else "this work made none red"
+    return f"{len(old)} of {len(red)} red tests were red before this work: {_shown(old)}; {by_this}"
 
 
 def read_coverage(content: bytes) -> float:
