@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -307,22 +308,41 @@ def test_an_advisor_is_told_which_rule_was_hit(project: Project, tmp_path: Path)
     assert played.ending("it").outcome == "passed"
 
 
-def test_an_advisor_about_a_circle_is_told_how_its_steps_ended(project: Project, tmp_path: Path) -> None:
+@pytest.mark.req("R128")
+def test_an_advisor_about_a_circle_is_told_visits_scores_outputs_time_and_cost(
+    project: Project, tmp_path: Path
+) -> None:
     flow = """
         agents: {w: {type: scripted, script: cast.yaml}}
-        breaker: {visits: 1, ask: w}
+        breaker: {visits: 2, ask: w}
         steps:
-          it: {agent: w, prompt: Do it}
-          test: {run: [sh, -c, "echo wrong; exit 3"], on: {failed: it}}
+          it: {agent: w, prompt: Do it, touches: [a.txt]}
+          judge: {review: w, of: it, on: {rejected: it}}
     """
-    asked, played = ask(project, tmp_path, flow, "[]")
+    cast = """
+        - {match: {step: it, visit: 1}, text: the first, write: {a.txt: one}, cost_usd: 0.5, usage: {input: 900}}
+        - {match: {step: it, visit: 2}, text: the second, write: {a.txt: two}, cost_usd: 0.25, usage: {input: 99}}
+        - match: {step: judge/w}
+          verdict: {decision: reject, score: 4, findings: [{severity: major, issue: too long}]}
+    """
+    asked, played = ask(project, tmp_path, flow, cast)
 
     [path] = [
         event.path for event in played.events if isinstance(event, AttemptStarted) and "advice" in event.path
     ]
     prompt = asked.log(path, 1, "prompt.md")
     assert 'stopped at "the workflow": the rule "visits"' in prompt
-    assert "- it, visit 1: passed\n- test, visit 1: failed" in prompt and "wrong" in prompt
+    untimed = re.sub(r"\d+\.\d s", "TIME", prompt)
+    for words in (
+        (
+            "- it, visit 1: passed, TIME, $0.50\n- judge, visit 1: rejected, score 4, TIME, $0.00\n"
+            "- it~2, visit 2: passed, TIME, $0.25\n- judge~2, visit 2: rejected, score 4, TIME, $0.00"
+        ),
+        "Used by the run so far: 5 transitions, TIME of work, $0.75, 999 tokens in 4 calls.",
+        "it~2 has answered:\n```\nthe second\n```",
+        "[major]: too long",
+    ):
+        assert words in untimed, untimed
     assert played.state.ended is not None and played.state.ended.reason == "halted"
 
 

@@ -63,14 +63,12 @@ def feedback_of(site: Site, state: State, leaf: Leaf, *, heading: bool = False) 
     return partials.written(state, leaf.place, "feedback", facts)
 
 
-def situation_of(state: State, instance: Instance) -> str:
-    """What stands still, for whoever is asked how to go on."""
+def objections(state: State, instance: Instance) -> str:
+    """What was said against the work where a run stands still."""
     if isinstance(instance, Leaf):
         entry = described(state, attempt(instance.place.path, instance.attempt))
-        return "" if entry is None else cut(entry.text, IN_FULL)
-    ended = [child for child in fresh_children(state, instance) if child.ending is not None]
-    steps = [f"- {child.place.path}, visit {child.place.visit}: {_outcome(child)}" for child in ended]
-    return cut("\n".join((*steps, _several(state, instance)[1])).strip(), IN_FULL)
+        return "" if entry is None else entry.text
+    return _several(state, instance)[1]
 
 
 def gathered(site: Site, state: State, leaf: Leaf) -> tuple[Entry, ...]:

@@ -12,12 +12,13 @@ from typing import Any, Final
 from podium.attempt import excerpt, partials
 from podium.attempt.asking import Asking
 from podium.attempt.context import context_of
-from podium.attempt.feedback import feedback_of, situation_of
+from podium.attempt.feedback import feedback_of
 from podium.attempt.files import Files, files_of
 from podium.attempt.material import material_of
 from podium.attempt.policy import globs_of
 from podium.attempt.resolving import Worker
 from podium.attempt.site import Site
+from podium.attempt.situation import situation_of
 from podium.core import model
 from podium.core.expr import Names
 from podium.core.model import Agent
