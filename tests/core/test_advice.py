@@ -47,6 +47,7 @@ def test_the_breaker_asks_before_one_visit_too_many() -> None:
     assert game.flying() == ["a~2"]
 
 
+@pytest.mark.req("R129")
 def test_an_advice_may_send_control_to_another_step() -> None:
     """R131: with its words as feedback."""
     game = Game(
@@ -63,6 +64,7 @@ def test_an_advice_may_send_control_to_another_step() -> None:
     assert "#1/!advice" in game.events(StepEntered)[-1].feedback
 
 
+@pytest.mark.req("R129")
 @pytest.mark.parametrize("name", ["b", "", "a"])
 def test_a_different_retry_of_the_same_step_carries_the_words(name: str) -> None:
     game = looped()
@@ -75,6 +77,7 @@ def test_a_different_retry_of_the_same_step_carries_the_words(name: str) -> None
     assert "#1/!advice" in game.events(StepEntered)[-1].feedback
 
 
+@pytest.mark.req("R129")
 def test_force_complete_takes_the_best_visit_or_fails() -> None:
     game = looped()
     decided(game, action="force_complete")
@@ -97,6 +100,7 @@ def test_the_best_visit_is_the_one_with_the_highest_score() -> None:
     assert game.at("a~3").ending.tree == "a#1"  # type: ignore[union-attr]  # it has ended
 
 
+@pytest.mark.req("R129")
 @pytest.mark.parametrize("action", ["halt", "dump_context"])
 def test_halt_ends_the_run_by_a_person(action: str) -> None:
     game = looped()
@@ -277,6 +281,22 @@ def test_the_version_that_reviewers_scored_best_is_the_one_that_is_taken() -> No
 
     assert game.at("a~4").place.adopt == "a~2"
     assert game.at("a~4").ending.tree == "t2"  # type: ignore[union-attr]  # it has ended
+
+
+@pytest.mark.req("R129")
+@pytest.mark.parametrize(("named", "taken"), [("a", "t1"), ("a~2", "t2"), ("", "t2"), ("a~9", None)])
+def test_a_decision_may_name_the_version_that_is_taken(named: str, taken: str | None) -> None:
+    rounds = [
+        (tree, {"findings": (_finding("open"),), "score": score})
+        for tree, score in (("t1", 4), ("t2", 8), ("t3", 5))
+    ]
+    game = _rounds(Breaker(**{**QUIET, "visits": 3}), *rounds)
+    decided(game, action="force_complete", use_output=named)
+
+    if taken is None:
+        assert game.outcome() == ("failed", "exhausted")
+    else:
+        assert game.at("a~4").ending.tree == taken  # type: ignore[union-attr]  # it has ended
 
 
 def test_a_version_that_nobody_scored_is_no_better_than_the_last() -> None:

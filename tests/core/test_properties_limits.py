@@ -67,6 +67,7 @@ def test_no_circle_is_walked_unasked(case: Case) -> None:
     check_breaker(told(case.workflow, case.world()))
 
 
+@pytest.mark.req("R129")
 @given(cases(CIRCLES))
 def test_advice_is_carried_out(case: Case) -> None:
     """R131: after `halt` the block fails, after `proceed` the step is entered, after `force_complete` a visit is taken."""

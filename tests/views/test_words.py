@@ -181,6 +181,16 @@ def test_the_next_commands_fit_the_status(seen: RunView, commands: list[str]) ->
     assert [hint.command for hint in next_steps(seen)] == commands
 
 
+@pytest.mark.req("R129")
+@pytest.mark.parametrize("result", [{"action": "dump_context"}, {"output": {"action": "dump_context"}}])
+def test_a_run_that_was_stopped_for_a_look_says_where_all_of_it_can_be_had(result: dict[str, object]) -> None:
+    asked = StepEntered(NOW, Path("#1/!advice"), Path(""), "advice", 0, 1)
+    answered = StepEnded(NOW, asked.path, "passed", result=result)
+    seen = run_view([asked, answered])._replace(run="r", status="failed")
+
+    assert next(iter(next_steps(seen))).command == "podium export r"
+
+
 def test_work_that_has_landed_need_not_be_applied() -> None:
     landed = StepEnded(NOW, A, "passed", result={"output": {"commit": "f" * 40, "branch": "main"}})
     seen = run_view([ENTERED, landed])._replace(run="r", status="passed", tree=TREE, ended=NOW)

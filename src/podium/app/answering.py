@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from podium.app.looking import find_run, show
@@ -33,9 +33,19 @@ class Answer(NamedTuple):
 
 
 def approval(
-    office: Office, run: RunId, step: str | None, *, by: str, action: str | None = None, feedback: str = ""
+    office: Office,
+    run: RunId,
+    step: str | None,
+    *,
+    by: str,
+    action: str | None = None,
+    feedback: str = "",
+    details: Mapping[str, str] | None = None,
 ) -> Answer:
-    """Yes, or another of the actions that the question offers. Work by hand is done."""
+    """Yes, or another of the actions that the question offers. Work by hand is done.
+
+    Details are those of a decision about the breaker: `retry_from`, `use_output`.
+    """
     asked = open_question(view_of(office, run).pending, step, _is_asked, run)
     if asked.kind == "by_hand":
         return Answer(Done(asked.path, by, feedback), action or "done")
@@ -45,8 +55,15 @@ def approval(
             f"{asked.path} asks what to do: {asked.question}",
             hint=f"podium approve {run} {asked.path} --action WORD, one of {choices}",
         )
+    if details and asked.kind != "advice":
+        raise ConfigurationError(
+            f"{asked.path} does not ask how to go on, so --from and --use say nothing here",
+            hint=f"podium approve {run} {asked.path}",
+        )
     word = action or asked.actions[0]
-    return Answer(Approve(asked.path, word, by, feedback, None, asked.tree), word)
+    return Answer(
+        Approve(asked.path, word, by, feedback, dict(details) if details else None, asked.tree), word
+    )
 
 
 def rejection(

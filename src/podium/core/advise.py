@@ -18,6 +18,7 @@ class Decision(NamedTuple):
     action: str
     retry_from: str = ""
     guidance: str = ""
+    use_output: str = ""
     by_person: bool = False
 
 
@@ -55,9 +56,13 @@ def _enter(
             return JumpOrdered(now, scope.place.path, target, (told.place.path,))
         scope = scope._replace(carry=(*scope.carry, told.place.path))
     if decision.action == "force_complete":
-        if breaker.best_visit(state, scope, target) is None:
-            return Done("failed", "exhausted", 1, "there is no result that could be taken", final=True)
-        return enter.enter(state, scope, target, now, adopt=True)
+        taken = breaker.best_visit(state, scope, target, decision.use_output)
+        if taken is None:
+            which = f" {decision.use_output!r}" if decision.use_output else ""
+            return Done(
+                "failed", "exhausted", 1, f"there is no result{which} that could be taken", final=True
+            )
+        return enter.enter(state, scope, target, now, adopt=taken)
     return enter.enter(state, scope, target, now, excused=True)
 
 
@@ -97,7 +102,7 @@ def decision_of(told: Instance) -> Decision | None:
         return None
     text = result.get("text", "") if by_person else ""
     guidance = _field(fields, "guidance") or text
-    return Decision(action, _field(fields, "retry_from"), guidance, by_person)
+    return Decision(action, _field(fields, "retry_from"), guidance, _field(fields, "use_output"), by_person)
 
 
 def _field(fields: Any, name: str) -> str:

@@ -207,8 +207,9 @@ def is_near(state: State, book: Ledger, percent: int) -> bool:
     return any(limit is not None and value * 100 >= limit * percent for limit, value in pairs)
 
 
-def best_visit(state: State, scope: Scope, index: int) -> Path | None:
+def best_visit(state: State, scope: Scope, index: int, wanted: str = "") -> Path | None:
     """The visit of a step that is taken when no further one is allowed: highest score, else the newest that passed.
+    Only the wanted one counts if somebody has named it.
 
     The score is that of its own gates, else of the reviews in this block that judged its tree.
     """
@@ -216,7 +217,7 @@ def best_visit(state: State, scope: Scope, index: int) -> Path | None:
     scores = _scores(state, scope)
     for visit in _visits(state, scope, index):
         ending = visit.ending
-        if ending is None or ending.outcome != "passed":
+        if ending is None or ending.outcome != "passed" or wanted not in ("", ending.path):
             continue
         score = scores.get(ending.tree, -1.0) if ending.score is None else ending.score
         if best is None or score >= best[0]:

@@ -32,9 +32,12 @@ class Way(NamedTuple):
 
 
 def enter(
-    state: State, scope: Scope, index: int, now: Millis, *, excused: bool = False, adopt: bool = False
+    state: State, scope: Scope, index: int, now: Millis, *, excused: bool = False, adopt: Path | None = None
 ) -> StepEntered | Done:
-    """Enter the child at `index`, unless a limit refuses it or a rule of the breaker wants to be asked first."""
+    """Enter the child at `index`, unless a limit refuses it or a rule of the breaker wants to be asked first.
+
+    `adopt` is the visit whose result is taken instead of working again.
+    """
     step = child_step(state, scope, "step", index, "")
     before = state.latest.get((scope.place.path, index))
     visit = 1 if before is None else before.number + 1
@@ -44,7 +47,7 @@ def enter(
             return refusal
     previous = None if before is None else state.instances[before.path]
     way = Way(index, visit, previous, _stale(scope, index))
-    if not adopt and not excused and isinstance(scope.place.step.verb, BLOCKS):
+    if adopt is None and not excused and isinstance(scope.place.step.verb, BLOCKS):
         objection = breaker.objection(state, scope, step, index, visit)
         if objection is not None:
             return _objected(state, scope, step, way, objection, now)
@@ -86,8 +89,9 @@ def limited(instance: Instance, book: Ledger, now: Millis, unit: Unit) -> StepEn
 
 def _objected(state: State, scope: Scope, step: Step, way: Way, rule: str, now: Millis) -> StepEntered | Done:
     if rule == "visits" and step.retry.stated and step.retry.on_exhausted != "human":
-        if step.retry.on_exhausted == "accept_best" and breaker.best_visit(state, scope, way.slot):
-            return _furnished(state, scope, step, way, now, adopt=True)
+        best = breaker.best_visit(state, scope, way.slot)
+        if step.retry.on_exhausted == "accept_best" and best is not None:
+            return _furnished(state, scope, step, way, now, adopt=best)
         message = f'"{step.name}" has been entered {way.visit - 1} times'
         return Done("failed", "exhausted", 1, message, final=True)
     return advice(state, scope, rule, way.slot, now)
@@ -162,7 +166,9 @@ def start_of(leaf: Leaf) -> Tree | None:
     return leaf.place.start if leaf.base == leaf.place.base else leaf.base
 
 
-def _furnished(state: State, scope: Scope, step: Step, way: Way, now: Millis, *, adopt: bool) -> StepEntered:
+def _furnished(
+    state: State, scope: Scope, step: Step, way: Way, now: Millis, *, adopt: Path | None
+) -> StepEntered:
     """The entry with its trees and feedback."""
     base, start = _trees(state, scope, way)
     feedback = scope.feedback + scope.carry
@@ -180,7 +186,7 @@ def _furnished(state: State, scope: Scope, step: Step, way: Way, now: Millis, *,
         feedback=tuple(dict.fromkeys(feedback))[-FEEDBACK_KEPT:] if feedback else (),
         stale=way.stale,
         held=_is_held(state, scope, step, way.slot),
-        adopt=breaker.best_visit(state, scope, way.slot) if adopt else None,
+        adopt=adopt,
     )
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from podium.views.run import Pending, RunView
+from podium.views.run import Pending, RunView, StepView
 
 
 class Hint(NamedTuple):
@@ -63,6 +63,8 @@ def next_steps(view: RunView) -> Iterator[Hint]:
             ):
                 yield Hint(f"podium apply {run}", "to land it: it is on its own ref so far")
         case "failed" | "rejected" | "limited" | "timed_out":
+            if any(_is_to_be_dumped(step) for step in view.steps):
+                yield Hint(f"podium export {run}", "to have the whole context in one place")
             yield Hint(f"podium logs {run} --failed", "to see what the failed attempts said")
             if view.tree is not None and view.tree != view.base:
                 yield Hint(f"podium diff {run}", "to see how far it came")
@@ -72,6 +74,13 @@ def next_steps(view: RunView) -> Iterator[Hint]:
             yield Hint(f"podium resume {run}", "to carry it on")
         case "running" | "waiting":
             yield Hint(f"podium events {run} -f", "to watch it")
+
+
+def _is_to_be_dumped(step: StepView) -> bool:
+    """Whether a person or an advisor has decided to stop and look."""
+    output = step.result.get("output")
+    said = output.get("action") if isinstance(output, Mapping) else None
+    return step.role == "advice" and "dump_context" in (step.result.get("action"), said)
 
 
 def waits_for(pending: Pending) -> str:

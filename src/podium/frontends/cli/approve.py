@@ -16,14 +16,20 @@ from podium.frontends.cli.speaking import by_option, detach_option, json_option,
     "--action", metavar="WORD", help="Another of the actions the question offers, as `podium inbox` lists."
 )
 @click.option("--feedback", default="", metavar="WORDS", help="Words to hand on with the answer.")
+@click.option("--from", "retry_from", metavar="STEP", help="Of retry_different: the step to go back to.")
+@click.option(
+    "--use", "use_output", metavar="VISIT", help="Of force_complete: the visit to take, as write~2."
+)
 @by_option
 @detach_option
 @json_option
-def command(
+def command(  # noqa: PLR0913  # one argument per option
     run: str | None,
     step: str | None,
     action: str | None,
     feedback: str,
+    retry_from: str | None,
+    use_output: str | None,
     by: str | None,
     detach: bool,
     as_json: bool,
@@ -35,5 +41,7 @@ def command(
     """
     office = office_here()
     name = run_named(office, run)
-    answer = approval(office, name, step, by=speaker(by), action=action, feedback=feedback)
+    given = {"retry_from": retry_from, "use_output": use_output}
+    details = {key: value for key, value in given.items() if value}
+    answer = approval(office, name, step, by=speaker(by), action=action, feedback=feedback, details=details)
     return say(office, name, answer.message, done=str(answer), as_json=as_json, detach=detach)

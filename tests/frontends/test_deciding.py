@@ -1,0 +1,51 @@
+"""What a person decides about a run that goes in circles, from the command line."""
+
+from __future__ import annotations
+
+import pytest
+
+from podium.core.events import StepEntered
+from tests.engine.kit import TEAM, Project
+from tests.frontends.test_running import ASK, call, code
+
+CIRCLE = """\
+  plan: {agent: w, prompt: Plan it, touches: [plan.txt]}
+  make: {agent: w, prompt: Make it, touches: [made.txt]}
+  test: {run: ['false'], on: {failed: make}}
+"""
+IN_CIRCLES = "- {match: {step: plan}, write: {plan.txt: p}}\n" + "".join(
+    f"- {{match: {{step: make, visit: {n}}}, text: try {n}, write: {{made.txt: '{n}'}}}}\n" for n in (1, 2)
+)
+
+
+@pytest.mark.req("R129")
+@pytest.mark.parametrize(
+    ("answer", "entered"),
+    [
+        (("retry_different", "--from", "plan"), ("plan~2", None)),
+        (("force_complete", "--use", "make"), ("make~3", "make")),
+    ],
+)
+def test_a_person_decides_about_a_circle_with_the_details(
+    project: Project, answer: tuple[str, ...], entered: tuple[str, str | None]
+) -> None:
+    head = TEAM + "breaker: {visits: 2}\n"
+    project.flow(CIRCLE, head=head, cast=IN_CIRCLES)
+    assert code(call("run", "flow.yaml", "--sandbox", "none")) == 6
+    count = len(project.events(project.office.store.heads()[0].run))
+
+    call("approve", "--action", *answer)
+
+    after = project.events(project.office.store.heads()[0].run)[count:]
+    first = next(event for event in after if isinstance(event, StepEntered) and event.role == "step")
+    assert (first.path, first.adopt) == entered
+
+
+def test_details_of_a_decision_belong_to_the_breaker(project: Project) -> None:
+    project.flow(ASK)
+    call("run", "flow.yaml", "--sandbox", "none")
+
+    done = call("approve", "--from", "ask")
+
+    assert code(done) == 2
+    assert "--from and --use" in str(done.exception)
