@@ -14,10 +14,12 @@ ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src"
 
 
+@pytest.mark.req("R013")
 def test_imports_point_down_and_every_module_has_a_layer() -> None:
     assert architecture.layer_faults(SRC) == ()
 
 
+@pytest.mark.req("C23")
 def test_the_core_is_pure_and_reserved_modules_stay_where_they_belong() -> None:
     assert architecture.purity_faults(SRC) == ()
 

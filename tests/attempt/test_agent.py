@@ -86,7 +86,7 @@ def test_each_trouble_is_told_apart(
         assert played.ending("it").outcome == "passed"
 
 
-@pytest.mark.req("R141", "R238")
+@pytest.mark.req("R094", "R141", "R238")
 def test_an_agent_that_never_ends_is_ended(project: Project, tmp_path: Path) -> None:
     flow = "steps: {it: {agent: w, prompt: Do it, timeout: 1s, retry: {attempts: 1, on_exhausted: fail}}}"
     _, played = ask(project, tmp_path, flow, "[{error: timeout}]")

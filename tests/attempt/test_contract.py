@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,35 @@ TITLED = Output(
 )
 def test_a_text_that_keeps_the_contract_is_a_value(output: Output, text: str, value: Any) -> None:
     assert value_of(output, text, NOTHING) == Value(value)
+
+
+AUDIT: dict[str, Any] = {
+    "overall": 6.5,
+    "scores": {"clarity": 7, "facts": 6},
+    "issues": [{"severity": "major", "issue": "No source.", "fix": "Name one.", "line": 12}],
+    "decision": "retry",
+    "retry_guidance": "Add the sources.",
+}
+
+
+@pytest.mark.req("R099")
+def test_an_audit_has_scores_issues_a_decision_and_guidance() -> None:
+    audit = Output(kind="schema", schema=BUILTIN["Audit"])
+    assert value_of(audit, json.dumps(AUDIT), NOTHING) == Value(AUDIT)
+    issue = AUDIT["issues"][0]
+    for change in (
+        {"overall": "good"},
+        {"scores": {"clarity": "high"}},
+        {"issues": [{**issue, "severity": "awful"}]},
+        {"issues": [{**issue, "line": "twelve"}]},
+        {"issues": [{**issue, "fix": 1}]},
+        {"decision": "perhaps"},
+        {"retry_guidance": 3},
+    ):
+        assert isinstance(value_of(audit, json.dumps({**AUDIT, **change}), NOTHING), Fault), change
+    for key in ("overall", "scores", "issues", "decision"):
+        left = {name: value for name, value in AUDIT.items() if name != key}
+        assert isinstance(value_of(audit, json.dumps(left), NOTHING), Fault), key
 
 
 @pytest.mark.parametrize(

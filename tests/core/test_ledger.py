@@ -10,7 +10,7 @@ from podium.core.events import AttemptStarted
 from podium.core.facts import Amounts, Usual
 from podium.core.ledger import poor_in, time_left, working_time
 from podium.core.messages import RaiseLimit, Recover
-from podium.core.model import Agent, Step
+from podium.core.model import Agent, Members, Step
 from podium.core.paths import ROOT
 from podium.core.policy import Estimate, Limits
 from podium.core.words import MicroUsd, Millis, Path
@@ -142,6 +142,18 @@ def _yes(path: str) -> Any:
     from podium.core.messages import Approve
 
     return Approve(Path(path), "approve", "me")
+
+
+@pytest.mark.req("R094")
+def test_the_time_of_a_member_counts_from_its_own_start() -> None:
+    members = tuple(agent(name, touches=(), timeout=Millis(60_000)) for name in "abc")
+    game = Game(flow(Step("m", Members(members, join="discard"), has_worker=True), max_parallel=1))
+    for number, member in enumerate("abc", 1):
+        effect: Any = game.state.pending[("attempt", Path(f"m/{member}"))]
+        assert effect.asked.timeout == 60_000, "however long it has waited for its turn"
+        game.now = Millis(number * 50_000)
+        game.done(f"m/{member}")
+    assert game.outcome("m") == ("passed", "")
 
 
 def test_the_time_between_a_crash_and_the_recovery_is_nobodys_work() -> None:

@@ -142,7 +142,7 @@ def test_twelve_strays_die_when_the_engine_is_told_to_stop(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.req("R141", "X15")
+@pytest.mark.req("R094", "R141", "X15")
 def test_twelve_strays_die_when_the_time_of_their_step_is_up(tmp_path: Path) -> None:
     """Some of them ignore TERM, so this takes the whole grace of ten seconds."""
     with closing(project_with("20s", tmp_path)) as project:

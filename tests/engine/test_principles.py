@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from podium.app.workflows import open_workflow
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.messages import Approve
+from podium.ports import AgentResult, Request, Usage
 from tests.engine.kit import HEAD, TEAM, Project, outcome, output
 
 WITNESS = "import os; print(os.getpid(), os.environ['HOME'])"
@@ -123,3 +126,25 @@ def test_one_at_a_time_gives_the_same_results_in_the_order_of_the_file(project: 
     ]
     order = ["both/c", "both/a", "both/b", "last"]
     assert moves == [(kind, path) for path in order for kind in (AttemptStarted, AttemptEnded)]
+
+
+class House:
+    """A kind of agent that nobody has heard of."""
+
+    async def call(self, request: Request) -> AgentResult:
+        return AgentResult(text=f"done by {request.config['type']}", usage=Usage(input=1, output=1))
+
+
+@pytest.mark.req("R013")
+def test_a_new_kind_of_agent_is_one_class_that_the_engine_is_handed(project: Project) -> None:
+    real = project.office.site_for
+
+    def site_for(*args: Any, **options: Any) -> Any:
+        site = real(*args, **options)
+        return replace(site, agents={**site.agents, "house": House()})
+
+    project.office = replace(project.office, site_for=site_for)
+    head = f"{HEAD}agents: {{mine: {{type: house}}}}\n"
+    _, state = project.run(project.flow("  it: {agent: mine, prompt: work, touches: []}\n", head=head))
+
+    assert output(state, "it") == "done by house"

@@ -110,6 +110,19 @@ def test_inputs_come_typed_from_the_command_line_and_from_a_file(project: Projec
     assert data(done)["steps"][0]["output"] == "42 from-file new"
 
 
+@pytest.mark.req("R047")
+def test_variables_come_from_the_command_line_and_from_a_file(project: Project) -> None:
+    head = HEAD + "vars: {who: nobody, when: never, where: here}\n"
+    project.flow("  a: {run: [echo, '${{ vars.who }} ${{ vars.when }} ${{ vars.where }}']}\n", head=head)
+    project.write("values.json", '{"who": "Ada", "when": "today"}')
+
+    given = ("--context-file", "values.json", "--context", "when=now")
+    done = call("run", "flow.yaml", *given, "--json", "--sandbox", "none")
+
+    assert code(done) == 0
+    assert data(done)["steps"][0]["output"] == "Ada now here"
+
+
 def test_approve_records_the_answer_and_carries_the_run_on(project: Project) -> None:
     project.flow(ASK)
     call("run", "flow.yaml", "--sandbox", "none")

@@ -39,6 +39,7 @@ def modules(*arguments: str, cwd: Path) -> set[str]:
     return set(done.stderr.splitlines()[-1].split())
 
 
+@pytest.mark.req("C23")
 def test_help_needs_no_part_but_the_command_line(tmp_path: Path) -> None:
     ours = {name for name in modules("--help", cwd=tmp_path) if name.startswith("podium.")}
 
