@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from podium.attempt.verdicts import identified, review_schema, verdict_of
 from podium.core.words import Tree
 from podium.workflow.builtin_schemas import BUILTIN
 from tests.attempt.asked import ask
-from tests.git.kit import Project, git
+from tests.git.kit import Project, git, put
 
 LOOP = """
     steps:
@@ -52,6 +53,52 @@ def test_a_rejection_goes_back_to_the_writer_with_its_findings(project: Project,
     assert "Open findings of the last round" in second
     assert str(first.verdict.findings[0]["id"]) in second
     assert "+print('hello')" in second and "-----BEGIN diff " in second
+
+
+PLANNED = """
+    steps:
+      plan: {agent: w, prompt: Plan, touches: [], output: {schema: Plan}}
+      fine: {review: [w], of: plan}
+      it: {agent: w, prompt: Write it}
+      look: {review: [w], of: it}
+"""
+
+
+@pytest.mark.req("R089")
+def test_a_reviewer_has_the_diff_the_changed_files_in_full_and_the_plan(
+    project: Project, tmp_path: Path
+) -> None:
+    lines = [f"line_{n} = {n}" for n in range(40)]
+    put(
+        project.root,
+        {"src/long.py": "x = 1\n" * 11_000, "src/forty.py": "\n".join(lines), "src/other.py": "alone"},
+    )
+    put(project.root, {"src/gone.py": "once", "src/bytes": "\0"})
+    git(project.root, "add", ".")
+    git(project.root, "commit", "-qm", "more")
+    changed = "\n".join(["line_0 = 100", *lines[1:]])
+    plan = {"title": "Count from 100", "summary": "s", "steps": [], "files": [], "risks": [], "questions": []}
+    written = {
+        "src/forty.py": changed,
+        "src/long.py": "x = 2\n" * 11_000,
+        "src/new.py": "new = 1",
+        "src/bytes": "\0\0",
+    }
+    cast = [
+        {"match": {"step": "plan"}, "output": plan},
+        {"match": {"step": "it"}, "write": written, "delete": ["src/gone.py"]},
+    ]
+    asked, _ = ask(project, tmp_path, PLANNED, json.dumps(cast))
+
+    told = asked.log("look/w", 1, "prompt.md")
+    assert "+line_0 = 100" in told
+    assert f"src/forty.py:\n{changed}\n-----END file " in told, "also what is far from the change"
+    assert "Too long to be shown; they are in your workspace:\n-----BEGIN files " in told
+    assert told.count("new = 1") == 1, "of a new file the diff has everything"
+    assert "alone" not in told
+    assert "The plan that it follows:\n-----BEGIN plan " in told
+    assert "Count from 100" in told
+    assert "The plan that it follows" not in asked.log("fine/w", 1, "prompt.md"), "it is what is judged"
 
 
 @pytest.mark.req("R111")

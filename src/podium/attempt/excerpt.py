@@ -45,7 +45,7 @@ def excerpt_of(
 ) -> Mapping[str, Any]:
     workflow, step = workflow_of(state, leaf.place), leaf.place.step
     assert isinstance(step.verb, Agent)
-    before = _before(state, leaf)
+    before = [_ended(state, child) for child in finished_before(state, leaf)]
     return {
         "step": {"name": step.name, "description": step.description},
         "workflow": {"name": workflow.name, "about": first_line(workflow.description)},
@@ -60,16 +60,15 @@ def excerpt_of(
     }
 
 
-def _before(state: State, leaf: Leaf) -> list[Mapping[str, Any]]:
+def finished_before(state: State, leaf: Leaf) -> list[Instance]:
     """The steps that are certainly finished, from the outermost block in."""
-    found: list[Mapping[str, Any]] = []
+    found: list[Instance] = []
     inner: Instance = leaf
     while inner.place.path != "":
         scope = state.instances[inner.place.parent]
         verb = scope.place.step.verb
         if isinstance(scope, Scope) and isinstance(verb, SCOPES) and body_of(verb) is not None:
-            children = [child for child in fresh_children(state, scope) if _is_before(scope, child, inner)]
-            found[:0] = [_ended(state, child) for child in children]
+            found[:0] = [child for child in fresh_children(state, scope) if _is_before(scope, child, inner)]
         if isinstance(verb, Call):
             break
         inner = scope

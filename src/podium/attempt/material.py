@@ -11,6 +11,7 @@ from podium.attempt import partials
 from podium.attempt.feedback import findings_text
 from podium.attempt.fenced import cut, enclosed
 from podium.attempt.site import Site
+from podium.attempt.surroundings import plan_before, whole_files
 from podium.core.graph import fresh_children
 from podium.core.kinds import ExprError, Meter, plain
 from podium.core.model import Gates, Review
@@ -47,10 +48,12 @@ def material_of(site: Site, state: State, leaf: Leaf, tree: Tree | None, nonce: 
     """What others wrote is enclosed here; the partial finds words for what stands around it."""
     works, base = judged_by(state, leaf)
     still_open = open_findings(state, leaf)
+    plan = plan_before(state, leaf, works)
     facts = {
         "nonce": nonce,
         **_change(site, works, base, tree, nonce),
         "results": [_result_of(state, work, nonce) for work in works],
+        "plan": "" if plan is None else _result_of(state, plan, nonce, label="plan")["output"],
         "findings": enclosed(cut(still_open, DIFF_BYTES), "findings", nonce) if still_open else "",
     }
     return partials.written(state, leaf.place, "judged", facts)
@@ -59,7 +62,7 @@ def material_of(site: Site, state: State, leaf: Leaf, tree: Tree | None, nonce: 
 def _change(
     site: Site, works: tuple[Instance, ...], before: Tree | None, tree: Tree | None, nonce: str
 ) -> Mapping[str, Any]:
-    nothing = {"has_diff": False, "paths": "", "diff": "", "cut": 0}
+    nothing = {"has_diff": False, "paths": "", "diff": "", "cut": 0, "whole": "", "too_long": ""}
     if site.repository is None or tree is None or not works:
         return nothing
     base = before or tree_of(site.repository, None)
@@ -73,15 +76,16 @@ def _change(
         "paths": enclosed("\n".join(paths[:SHOWN_PATHS]) + more, "files", nonce),
         "diff": enclosed(change.text, "diff", nonce),
         "cut": DIFF_BYTES if change.cut else 0,
+        **whole_files(site, paths[:SHOWN_PATHS], nonce, before=base, after=tree),
     }
 
 
-def _result_of(state: State, work: Instance, nonce: str) -> Mapping[str, str]:
+def _result_of(state: State, work: Instance, nonce: str, *, label: str = "output") -> Mapping[str, str]:
     output, text = _field(state, work, "output"), _field(state, work, "text")
     has_words = text and text != output
     return {
         "step": work.place.step.name,
-        "output": "" if output is None else enclosed(cut(_written(output), OUTPUT), "output", nonce),
+        "output": "" if output is None else enclosed(cut(_written(output), OUTPUT), label, nonce),
         "words": enclosed(cut(str(text), OUTPUT // 4), "words", nonce) if has_words else "",
     }
 

@@ -77,7 +77,18 @@ PARTIALS: Final[Mapping[str, Partial]] = MappingProxyType(
         "guidance": Partial("What a person has said to this attempt", {"guidance": ()}, ("guidance",)),
         "judged": Partial(
             "What a reviewer judges, all of it as data",
-            {"nonce": (), "has_diff": (), "paths": (), "diff": (), "cut": (), "results": (), "findings": ()},
+            {
+                "nonce": (),
+                "has_diff": (),
+                "paths": (),
+                "diff": (),
+                "cut": (),
+                "whole": (),
+                "too_long": (),
+                "plan": (),
+                "results": (),
+                "findings": (),
+            },
             ("nonce", "diff", "results", "findings"),
         ),
         "said": Partial(
