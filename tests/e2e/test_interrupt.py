@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.kit import Project, closing, new_project, until, until_exit
-from tests.timing import best_of
-from tests.e2e.kit import closing, new_project, until
+from tests.e2e.kit import closing, new_project, until, until_exit
 from tests.e2e.terminal import at_a_terminal
+from tests.timing import best_of
 
 FILE = "w.yaml"
 WORKFLOW = """\
@@ -30,46 +29,6 @@ finally:
     sandbox: limits
 """
 ASKED = b"Ctrl-C again"
-
-
-class Terminal:
-    def __init__(self, child: subprocess.Popen[bytes], master: int) -> None:
-        self.child = child
-        self._master = master
-        self._seen = b""
-
-    def press_ctrl_c(self) -> None:
-        os.write(self._master, b"\x03")
-
-    def shows(self, text: bytes) -> bool:
-        with suppress(BlockingIOError, OSError):
-            self._seen += os.read(self._master, 65536)
-        return text in self._seen
-
-
-@contextmanager
-def at_a_terminal(project: Project, *args: str) -> Iterator[Terminal]:
-    master, slave = pty.openpty()
-    os.set_blocking(master, False)
-    child = project.start(
-        *args,
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-    )
-    os.close(slave)
-    try:
-        yield Terminal(child, master)
-    finally:
-        os.close(master)
-
-
-@pytest.fixture
-def notes(tmp_path: Path) -> Path:
-    folder = tmp_path / "notes"
-    folder.mkdir()
-    return folder
 
 
 @pytest.mark.req("R142", "R143")

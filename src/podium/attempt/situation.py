@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from podium.attempt.feedback import objections
-from podium.attempt.fenced import cut, fence
+from podium.attempt.fenced import cut
 from podium.core import ledger, paths
 from podium.core.graph import body_of, fresh_children
 from podium.core.model import Agent, Block, Call
@@ -14,6 +14,7 @@ from podium.core.paths import ROOT
 from podium.core.results import fields_of
 from podium.core.state import Instance, Leaf, Scope, State
 from podium.views.numbers import dollars
+from podium.workflow.fences import fence
 
 VISITS: Final = 60
 """The newest; a run that has made more of them is stopped by then."""
