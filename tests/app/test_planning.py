@@ -86,7 +86,8 @@ def test_an_agent_without_a_price_is_refused_where_the_file_says_so(tmp_path: Pa
 
 def test_a_number_that_only_the_run_knows_does_not_keep_it_from_starting(tmp_path: Path) -> None:
     retry = '{attempts: "${{ vars.n }}", on_exhausted: fail}'
-    workflow = written(tmp_path, f"  a: {{agent: claude, prompt: x, retry: {retry}}}\n", "vars: {n: 2}")
+    steps = f"  a: {{agent: claude, prompt: x, retry: {retry}}}\n  b: {{set: {{n: 3}}}}\n"
+    workflow = written(tmp_path, steps, "vars: {n: 2}")
 
     assert check_plan(workflow, {}) is None
     assert plan(workflow, {}).ranges["calls"].most is None

@@ -20,10 +20,19 @@ from podium.simulate.worst import Worst
 from podium.views.trace import Trace, trace
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-FILES = sorted((*EXAMPLES.glob("*/workflow.yaml"), EXAMPLES / "slug" / "workflows" / "slug.yaml"))
+FILES = sorted(
+    file
+    for pattern in ("*/workflow.yaml", "slug/workflows/slug.yaml", "from_hand_to_agents/[1-9]_*.yaml")
+    for file in EXAMPLES.glob(pattern)
+    if not file.name.endswith(".test.yaml")
+)
 RUNS = int(os.environ.get("PODIUM_RUNS", "200"))
 
 UNLUCKY = Odds(failed=0.6, transient=0.3, malformed=0.2, reject=0.7, person_rejects=0.5)
+
+
+def name_of(file: Path) -> str:
+    return file.parent.name if file.stem == "workflow" else file.stem
 
 
 def played(workflow: Workflow, world: Chance) -> Trace:
@@ -51,7 +60,7 @@ def no_run_exceeds(file: Path, runs: int) -> None:
             assert run.calls >= fewest, f"seed {seed}"
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
+@pytest.mark.parametrize("file", FILES, ids=name_of)
 def test_no_simulated_run_of_an_example_exceeds_its_worst_case(file: Path) -> None:
     """X1"""
     no_run_exceeds(file, 30)
@@ -59,13 +68,13 @@ def test_no_simulated_run_of_an_example_exceeds_its_worst_case(file: Path) -> No
 
 @pytest.mark.slow
 @pytest.mark.timeout(3000)
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
+@pytest.mark.parametrize("file", FILES, ids=name_of)
 def test_no_run_of_many_exceeds_the_worst_case(file: Path) -> None:
     """X1: ten thousand in `make torture`."""
     no_run_exceeds(file, RUNS)
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
+@pytest.mark.parametrize("file", FILES, ids=name_of)
 def test_the_witness_leads_to_the_worst_case(file: Path) -> None:
     """X1: played through the same core as any run, to nine tenths of it at least."""
     workflow = open_workflow(file)
@@ -107,6 +116,19 @@ def test_the_width_comes_from_the_inputs_else_from_the_limit(tmp_path: Path) -> 
     found = steps.replace("inputs.names", "steps.find.output")
     workflow = written(tmp_path, "  find: {run: ls, output: lines}\n" + found, "limits: {members: 7}")
     assert bound(workflow) == 7
+
+
+def test_the_width_comes_from_a_variable_that_nothing_changes(tmp_path: Path) -> None:
+    """X1"""
+    steps = (
+        "  each:\n    for_each: {in: vars.parts, as: part}\n    agent: claude\n"
+        '    prompt: "{{ part }}"\n    retry: none\n    on: {failed: next}\n    touches: []\n'
+    )
+    workflow = written(tmp_path, steps, "vars: {parts: [a, b]}")
+    assert bound(workflow) == least(workflow, {}, calls) == 2
+
+    workflow = written(tmp_path, "  more: {set: {parts: [a, b, c]}}\n" + steps, "vars: {parts: [a, b]}")
+    assert (bound(workflow), least(workflow, {}, calls)) == (100, 0)
 
 
 def test_a_width_that_nothing_bounds_is_named(tmp_path: Path) -> None:

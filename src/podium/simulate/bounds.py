@@ -31,7 +31,7 @@ from podium.core.model import (
 )
 from podium.core.policy import NO_LIMITS, Limits
 from podium.core.scopes import FINALLY_TRANSITIONS
-from podium.simulate.known import UNKNOWN, count, holds, inputs_of, items
+from podium.simulate.known import UNKNOWN, Known, count, holds, items, known_in, known_of
 from podium.simulate.lists import steps_below
 from podium.simulate.tables import NEVER, Table, again, best, flat, plus, times, total
 from podium.simulate.walk import Walk, walked
@@ -79,7 +79,7 @@ class Place:
     """What is known where a step stands."""
 
     workflow: Workflow
-    inputs: Mapping[str, Any]
+    known: Known
     weigh: Weigh
     size: int
     members: int | None
@@ -89,7 +89,7 @@ class Place:
 def worst(workflow: Workflow, inputs: Mapping[str, Any], weigh: Weigh) -> Node:
     """The worst case of a whole run; the last entry of its tables is the figure. Raises Unbounded."""
     limit = workflow.limits.transitions
-    place = Place(workflow, inputs, weigh, 1 + (limit or 0), workflow.limits.members)
+    place = Place(workflow, known_of(workflow, inputs), weigh, 1 + (limit or 0), workflow.limits.members)
     found = _call(place, Step(workflow.name, Call(workflow)))
     if limit is None and _grows(replace(place, size=2), found):
         raise Unbounded(
@@ -105,7 +105,7 @@ def _grows(place: Place, found: Node) -> bool:
 
 def node(place: Place, step: Step) -> Node:
     """The worst case of one entry into a step."""
-    if step.when is not None and holds(step.when, place.inputs) is False:
+    if step.when is not None and holds(step.when, place.known) is False:
         return Node(step, flat(0, place.size), flat(NEVER, place.size))
     return _within(place, step.limits, step, _node)
 
@@ -190,7 +190,7 @@ def _all(place: Place, step: Step, parts: tuple[Node, ...]) -> Node:
 
 
 def _each(place: Place, step: Step, verb: ForEach) -> Node:
-    found = items(verb, place.inputs)
+    found = items(verb, place.known)
     width = place.members if found is UNKNOWN else found
     if not isinstance(width, int):
         raise Unbounded(
@@ -225,7 +225,7 @@ def _call(place: Place, step: Step) -> Node:
     assert isinstance(verb, Call)
     inner = replace(place, workflow=verb.workflow)
     if verb.workflow is not place.workflow:
-        inner = replace(inner, inputs=inputs_of(verb, place.inputs))
+        inner = replace(inner, known=known_in(verb, place.known))
     return _within(inner, verb.workflow.limits if step.limits == NO_LIMITS else NO_LIMITS, step, _workflow)
 
 
@@ -283,7 +283,7 @@ def _tried(place: Place, step: Step, body: Node) -> Node:
 
 
 def _count(place: Place, step: Step, number: object) -> int:
-    found = count(number, place.inputs)
+    found = count(number, place.known)
     if found is None:
         raise NotYetKnown(step.name, "how often it is done depends on what only the run will tell")
     return found

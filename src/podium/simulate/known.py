@@ -1,58 +1,73 @@
-"""What expressions amount to before a run: literals and inputs are known, all else is not."""
+"""What expressions amount to before a run: literals, inputs and variables that no step sets are known, all else is not."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 from podium.core.expr import ExprError, NeedFact, Node
-from podium.core.model import Call, ForEach
+from podium.core.model import Call, ForEach, Set, Workflow
 from podium.core.template import fill
+from podium.simulate.lists import steps_of
 
 UNKNOWN: Final = object()
 
 
-def holds(test: Node, inputs: Mapping[str, Any]) -> bool | None:
+class Known(NamedTuple):
+    """What names stand for before a run."""
+
+    inputs: Mapping[str, Any]
+    vars: Mapping[str, Any]
+
+
+def known_of(workflow: Workflow, inputs: Mapping[str, Any]) -> Known:
+    changed = {
+        name for step in steps_of(workflow) if isinstance(step.verb, Set) for name, _ in step.verb.values
+    }
+    return Known(inputs, {name: value for name, value in workflow.vars.items() if name not in changed})
+
+
+def holds(test: Node, known: Known) -> bool | None:
     """Whether a condition is certain to hold, or certain not to."""
-    value = value_of(test, inputs)
+    value = value_of(test, known)
     return value if isinstance(value, bool) else None
 
 
-def count(number: object, inputs: Mapping[str, Any]) -> int | None:
+def count(number: object, known: Known) -> int | None:
     if isinstance(number, int):
         return number
-    value = value_of(number, inputs)
+    value = value_of(number, known)
     if value is UNKNOWN:
         return None
     # As the core reads it: what is no number above zero counts as one.
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 1
 
 
-def items(verb: ForEach, inputs: Mapping[str, Any]) -> Any:
+def items(verb: ForEach, known: Known) -> Any:
     """How many items there will be at most, or UNKNOWN."""
-    value = value_of(verb.items, inputs)
+    value = value_of(verb.items, known)
     return len(value) if isinstance(value, list | tuple) else UNKNOWN
 
 
-def inputs_of(verb: Call, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The inputs of a sub-workflow, as far as they are known."""
+def known_in(verb: Call, known: Known) -> Known:
+    """What is known in a sub-workflow."""
     given = dict(verb.values)
     found = {
-        known.name: value_of(given[known.name], inputs) if known.name in given else known.default
-        for known in verb.workflow.inputs
+        own.name: value_of(given[own.name], known) if own.name in given else own.default
+        for own in verb.workflow.inputs
     }
-    return MappingProxyType(found)
+    return known_of(verb.workflow, MappingProxyType(found))
 
 
-def value_of(value: Any, inputs: Mapping[str, Any]) -> Any:
+def value_of(value: Any, known: Known) -> Any:
     try:
-        return fill(value, _Names(inputs))
+        return fill(value, _Names(known))
     except (NeedFact, ExprError):
         return UNKNOWN
 
 
-class _Inputs(Mapping[str, Any]):
+class _Values(Mapping[str, Any]):
     __slots__ = ("_known",)
 
     def __init__(self, known: Mapping[str, Any]) -> None:
@@ -63,7 +78,7 @@ class _Inputs(Mapping[str, Any]):
         return _unknown(key) if value is UNKNOWN else value
 
     def __iter__(self) -> NoReturn:
-        _unknown("inputs")
+        _unknown("all of them")
 
     def __len__(self) -> int:
         return len(self._known)
@@ -72,13 +87,13 @@ class _Inputs(Mapping[str, Any]):
 class _Names:
     """Not a missing value, which `default` would replace, but a question that nobody answers yet."""
 
-    __slots__ = ("_inputs",)
+    __slots__ = ("_known",)
 
-    def __init__(self, inputs: Mapping[str, Any]) -> None:
-        self._inputs = _Inputs(inputs)
+    def __init__(self, known: Known) -> None:
+        self._known = {"inputs": _Values(known.inputs), "vars": _Values(known.vars)}
 
     def lookup(self, name: str) -> Any:
-        return self._inputs if name == "inputs" else _unknown(name)
+        return self._known[name] if name in self._known else _unknown(name)
 
     def fact(self, query: tuple[str, str]) -> Any:
         return _unknown(query[1])
