@@ -166,3 +166,11 @@ def test_an_advisor_may_send_control_to_a_dearer_step_for_a_question() -> None:
     assert advised.bad[6] >= 2 * 50 + 2
     # Nobody plays that way: questions are answered with "go on".
     assert not any(move.leaves.asks for move in advised.way(12, good=False))
+
+
+def test_in_clean_up_an_agent_that_cannot_be_paid_is_passed_over() -> None:
+    """Even where its pass would have ended the sequence."""
+    steps = block("seq", agent("dear", on=on(passed="end")), agent("cheap"))
+
+    assert walked(steps, (flat(1), flat(5)), 1, FREE).bad[2] == 1
+    assert walked(steps, (flat(1), flat(5)), 1, FREE, shielded=True).bad[2] == 6

@@ -3,7 +3,7 @@
 Every step becomes a node with two tables, for a good and for a bad end. What could go on for ever (visits, further
 rounds, "once more" of a person or an advisor) costs a transition each, so the limit of transitions bounds it all.
 Left out is what no rule of the file bounds: attempts that a crash repeats, calls that a used-up quota refuses, landings
-that start again because the branch has moved, jumps that a person orders and limits that a person raises.
+that start again because the branch has moved, limits that a person raises, and steps that a person sends a run back to.
 """
 
 from __future__ import annotations
@@ -84,6 +84,8 @@ class Place:
     size: int
     members: int | None
     fanned: bool = False
+    shielded: bool = False
+    """Inside `finally`."""
 
 
 def worst(workflow: Workflow, inputs: Mapping[str, Any], weigh: Weigh) -> Node:
@@ -234,7 +236,7 @@ def _workflow(place: Place, step: Step) -> Node:
     body = _block(place, step, workflow.body)
     extra, closing = flat(0, place.size), None
     if workflow.finally_ is not None:
-        closing = node(replace(place, size=1 + FINALLY_TRANSITIONS), workflow.finally_)
+        closing = node(replace(place, size=1 + FINALLY_TRANSITIONS, shielded=True), workflow.finally_)
         extra = flat(closing.either[-1], place.size)
     if workflow.advisor is not None:
         # The same transition pays for the question and for what it allows.
@@ -252,7 +254,8 @@ def _block(place: Place, step: Step, block: Block) -> Node:
     price = 0 if place.fanned else 1
     if block.kind == "seq":
         ends = tuple((part.good, part.bad) for part in parts)
-        walk = walked(block, ends, price, place.workflow.breaker, advised=place.workflow.advisor is not None)
+        advised = place.workflow.advisor is not None
+        walk = walked(block, ends, price, place.workflow.breaker, advised=advised, shielded=place.shielded)
         return Node(step, walk.good, walk.bad, parts, walk=walk)
     entered = total((_entered(part.either, price) for part in parts), place.size)
     back = any(t.kind == "step" for child in block.steps for t in child.on.values())

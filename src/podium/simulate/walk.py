@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from podium.core.breaker import is_cycle
-from podium.core.model import Block, Step, Target
+from podium.core.model import Agent, Block, Step, Target
 from podium.core.policy import Breaker
 from podium.core.scopes import TRAIL_KEPT
 from podium.core.words import GOOD
@@ -110,13 +110,19 @@ class _Here:
 
 
 def walked(
-    block: Block, ends: tuple[Ends, ...], price: int, breaker: Breaker, *, advised: bool = False
+    block: Block,
+    ends: tuple[Ends, ...],
+    price: int,
+    breaker: Breaker,
+    *,
+    advised: bool = False,
+    shielded: bool = False,
 ) -> Walk:
     """`price` is what an entry into the next step costs; a step back always costs one.
 
-    An advisor may answer any question by sending control to another step.
+    `advised`: an advisor may answer a question by sending control to another step. `shielded`: inside `finally`.
     """
-    exits = tuple(tuple(exits_of(block.steps, index)) for index in range(len(block.steps)))
+    exits = tuple(tuple(exits_of(block.steps, index, shielded=shielded)) for index in range(len(block.steps)))
     if advised:
         exits = tuple((*ways, *_sent_elsewhere(ways, len(exits))) for ways in exits)
     most: dict[tuple[int, int], Table] = {}
@@ -186,13 +192,13 @@ def _parts(exits: tuple[tuple[Exit, ...], ...]) -> list[range]:
     return found
 
 
-def exits_of(steps: tuple[Step, ...], index: int) -> Iterator[Exit]:
-    """Every way to leave a step of a sequence."""
+def exits_of(steps: tuple[Step, ...], index: int, *, shielded: bool = False) -> Iterator[Exit]:
+    """Every way to leave a step of a sequence; in `finally`, what cannot be paid is skipped."""
     step = steps[index]
     yield Exit("passed", _lands(step.on.get("passed", NEXT), index, len(steps)))
     if _may_leave(step):
         yield Exit("passed", PASSED)
-    if step.when is not None:
+    if step.when is not None or (shielded and isinstance(step.verb, Agent)):
         yield Exit("skipped", _lands(step.on.get("skipped", NEXT), index, len(steps)))
     for outcome, target in step.on.items():
         if outcome not in GOOD:
