@@ -47,7 +47,7 @@ def said(project: Project) -> list[str]:
     return [(project.office.run_dir(head.run) / "artifacts/say/said.txt").read_text() for head in heads]
 
 
-@pytest.mark.req("R226", "R228")
+@pytest.mark.req("R226", "R228", "C12")
 def test_it_runs_at_once_and_again_after_a_change(project: Project) -> None:
     project.write("data.txt", "one")
     project.write("flow.yaml", FLOW.replace("READ", "data.txt"))
@@ -60,7 +60,43 @@ def test_it_runs_at_once_and_again_after_a_change(project: Project) -> None:
     assert sorted(said(project)) == ["one", "two"]
 
 
-@pytest.mark.req("R206")
+STEPS = """\
+podium: 1
+name: flow
+agents: {w: {type: scripted, script: cast.yaml}}
+steps:
+  one: {agent: w, prompt: one.md, touches: []}
+  two: {agent: w, prompt: two.md, touches: []}
+"""
+
+
+@pytest.mark.req("C12")
+@pytest.mark.parametrize(("name", "taken_over"), [("two.md", ["one"]), ("README.md", [])])
+def test_an_edit_of_the_definition_repeats_only_what_it_affects(
+    project: Project, name: str, taken_over: list[str]
+) -> None:
+    for file, text in {
+        "flow.yaml": STEPS,
+        "cast.yaml": "[]\n",
+        "one.md": "First.",
+        "two.md": "Second.",
+    }.items():
+        project.write(file, text)
+    project.commit()
+    with watch(project, "flow.yaml", "--mode", "affected", "--runs", "2") as process:
+        wait_for(process, "watching")
+        project.write(name, "Otherwise.")
+        _, told = process.communicate(timeout=240)
+    assert process.returncode == 0
+    first, second = sorted(head.run for head in project.office.store.heads())
+    assert [(row.path, row.reused) for row in project.view(second).steps] == [
+        ("one", first if "one" in taken_over else ""),
+        ("two", ""),
+    ]
+    assert ("reused       1 ($0.00 not paid again): one" in told) is bool(taken_over), "it is told beforehand"
+
+
+@pytest.mark.req("R206", "C12")
 def test_each_new_file_becomes_a_run(project: Project) -> None:
     project.write("todo/first.md", "first")
     project.write("task.yaml", TASK)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 BLOBS: Final = "blobs"
 DEFINITION: Final = "definition.json"
+PROJECT: Final = "files/project/"
 YOUNG_S: Final = 3600
 
 
@@ -43,6 +44,20 @@ def keep_definition(
     }
     clean = {name: data for name, data in contents.items() if not mask.hides(data.decode("utf-8", "replace"))}
     return {name: _keep(office.state_dir / BLOBS, data) for name, data in clean.items()}
+
+
+def project_files(office: Office, file: str, head: RunHead) -> frozenset[str]:
+    """The files of the project that a definition is made of, as it is now and as the run had it."""
+    session = Session(project=office.project, user_dir=office.user_dir)
+    gathered = gather_context(session, office.project / file)
+    now = (
+        ()
+        if gathered.context is None
+        else (name for name, _ in _files(office, gathered.context, gathered.paths))
+    )
+    return frozenset(
+        name.removeprefix(PROJECT) for name in (*kept_of(head), *now) if name.startswith(PROJECT)
+    )
 
 
 def read_kept(state_dir: Path, head: RunHead) -> dict[str, bytes]:
