@@ -178,7 +178,7 @@ def test_a_run_may_be_questioned_once_before_it_counts_as_passed() -> None:
     assert back.outcome() == ("passed", "")
 
 
-@pytest.mark.req("R134")
+@pytest.mark.req("R134", "C6")
 @pytest.mark.parametrize(
     ("rule", "answer"),
     [

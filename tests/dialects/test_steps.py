@@ -138,6 +138,7 @@ def test_a_catch_block_repairs_and_the_run_goes_on(work: Stage) -> None:
 
 def test_a_provider_without_an_agent_of_that_name_is_a_shim_on_the_path(work: Stage) -> None:
     """R059."""
+    work.write(".podium/config.yaml", "limits: {unknown_cost: count_tokens}\n")
     file = work.put(
         HEAD + "steps:\n  - {name: Ask, provider: house, model: m1, max_tokens: 40, prompt: 'Say {{ hi }}'}\n"
     )

@@ -53,7 +53,7 @@ CASES = [
 ]
 
 
-@pytest.mark.req("X5", "R132", "R131", "R126")
+@pytest.mark.req("R126", "R131", "R132", "X5", "C6")
 @pytest.mark.parametrize(("rules", "cast", "rule", "visits", "kept"), CASES, ids=[case[2] for case in CASES])
 def test_a_review_loop_that_gets_nowhere_is_stopped_by_its_rule_and_the_best_is_kept(
     tmp_path: Path, rules: str, cast: str, rule: str, visits: int, kept: str
