@@ -367,9 +367,10 @@ def test_a_condition_over_steps_reads_what_is_finished() -> None:
         (None, ""),
     ],
 )
-def test_a_way_out_may_say_what_the_run_knows(message: Value, said: str) -> None:
+@pytest.mark.parametrize("kind", ["seq", "dag"])
+def test_a_way_out_may_say_what_the_run_knows(message: Value, said: str, kind: str) -> None:
     leads = MappingProxyType({"failed": Target("fail", message=message)})
-    game = Game(flow(command("a", on=leads), vars={"n": 4}))
+    game = Game(flow(command("a", on=leads), kind=kind, vars={"n": 4}))
     game.done("a", "failed", result={"exit_code": 3})
     assert game.state.ended is not None
     assert game.state.ended.message == said

@@ -147,8 +147,14 @@ def _graph(state: State, scope: Scope, now: Millis) -> Move:
         return Done("failed", "limit", 5, hard=scope.hard)
     if scope.bad:
         first = _first_bad(state, scope)
+        last = state.instances[first.path]
+        said = _text(state, last, last.place.step.on.get(first.outcome, NEXT))
         return Done(
-            "failed", first.reason or first.outcome, first.exit or 1, first.message, leaves=scope.leaving
+            "failed",
+            first.reason or first.outcome,
+            first.exit or 1,
+            said or first.message,
+            leaves=scope.leaving,
         )
     return join_sinks(state, scope, now) or Done("passed", leaves=scope.leaving)
 
