@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podium.core.events import StepEntered
-from tests.engine.kit import TEAM, Project
+from tests.engine.kit import TEAM, Project, git
 from tests.frontends.test_running import ASK, call, code
 
 CIRCLE = """\
@@ -49,3 +49,24 @@ def test_details_of_a_decision_belong_to_the_breaker(project: Project) -> None:
 
     assert code(done) == 2
     assert "--from and --use" in str(done.exception)
+
+
+@pytest.mark.req("C28", "R191")
+def test_a_notice_is_vetoed_while_the_run_waits_for_something_else(project: Project) -> None:
+    steps = """\
+  make: {agent: w, prompt: Make it, touches: [made.txt]}
+  told: {human: "Good?", level: notify, on: {rejected: make}}
+  ask: {human: "Land it?"}
+"""
+    cast = "- {match: {prompt: make it blue}, write: {made.txt: blue}}\n- {match: {step: make}, write: {made.txt: red}}\n"
+    project.flow(steps, head=TEAM, cast=cast)
+    assert code(call("run", "flow.yaml", "--sandbox", "none")) == 6
+    run = project.office.store.heads()[0].run
+
+    done = call("reject", run, "told", "--feedback", "make it blue", "--by", "eve")
+    again = call("reject", run, "make")
+
+    assert (code(done), "told: vetoed by eve" in done.stderr) == (6, True)
+    assert project.view(run).pending[0].path == "ask~2"
+    assert git(project.root, "show", f"{project.view(run).tree}:made.txt") == "blue"
+    assert (code(again), "does not wait" in str(again.exception)) == (2, True)

@@ -14,7 +14,7 @@ from podium.core.chain import RunId
 from podium.core.messages import Approve
 from podium.engine.letters import Done
 from podium.errors import ConfigurationError
-from podium.views.run import Pending, RunView
+from podium.views.run import Pending, RunView, StepView
 
 PLAIN: Final = ("approve",)
 """What a plain yes means; where the engine itself asks, a yes to one of several ways on would be a guess."""
@@ -69,7 +69,11 @@ def approval(
 def rejection(
     office: Office, run: RunId, step: str | None, *, by: str, feedback: str = "", abort: bool = False
 ) -> Answer:
-    asked = open_question(view_of(office, run).pending, step, _is_asked, run)
+    view = view_of(office, run)
+    noticed = None if abort else _noticed(view, step)
+    if noticed is not None:
+        return Answer(Approve(noticed.path, "reject", by, feedback), "vetoed")
+    asked = open_question(view.pending, step, _is_asked, run)
     if asked.kind == "by_hand":
         return Answer(Done(asked.path, by, feedback, failed=True), "rejected")
     wanted = ("abort", *NO) if abort else NO
@@ -80,6 +84,14 @@ def rejection(
             hint=f"podium approve {run} {asked.path} --action WORD",
         )
     return Answer(Approve(asked.path, action, by, feedback, None, asked.tree), "rejected")
+
+
+def _noticed(view: RunView, step: str | None) -> StepView | None:
+    """The newest visit of a step that passed without waiting for anybody: a no to it is a veto, if it was a notice."""
+    if step is None or any(step in (each.path, _name(each.path)) for each in view.pending):
+        return None
+    named = [each for each in view.steps if step in (each.path, _name(each.path))]
+    return named[-1] if named and named[-1].outcome == "passed" else None
 
 
 def value_given(office: Office, run: RunId, step: str | None, *, by: str, value: Any) -> Answer:

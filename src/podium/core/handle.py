@@ -50,6 +50,7 @@ from podium.core.model import Block, Call, Wait
 from podium.core.paths import ROOT
 from podium.core.people import has_answered, may_answer
 from podium.core.state import Leaf, Scope, State
+from podium.core.veto import late_veto
 from podium.core.words import Millis
 
 Handled = tuple[Event, ...] | Refusal
@@ -187,6 +188,9 @@ def _command(
 def _approve(state: State, message: Approve, now: Millis) -> Handled:
     leaf = state.instances.get(message.path)
     if not isinstance(leaf, Leaf) or leaf.asked is None or ("person", message.path) not in state.pending:
+        veto = late_veto(state, message, now)
+        if veto is not None:
+            return _vetoed(state, veto, now)
         who = leaf.given[-1].by if isinstance(leaf, Leaf) and leaf.given else None
         by = f"; {who} has answered" if who else ""
         return Refusal("not_waiting", f"{message.path!r} does not wait for an answer{by}")
@@ -201,7 +205,7 @@ def _approve(state: State, message: Approve, now: Millis) -> Handled:
     if message.tree is not None and asked.tree is not None and message.tree != asked.tree:
         return Refusal("stale", f"{message.path!r} now stands on another tree than the one you saw")
     groups = dict(workflow_of(state, leaf.place).people)
-    if not may_answer(asked, message.by, groups):
+    if not may_answer(asked.by, message.by, groups):
         return Refusal("not_asked", f"{message.by} is not among those who decide: {', '.join(asked.by)}")
     if has_answered(leaf.given, message.by):
         return ()
@@ -210,6 +214,14 @@ def _approve(state: State, message: Approve, now: Millis) -> Handled:
         return Refusal("unknown_answer", f"choose from {', '.join(choices)}")
     seen = message.tree if message.tree is not None else asked.tree
     return (ApprovalGiven(now, message.path, message.action, message.by, message.text, message.answer, seen),)
+
+
+def _vetoed(state: State, veto: Jump | Refusal, now: Millis) -> Handled:
+    """Back to where the rejection leads; whoever works there next hears the words."""
+    back = veto if isinstance(veto, Refusal) else _jump(state, veto, now)
+    if isinstance(veto, Refusal) or isinstance(back, Refusal) or not veto.why:
+        return back
+    return (*back, GuidanceGiven(now, veto.by, veto.why))
 
 
 def _signal(state: State, message: Signal, now: Millis) -> Handled:

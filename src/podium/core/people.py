@@ -119,9 +119,9 @@ def _outcome(action: str) -> Outcome:
             return "passed"
 
 
-def may_answer(asked: ApprovalAsked, by: str, groups: dict[str, tuple[str, ...]]) -> bool:
-    """Whether this person is among those who were asked; an empty list means anybody."""
-    return not asked.by or any(by == who or by in groups.get(who, ()) for who in asked.by)
+def may_answer(whom: tuple[str, ...], by: str, groups: dict[str, tuple[str, ...]]) -> bool:
+    """Whether this person is among those who are asked; an empty list means anybody."""
+    return not whom or any(by == who or by in groups.get(who, ()) for who in whom)
 
 
 def has_answered(given: tuple[ApprovalGiven, ...], by: str) -> bool:

@@ -23,6 +23,7 @@ def command(
     """Reject what RUN (default: the newest) asks at STEP (default: its only question).
 
     Where the workflow routes a rejection, the work is done again with your words; else the run ends with exit code 4.
+    A STEP at level `notify` that passed without waiting is vetoed: while the run goes on, it goes back from there.
     """
     office = office_here()
     name = run_named(office, run)
