@@ -20,6 +20,7 @@ def test_home_is_a_temporary_folder(tmp_path_factory: pytest.TempPathFactory) ->
     assert Path(os.environ["XDG_CONFIG_HOME"]).is_relative_to(Path.home())
 
 
+@pytest.mark.req("R237")
 @pytest.mark.parametrize("host", ["192.0.2.1", "example.invalid"])
 def test_another_machine_cannot_be_called(host: str) -> None:
     with socket.socket() as caller:
@@ -65,3 +66,26 @@ def test_a_skip_is_a_failure_where_everything_is_required(
 
     assert done.returncode == exit_code, done.stdout
     assert "no kernel for this" in done.stdout or not require
+
+
+@pytest.mark.req("R237")
+@pytest.mark.parametrize(
+    ("target", "call", "folder", "proof"),
+    [
+        ("test", "pytest -q", "tests/core", "@given"),
+        ("test", "pytest -q", "tests/engine", "scripted"),
+        ("crash", "tests/crash tests/e2e", "tests/e2e", "podium("),
+        ("crash", "tests/crash tests/e2e", "tests/crash", "kill"),
+        ("security", "-m security tests/security", "tests/security", "mark.security"),
+        ("live", "-m live tests/live", "tests/live", "claude"),
+        ("bench", "-m bench", "bench", "def "),
+    ],
+)
+def test_there_are_tests_of_every_kind_and_a_word_that_runs_them(
+    target: str, call: str, folder: str, proof: str
+) -> None:
+    """Of units, of parts together, of the whole command, of crashes, of attacks, of real agents, and of speed."""
+    recipe = (ROOT / "Makefile").read_text("utf-8").partition(f"\n{target}:")[2].partition("\n\n")[0]
+
+    assert call in recipe
+    assert any(proof in path.read_text("utf-8") for path in (ROOT / folder).rglob("*.py"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podium.app.workflows import converted
+from podium.core.events import AttemptStarted
 from podium.core.messages import Approve
 from podium.errors import ConfigurationError
 from tests.dialects.kit import Stage, status
@@ -135,3 +136,24 @@ feature:
     assert native.index("early:") < native.index("late:")
     assert "file: interfaces/a.txt" in native
     assert "description: Bee" in native
+
+
+@pytest.mark.req("R235")
+def test_projects_of_one_repository_are_worked_on_in_the_order_of_what_they_need(stage: Stage) -> None:
+    text = """
+projects:
+  - {name: web, path: ./packages/web, roles: [implementer]}
+  - {name: types, path: ./packages/types, roles: [implementer]}
+cross_project_dependencies: {web: {depends_on: [types]}}
+"""
+    for name in ("web", "types"):
+        stage.write(f"packages/{name}/README.md", name)
+    cast = (
+        "- {match: {prompt: project types}, write: {packages/types/t.ts: type T}}\n"
+        "- {match: {prompt: project web}, write: {packages/web/w.ts: uses T}}\n"
+    )
+    run, state = stage.run(stage.put(text, cast=cast), {"task": "Add T"})
+
+    assert status(state) == "passed"
+    begun = [event.path for event in stage.events(run) if isinstance(event, AttemptStarted)]
+    assert begun == ["packages[2]/work[1]", "packages[1]/work[1]"]

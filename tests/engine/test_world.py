@@ -202,3 +202,27 @@ def test_the_summary_has_tokens_cost_phases_scores_and_the_conclusion(project: P
         "- `land` put commit ",
     ):
         assert words in summary, summary
+
+
+@pytest.mark.req("R204")
+def test_agents_that_run_at_once_see_nothing_of_each_other_and_later_ones_see_it_all(
+    project: Project, tmp_path: Path
+) -> None:
+    """Each says that it is at work, waits until the other does, and only then looks round."""
+    meet = 'echo x > $1.txt; touch "$3/$1"; until test -e "$3/$2"; do sleep 0.05; done; ls'
+    agents = "".join(
+        f"  {own}:\n    type: command\n    price: {{input: 0, output: 0, date: '2026-01-01'}}\n"
+        f"    command: [sh, -c, '{meet}', sh, {own}, {other}, '{tmp_path}']\n"
+        for own, other in (("ann", "bob"), ("bob", "ann"))
+    )
+    steps = (
+        "  both:\n    parallel: 2\n    steps:\n"
+        "      a: {agent: ann, prompt: x, touches: [ann.txt]}\n"
+        "      b: {agent: bob, prompt: x, touches: [bob.txt]}\n"
+        "  after: {run: [ls]}\n"
+    )
+    _, state = project.run(project.flow(steps, head=HEAD + f"agents:\n{agents}"))
+
+    seen = [str(output(state, path)).split() for path in ("both/a", "both/b", "after")]
+    met = [{"ann.txt", "bob.txt"} & set(names) for names in seen]
+    assert met == [{"ann.txt"}, {"bob.txt"}, {"ann.txt", "bob.txt"}]

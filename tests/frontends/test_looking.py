@@ -271,3 +271,13 @@ def test_there_is_colour_at_a_terminal_only_and_not_against_no_color(monkeypatch
     assert is_colourful(terminal)
     monkeypatch.setenv("NO_COLOR", "1")
     assert not is_colourful(terminal)
+
+
+@pytest.mark.req("R231")
+@pytest.mark.parametrize("command", ["show", "events", "verify"])
+def test_the_usual_calls_need_no_name_of_a_run_and_a_short_one_is_enough(here: Path, command: str) -> None:
+    newest = ok(command, "run-b")
+
+    assert newest != ok(command, "run-a")
+    assert [ok(command), ok(command, "@1"), ok(command, "latest")] == [newest] * 3
+    assert ok(command, "@2") == ok(command, "run-a")
