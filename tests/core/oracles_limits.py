@@ -112,7 +112,7 @@ def _check_transitions(story: Story) -> None:
     counts: Counter[Path] = Counter()
     for event in story.log:
         if isinstance(event, StepEntered) and _is_move(story, event):
-            for book in books(story, event.parent):
+            for book in filter(lambda book: book.moves, books(story, event.parent)):
                 counts[book.path] += 1
                 limit = book.limits.transitions
                 assert limit is None or counts[book.path] <= limit, (
@@ -143,18 +143,22 @@ def _is_loop(tale: Tale) -> bool:
 class Book:
     path: Path
     limits: Limits
+    moves: bool = True
+    """Whether transitions count in it."""
 
 
 def books(story: Story, path: Path) -> list[Book]:
-    """The ledgers around an instance, innermost first; `finally` has its own and no other."""
+    """The ledgers around an instance, innermost first; around `finally` only what is used counts."""
     found: list[Book] = []
+    cleaning = False
     for tale in story.around(path):
         if tale.entered is not None and tale.entered.role == "finally":
-            found.append(Book(tale.path, Limits(time=None, transitions=200)))
-            return found
+            found.append(Book(tale.path, Limits(time=None, transitions=200), moves=not cleaning))
+            cleaning = True
+            continue
         limits = limits_of(tale)
         if limits is not None:
-            found.append(Book(without_visit(tale.path), limits))
+            found.append(Book(without_visit(tale.path), limits, moves=not cleaning))
     return found
 
 

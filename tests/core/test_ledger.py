@@ -10,7 +10,7 @@ from podium.core.events import AttemptStarted
 from podium.core.facts import Amounts, Usual
 from podium.core.ledger import poor_in, time_left, working_time
 from podium.core.messages import RaiseLimit, Recover
-from podium.core.model import Agent, Members, Step
+from podium.core.model import Agent, Call, Members, Step
 from podium.core.paths import ROOT
 from podium.core.policy import Estimate, Limits
 from podium.core.words import MicroUsd, Millis, Path
@@ -201,3 +201,17 @@ def test_after_a_limit_clean_up_calls_not_even_an_agent_that_costs_nothing() -> 
     game.done("a", used=Amounts(calls=1))
 
     assert game.outcome("finally/w") == ("skipped", "limit")
+
+
+@pytest.mark.req("X2", "R130")
+def test_what_the_clean_up_of_a_called_workflow_spends_counts_for_its_caller() -> None:
+    """Else a run could pass its limit by as much as was left of it at each call."""
+    clean = Step("finally", block("seq", paid("w")))
+    inner = Step("inner", Call(flow(command("t"), finally_=clean)))
+    game = Game(flow(inner, paid("a"), limits=Limits(usd=MicroUsd(DOLLAR))))
+
+    game.done("inner/t")
+    game.done("inner/finally/w", used=Amounts(MicroUsd(DOLLAR), 0, 1))
+
+    assert game.state.ledgers[Path("")].spent.usd == DOLLAR
+    assert game.outcome("a") == ("failed", "limit")

@@ -57,12 +57,11 @@ def test_clean_up_stays_within_the_calls_of_the_run() -> None:
     assert most(flow(agent("a", retry=ONCE), finally_=clean, limits=Limits(calls=2, transitions=10))) == 2
 
 
-def test_the_clean_up_of_a_called_workflow_is_not_cut_by_the_limit_of_its_caller() -> None:
-    """What it uses is booked with itself only."""
+def test_the_clean_up_of_a_called_workflow_is_cut_by_the_limit_of_its_caller() -> None:
     clean = Step("finally", block("seq", agent("b", retry=ONCE), agent("c", retry=ONCE)))
     called = flow(agent("a", retry=ONCE), finally_=clean)
 
-    assert most(flow(Step("call", Call(called)), limits=Limits(calls=2, transitions=10))) == 3
+    assert most(flow(Step("call", Call(called)), limits=Limits(calls=2, transitions=10))) == 2
 
 
 def test_the_limits_of_a_step_replace_those_of_the_workflow_it_calls() -> None:

@@ -52,6 +52,10 @@ def test_members_end_so_that_their_step_ends_as_planned(rule: object, outcome: s
     assert list(ends_of(members(rule), 3, outcome)) == ends  # type: ignore[arg-type]  # an outcome
 
 
+def test_nobody_has_to_end_where_there_is_nobody() -> None:
+    assert ends_of(members("any"), 0, "partial") == ()
+
+
 def test_in_a_graph_only_what_nothing_waits_for_fails() -> None:
     """What needs a failed step is not done, and would make no calls."""
     graph = Step("g", block("dag", agent("a"), agent("b", needs=(0,)), agent("c", needs=(0,))))

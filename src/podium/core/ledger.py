@@ -1,7 +1,8 @@
 """Money, tokens, calls and time: reserve before a dispatch, settle after it, over the whole chain of ledgers.
 
 A ledger belongs to the run, to a step with `limits`, or to `finally`. A step's spending counts in its own ledger
-and in every one around it, so a sub-workflow owns limits and shares those of its caller.
+and in every one around it, so a sub-workflow owns limits and shares those of its caller. Time and transitions of
+clean-up are its own: it has to be possible when those of the run are used up.
 """
 
 from __future__ import annotations
@@ -27,16 +28,26 @@ def chain(state: State, path: Path | None) -> list[Ledger]:
     return found
 
 
+def moving(books: list[Ledger]) -> list[Ledger]:
+    """Those of a chain in which time and transitions count: all, or up to that of `finally`."""
+    for place, book in enumerate(books, start=1):
+        if book.cleans:
+            return books[:place]
+    return books
+
+
 def poor_in(state: State, path: Path, reserve: Amounts) -> tuple[Ledger, Unit] | None:
     """The innermost ledger that cannot bear this reservation, and in which unit."""
-    for ledger in chain(state, path):
-        unit = _short(ledger, reserve, state.at)
+    books = chain(state, path)
+    timed = len(moving(books))
+    for place, ledger in enumerate(books):
+        unit = _short(ledger, reserve, state.at if place < timed else None)
         if unit is not None:
             return ledger, unit
     return None
 
 
-def _short(ledger: Ledger, reserve: Amounts, at: Millis) -> Unit | None:
+def _short(ledger: Ledger, reserve: Amounts, at: Millis | None) -> Unit | None:
     limits = ledger.limits
     taken = NOTHING if limits.usd is limits.tokens is limits.calls is None else total(ledger)
     if limits.usd is not None and reserve.usd and taken.usd + reserve.usd > limits.usd:
@@ -45,6 +56,8 @@ def _short(ledger: Ledger, reserve: Amounts, at: Millis) -> Unit | None:
         return "tokens"
     if limits.calls is not None and reserve.calls and taken.calls + reserve.calls > limits.calls:
         return "calls"
+    if at is None:
+        return None
     if limits.window is not None and reserve.calls and ledger.window >= limits.window:
         return "window"
     if limits.time is not None and working_time(ledger, at) >= limits.time:
@@ -70,7 +83,7 @@ def working_time(ledger: Ledger, at: Millis) -> Millis:
 def time_left(state: State, path: Path) -> Millis | None:
     """How long an attempt may take before a limit on working time is reached."""
     least: Millis | None = None
-    for ledger in chain(state, path):
+    for ledger in moving(chain(state, path)):
         if ledger.limits.time is not None:
             left = Millis(ledger.limits.time - working_time(ledger, state.at))
             least = left if least is None else min(least, left)
@@ -79,7 +92,7 @@ def time_left(state: State, path: Path) -> Millis | None:
 
 def exhausted_transitions(state: State, path: Path) -> Ledger | None:
     """The innermost ledger that has no transitions left."""
-    for ledger in chain(state, path):
+    for ledger in moving(chain(state, path)):
         if ledger.limits.transitions is not None and ledger.transitions >= ledger.limits.transitions:
             return ledger
     return None
@@ -105,20 +118,21 @@ def is_counted(role: Role, parent: Place, *, index: int, visit: int) -> bool:
 
 
 def count_transition(draft: State, path: Path) -> None:
-    for ledger in chain(draft, path):
+    for ledger in moving(chain(draft, path)):
         draft.ledgers.put(ledger.path, ledger._replace(transitions=ledger.transitions + 1))
 
 
 def hold(draft: State, place: Place, event: AttemptStarted, *, timed: bool) -> None:
     """`timed` is False for a person's work, which costs no working time."""
-    add = 1 if timed else 0
-    for ledger in chain(draft, place.ledger):
+    books = chain(draft, place.ledger)
+    working = len(moving(books)) if timed else 0
+    for level, ledger in enumerate(books):
         draft.ledgers.put(
             ledger.path,
             ledger._replace(
                 held=_plus(ledger.held, event.reserve),
                 since=ledger.since if ledger.busy else event.at,
-                busy=ledger.busy + add,
+                busy=ledger.busy + (level < working),
             ),
         )
 
@@ -128,8 +142,10 @@ def settle(draft: State, place: Place, reserve: Amounts, event: AttemptEnded, *,
     used = event.used
     kept = not event.cost_known and _keeps_unknown(draft)
     unknown = Amounts(MicroUsd(max(0, reserve.usd - used.usd))) if kept else NOTHING
-    less = 1 if timed else 0
-    for ledger in chain(draft, place.ledger):
+    books = chain(draft, place.ledger)
+    working = len(moving(books)) if timed else 0
+    for level, ledger in enumerate(books):
+        less = level < working
         busy = ledger.busy - less
         draft.ledgers.put(
             ledger.path,

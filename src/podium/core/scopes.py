@@ -86,7 +86,8 @@ def _settle_in(state: State, place: Place, event: StepEntered) -> State:
 def _own_ledger(state: State, parent: Instance, step: Step, event: StepEntered) -> Ledger | None:
     """The ledger this step brings with it, shared by all its visits."""
     if event.role == "finally":
-        return Ledger(event.path, None, _limits_of_finally(state, parent.place.ledger))
+        around = parent.place.ledger
+        return Ledger(event.path, around, _limits_of_finally(state, around), cleans=True)
     limits = step.limits
     if isinstance(step.verb, Call) and limits == NO_LIMITS:
         limits = step.verb.workflow.limits

@@ -246,6 +246,8 @@ class Ledger:
     worked: Millis = Millis(0)
     busy: int = 0
     since: Millis = Millis(0)
+    cleans: bool = False
+    """That of `finally`: what it uses is booked around it as well, but time and transitions are its own."""
 
     if TYPE_CHECKING:
 

@@ -32,7 +32,6 @@ from podium.core.model import (
 from podium.core.policy import NO_LIMITS, Limits
 from podium.core.scopes import FINALLY_TRANSITIONS
 from podium.simulate.known import UNKNOWN, Known, count, holds, items, known_in, known_of
-from podium.simulate.lists import steps_below
 from podium.simulate.tables import NEVER, Table, again, best, flat, plus, times, total
 from podium.simulate.walk import Walk, walked
 
@@ -122,13 +121,7 @@ def _within(place: Place, limits: Limits, step: Step, found: Callable[[Place, St
     if limits.members is not None:
         place = replace(place, members=min(limits.members, place.members or limits.members))
     most = limits.calls if place.weigh is calls else None
-    if most is not None and any(map(_cleans_up, steps_below(step))):
-        most = None  # What the `finally` of a workflow in there uses is booked nowhere else.
     return _capped(found(place, step), most, limits.transitions)
-
-
-def _cleans_up(step: Step) -> bool:
-    return isinstance(step.verb, Call) and step.verb.workflow.finally_ is not None
 
 
 def _capped(found: Node, most: int | None, transitions: int | None) -> Node:

@@ -144,7 +144,7 @@ def ends_of(step: Step, count: int, outcome: Outcome) -> tuple[Outcome, ...]:
     if isinstance(verb, Block) and verb.kind == "dag":
         # The others first: what needs a failed step is not done at all.
         return tuple("passed" if verb.dependents[index] else "failed" for index in range(count))
-    good = needed(verb.rule, count) - 1 if outcome == "partial" else 0
+    good = max(0, needed(verb.rule, count) - 1) if outcome == "partial" else 0
     return _all_of("passed", good) + _all_of("failed", count - good)
 
 
