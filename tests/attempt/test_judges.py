@@ -230,3 +230,27 @@ def test_open_findings_are_carried_into_the_next_visit(project: Project, tmp_pat
     assert played.state.ended is not None and played.state.ended.outcome == "passed"
     assert "Open findings" not in asked.log("it#1/look/w", 1, "prompt.md")
     assert "- M7 [minor]: rough" in asked.log("it~2#1/look/w", 1, "prompt.md")
+
+
+@pytest.mark.req("X5")
+def test_from_the_second_round_on_a_reviewer_is_told_what_is_new_since_the_last(
+    project: Project, tmp_path: Path
+) -> None:
+    cast = """
+        - match: {step: it/look/w, prompt: Open findings}
+          verdict: {decision: approve}
+        - match: {step: it/look/w}
+          verdict: {decision: reject, findings: [{id: M7, severity: major, issue: rough}]}
+        - match: {step: it, attempt: 1}
+          write: {src/app.py: "x = 5\\n"}
+        - match: {step: it}
+          write: {src/new.py: "y = 6\\n"}
+    """
+    asked, _ = ask(project, tmp_path, LOOP, cast)
+
+    first, second = (asked.log(f"it#{number}/look/w", 1, "prompt.md") for number in (1, 2))
+    assert "since the last round" not in first
+    new = second[second.index("Of this, since the last round") : second.index("Open findings")]
+    assert "+y = 6" in new
+    assert "+x = 5" not in new
+    assert "+x = 5" in second

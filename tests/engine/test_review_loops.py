@@ -9,6 +9,7 @@ import pytest
 from podium.core.events import ApprovalGiven, StepEntered
 from podium.core.messages import Approve
 from podium.core.words import Path as StepPath
+from podium.views.run_data import run_data
 from tests.engine.kit import TEAM, Project, git, outcome
 
 STEPS = """\
@@ -80,3 +81,53 @@ def test_a_review_loop_that_gets_nowhere_is_stopped_by_its_rule_and_the_best_is_
     assert outcome(state, f"write~{visits + 1}") == "passed"
     assert outcome(state, "land") == "passed"
     assert git(tmp_path, "show", "main:a.txt") == kept
+
+
+@pytest.mark.req("X5", "R132")
+def test_a_run_has_a_ledger_of_findings_and_a_trend_and_the_writer_gets_exactly_what_is_open(
+    tmp_path: Path,
+) -> None:
+    cast = (
+        "".join(version(n, f"v{n}") for n in (1, 2, 3))
+        + verdict(1, 4, ("F1", "open"), ("F2", "open"))
+        + verdict(2, 6, ("F1", "fixed"), ("F2", "open"))
+        + verdict(3, 8, ("F2", "fixed")).replace("reject", "approve")
+    )
+    project = Project(tmp_path)
+    run, _ = project.run(project.flow(STEPS, head=TEAM, cast=cast))
+
+    (found,) = run_data(project.view(run))["reviews"]
+    assert (found["review"], found["trend"]) == ("judge", "improving")
+    assert [(one["score"], one["open"]) for one in found["rounds"]] == [(4, 2), (6, 1), (8, 0)]
+    assert [(one["id"], one["status"], one["first"], one["last"]) for one in found["findings"]] == [
+        ("F1", "fixed", "judge", "judge~2"),
+        ("F2", "fixed", "judge", "judge~3"),
+    ]
+    logs = project.root / ".podium" / "runs" / run / "agent_logs"
+    told = (logs / "write~3" / "1" / "prompt.md").read_text("utf-8")
+    latest = told[: told.find("Earlier, in short")]
+    assert "F2 [major]: F2" in latest
+    assert "F1 [major]" not in latest
+
+
+@pytest.mark.req("R128", "R132")
+def test_an_advisor_is_told_where_the_run_has_been_what_it_has_used_and_where_reviews_are_going(
+    tmp_path: Path,
+) -> None:
+    """And a decision that is typed goes on by itself."""
+    head = f"{TEAM}roles: {{wise: {{agent: w, system: You decide., touches: []}}}}\nbreaker: {{visits: 9, cycle: 9, ask: wise}}\n"
+    advice = "- match: {prompt: breaker was hit}\n  output: {action: force_complete, reason: good enough}\n"
+    project = Project(tmp_path)
+    run, state = project.run(project.flow(STEPS, head=head, cast=advice + PLATEAUS))
+
+    (folder,) = (project.root / ".podium" / "runs" / run / "agent_logs").glob("*!advice*")
+    told = (folder / "1" / "prompt.md").read_text("utf-8")
+    for words in (
+        'the rule "plateau" of its breaker was hit',
+        "Used by the run so far: ",
+        "- write~5, visit 5: passed",
+        'Review "judge": 5 rounds, scores 4, 7, 5, 6, 6, plateau',
+    ):
+        assert words in told, told
+    assert outcome(state, "land") == "passed"
+    assert git(tmp_path, "show", "main:a.txt") == "v2"

@@ -23,6 +23,7 @@ from podium.git.change import changed_paths, diff
 from podium.git.repository import tree_of
 
 DIFF_BYTES: Final = 200_000
+DELTA_BYTES: Final = 60_000
 OUTPUT: Final = 20_000
 SHOWN_PATHS: Final = 200
 _GATE: Final = re.compile(r"(.*)#(\d+)(/.*)")
@@ -52,6 +53,7 @@ def material_of(site: Site, state: State, leaf: Leaf, tree: Tree | None, nonce: 
     facts = {
         "nonce": nonce,
         **_change(site, works, base, tree, nonce),
+        "since": _since(site, state, leaf, tree, nonce),
         "results": [_result_of(state, work, nonce) for work in works],
         "plan": "" if plan is None else _result_of(state, plan, nonce, label="plan")["output"],
         "findings": enclosed(cut(still_open, DIFF_BYTES), "findings", nonce) if still_open else "",
@@ -103,17 +105,34 @@ def _written(value: Any) -> str:
     )
 
 
+def _since(site: Site, state: State, leaf: Leaf, tree: Tree | None, nonce: str) -> str:
+    """What is new since this review's last round: what it has looked at before need not be gone through again."""
+    last = _last_round(state, leaf)
+    before = None if last is None else last.place.start
+    if site.repository is None or tree is None or before is None or before == tree:
+        return ""
+    change = diff(site.repository, before, tree, limit=DELTA_BYTES)
+    return enclosed(cut(change.text, DELTA_BYTES), "delta", nonce)
+
+
 def open_findings(state: State, leaf: Leaf) -> str:
     """What this review said the last time and is not fixed, so that the next round need not start from nothing."""
+    review = _last_round(state, leaf)
+    if review is None:
+        return ""
+    texts = (
+        findings_text(state, child, {"findings": _result(child).get("findings")})
+        for child in fresh_children(state, review)
+    )
+    return "\n".join(filter(None, texts))
+
+
+def _last_round(state: State, leaf: Leaf) -> Scope | None:
     for path in _rounds_before(state, leaf.place.parent):
         review = state.instances.get(path)
         if isinstance(review, Scope) and review.ending is not None:
-            texts = (
-                findings_text(state, child, {"findings": _result(child).get("findings")})
-                for child in fresh_children(state, review)
-            )
-            return "\n".join(filter(None, texts))
-    return ""
+            return review
+    return None
 
 
 def _result(child: Instance) -> Mapping[str, Any]:

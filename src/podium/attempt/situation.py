@@ -13,11 +13,15 @@ from podium.core.model import Agent, Block, Call
 from podium.core.paths import ROOT
 from podium.core.results import fields_of
 from podium.core.state import Instance, Leaf, Scope, State
+from podium.views.findings import Reviewed, in_state, reviews_of
 from podium.views.numbers import dollars
+from podium.views.plain import one_line
 from podium.workflow.fences import fence
 
 VISITS: Final = 60
 """The newest; a run that has made more of them is stopped by then."""
+ROUNDS: Final = 8
+FINDINGS: Final = 20
 SHOWN: Final = 2_000
 MOST: Final = 16_000
 
@@ -25,7 +29,7 @@ MOST: Final = 16_000
 def situation_of(state: State, instance: Instance) -> str:
     visits = sorted(_visits(state, instance), key=_turn)[-VISITS:]
     lines = "\n".join(_line(state, visit) for visit in visits)
-    parts = (lines, _used(state), *_outputs(visits), objections(state, instance))
+    parts = (lines, _used(state), *_reviews(state), *_outputs(visits), objections(state, instance))
     return cut("\n\n".join(part for part in parts if part), MOST)
 
 
@@ -76,6 +80,24 @@ def _used(state: State) -> str:
         f"Used by the run so far: {book.transitions} transitions, {worked} of work, {dollars(spent.usd)}, "
         f"{spent.tokens:,} tokens in {spent.calls + unknown} calls{beside}."
     )
+
+
+def _reviews(state: State) -> Iterator[str]:
+    for found in reviews_of(in_state(state)):
+        yield "\n".join(_review(found))
+
+
+def _review(found: Reviewed) -> Iterator[str]:
+    """Where it is going, and what has been open since when."""
+    scores = ", ".join("-" if score is None else f"{score:g}" for score in found.scores[-ROUNDS:])
+    trend = f", {found.trend}" if found.trend else ""
+    yield f'Review "{found.review}": {len(found.rounds)} rounds, scores {scores}{trend}; {found.open[-1]} findings open'
+    unfixed = [finding for finding in found.findings if finding.status != "fixed"]
+    for finding in unfixed[:FINDINGS]:
+        where = f" {finding.path}" if finding.path else ""
+        seen = f"first in {finding.first}, last in {finding.last}"
+        issue = one_line(finding.issue, 200)
+        yield f"- {finding.id} [{finding.severity}]{where}: {issue} ({finding.status}, {seen})"
 
 
 def _seconds(millis: float) -> str:

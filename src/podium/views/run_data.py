@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from podium.core.words import Millis
+from podium.views.findings import Reviewed, in_view, reviews_of
 from podium.views.run import AgentView, LimitView, Pending, RunView, StepView, duration_of
 from podium.views.times import iso, iso_or_none
 
@@ -19,6 +20,7 @@ def run_data(view: RunView, now: Millis | None = None) -> dict[str, Any]:
         "steps": [step_data(step, view.at if now is None else now) for step in view.steps],
         "outputs": dict(view.outputs),
         "agents": [agent_data(agent) for agent in view.agents],
+        "reviews": [review_data(found) for found in reviews_of(in_view(view.steps))],
         "limits": {limit.unit: _limit(limit) for limit in view.limits},
         "pending": [pending_data(pending) for pending in view.pending],
     }
@@ -88,6 +90,16 @@ def agent_data(agent: AgentView) -> dict[str, Any]:
         "cached_tokens": agent.cached,
         "output_tokens": agent.output,
         "cost_usd": cost_of(agent),
+    }
+
+
+def review_data(found: Reviewed) -> dict[str, Any]:
+    rounds = zip(found.rounds, found.scores, found.open, strict=True)
+    return {
+        "review": found.review,
+        "trend": found.trend or None,
+        "rounds": [{"path": path, "score": score, "open": count} for path, score, count in rounds],
+        "findings": [finding._asdict() for finding in found.findings],
     }
 
 

@@ -85,6 +85,7 @@ PARTIALS: Final[Mapping[str, Partial]] = MappingProxyType(
                 "cut": (),
                 "whole": (),
                 "too_long": (),
+                "since": (),
                 "plan": (),
                 "results": (),
                 "findings": (),
