@@ -9,11 +9,14 @@ import pytest
 
 from podium.app.continuing import Prospect, begin_again, look_ahead
 from podium.app.running import go_on
+from podium.attempt.past import past_of
 from podium.core.chain import RunId
-from podium.core.events import AttemptEnded, Event, JoinEnded
+from podium.core.events import ApprovalAsked, AttemptEnded, Event, JoinEnded
 from podium.core.messages import Approve
 from podium.core.state import State
+from podium.core.words import Millis
 from podium.core.words import Path as StepPath
+from podium.engine.letters import Done
 from podium.errors import ConfigurationError
 from tests.engine.kit import TEAM, Project, git, outcome, output
 
@@ -172,6 +175,45 @@ def test_an_approval_stands_for_the_same_question_about_the_same_tree(project: P
     _, asked = went_on(project, prospect)
     assert prospect.next == ("ok",)
     assert outcome(asked, "ok") == ""
+
+
+@pytest.mark.req("X10", "R006")
+def test_what_a_person_did_by_hand_is_taken_over_while_the_task_is_the_same(project: Project) -> None:
+    steps = (
+        "  paint: {agent: human, prompt: Paint it., touches: [art.txt]}\n"
+        "  look: {run: [sh, -c, 'cat art.txt; echo one']}\n"
+    )
+    first, _ = project.run(project.flow(steps))
+    (project.office.run_dir(first) / "by_hand/paint/1/work/art.txt").write_text("blue\n", "utf-8")
+    project.say(first, Done(StepPath("paint"), "ann", "It is blue."))
+
+    project.write("flow.yaml", (project.root / "flow.yaml").read_text().replace("echo one", "echo two"))
+    prospect = look_ahead(project.office, first)
+    second, state = went_on(project, prospect)
+
+    assert (paths(prospect.reused), prospect.next) == (["paint"], ("look",))
+    assert output(state, "look") == "blue\ntwo"
+    assert made(project, second) == ["look"]
+    assert not (project.office.run_dir(second) / "by_hand").exists()
+
+    project.write("flow.yaml", (project.root / "flow.yaml").read_text().replace("Paint it.", "Paint it red."))
+    prospect = look_ahead(project.office, first)
+    third, state = went_on(project, prospect)
+    assert (paths(prospect.reused), prospect.next) == ([], ("paint",))
+    assert outcome(state, "paint") == ""
+    assert "Paint it red." in (project.office.run_dir(third) / "by_hand/paint/1/TASK.md").read_text("utf-8")
+
+
+@pytest.mark.req("X11")
+def test_a_consent_is_never_taken_over() -> None:
+    """It was about one attempt that may have taken effect; the same words about another one are another matter."""
+
+    def asked(path: str) -> ApprovalAsked:
+        return ApprovalAsked(Millis(0), StepPath(path), "human", (), 1)
+
+    past = past_of(RunId("r"), [asked("push#1/!consent"), asked("push#1/!exhausted"), asked("ok")])
+
+    assert set(past.approvals) == {"push#1/!exhausted", "ok"}
 
 
 def test_a_landing_that_was_made_is_not_made_again(project: Project) -> None:

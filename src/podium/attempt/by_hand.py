@@ -6,6 +6,7 @@ The folder stays until the run is deleted: it is the person's, and a crash must 
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,12 +15,16 @@ from anyio import to_thread
 from podium.attempt import judging, prompting
 from podium.attempt.asking import Asking
 from podium.attempt.finding import known_names
+from podium.attempt.past import key_of
+from podium.attempt.policy import globs_of
+from podium.attempt.reusing import known
 from podium.attempt.site import Site
 from podium.attempt.waiting import look_out
 from podium.attempt.workspace import Workspace, clone_at, start_of
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.names import Here
 from podium.core.state import Leaf, State
+from podium.core.template import fill_argv
 from podium.core.words import MicroUsd
 from podium.git.repository import Repository, read_outer_rules, trees
 from podium.git.snapshot import Snapshot, read_snapshot
@@ -36,12 +41,16 @@ def folder_of(site: Site, asked: AttemptStarted) -> Path:
 async def hand_out(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded | None:
     """Lays out the work. Ends at once, or when what the step calls `done` has happened."""
     asking = await _asking(asked, state, site)
-    await to_thread.run_sync(_lay_out, asking)
+    task = await to_thread.run_sync(_task, asking)
+    found = await known(site, asked, _key(asking, task))
+    if found is not None:
+        return found
+    await to_thread.run_sync(_lay_out, asking, task)
     wait = asking.verb.done
     if wait is None:
         return None
-    found = await look_out(wait, asking.names, state, site)
-    return await take_in(asked, state, site, text=str(found.get("text", "")), answer=found.get("output"))
+    seen = await look_out(wait, asking.names, state, site)
+    return await take_in(asked, state, site, text=str(seen.get("text", "")), answer=seen.get("output"))
 
 
 async def take_in(
@@ -70,7 +79,8 @@ async def take_in(
         detail=text or "the person who was asked could not do it" if failed else "",
     )
     asking.story.result = said
-    return await judging.work_of(asking, workspace, said)
+    key = _key(asking, await to_thread.run_sync(_task, asking))
+    return replace(await judging.work_of(asking, workspace, said), key=key)
 
 
 async def _asking(asked: AttemptStarted, state: State, site: Site) -> Asking:
@@ -82,18 +92,30 @@ async def _asking(asked: AttemptStarted, state: State, site: Site) -> Asking:
     return Asking(site, state, leaf, asked, names, secrets.token_hex(8))
 
 
-def _lay_out(asking: Asking) -> None:
+def _task(asking: Asking) -> str:
+    return prompting.told(asking, None).prompt
+
+
+def _key(asking: Asking, task: str) -> str:
+    """All that a person is asked for; who it was does not matter."""
+    step = asking.step
+    words = task.replace(asking.nonce, "").replace(asking.site.run, "")
+    output = (step.output.kind, step.output.schema, step.output.choices)
+    files = fill_argv(step.output.files, asking.names)
+    return key_of(asking.asked, "by_hand", words, *output, files, globs_of(step, asking.names))
+
+
+def _lay_out(asking: Asking, task: str) -> None:
     site, asked = asking.site, asking.asked
     folder = folder_of(site, asked)
     if (folder / TASK).exists():
         return  # By an owner before us; what the person has done since is theirs.
-    told = prompting.told(asking, None)
     folder.mkdir(parents=True, exist_ok=True)
     if site.repository is not None and not (folder / WORK).exists():
         clone_at(site, site.repository, asked, folder / WORK)
     where = f"The files are in {WORK}/, a clone of its own." if site.repository is not None else ""
     done = f"When it is done: podium approve {site.run} {asked.path}"
-    (folder / TASK).write_text(f"{told.prompt}\n---\n{where}\n{done}\n", "utf-8")
+    (folder / TASK).write_text(f"{task}\n---\n{where}\n{done}\n", "utf-8")
 
 
 def _snapshot(site: Site, repository: Repository, asked: AttemptStarted) -> Snapshot:

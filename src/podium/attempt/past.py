@@ -28,6 +28,10 @@ FOUND_OUT: Final = frozenset({"ok", "failed", "blocked"})
 """How an attempt ends that says something about the work; the rest is about the world, which may be another today."""
 
 
+CONSENT: Final = "/!consent"
+"""A consent is about one attempt that may have taken effect, and about no other."""
+
+
 @dataclass(frozen=True, slots=True)
 class Past:
     run: RunId
@@ -58,7 +62,7 @@ def past_of(run: RunId, events: Iterable[Event], *, without: frozenset[Path] = f
                 joins[asked[event.path]] = event
             case AttemptEnded() if event.key and event.kind in FOUND_OUT and event.path not in without:
                 attempts.setdefault((event.path, event.key), []).append(event)
-            case ApprovalAsked() if event.path not in without:
+            case ApprovalAsked() if event.path not in without and not event.path.endswith(CONSENT):
                 approvals[event.path] = (event, [])
             case ApprovalGiven() if event.path in approvals:
                 approvals[event.path][1].append(event)

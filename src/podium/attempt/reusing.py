@@ -26,10 +26,15 @@ async def unless_known(
     site: Site, asked: AttemptStarted, key: str, work: Callable[[], Awaitable[AttemptEnded]]
 ) -> AttemptEnded:
     """The answer that was given to exactly this before, else what the work gives, marked for those who come later."""
+    return await known(site, asked, key) or replace(await work(), key=key)
+
+
+async def known(site: Site, asked: AttemptStarted, key: str) -> AttemptEnded | None:
+    """The answer that was given to exactly this before. Raises NotKnown where nothing else may be done."""
     found = None if site.past is None else await to_thread.run_sync(_known, site, asked, key)
     if found is None and is_rehearsal(site):
         raise NotKnown
-    return found or replace(await work(), key=key)
+    return found
 
 
 def is_rehearsal(site: Site) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from podium.attempt import finding, joining
+from podium.attempt.by_hand import hand_out
 from podium.attempt.past import NotKnown
 from podium.attempt.perform import perform
 from podium.attempt.reusing import answers_to
@@ -22,8 +23,9 @@ R = TypeVar("R")
 async def answers(effect: Effect, state: State, site: Site) -> tuple[Message, ...]:
     """Nothing where a process would have to be started, or somebody asked."""
     match effect:
-        case RunAttempt(asked=started, by_hand=False):
-            end = await _unless_new(lambda: perform(started, state, site))
+        case RunAttempt(asked=started, by_hand=hand):
+            work = hand_out if hand else perform
+            end = await _unless_new(lambda: work(started, state, site))
             return (end,) if end is not None and end.reused else ()
         case CancelAttempt(asked=started):
             return (AttemptEnded(site.now(), started.path, started.attempt, "cancelled"),)
