@@ -11,7 +11,7 @@ from podium.app.continuing import Prospect, begin_again, look_ahead
 from podium.app.running import go_on
 from podium.attempt.past import past_of
 from podium.core.chain import RunId
-from podium.core.events import ApprovalAsked, AttemptEnded, Event, JoinEnded
+from podium.core.events import ApprovalAsked, AttemptEnded, Event, JoinEnded, RunStarted
 from podium.core.messages import Approve
 from podium.core.state import State
 from podium.core.words import Millis
@@ -202,6 +202,32 @@ def test_what_a_person_did_by_hand_is_taken_over_while_the_task_is_the_same(proj
     assert (paths(prospect.reused), prospect.next) == ([], ("paint",))
     assert outcome(state, "paint") == ""
     assert "Paint it red." in (project.office.run_dir(third) / "by_hand/paint/1/TASK.md").read_text("utf-8")
+
+
+@pytest.mark.req("X2", "X3")
+def test_what_is_booked_for_calls_without_a_price_is_not_reset_by_going_on_in_another_run(
+    project: Project,
+) -> None:
+    """Neither is what was reserved for a call that never came to its end."""
+    head = TEAM + "  shy: {type: command, command: [echo, hi]}\nlimits: {usd: 5}\n"
+    steps = (
+        "  a: {agent: shy, prompt: A., no_change: pass, estimate: {usd: 2}}\n"
+        "  b: {run: [echo, one]}\n"
+        "  c: {agent: w, prompt: C., estimate: {usd: 4}}\n"
+    )
+    first, state = project.run(project.flow(steps, head=head), accepts=("*",))
+    assert outcome(state, "c") == "failed"  # $2 are booked for the first call, so that $4 do not fit.
+    assert state.ledgers[StepPath("")].unknown.usd == 2_000_000
+
+    project.write("flow.yaml", (project.root / "flow.yaml").read_text().replace("one", "two"))
+    second, state = went_on(project, look_ahead(project.office, first))
+
+    assert made(project, second) == ["b"]
+    assert state.ledgers[StepPath("")].unknown.usd == 2_000_000
+    assert outcome(state, "c") == "failed"
+    started = project.events(second)[0]
+    assert isinstance(started, RunStarted)
+    assert started.run.carried_unknown == 2_000_000
 
 
 @pytest.mark.req("X11")

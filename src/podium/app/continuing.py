@@ -21,7 +21,15 @@ from podium.app.running import Begun, Source, check_ability, create, load_source
 from podium.app.sending import abandon
 from podium.attempt.site import Site
 from podium.core.chain import RunId
-from podium.core.events import AttemptEnded, Event, RunEnded, RunStarted, StepEntered
+from podium.core.events import (
+    AttemptDoubted,
+    AttemptEnded,
+    AttemptStarted,
+    Event,
+    RunEnded,
+    RunStarted,
+    StepEntered,
+)
 from podium.core.evolve import fold
 from podium.core.facts import Amounts
 from podium.core.messages import Cancel, Message, Refusal, Start
@@ -88,6 +96,7 @@ def look_ahead(
         name=workflow.name,
         continues=earlier,
         carried=_spent(events, started),
+        carried_unknown=MicroUsd(0) if workflow.unknown_cost == "count_tokens" else _unknown(events, started),
         unpriced=unpriced(workflow) if workflow.unknown_cost == "ask" else (),
         usual=usual_of(workflow, read_history(office.store, workflow.name)),
     )
@@ -161,6 +170,24 @@ def _spent(events: Sequence[Event], started: RunStarted) -> Amounts:
         sum(each.tokens for each in used),
         sum(each.calls for each in used),
     )
+
+
+def _unknown(events: Sequence[Event], started: RunStarted) -> MicroUsd:
+    """What stays booked: of calls without a price, of those that were doubted, and of those that never came to an end."""
+    booked = int(started.run.carried_unknown)
+    flying: dict[Path, int] = {}
+    for event in events:
+        match event:
+            case AttemptStarted():
+                flying[event.path] = event.reserve.usd
+            case AttemptEnded():
+                left = max(0, flying.pop(event.path, 0) - event.used.usd)
+                booked += 0 if event.cost_known else left
+            case AttemptDoubted():
+                booked += flying.pop(event.path, 0)
+            case _:
+                pass
+    return MicroUsd(booked + sum(flying.values()))
 
 
 def _parts(ends: Iterable[AttemptEnded]) -> tuple[Part, ...]:

@@ -46,6 +46,7 @@ from podium.core.events import (
     WaitEnded,
     WaitStarted,
 )
+from podium.core.facts import Amounts
 from podium.core.graph import order_of_verb
 from podium.core.lifecycle import IllegalEvent
 from podium.core.model import Call, Step, Workflow
@@ -187,7 +188,9 @@ def _started(state: State, event: RunStarted) -> State:
         order=order_of_verb(call),
     )
     state.instances.put(paths.ROOT, Scope(place, head=event.tree, base=event.tree))
-    state.ledgers.put(paths.ROOT, Ledger(paths.ROOT, None, call.workflow.limits, spent=event.run.carried))
+    unknown = Amounts(event.run.carried_unknown)
+    book = Ledger(paths.ROOT, None, call.workflow.limits, spent=event.run.carried, unknown=unknown)
+    state.ledgers.put(paths.ROOT, book)
     state.vars.put((paths.ROOT, scopes.INPUTS), (event.inputs,))
     return state._replace(started=event)
 

@@ -41,6 +41,8 @@ class RunFacts:
     """The run whose results this one takes over where the same is asked."""
     carried: Amounts = Amounts()
     """What that one has spent on what is taken over: limits are not reset by going on in another run."""
+    carried_unknown: MicroUsd = MicroUsd(0)
+    """What it has booked for calls whose price nobody told."""
     unpriced: tuple[str, ...] = ()
     """Agents of which it was known before the run that they tell no price."""
     accepts: tuple[str, ...] = ()
