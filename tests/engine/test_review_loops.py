@@ -9,6 +9,7 @@ import pytest
 from podium.core.events import ApprovalGiven, StepEntered
 from podium.core.messages import Approve
 from podium.core.words import Path as StepPath
+from podium.views.next_steps import next_steps
 from podium.views.run_data import run_data
 from tests.engine.kit import TEAM, Project, git, outcome
 
@@ -131,3 +132,48 @@ def test_an_advisor_is_told_where_the_run_has_been_what_it_has_used_and_where_re
         assert words in told, told
     assert outcome(state, "land") == "passed"
     assert git(tmp_path, "show", "main:a.txt") == "v2"
+
+
+@pytest.mark.req("X5", "R132")
+def test_when_attempts_are_used_up_the_best_scored_is_taken_and_not_the_last(tmp_path: Path) -> None:
+    steps = (
+        "  write: {agent: w, prompt: write it, touches: [a.txt], gates: [{name: look, review: w}],"
+        " retry: {attempts: 3, on_exhausted: accept_best}}\n"
+    )
+    texts = {1: "one", 2: "two", 3: "three"}
+    cast = "".join(
+        f"- {{match: {{step: write, attempt: {n}}}, text: said {n}, write: {{a.txt: {text}}}}}\n"
+        for n, text in texts.items()
+    )
+    project = Project(tmp_path)
+    file = project.flow(steps, head=TEAM, cast=cast)
+    judged = "".join(
+        f"- {{match: {{step: write/look/w, prompt: '\\+{texts[n]}'}}, verdict: {{decision: reject, score: {score},"
+        f" findings: [{{severity: major, issue: meh}}]}}}}\n"
+        for n, score in ((1, 4), (2, 7), (3, 5))
+    )
+    project.write("cast.yaml", judged + cast)
+
+    _, state = project.run(file)
+
+    assert outcome(state, "write") == "passed"
+    ending = state.instances[StepPath("write")].ending
+    assert ending is not None and ending.tree is not None
+    assert ending.reason == "exhausted"
+    assert git(tmp_path, "show", f"{ending.tree}:a.txt") == "two"
+
+
+@pytest.mark.req("X2", "R130")
+def test_a_hard_limit_ends_with_5_and_what_was_done_before_is_kept_and_named(tmp_path: Path) -> None:
+    steps = "  first: {agent: w, prompt: one, touches: [a.txt]}\n  second: {agent: w, prompt: two, touches: [b.txt]}\n"
+    cast = "- {match: {step: first}, cost_usd: 0.8, write: {a.txt: kept}}\n"
+    project = Project(tmp_path)
+    run, state = project.run(project.flow(steps, head=f"{TEAM}limits: {{usd: 1}}\n", cast=cast))
+
+    assert state.ended is not None
+    assert (state.ended.status, state.ended.exit) == ("limited", 5)
+    view = project.view(run)
+    assert view.tree is not None
+    assert git(tmp_path, "show", f"{view.tree}:a.txt") == "kept"
+    assert f"podium diff {run}" in [hint.command for hint in next_steps(view)]
+    assert "limit of usd" in (view.message or "")
