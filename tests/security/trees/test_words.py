@@ -34,7 +34,7 @@ def test_half_a_surrogate_pair_in_an_answer_does_not_break_the_log(project: Proj
         "  it: {agent: a, prompt: x, output: json, no_change: pass, retry: {repair: 1, on_exhausted: fail}}\n"
     )
 
-    run, state = project.run(project.flow(steps, head=head))
+    run, state = project.run(project.flow(steps, head=head), accepts=("*",))
 
     ending = state.instances[StepPath("it")].ending
     assert ending is not None
