@@ -82,7 +82,7 @@ def kill_in_the_middle(project: Project, notes: Path) -> None:
     (notes / "go").touch()
 
 
-@pytest.mark.req("R012", "R146", "R152", "X11", "X15")
+@pytest.mark.req("R012", "R146", "R152", "X11", "X15", "R226")
 @pytest.mark.parametrize(
     ("step", "name"), [(COMMAND, "middle"), (AGENT, "busy_agent")], ids=["command", "agent"]
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from datetime import datetime
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from podium.engine.carry import carry
 from podium.engine.lease import Owned, is_owned, lease
 from podium.errors import ConfigurationError
 from tests.engine.kit import HEAD, TEAM, Project, git, outcome, output
+from tests.timing import best_of
 
 
 def test_commands_run_one_after_the_other_and_hand_on_what_they_say(project: Project) -> None:
@@ -338,3 +340,15 @@ def test_a_hundred_steps_run_in_a_row(project: Project) -> None:
     assert state.ended is not None
     assert state.ended.status == "passed"
     assert [output(state, f"s{n}") for n in range(100)] == [str(n) for n in range(100)]
+
+
+@pytest.mark.req("R240")
+def test_five_steps_take_less_than_thirty_seconds(project: Project) -> None:
+    file = project.flow("".join(f"  s{n}: {{run: [echo, '{n}']}}\n" for n in range(5)))
+
+    def seconds(_: int) -> float:
+        began = time.monotonic()
+        assert outcome(project.run(file)[1], "s4") == "passed"
+        return time.monotonic() - began
+
+    best_of(3, seconds, under=30)

@@ -38,3 +38,12 @@ def test_the_pins_cover_what_the_project_declares() -> None:
 
     assert runtime <= base <= dev
     assert tools <= dev
+
+
+@pytest.mark.req("C46")
+def test_linux_is_promised_and_windows_is_not() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    systems = [entry for entry in project["classifiers"] if entry.startswith("Operating System")]
+
+    assert systems == ["Operating System :: POSIX :: Linux"]
+    assert "on Linux" in (ROOT / "CONTRIBUTING.md").read_text("utf-8")
