@@ -301,3 +301,16 @@ def test_a_step_that_was_never_reached_is_named_with_those_that_were(
         look_ahead(project.office, first, again=step)
 
     assert "s12" in str(caught.value.hint)
+
+
+def test_an_iteration_is_named_by_its_number_or_its_key(project: Project) -> None:
+    """And nothing else is meant by the key alone: a step may have the same name."""
+    steps = (
+        "  red: {run: [echo, first]}\n"
+        "  each:\n    for_each: {in: [red, blue], as: colour, key: colour}\n"
+        "    run: [echo, '${{ colour }}']\n"
+    )
+    first, _ = project.run(project.flow(steps.replace("in: [red, blue]", "in: \"['red', 'blue']\"")))
+
+    for again, expected in (("each[red]", "each[1]"), ("each[2]", "each[2]"), ("red", "red")):
+        assert look_ahead(project.office, first, again=again).source.without == (expected,)

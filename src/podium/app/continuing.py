@@ -7,10 +7,11 @@ the earlier run has spent counts against the limits of the one that goes on from
 from __future__ import annotations
 
 import json
+import re
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import anyio
 
@@ -29,6 +30,7 @@ from podium.core.events import (
     RunEnded,
     RunStarted,
     StepEntered,
+    StepExpanded,
 )
 from podium.core.evolve import fold
 from podium.core.facts import Amounts
@@ -40,6 +42,10 @@ from podium.engine.log import read_events
 from podium.engine.rehearse import answers
 from podium.errors import ConfigurationError
 from podium.git.repository import Repository, has_commit
+
+ITERATION: Final = re.compile(r"([^\[\]]+)\[(\d+)\](.*)")
+OF_FEATURES: Final = ("phases", "components")
+"""Loops that stand in no file: a feature has phases, and they have components."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +135,8 @@ def _is_over(office: Office, run: RunId) -> bool:
 def _paths(events: Sequence[Event], run: RunId, step: str, *, onwards: bool) -> tuple[str, ...]:
     """The addresses of a step, of all in it, and of all that was entered after it."""
     entered = [event.path for event in events if isinstance(event, StepEntered)]
-    own = [path for path in entered if _is_in(path, step)]
+    keys = {event.path: event.keys for event in events if isinstance(event, StepExpanded) and event.keys}
+    own = [path for path in entered if _is_in(path, step) or step in _prefixes(_by_keys(path, keys))]
     if not own:
         known = sorted({path for path in entered if "#" not in path})
         raise ConfigurationError(
@@ -140,9 +147,28 @@ def _paths(events: Sequence[Event], run: RunId, step: str, *, onwards: bool) -> 
 
 def _is_in(path: Path, step: str) -> bool:
     """Any visit, member or gate of the step counts."""
+    return any(without_visit(Path(name)) == step or _name(name) == step for name in _prefixes(path))
+
+
+def _prefixes(path: str) -> Iterator[str]:
+    """The address of what it is in, from the outermost to itself, each without the attempt."""
     parts = path.split("/")
-    names = ("/".join(parts[: number + 1]) for number in range(len(parts)))
-    return any(without_visit(Path(name.partition("#")[0])) == step or _name(name) == step for name in names)
+    yield from ("/".join(parts[: number + 1]).partition("#")[0] for number in range(len(parts)))
+
+
+def _by_keys(path: str, keys: Mapping[Path, Sequence[str]]) -> str:
+    """An address as people say it: `each[red]/test` for `each[1]/test`, and `feature/backend` for a phase."""
+    words: list[str] = []
+    parts = path.split("/")
+    for place, part in enumerate(parts):
+        found = ITERATION.fullmatch(part)
+        known = () if found is None else keys.get(Path("/".join((*parts[:place], found[1]))), ())
+        if found is None or not known:
+            words.append(part)
+            continue
+        key = known[int(found[2]) - 1]
+        words.append(f"{key}{found[3]}" if found[1] in OF_FEATURES else f"{found[1]}[{key}]{found[3]}")
+    return "/".join(words)
 
 
 def _name(path: str) -> str:
