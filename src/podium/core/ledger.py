@@ -18,21 +18,22 @@ from podium.core.words import MicroUsd, Millis, Path, Unit
 NOTHING: Final = Amounts()
 
 
-def chain(state: State, path: Path | None) -> list[Ledger]:
+def chain(state: State, path: Path) -> list[Ledger]:
     """The ledger at `path` and those around it, innermost first."""
-    found = []
-    while path is not None:
-        ledger = state.ledgers[path]
-        found.append(ledger)
-        path = ledger.parent
+    book = state.ledgers[path]
+    found = [book]
+    while book.parent is not None:
+        book = state.ledgers[book.parent]
+        found.append(book)
     return found
 
 
 def moving(books: list[Ledger]) -> list[Ledger]:
     """Those of a chain in which time and transitions count: all, or up to that of `finally`."""
-    for place, book in enumerate(books, start=1):
-        if book.cleans:
-            return books[:place]
+    if len(books) > 1:
+        for place, book in enumerate(books, start=1):
+            if book.cleans:
+                return books[:place]
     return books
 
 
