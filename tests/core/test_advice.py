@@ -163,6 +163,11 @@ def test_a_hard_limit_of_the_advisor_is_a_hard_limit() -> None:
     poor = replace(ADVISOR, verb=Agent(estimate=Estimate(MicroUsd(9_000_000))))
     game = looped(advisor=poor, limits=Limits(usd=MicroUsd(1_000_000)))
     assert game.outcome() == ("failed", "limit")
+    attempts = agent("a", retry=Retry(attempts=3), on=on(failed="next"))
+    limits = Limits(usd=MicroUsd(1_000_000))
+    within = Game(flow(attempts, breaker=Breaker(retries=1), advisor=poor, limits=limits))
+    within.done("a", "failed")
+    assert (within.asked(), within.outcome("a"), within.outcome()) == ([], *[("failed", "limit")] * 2)
 
 
 def test_a_run_may_be_questioned_once_before_it_counts_as_passed() -> None:

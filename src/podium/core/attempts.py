@@ -261,6 +261,10 @@ def _advised(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event |
     told = _newest_advice(state, leaf)
     if told is None:
         return or_limit(leaf, enter.advice(state, leaf, "retries", -1, now), now)
+    assert told.ending is not None
+    if told.ending.hard is not None:
+        limit = Done("failed", "limit", 5, hard=told.ending.hard, message=told.ending.message)
+        return or_limit(leaf, limit, now)
     decision = decision_of(told)
     if decision is None and goes_to_a_person(told):
         return or_limit(leaf, enter.advice(state, leaf, TO_A_PERSON + "retries", -1, now), now)
