@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from podium.core.events import JumpOrdered, StepEntered
+from podium.core.facts import Amounts
 from podium.core.messages import Approve, Jump
 from podium.core.model import Agent, Step
 from podium.core.policy import Breaker, Estimate, Failures, Limits, Retry
@@ -168,6 +169,24 @@ def test_a_hard_limit_of_the_advisor_is_a_hard_limit() -> None:
     within = Game(flow(attempts, breaker=Breaker(retries=1), advisor=poor, limits=limits))
     within.done("a", "failed")
     assert (within.asked(), within.outcome("a"), within.outcome()) == ([], *[("failed", "limit")] * 2)
+
+
+@pytest.mark.req("R130")
+def test_no_answer_takes_a_run_past_a_limit_that_was_hit_while_the_question_was_open() -> None:
+    steps = (
+        command("a"),
+        command("b", needs=(0,), on=on(failed=0)),
+        agent("c", touches=(), retry=Retry(attempts=2)),
+    )
+    game = Game(flow(*steps, kind="dag", breaker=ONCE, limits=Limits(calls=1)))
+    game.done("a")
+    game.done("b", "failed")
+    assert game.asked() == ["#1/!advice"]
+    game.done("c", "failed", used=Amounts(calls=1))
+
+    decided(game, action="force_complete")
+
+    assert game.outcome() == ("failed", "limit")
 
 
 def test_a_run_may_be_questioned_once_before_it_counts_as_passed() -> None:

@@ -28,8 +28,10 @@ def after_advice(state: State, scope: Scope, told_at: Path, now: Millis) -> Even
     if told.place.role != "advice" or told.ending is None:
         return None
     rule = told.place.about.removeprefix(TO_A_PERSON)
-    if told.ending.hard is not None:
-        return Done("failed", "limit", 5, hard=told.ending.hard, message=told.ending.message)
+    hard = scope.hard if told.ending.hard is None else told.ending.hard
+    if hard is not None:
+        # Also one that a sibling hit while the question was open: no answer takes a run past it.
+        return Done("failed", "limit", 5, hard=hard, message=told.ending.message)
     decision = decision_of(told)
     if decision is None:
         return _ask_a_person(state, scope, told, rule, now)
