@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from podium.core.chain import Record, RunId, first_fault
 from podium.core.codec import CodecError, decode, encode
@@ -90,12 +90,24 @@ class Log:
         os.close(self._head)
 
 
-# Made once: `json.dumps` with options makes an encoder for every call. What the codec wrote is a tree, never a circle.
-_TEXT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
+def _writer() -> Callable[[Any], str]:
+    """JSON as text. `json` makes a new encoder for every value it is given, which takes longer than an event does.
+
+    What the codec wrote is a tree, never a circle.
+    """
+    plain = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
+    make = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return plain.encode
+    write = make(None, plain.default, json.encoder.encode_basestring, None, ":", ",", False, False, True)
+    return lambda value: "".join(write(value, 0))
+
+
+_text: Final = _writer()
 
 
 def to_text(event: Event) -> str:
-    text = _TEXT.encode(encode(event))
+    text = _text(encode(event))
     try:
         text.encode()
     except UnicodeEncodeError:

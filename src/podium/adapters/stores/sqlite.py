@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,6 +32,37 @@ _TAIL: Final = (
 )
 
 
+class _Transaction:
+    """One write transaction after the other, whose errors are told in words."""
+
+    def __init__(self, db: apsw.Connection, path: Path) -> None:
+        self._db = db
+        self._path = path
+
+    def __enter__(self) -> None:
+        try:
+            self._db.execute("begin immediate")
+        except apsw.Error as error:
+            raise worded(self._path, error) from error
+
+    def __exit__(self, _: object, error: BaseException | None, trace: object) -> None:
+        if error is not None:
+            self._undo(error)
+            return
+        try:
+            self._db.execute("commit")
+        except BaseException as failed:
+            self._undo(failed)
+            raise
+
+    def _undo(self, error: BaseException) -> None:
+        # After some errors SQLite has undone everything already.
+        if self._db.in_transaction:
+            self._db.execute("rollback")
+        if isinstance(error, (apsw.Error, UnicodeDecodeError)):
+            raise worded(self._path, error) from error
+
+
 class SqliteStore:
     def __init__(self, path: Path) -> None:
         version = tuple(int(part) for part in apsw.sqlite_lib_version().split("."))
@@ -51,6 +82,7 @@ class SqliteStore:
             self._db = apsw.Connection(str(path))
         except apsw.Error as error:
             raise worded(path, error) from error
+        self._transaction = _Transaction(self._db, path)
         try:
             self._prepare()
         except BaseException:
@@ -61,28 +93,13 @@ class SqliteStore:
         self._db.set_busy_timeout(BUSY_MS)
         for pragma in ("journal_mode = wal", "synchronous = full", "foreign_keys = on", "mmap_size = 0"):
             self._rows(f"pragma {pragma}")
-        with self._write():
+        with self._transaction:
             if not is_current(self._db):
                 # A log that lost its first pages looks like that of an empty database.
                 damage = damage_of_log(self._wal)
                 if damage is not None:
                     raise StoreError(f"{self._path} cannot be used: {damage}")
                 bring_forward(self._db, self._path)
-
-    @contextmanager
-    def _write(self) -> Iterator[None]:
-        """One transaction, whose errors are told in words."""
-        try:
-            self._db.execute("begin immediate")
-            yield
-            self._db.execute("commit")
-        except BaseException as error:
-            # After some errors SQLite has undone everything already.
-            if self._db.in_transaction:
-                self._db.execute("rollback")
-            if isinstance(error, apsw.Error | UnicodeDecodeError):
-                raise worded(self._path, error) from error
-            raise
 
     def _rows(self, statement: str, values: tuple[Any, ...] = ()) -> list[Any]:
         try:
@@ -91,7 +108,7 @@ class SqliteStore:
             raise worded(self._path, error) from error
 
     def create(self, head: RunHead, letters: Mapping[str, Mapping[str, Any]] | None = None) -> None:
-        with self._write():
+        with self._transaction:
             if self.head(head.run) is not None:
                 raise StoreError(f"there is a run {head.run} already")
             number: int = self._db.execute("select coalesce(max(number), 0) + 1 from run").get
@@ -124,7 +141,7 @@ class SqliteStore:
         )
 
     def claim(self, run: RunId) -> int:
-        with self._write():
+        with self._transaction:
             epoch = self._known(run).epoch + 1
             self._change(run, epoch=epoch)
             self._make_room()
@@ -153,7 +170,7 @@ class SqliteStore:
         status: str | None = None,
         answers: tuple[Letter, str] | None = None,
     ) -> tuple[Record, ...]:
-        with self._write():
+        with self._transaction:
             number, found, known, last_seq, last_hash = self._tail(run, after)
             if epoch != found:
                 raise Fenced(f"run {run} belongs to epoch {found} by now, not to {epoch}")
@@ -198,12 +215,12 @@ class SqliteStore:
         return tuple(RunHead(*row[1:]) for row in rows)
 
     def set_status(self, run: RunId, status: str) -> None:
-        with self._write():
+        with self._transaction:
             self._known(run)
             self._change(run, status=status)
 
     def post(self, run: RunId, name: str, body: Mapping[str, Any]) -> None:
-        with self._write():
+        with self._transaction:
             self._known(run)
             self._post(run, name, body)
 
@@ -228,7 +245,7 @@ class SqliteStore:
             ) from error
 
     def answer(self, letter: Letter, reply: str) -> None:
-        with self._write():
+        with self._transaction:
             self._answer(letter, reply)
 
     def _answer(self, letter: Letter, reply: str) -> None:
@@ -249,7 +266,7 @@ class SqliteStore:
         return version + (self._posted << 32)
 
     def forget(self, run: RunId) -> None:
-        with self._write():
+        with self._transaction:
             self._db.execute("delete from letter where run = ?", (run,))
             number: int | None = self._db.execute("select number from run where run = ?", (run,)).get
             if number is not None:
@@ -258,7 +275,7 @@ class SqliteStore:
             self._db.execute("delete from run where run = ?", (run,))
 
     def damage(self) -> str | None:
-        with self._write():
+        with self._transaction:
             return first_damage(self._db, self._wal)
 
     def close(self) -> None:
