@@ -48,7 +48,10 @@ def main(shape: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         workflow = chain_of(EVENTS) if shape == "sequence" else fan_out(1000)
         store, log = opened(Path(folder), workflow)
-        (play if shape == "sequence" else play_all)(log, workflow)
+        if shape == "sequence":
+            play(log, len(workflow.body.steps))
+        else:
+            play_all(log, workflow)
         log.close()
         store.close()
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
