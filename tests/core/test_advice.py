@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from podium.core.events import JumpOrdered, StepEntered
-from podium.core.facts import Amounts
 from podium.core.messages import Approve, Jump
-from podium.core.model import Agent, Step
-from podium.core.policy import Breaker, Estimate, Failures, Limits, Retry
-from podium.core.words import MicroUsd, Millis, Path
+from podium.core.model import Step
+from podium.core.policy import Breaker, Failures, Limits, Retry
+from podium.core.words import Millis, Path
 from tests.core.kit import (
     Game,
     agent,
@@ -157,36 +156,6 @@ def test_the_limit_leaves_no_room_for_a_question() -> None:
     complete = Game(flow(command("a"), breaker=Breaker(complete=True), limits=Limits(transitions=1)))
     complete.done("a")
     assert complete.outcome() == ("failed", "limit")
-
-
-@pytest.mark.req("R014", "C4")
-def test_a_hard_limit_of_the_advisor_is_a_hard_limit() -> None:
-    poor = replace(ADVISOR, verb=Agent(estimate=Estimate(MicroUsd(9_000_000))))
-    game = looped(advisor=poor, limits=Limits(usd=MicroUsd(1_000_000)))
-    assert game.outcome() == ("failed", "limit")
-    attempts = agent("a", retry=Retry(attempts=3), on=on(failed="next"))
-    limits = Limits(usd=MicroUsd(1_000_000))
-    within = Game(flow(attempts, breaker=Breaker(retries=1), advisor=poor, limits=limits))
-    within.done("a", "failed")
-    assert (within.asked(), within.outcome("a"), within.outcome()) == ([], *[("failed", "limit")] * 2)
-
-
-@pytest.mark.req("R130")
-def test_no_answer_takes_a_run_past_a_limit_that_was_hit_while_the_question_was_open() -> None:
-    steps = (
-        command("a"),
-        command("b", needs=(0,), on=on(failed=0)),
-        agent("c", touches=(), retry=Retry(attempts=2)),
-    )
-    game = Game(flow(*steps, kind="dag", breaker=ONCE, limits=Limits(calls=1)))
-    game.done("a")
-    game.done("b", "failed")
-    assert game.asked() == ["#1/!advice"]
-    game.done("c", "failed", used=Amounts(calls=1))
-
-    decided(game, action="force_complete")
-
-    assert game.outcome() == ("failed", "limit")
 
 
 def test_a_run_may_be_questioned_once_before_it_counts_as_passed() -> None:
