@@ -233,6 +233,32 @@ def test_open_findings_are_carried_into_the_next_visit(project: Project, tmp_pat
 
 
 @pytest.mark.req("X5")
+def test_a_finding_that_a_round_does_not_mention_stays_open_for_writer_and_reviewer(
+    project: Project, tmp_path: Path
+) -> None:
+    cast = """
+        - match: {step: it/look/w, prompt: "N8 [^\\n]*: sharp"}
+          verdict: {decision: approve, findings: [{id: M7, status: fixed, severity: major, issue: rough}]}
+        - match: {step: it/look/w, prompt: Open findings}
+          verdict: {decision: reject, findings: [{id: N8, severity: major, issue: sharp}]}
+        - match: {step: it/look/w}
+          verdict: {decision: reject, findings: [{id: M7, severity: major, issue: rough}]}
+        - match: {step: it, attempt: 1}
+          write: {src/app.py: "x = 5\\n"}
+        - match: {step: it, attempt: 2}
+          write: {src/app.py: "x = 6\\n"}
+        - match: {step: it}
+          write: {src/app.py: "x = 7\\n"}
+    """
+    asked, _ = ask(project, tmp_path, LOOP, cast)
+
+    writer, reviewer = asked.log("it", 3, "prompt.md"), asked.log("it#3/look/w", 1, "prompt.md")
+    for finding in ("M7 [major]: rough", "N8 [major]: sharp"):
+        assert finding in writer
+        assert finding in reviewer
+
+
+@pytest.mark.req("X5")
 def test_from_the_second_round_on_a_reviewer_is_told_what_is_new_since_the_last(
     project: Project, tmp_path: Path
 ) -> None:

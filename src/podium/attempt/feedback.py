@@ -16,6 +16,7 @@ from podium.attempt import partials
 from podium.attempt.artifacts import write_bytes
 from podium.attempt.fenced import cut, first_line
 from podium.attempt.policy import about_protected
+from podium.attempt.rounds import found_by
 from podium.attempt.site import Site
 from podium.core.advise import decision_of
 from podium.core.graph import fresh_children
@@ -183,7 +184,7 @@ def _told(state: State, instance: Instance) -> tuple[str, str]:
             return _said(state, instance, result)
         case Agent(judge=True):
             said = _sentence(state, instance, "reviewer", outcome=_outcome(instance))
-            return said, findings_text(state, instance, result)
+            return said, findings_text(state, instance, {**result, "findings": found_by(state, instance)})
         case Review() | Gates():
             return _several(state, instance)
         case _:

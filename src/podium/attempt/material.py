@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from podium.attempt import partials
 from podium.attempt.feedback import findings_text
 from podium.attempt.fenced import cut, enclosed
+from podium.attempt.rounds import found_by, rounds_before
 from podium.attempt.site import Site
 from podium.attempt.surroundings import plan_before, whole_files
 from podium.core.graph import fresh_children
@@ -18,7 +18,7 @@ from podium.core.model import Gates, Review
 from podium.core.paths import ROOT
 from podium.core.results import fields_of, work_of
 from podium.core.state import Instance, Leaf, Scope, State
-from podium.core.words import Path, Tree
+from podium.core.words import Tree
 from podium.git.change import changed_paths, diff
 from podium.git.repository import tree_of
 
@@ -26,8 +26,6 @@ DIFF_BYTES: Final = 200_000
 DELTA_BYTES: Final = 60_000
 OUTPUT: Final = 20_000
 SHOWN_PATHS: Final = 200
-_GATE: Final = re.compile(r"(.*)#(\d+)(/.*)")
-_VISIT: Final = re.compile(r"(.*)~(\d+)")
 
 
 def judged_by(state: State, leaf: Leaf) -> tuple[tuple[Instance, ...], Tree | None]:
@@ -116,45 +114,16 @@ def _since(site: Site, state: State, leaf: Leaf, tree: Tree | None, nonce: str) 
 
 
 def open_findings(state: State, leaf: Leaf) -> str:
-    """What this review said the last time and is not fixed, so that the next round need not start from nothing."""
+    """What this review has said and is not fixed, so that the next round need not start from nothing."""
     review = _last_round(state, leaf)
     if review is None:
         return ""
     texts = (
-        findings_text(state, child, {"findings": _result(child).get("findings")})
+        findings_text(state, child, {"findings": found_by(state, child)})
         for child in fresh_children(state, review)
     )
     return "\n".join(filter(None, texts))
 
 
 def _last_round(state: State, leaf: Leaf) -> Scope | None:
-    for path in _rounds_before(state, leaf.place.parent):
-        review = state.instances.get(path)
-        if isinstance(review, Scope) and review.ending is not None:
-            return review
-    return None
-
-
-def _result(child: Instance) -> Mapping[str, Any]:
-    return {} if child.ending is None else child.ending.result or {}
-
-
-def _rounds_before(state: State, review: Path) -> Iterator[Path]:
-    """The same review of an earlier attempt, or of an earlier visit, the newest first."""
-    gate = _GATE.fullmatch(review)
-    if gate is None:
-        yield from _visits_before(review)
-        return
-    step, number, rest = Path(gate[1]), int(gate[2]), gate[3]
-    yield from (Path(f"{step}#{earlier}{rest}") for earlier in range(number - 1, 0, -1))
-    for visit in _visits_before(step):
-        judged = state.instances.get(visit)
-        tries = 0 if judged is None else judged.attempt if isinstance(judged, Leaf) else judged.tries + 1
-        yield from (Path(f"{visit}#{earlier}{rest}") for earlier in range(tries, 0, -1))
-
-
-def _visits_before(path: Path) -> Iterator[Path]:
-    found = _VISIT.fullmatch(path)
-    if found is not None:
-        yield from (Path(f"{found[1]}~{number}") for number in range(int(found[2]) - 1, 1, -1))
-        yield Path(found[1])
+    return next(rounds_before(state, leaf.place.parent), None)
