@@ -15,6 +15,7 @@ from podium.adapters.agents.gemini import Gemini
 from podium.attempt.perform import perform
 from podium.core.effects import AskPerson
 from podium.core.events import AttemptEnded, AttemptStarted
+from podium.core.graph import PRICE
 from podium.core.messages import Approve, Message
 from podium.core.state import State
 from podium.ports import Agent, Progress
@@ -120,7 +121,9 @@ class Live(Asked):
 
     async def _perform(self, effect: Any, state: State) -> Message:
         if isinstance(effect, AskPerson):
-            return Approve(effect.asked.path, "fail", "ann")
+            path = effect.asked.path
+            priceless = state.instances[path].place.about.startswith(PRICE)
+            return Approve(path, "proceed" if priceless else "fail", "ann")
         return await super()._perform(effect, state)
 
     def kinds(self) -> set[str]:
