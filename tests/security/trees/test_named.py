@@ -90,7 +90,7 @@ def test_nothing_runs_and_nothing_outside_is_touched(
     before, outside = contents(project.root), contents(evil.parent)
     tip = git(project.root, "rev-parse", "main")
 
-    run, state = project.run(flow)
+    run, state = project.run(flow, accepts=("*",))
     asked = StepPath("both/attack#1/!protected")
     if state.ended is None and asked in state.instances:
         project.say(run, Approve(asked, "approve", "ann"))
