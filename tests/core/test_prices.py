@@ -117,8 +117,8 @@ def test_the_limit_of_a_step_around_it_is_enough_to_ask() -> None:
     assert game.asked() == ["g/b#0/!price:mine"]
 
 
-@pytest.mark.parametrize("kind", ["timeout", "transient", "error"])
-def test_a_call_that_was_cut_short_says_nothing_about_its_agent(kind: str) -> None:
+@pytest.mark.parametrize("kind", ["timeout", "transient", "error", "failed", "malformed"])
+def test_a_call_that_came_to_no_answer_says_nothing_about_its_agent(kind: str) -> None:
     game = Game(flow(call("a"), call("b"), limits=LIMITS))
     game.done("a", kind, **UNKNOWN)
 

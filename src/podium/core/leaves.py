@@ -33,8 +33,8 @@ from podium.core.state import Claim, Instance, Leaf, Phase, Scope, Soft, State
 from podium.core.words import MicroUsd, Millis, Path
 
 FAILURES_KEPT = 64
-ANSWERED: Final[tuple[AnswerKind, ...]] = ("ok", "failed", "blocked", "malformed")
-"""How a call ends that was not cut short: whoever tells no price then tells none."""
+ANSWERED: Final[tuple[AnswerKind, ...]] = ("ok", "blocked")
+"""How a call ends that came to its answer: whoever tells no price then tells none."""
 
 
 def started(state: State, event: AttemptStarted) -> State:

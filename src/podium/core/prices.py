@@ -1,7 +1,7 @@
 """Agents whose calls have no price: under a limit on money a person is asked before the next call of one.
 
-Only a call that came to its end without a price tells something about its agent. One that was cut short has no price
-either way; what was reserved for it stays booked, and nobody is asked.
+Only a call that came to its answer without a price tells something about its agent. One that failed or was cut short may
+have lost its price with the rest; what was reserved for it stays booked, and nobody is asked.
 """
 
 from __future__ import annotations
