@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from enum import IntEnum
 from typing import Any
 
 import pytest
@@ -110,3 +111,16 @@ def test_every_kind_of_event_can_be_stored() -> None:
     for kind in EVENTS.values():
         with pytest.raises(CodecError, match="without"):
             decode({"type": kind.__name__})
+
+
+def test_values_of_derived_kinds_are_written_as_what_they_are() -> None:
+    class Word(str):
+        __slots__ = ()
+
+    class Number(IntEnum):
+        TWO = 2
+
+    said = {"word": Word("x"), "numbers": (Number.TWO,)}
+    written = encode(AttemptEnded(Millis(1), Path("a"), 1, "ok", result=said))
+
+    assert written["result"] == {"word": "x", "numbers": [2]}
