@@ -367,7 +367,7 @@ HEARD_BUGS: Final = (
     Bug(
         "anybody may answer",
         "people.py",
-        "return not asked.by or any(",
+        "return not whom or any(",
         "return True or any(",
         ("tests/core/test_handle.py::test_an_approval_must_fit_the_question",),
     ),
