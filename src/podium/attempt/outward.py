@@ -49,7 +49,6 @@ def proxy_env(site: Site, step: Step, walls: Walls) -> dict[str, str]:
 
 def decided(site: Site, path: str, attempt: int) -> OnDecision:
     """Keeps each decision at once, masked, beside what the attempt was told and said."""
-    place = site.log_dir(path, attempt) / RECORD
     count = 0
 
     def keep(decision: Decision) -> None:
@@ -57,6 +56,7 @@ def decided(site: Site, path: str, attempt: int) -> OnDecision:
         count += 1
         if count > DECISIONS:
             return
+        place = site.log_dir(path, attempt) / RECORD
         place.parent.mkdir(parents=True, exist_ok=True)
         line = site.mask.text(json.dumps({"at": site.now(), **asdict(decision)}))
         handle = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)

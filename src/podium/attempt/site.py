@@ -88,6 +88,11 @@ class Site:
     """Whether a step has passed in the newest run of a workflow, both by name; for `wait: {step}`."""
     pool: Pool = field(default_factory=Pool)
     """Checkouts that this process has made for the run and may use again."""
+    run_dir: Path = field(init=False)
+    """The records of this run."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "run_dir", self.state_dir / "runs" / self.run)
 
     def sandbox_of(self, step: Step) -> Sandbox:
         """The walls for the processes of a step: those of the run, unless the step or its file names others."""
@@ -96,10 +101,6 @@ class Site:
     def is_inplace(self, step: Step) -> bool:
         """Whether a step works in the project itself."""
         return self.repository is None or dict(step.settings.get("workspace") or {}).get("mode") == "inplace"
-
-    @property
-    def run_dir(self) -> Path:
-        return self.state_dir / "runs" / self.run
 
     @property
     def artifacts_dir(self) -> Path:

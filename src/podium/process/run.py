@@ -74,9 +74,7 @@ async def _attend(child: Child, launch: Launch, sinks: tuple[Sink, Sink]) -> _En
                 group.start_soon(pump.run)
             try:
                 end = await _end(child, launch, pumps)
-                with anyio.move_on_after(DRAIN_S):
-                    for pump in pumps:
-                        await pump.done.wait()
+                await _drained(pumps)
             except BaseException:
                 # Cancelled, or a pump has failed. Nothing may interrupt this, or a child would be left.
                 with anyio.CancelScope(shield=True):
@@ -84,11 +82,20 @@ async def _attend(child: Child, launch: Launch, sinks: tuple[Sink, Sink]) -> _En
                 raise
             finally:
                 for pump in pumps:
-                    pump.scope.cancel()
+                    if not pump.done.is_set():
+                        pump.scope.cancel()
     except ExceptionGroup as failed:
         # Of the sink: a full disk, or the caller's callback. It is not the caller's concern that we have tasks.
         raise failed.exceptions[0] from None
     return end
+
+
+async def _drained(pumps: tuple[_Pump, ...]) -> None:
+    left = [pump for pump in pumps if not pump.done.is_set()]
+    if left:
+        with anyio.move_on_after(DRAIN_S):
+            for pump in left:
+                await pump.done.wait()
 
 
 async def _end(child: Child, launch: Launch, pumps: tuple[_Pump, ...]) -> _End:

@@ -10,6 +10,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 from podium.errors import ConfigurationError
@@ -54,7 +55,7 @@ def _marked(marker: str, spared: frozenset[int]) -> Iterator[Process]:
 def _is_ours(pid: int) -> bool:
     try:
         # What root has started may have dropped its rights since.
-        return os.geteuid() in (0, (PROC / str(pid)).stat().st_uid)
+        return os.geteuid() in (0, Path(PROC, str(pid)).stat().st_uid)
     except (FileNotFoundError, ProcessLookupError):  # pragma: no cover (it ended a moment ago)
         return False
 
