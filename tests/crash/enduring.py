@@ -80,7 +80,7 @@ class Endurance:
             how = chance.choice(("alone", "group", "all"))
             if self.crashes < kills and not self.nursery.has_ended(within_s=chance.uniform(0, seconds)):
                 os.kill(pid, signal.SIGKILL) if how == "alone" else os.killpg(pid, signal.SIGKILL)
-            self.last = self.nursery.wait(self.project)
+            self.last = self.nursery.wait(self.project, pid)
             if self.last.code == KILLED:
                 self._crashed(everything=how == "all")
 

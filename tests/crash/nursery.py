@@ -33,8 +33,7 @@ class Nursery:
 
     def podium(self, project: Project, *args: str, at: str | int | None = None, story: str = "") -> Ended:
         """A command to its end, or to the point at which it ends itself."""
-        self.begin(project, *args, at=at, story=story)
-        return self.wait(project)
+        return self.wait(project, self.begin(project, *args, at=at, story=story))
 
     def begin(self, project: Project, *args: str, at: str | int | None = None, story: str = "") -> int:
         request = {
@@ -52,9 +51,13 @@ class Nursery:
         assert self.process.stdout is not None
         return bool(select.select([self.process.stdout], [], [], within_s)[0])
 
-    def wait(self, project: Project) -> Ended:
-        assert self.has_ended(within_s=PATIENCE_S), f"it did not end within {PATIENCE_S:.0f} s"
+    def wait(self, project: Project, pid: int) -> Ended:
+        in_time = self.has_ended(within_s=PATIENCE_S)
+        if not in_time:
+            # Its end has to be heard in any case, or it would be taken for the answer to the next request.
+            os.killpg(pid, signal.SIGKILL)
         code = self._heard()
+        assert in_time, f"it did not end within {PATIENCE_S:.0f} s"
         return Ended(
             code, *((project.folder / name).read_text("utf-8", "replace") for name in ("out", "err"))
         )
@@ -88,13 +91,25 @@ def serve() -> None:
     for module, *_ in trap.PLACES.values():
         import_module(module)
     import_module("podium.attempt.agent")
+    last = 0
     for line in sys.stdin.buffer:
         request = json.loads(line)
-        pid = os.fork()
-        if pid == 0:
+        if last:
+            # Only now: as long as it was not collected its number was its own, and a kill that came a moment too late
+            # hit nobody else.
+            os.waitpid(last, 0)
+        last = os.fork()
+        if last == 0:
             _live(request)
-        _say(pid)
-        _say(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+        _say(last)
+        _say(_code(last))
+
+
+def _code(pid: int) -> int:
+    """Its exit code once it has ended, negative for a signal."""
+    ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    assert ended is not None
+    return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
 
 
 def _say(number: int) -> None:
