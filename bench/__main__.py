@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import walls
+from bench import idle, walls
 from bench.core import GROWING, RUNS_BOUND, Figure, folding, growth, runs_per_second
 from bench.engine import PEER, costs
 from bench.startup import startups
@@ -36,7 +36,7 @@ def engine() -> bool:
     """Shows what durability and processes cost beside the floor and the peer, and whether each keeps its bound."""
     print()
     walled = walls.costs()
-    found = (*costs(), *walled, *captures())
+    found = (*costs(), *idle.costs(), *walled, *captures())
     for one in found:
         bound = f"at {'most' if one.at_most else 'least'} {one.bound:g} {one.unit}"
         mark = "" if one.holds else "  MISSED"
