@@ -44,10 +44,12 @@ def decode(value: Mapping[str, Json]) -> Event:
     """The event that a JSON object stands for."""
     if not isinstance(value, Mapping):
         raise CodecError(f"an event is an object, not {value!r}")
-    kind = EVENTS.get(value.get(TYPE, ""))
+    rest = dict(value)
+    name = rest.pop(TYPE, None)
+    kind = EVENTS.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise CodecError(f"there is no event {value.get(TYPE)!r}")
-    event: Event = _read(kind, {key: inner for key, inner in value.items() if key != TYPE})
+        raise CodecError(f"there is no event {name!r}")
+    event: Event = _read(kind, rest)
     return event
 
 
@@ -85,14 +87,23 @@ def _writer(kind: Any) -> Callable[[Any], dict[str, Json]]:
 def _read(kind: Any, value: Json) -> Any:
     if not isinstance(value, Mapping):
         raise CodecError(f"{kind.__name__} is an object, not {value!r}")
-    parts = _parts(kind)
-    unknown = value.keys() - {part.name for part in parts}
+    reads, needed = _readers(kind)
+    unknown = value.keys() - reads.keys()
     if unknown:
         raise CodecError(f"{kind.__name__} has no {', '.join(sorted(unknown))}")
-    missing = [part.name for part in parts if part.name not in value and part.field.default is MISSING]
+    missing = [name for name in needed if name not in value]
     if missing:
         raise CodecError(f"{kind.__name__} without {', '.join(missing)}")
-    return kind(**{part.name: part.read(value[part.name]) for part in parts if part.name in value})
+    # By what is there: most fields of most events are not, as they have their default.
+    return kind(**{name: reads[name](inner) for name, inner in value.items()})
+
+
+@cache
+def _readers(kind: Any) -> tuple[dict[str, Convert], tuple[str, ...]]:
+    """How each field is read, and which must be there."""
+    parts = _parts(kind)
+    needed = tuple(part.name for part in parts if part.field.default is MISSING)
+    return {part.name: part.read for part in parts}, needed
 
 
 @cache
