@@ -62,6 +62,8 @@ from podium.git.repository import (
 TRIES: Final = 5
 """How often a branch may be moved by others while we prepare, before that is a failure."""
 EXCERPT: Final = 2_000
+SHOWN: Final = 20
+"""How many paths a message names."""
 
 
 async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
@@ -293,10 +295,17 @@ def _not(site: Site, asked: AttemptStarted, reason: str, message: str) -> Attemp
 
 
 def _in_the_way(landing: Landing, found: InTheWay) -> str:
-    return (
+    paths = [shown(path) for path in found.paths]
+    more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
+    told = (
         f'"{landing.branch}" is checked out, and your own uncommitted work is in the way: '
-        f"{', '.join(map(shown, found.paths))}. Commit it or put it aside, then carry on"
+        f"{', '.join(paths[:SHOWN])}{more}. Commit it or put it aside, then carry on"
     )
+    if any(path.endswith("/") for path in paths):
+        told += (
+            "; a folder that is a repository of its own is for you to take away (git submodule deinit, or mv)"
+        )
+    return told
 
 
 def clash_text(clashes: tuple[Clash, ...]) -> str:

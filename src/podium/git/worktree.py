@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from podium.core.words import Tree
-from podium.git.change import changes
+from podium.git.change import Change, changes
 from podium.git.command import Answer, Git, run, text
+from podium.git.listing import MODULE
 from podium.git.repository import Repository, personal, read_head, read_uncommitted, refs
 
 # Refused by read-tree: a file that the user has changed, or that is not the tree's.
@@ -45,43 +46,62 @@ def in_the_way(repository: Repository, work_tree: WorkTree, old: Tree, new: Tree
     there = replace(repository, root=work_tree.root, git_dir=work_tree.git_dir)
     changed = changes(repository, old, new)
     touched = {change.path for change in changed}
-    own = {path.removesuffix("/") for path in read_uncommitted(there)}
-    blocked = {
-        path
-        for path in own
-        if path in touched or _is_above_one(path, touched) or _is_below_one(path, touched)
-    }
-    removed = {change.path for change in changed if change.status == "removed"}
-    for change in changed:
-        if change.status == "added":
-            blocked.update(_overwritten(work_tree.root, change.path, removed))
+    blocked = {path for path in read_uncommitted(there) if _is_near(path.removesuffix("/"), touched)}
+    blocked.update(_overwritten(work_tree.root, changed))
     if blocked or not touched:
         return tuple(sorted(blocked))
     trial = _move(there, old, new, "-n")
     return (trial.err.strip(),) if trial.code else ()
 
 
-def _overwritten(root: Path, path: str, removed: set[str]) -> Iterator[str]:
-    """Files where a new one is to stand. Ignored ones are in no list of git's; read-tree deletes them without a word."""
+def _overwritten(root: Path, changed: tuple[Change, ...]) -> Iterator[str]:
+    """What stands where something new is to stand, and is in no list of git's: ignored files, and all in a submodule.
+
+    read-tree deletes it without a word.
+    """
+    removed = {change.path for change in changed if change.status == "removed"}
+    submodules = {change.path for change in changed if change.old_mode == MODULE}
+    above: set[str] = set()
+    for change in changed:
+        if change.status == "added":
+            above.update(_folders_of(change.path))
+        if change.status == "added" or (change.status == "retyped" and change.path in submodules):
+            yield from _standing(root, change.path, removed)
+    for path in above:
+        place = root / path
+        is_folder = place.is_dir() and not place.is_symlink()
+        if path in submodules:
+            yield from _standing(root, path, set())
+        elif os.path.lexists(place) and not is_folder and path not in removed:
+            yield path
+
+
+def _standing(root: Path, path: str, removed: set[str]) -> Iterator[str]:
+    """The files at a path or below it; a repository of its own is told by its folder."""
     place = root / path
-    if not os.path.lexists(place):
-        return
     if place.is_symlink() or not place.is_dir():
-        yield path
+        if os.path.lexists(place):
+            yield path
         return
-    for folder, _, names in os.walk(place):
-        inside = (str((Path(folder) / name).relative_to(root)) for name in names)
-        yield from (name for name in inside if name not in removed)
+    for folder, folders, names in os.walk(place):
+        inside = str(Path(folder).relative_to(root))
+        if ".git" in folders or ".git" in names:
+            folders.clear()
+            yield f"{inside}/"
+            continue
+        links = [name for name in folders if (Path(folder) / name).is_symlink()]
+        yield from (name for name in (f"{inside}/{one}" for one in (*names, *links)) if name not in removed)
 
 
-def _is_above_one(path: str, touched: set[str]) -> bool:
-    """Whether a path of the user's stands where a touched one needs a folder."""
-    return any(other.startswith(path + "/") for other in touched)
+def _is_near(path: str, touched: set[str]) -> bool:
+    """Whether a path of the user's is a touched one, stands where one needs a folder, or lies below one."""
+    is_above = any(other.startswith(path + "/") for other in touched)
+    return path in touched or is_above or any(folder in touched for folder in _folders_of(path))
 
 
-def _is_below_one(path: str, touched: set[str]) -> bool:
+def _folders_of(path: str) -> Iterator[str]:
     names = path.split("/")
-    return any("/".join(names[:at]) in touched for at in range(1, len(names)))
+    return ("/".join(names[:at]) for at in range(1, len(names)))
 
 
 def bring_along(repository: Repository, work_tree: WorkTree, old: Tree, new: Tree) -> str | None:
