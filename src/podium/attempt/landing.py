@@ -16,6 +16,7 @@ from anyio import to_thread
 from podium.attempt.again import Red, passed_on, rerun
 from podium.attempt.ending import ended
 from podium.attempt.finding import known_names
+from podium.attempt.landed import earlier, tree_landed
 from podium.attempt.past import key_of
 from podium.attempt.reusing import unless_known
 from podium.attempt.site import Site
@@ -190,15 +191,15 @@ def _landing(
     assert state.started is not None
     repository = _repository(site)
     tree = start_of(site, repository, asked)
-    before = _landed_before(state, branch, "land")
-    base = before[0] if before is not None else (state.started.run.base or site.base_commit or None)
-    start = before[1] if before is not None else (state.started.tree or tree_of(repository, base))
+    base = state.started.run.base or site.base_commit or None
+    start = state.started.tree or tree_of(repository, base)
+    before = earlier(state, asked.path, branch, "land")
     return Landing(
         run=site.run,
         id=f"{site.run}/{asked.path}",
         branch=branch,
-        base=base,
-        start=start,
+        base=before[-1].commit if before else base,
+        start=tree_landed(repository, state, before, start),
         tree=tree,
         how=how,
         message=f"{state.started.run.name} ({site.run})" if message is None else message,
@@ -211,22 +212,6 @@ def _repository(site: Site) -> Repository:
     if site.repository is None:
         raise ConfigurationError("there is no git repository here, so nothing can land", hint="git init")
     return site.repository
-
-
-def _landed_before(state: State, branch: str, key: str) -> tuple[str, Tree] | None:
-    """Where an earlier `git` step of this run left the branch, and with which tree: only what came since is new."""
-    found: tuple[int, str, Tree] | None = None
-    for instance in state.instances.values():
-        verb = instance.place.step.verb
-        if not isinstance(instance, Leaf) or not isinstance(verb, Git) or getattr(verb, key) is None:
-            continue
-        ending, answer = instance.ending, instance.answer
-        if ending is None or ending.outcome != "passed" or answer is None or answer.tree is None:
-            continue
-        output = (answer.result or {}).get("output") or {}
-        if output.get("branch") == branch and output.get("commit") and (not found or ending.at >= found[0]):
-            found = ending.at, str(output["commit"]), answer.tree
-    return None if found is None else found[1:]
 
 
 def _pieces(state: State, tree: Tree) -> Iterator[Piece]:
@@ -248,8 +233,8 @@ async def _publish(asked: AttemptStarted, state: State, site: Site, verb: Git, n
     message = f"Work of run {site.run}" if verb.message is None else _text(verb.message, names)
 
     def put() -> tuple[str, Any]:
-        before = _landed_before(state, branch, "branch")
-        parent = before[0] if before is not None else site.base_commit
+        before = earlier(state, asked.path, branch, "branch")
+        parent = before[-1].commit if before else site.base_commit
         commit = write_commit(
             repository,
             start_of(site, repository, asked),
