@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from podium.core.words import Tree
 from podium.git.change import Change, changes
-from podium.git.command import Answer, Git, run, text
+from podium.git.command import Answer, Git, GitError, run, text
 from podium.git.listing import MODULE
 from podium.git.repository import Repository, personal, read_head, read_uncommitted, refs
 
+LOCK_WAIT_S: Final = 5.0
+"""As long as for the locks of refs."""
+PAUSE_S: Final = 0.05
+
 # Refused by read-tree: a file that the user has changed, or that is not the tree's.
 _REFUSED = 128
+
+
+class IndexLocked(GitError):
+    """Another git holds the lock of the user's index, or was killed and has left it there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +117,33 @@ def _folders_of(path: str) -> Iterator[str]:
 def bring_along(repository: Repository, work_tree: WorkTree, old: Tree, new: Tree) -> str | None:
     """Updates index and files from the old tree to the new one; git's complaint if it refuses. Twice is as once."""
     there = replace(repository, root=work_tree.root, git_dir=work_tree.git_dir)
-    answer = _move(there, old, new)
+    try:
+        answer = _move(there, old, new)
+    except IndexLocked as locked:
+        return f"{locked.message} ({locked.hint})"
     return answer.err.strip() if answer.code else None
 
 
 def _move(there: Repository, old: Tree, new: Tree, *options: str) -> Answer:
     git = personal(there)
     # Files whose times differ but not their contents must not count as changed by the user.
-    run(git, "update-index", "-q", "--refresh", codes=(0, 1))
-    return run(git, "read-tree", *options, "-m", "-u", old, new, codes=(0, _REFUSED))
+    _with_index(there, lambda: run(git, "update-index", "--refresh", codes=(0, 1, _REFUSED)))
+    return _with_index(
+        there, lambda: run(git, "read-tree", *options, "-m", "-u", old, new, codes=(0, _REFUSED))
+    )
+
+
+def _with_index(there: Repository, call: Callable[[], Answer]) -> Answer:
+    """Calls what takes the lock of the index, which a git of the user's may hold for a moment."""
+    lock = there.git_dir / "index.lock"
+    deadline = time.monotonic() + LOCK_WAIT_S
+    while True:
+        answer = call()
+        if answer.code != _REFUSED or f"{lock.name}': File exists" not in answer.err:
+            return answer
+        if time.monotonic() >= deadline:
+            raise IndexLocked(
+                f"the index of {there.root} is locked by {lock}",
+                hint=f"wait for the git that works there; if there is none, remove it: rm {lock}",
+            )
+        time.sleep(PAUSE_S)
