@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from podium.git.land import Landed, Prepared, land
+from podium.git.land import Landed, Nothing, Prepared, follow, land, prepare
 from podium.git.worktree import IndexLocked
-from tests.git.kit import Project, git
+from tests.git.kit import Project, git, put
 from tests.git.test_land import landing, prepared, status
 
 
@@ -40,3 +42,32 @@ def test_a_lock_that_stays_is_named_and_nothing_is_moved(
     assert "rm " in (caught.value.hint or "")
     assert git(project.root, "rev-parse", "main") == ready.tip
     assert lock.exists()
+
+
+def test_files_that_a_lock_has_left_behind_follow_when_the_work_is_landed_again(
+    project: Project, ready: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also by another run, for which there is nothing left to land."""
+    lock = project.root / ".git/index.lock"
+    monkeypatch.setattr("podium.git.worktree.LOCK_WAIT_S", 0.0)
+    monkeypatch.setattr("podium.git.land.in_the_way", lambda *_: lock.touch())
+    done = land(project.repository, ready)
+    assert isinstance(done, Landed) and "index.lock" in (done.left_behind or "")
+    assert not (project.root / "new").exists()
+    lock.unlink()
+    later = replace(ready.landing, run="run-2", id="run-2.land", base=ready.commit, start=ready.tree)
+    assert prepare(project.repository, later) == Nothing()
+
+    assert follow(project.repository, later) is None
+
+    assert status(project) == ""
+    assert (project.root / "new").read_text("utf-8") == "1\n"
+
+
+def test_files_that_have_followed_are_left_alone(project: Project, ready: Prepared) -> None:
+    land(project.repository, ready)
+    put(project.root, {"src/app.py": "staged\n", "new": "edited\n"})
+    git(project.root, "add", "src/app.py")
+
+    assert follow(project.repository, ready.landing) is None
+    assert status(project).split("\n") == [" M new", "M  src/app.py"]

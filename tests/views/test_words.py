@@ -32,9 +32,11 @@ from podium.core.words import MicroUsd, Millis, Path, Tree
 from podium.views.account import Account, run_view
 from podium.views.files_audit import audit_line
 from podium.views.files_lines import level_of
-from podium.views.next_steps import answers_to, next_steps, waits_for
+from podium.views.files_summary import summary_text
+from podium.views.next_steps import Hint, answers_to, next_steps, waits_for
 from podium.views.plain import as_text, many, one_line, short
 from podium.views.run import Pending, RunView
+from podium.views.run_data import run_data
 from podium.views.screen import run_lines
 
 NOW = Millis(5)
@@ -189,6 +191,19 @@ def test_a_run_that_was_stopped_for_a_look_says_where_all_of_it_can_be_had(resul
     seen = run_view([asked, answered])._replace(run="r", status="failed")
 
     assert next(iter(next_steps(seen))).command == "podium export r"
+
+
+@pytest.mark.req("R178")
+def test_files_that_could_not_follow_a_landing_are_told_everywhere() -> None:
+    """Or the next commit of the user's takes the landing back without a word."""
+    output = {"commit": "f" * 40, "branch": "main", "notes": "your files could not follow"}
+    landed = StepEnded(NOW, A, "passed", result={"output": output})
+    seen = run_view([ENTERED, landed])._replace(run="r", status="passed", tree=TREE, ended=NOW)
+
+    assert "  your files could not follow" in list(run_lines(seen, NOW))
+    assert "**your files could not follow**" in summary_text(seen)
+    assert run_data(seen)["steps"][0]["output"]["notes"] == "your files could not follow"
+    assert Hint("podium apply r", "to let your checked-out files follow the branch") in next_steps(seen)
 
 
 def test_work_that_has_landed_need_not_be_applied() -> None:

@@ -121,7 +121,9 @@ async def _land(
                 return _landed(site, asked, landing, done.commit, done.left_behind)
             case Nothing():
                 tip = await to_thread.run_sync(commit_of, refs(repository), f"refs/heads/{landing.branch}")
-                return _landed(site, asked, landing, tip or "", None, "the branch already has all of it")
+                # Or an earlier landing could not let them follow, and this one is asked to.
+                behind = await to_thread.run_sync(follow, repository, landing)
+                return _landed(site, asked, landing, tip or "", behind, "the branch already has all of it")
             case Clashed():
                 return _not(site, asked, "conflict", clash_text(done.clashes))
             case InTheWay():
@@ -261,16 +263,27 @@ def _landed(
     site: Site, asked: AttemptStarted, landing: Landing, commit: str, behind: str | None, text: str = ""
 ) -> AttemptEnded:
     told = text or f'landed on "{landing.branch}" as {commit[:12]}'
-    notes = None if behind is None else f"the checked-out files could not follow the branch: {behind}"
+    notes = None if behind is None else _left_behind(site, asked, landing, behind)
     return _passed(site, asked, told, commit, landing.branch, notes)
+
+
+def _left_behind(site: Site, asked: AttemptStarted, landing: Landing, behind: str) -> str:
+    again = "" if asked.path.startswith("!") else f", or podium rerun {site.run} {asked.path}"
+    return (
+        f'"{landing.branch}" has moved, but your checked-out files could not follow: {behind}. '
+        "Until they do, a commit there takes the landing back; once nothing is in the way, let them follow: "
+        f"podium apply {site.run}{again}"
+    )
 
 
 def _passed(
     site: Site, asked: AttemptStarted, text: str, commit: str, branch: str, notes: str | None = None
 ) -> AttemptEnded:
-    result: dict[str, Any] = {"text": text, "output": {"commit": commit, "branch": branch}, "files": []}
+    output = {"commit": commit, "branch": branch}
+    result: dict[str, Any] = {"text": text, "output": output, "files": []}
     if notes is not None:
-        result["notes"] = notes
+        output["notes"] = result["notes"] = notes
+        result["text"] = f"{text}\n{notes}"
     return ended(site, asked, "ok", result=result, tree=asked.start)
 
 

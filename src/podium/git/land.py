@@ -25,7 +25,7 @@ from podium.git.repository import (
     tree_of,
     write_commit,
 )
-from podium.git.worktree import bring_along, in_the_way, with_branch
+from podium.git.worktree import bring_along, in_the_way, is_behind, with_branch
 
 How: TypeAlias = Literal["squash", "merge", "commits"]
 
@@ -144,15 +144,30 @@ def land(repository: Repository, prepared: Prepared) -> Landed | InTheWay | Move
     return Landed(prepared.commit, again, bring_along(repository, work_tree, old, prepared.tree))
 
 
-def follow(repository: Repository, landing: Landing, commit: str) -> str | None:
-    """After a crash between the two moves: brings the files along, if nobody has moved the branch on since."""
-    if commit_of(refs(repository), f"refs/heads/{landing.branch}") != commit:
+def follow(repository: Repository, landing: Landing, commit: str | None = None) -> str | None:
+    """Brings files along that were left behind, by a crash or a lock, if nobody has moved the branch on since.
+
+    Without a commit of its own it is for whichever landing stands on the tip.
+    """
+    tip = commit_of(refs(repository), f"refs/heads/{landing.branch}")
+    if tip is None or commit not in (None, tip):
         return None
+    came_from = _ref(landing, "landed-from") if commit else _came_from(repository, tip)
     work_tree = with_branch(repository, landing.branch)
-    if work_tree is None:
+    if work_tree is None or came_from is None:
         return None
-    old = tree_of(repository, commit_of(refs(repository), _ref(landing, "landed-from")))
-    return bring_along(repository, work_tree, old, tree_of(repository, commit))
+    old, new = tree_of(repository, commit_of(refs(repository), came_from)), tree_of(repository, tip)
+    if not is_behind(repository, work_tree, old, new):
+        return None
+    return bring_along(repository, work_tree, old, new)
+
+
+def _came_from(repository: Repository, tip: str) -> str | None:
+    """The ref that tells where the branch came from with the landing that is on its tip."""
+    out = run(refs(repository), "for-each-ref", "--format=%(refname)", f"--points-at={tip}", f"{REFS}/").out
+    names = (line.split("/") for line in out.decode().splitlines())
+    found = next((name for name in names if name[3] == "landed"), None)
+    return None if found is None else "/".join((*found[:3], "landed-from", *found[4:]))
 
 
 def check_branch(repository: Repository, branch: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from podium.core.words import Tree
-from podium.git.change import Change, changes
+from podium.git.change import Change, changed_paths, changes
 from podium.git.command import Answer, Git, GitError, run, text
 from podium.git.listing import MODULE
 from podium.git.repository import Repository, personal, read_head, read_uncommitted, refs
@@ -112,6 +112,14 @@ def _is_near(path: str, touched: set[str]) -> bool:
 def _folders_of(path: str) -> Iterator[str]:
     names = path.split("/")
     return ("/".join(names[:at]) for at in range(1, len(names)))
+
+
+def is_behind(repository: Repository, work_tree: WorkTree, old: Tree, new: Tree) -> bool:
+    """Whether the index still has something of the old tree that the new one has not."""
+    there = replace(repository, root=work_tree.root, git_dir=work_tree.git_dir)
+    out = run(personal(there), "diff-index", "--cached", "--name-only", "--no-renames", "-z", old).out
+    moved_on = {os.fsdecode(raw) for raw in out.split(b"\0")[:-1]}
+    return not moved_on.issuperset(changed_paths(repository, old, new))
 
 
 def bring_along(repository: Repository, work_tree: WorkTree, old: Tree, new: Tree) -> str | None:

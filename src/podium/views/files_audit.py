@@ -26,6 +26,7 @@ from podium.core.events import (
 )
 from podium.core.facts import Verdict
 from podium.views.account import Account
+from podium.views.landing import landing_note, landing_words
 from podium.views.plain import as_text, many, one_line, short
 from podium.views.run import StepView
 
@@ -97,9 +98,10 @@ def _ended(event: StepEnded, account: Account) -> str | None:
     step = account.step(event.path)
     if step is None:
         return None
-    if step.landed is not None:
-        commit, branch = step.landed
-        return f"landing   {event.path} put commit {short(commit)} on {one_line(branch)}{_on(step.tree)}"
+    landed = landing_words(step)
+    if landed is not None:
+        note = f": {landing_note(step)}" if landing_note(step) else ""
+        return f"landing   {event.path} {landed}{_on(step.tree)}{note}"
     above = account.step(step.parent)
     if above is not None and above.role == "gates":
         return f"gate      {event.path} {_outcome(event)}{_exit(event)}{_said(step, event)}{_on(step.tree or step.base)}"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from podium.core.words import GOOD
+from podium.views.landing import landing_note, landing_words
 from podium.views.next_steps import next_steps, waits_for
 from podium.views.numbers import dollars, duration
 from podium.views.plain import as_text, many, one_line, short
@@ -137,9 +138,11 @@ def _work(view: RunView) -> str:
             f"Tree `{short(view.tree)}`, made from `{short(view.base)}` of `{view.branch or 'the project'}`."
         )
     for step in view.steps:
-        if step.landed is not None:
-            commit, branch = step.landed
-            lines.append(f"- `{step.path}` put commit `{short(commit)}` on `{_cell(branch)}`")
+        words = landing_words(step, "`")
+        if words is not None:
+            lines.append(f"- `{step.path}` {words}")
+        if landing_note(step):
+            lines.append(f"  **{_cell(landing_note(step), 2_000)}**")
     for name, value in view.outputs.items():
         lines.append(f"- output **{name}**: {_cell(as_text(value), 300)}")
     return "\n".join(lines)

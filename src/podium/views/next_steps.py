@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from podium.views.landing import landing_note
 from podium.views.run import Pending, RunView, StepView
 
 
@@ -62,6 +63,8 @@ def next_steps(view: RunView) -> Iterator[Hint]:
                 and not any(step.landed for step in view.steps)
             ):
                 yield Hint(f"podium apply {run}", "to land it: it is on its own ref so far")
+            if any(landing_note(step) for step in view.steps):
+                yield Hint(f"podium apply {run}", "to let your checked-out files follow the branch")
         case "failed" | "rejected" | "limited" | "timed_out":
             if any(_is_to_be_dumped(step) for step in view.steps):
                 yield Hint(f"podium export {run}", "to have the whole context in one place")

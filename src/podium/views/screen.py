@@ -7,6 +7,7 @@ from typing import Final, Literal, TypeAlias
 
 from podium.core.words import GOOD, Millis
 from podium.views.files_summary import cost, instead, said, spent
+from podium.views.landing import landing_note, landing_words
 from podium.views.next_steps import Hint, next_steps, waits_for
 from podium.views.numbers import duration
 from podium.views.plain import as_text, harmless, many, one_line, short
@@ -130,9 +131,11 @@ def onward_lines(view: RunView, paint: Paint) -> Iterator[str]:
         yield ""
         yield f"the work is tree {short(view.tree)}, made from {short(view.base)}"
     for step in view.steps:
-        if step.landed is not None:
-            commit, branch = step.landed
-            yield f"{step.path} put commit {short(commit)} on {one_line(branch)}"
+        words = landing_words(step)
+        if words is not None:
+            yield f"{step.path} {words}"
+        if landing_note(step):
+            yield paint(f"  {landing_note(step)}", "bad")
     if hints:
         yield ""
         yield from hint_lines(hints, paint, indent="")
