@@ -11,6 +11,7 @@ from typing import Final
 import anyio
 
 from podium.app.office import Office
+from podium.app.questions import ENDED
 from podium.app.running import foreground, reopen
 from podium.attempt.site import Site, wall_clock
 from podium.core.chain import RunId
@@ -19,11 +20,13 @@ from podium.core.messages import Cancel, Guide, Pause, Refusal
 from podium.core.state import State
 from podium.engine.lease import Owned, is_owned, lease
 from podium.engine.letters import Posted, written
-from podium.engine.log import DONE, Log, open_log, read_events, to_text
+from podium.engine.log import DONE, Log, check_unchanged, open_log, read_events, to_text
 from podium.errors import EXIT_CANCELLED, ConfigurationError, PodiumError
+from podium.ports import RunHead
 
 LOOK_S: Final = 0.02
 PATIENCE_S: Final = 30.0
+WITHDRAWN: Final = "withdrawn: whoever said it could not carry the run on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,8 @@ async def send(
     head = office.store.head(run)
     if head is None:
         raise ConfigurationError(f"there is no run {run}", hint="podium runs lists them")
+    if head.status in ENDED:
+        raise ConfigurationError(f"run {run} has ended: {head.status}", hint=f"see: podium show {run}")
     if isinstance(message, Pause | Guide) and not is_owned(office.run_dir(run)):
         return await anyio.to_thread.run_sync(_note, office, run, message)
     name = uuid.uuid4().hex
@@ -61,10 +66,14 @@ async def send(
     news = _News(office, run, name, on_turn, on_heard)
     while (reply := office.store.reply(run, name)) is None:
         if not is_owned(office.run_dir(run)):
-            if not carry_on:
-                return Heard(None)
-            site = await anyio.to_thread.run_sync(reopen, office, run)  # It calls git, which blocks.
-            state = await _carry(office, site, park=park, on_turn=news.on_turn, signals=signals)
+            try:
+                site = await anyio.to_thread.run_sync(_reopen, office, head)  # It calls git, which blocks.
+                if not carry_on:
+                    return Heard(None)
+                state = await _carry(office, site, park=park, on_turn=news.on_turn, signals=signals)
+            except PodiumError:
+                if news.is_heard_here or _withdraw(office, run, name):
+                    raise
         elif time.monotonic() > deadline:
             raise PodiumError(
                 f"the owner of run {run} has not answered for {PATIENCE_S:.0f} s",
@@ -93,9 +102,11 @@ class _News:
         self._letter = (run, name)
         self._on_turn = on_turn
         self._on_heard = on_heard
+        self.is_heard_here = False
 
     def on_turn(self, log: Log) -> None:
-        if self._on_heard is not None and self._office.store.reply(*self._letter) == DONE:
+        if not self.is_heard_here and self._office.store.reply(*self._letter) == DONE:
+            self.is_heard_here = True
             self.tell()
         if self._on_turn is not None:
             self._on_turn(log)
@@ -104,6 +115,27 @@ class _News:
         heard, self._on_heard = self._on_heard, None
         if heard is not None:
             heard()
+
+
+def _reopen(office: Office, head: RunHead) -> Site:
+    site = reopen(office, head.run)
+    check_unchanged(head, site.workflow)
+    return site
+
+
+def _withdraw(office: Office, run: RunId, name: str) -> bool:
+    """Whether nobody has heard the letter or ever will: what was refused is not followed by the next owner either.
+
+    Only an owner reads letters, so none is half read while the lease is ours; another owner gives its own reply.
+    """
+    try:
+        with lease(office.run_dir(run)):
+            for letter in office.store.letters(run):
+                if letter.name == name:
+                    office.store.answer(letter, WITHDRAWN)
+    except Owned:
+        return False
+    return office.store.reply(run, name) == WITHDRAWN
 
 
 async def _carry(

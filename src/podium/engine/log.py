@@ -24,7 +24,7 @@ from podium.core.turn import turn
 from podium.core.words import Millis
 from podium.engine.status import status_of
 from podium.errors import ConfigurationError
-from podium.ports import Letter, Store, StoreError
+from podium.ports import Letter, RunHead, Store, StoreError
 
 CHAIN_HEAD: Final = "chain_head"
 DONE: Final = "done"
@@ -154,11 +154,17 @@ def open_log(store: Store, run: RunId, workflow: Workflow, run_dir: Path) -> Log
     events = read_events(store, run, read_chain_head(run_dir))
     head = store.head(run)
     assert head is not None
+    check_unchanged(head, workflow)
+    state = fold(workflow, events)
+    return Log(store, run, epoch=epoch, state=state, events=events, head_file=run_dir / CHAIN_HEAD)
+
+
+def check_unchanged(head: RunHead, workflow: Workflow) -> None:
+    """Raises Changed if the workflow is not the one the run was started with."""
     if head.fingerprint != workflow.fingerprint:
+        run = head.run
         raise Changed(
             f"the definition of run {run} has changed since it was started",
             hint=f"go on with the new one: podium resume {run} --accept-changes   or undo the change, or end it as it "
             f"is: podium cancel {run} --force",
         )
-    state = fold(workflow, events)
-    return Log(store, run, epoch=epoch, state=state, events=events, head_file=run_dir / CHAIN_HEAD)

@@ -1,0 +1,71 @@
+"""What is said to a run that its sender cannot carry on."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+
+import anyio
+import anyio.from_thread
+import pytest
+
+from podium.app.sending import Heard, send
+from podium.attempt.site import Site
+from podium.core.messages import Approve, Cancel
+from podium.core.words import Path as StepPath
+from podium.engine.lease import lease
+from podium.engine.log import DONE
+from podium.errors import ConfigurationError, PodiumError
+from tests.engine.kit import HEAD, Project, outcome
+
+
+@pytest.mark.req("R039")
+@pytest.mark.parametrize("carry_on", [True, False])
+@pytest.mark.parametrize("text", [HEAD + 'steps:\n  ask: {human: "Go on now?"}\n', "{"])
+def test_what_was_refused_as_the_definition_has_changed_is_not_followed_later(
+    project: Project, text: str, carry_on: bool
+) -> None:
+    """A person who was told no does not expect the run to be cancelled the next day."""
+    file = project.flow('  ask: {human: "Go on?"}\n')
+    run, _ = project.run(file)
+    before = file.read_text()
+    for message in (Cancel("ann"), Approve(StepPath("ask"), "approve", "ann")):
+        project.write("flow.yaml", text)
+        with pytest.raises(PodiumError):
+            project.say(run, message, carry_on=carry_on)
+        assert project.office.store.letters(run) == ()
+
+        project.write("flow.yaml", before)
+        state = project.resume(run)
+
+        assert (state.ended, state.cancelling, outcome(state, "ask")) == (None, False, "")
+
+
+def test_a_letter_is_left_to_whoever_owns_the_run_by_then(project: Project) -> None:
+    """Its sender cannot carry the run on, but another process can, which may have read the letter already."""
+    run, _ = project.run(project.flow('  ask: {human: "Go on?"}\n'))
+    folder, owner = project.office.run_dir(run), ExitStack()
+
+    heard: list[Heard] = []
+
+    async def both() -> None:
+        owned = anyio.Event()
+
+        def site_for(*_: object, **__: object) -> Site:
+            owner.enter_context(lease(folder))
+            anyio.from_thread.run_sync(owned.set)
+            raise ConfigurationError("not on this machine")
+
+        async def answers() -> None:
+            await owned.wait()
+            (letter,) = project.office.store.letters(run)
+            project.office.store.answer(letter, DONE)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(answers)
+            heard.append(await send(replace(project.office, site_for=site_for), run, Cancel("ann")))
+
+    with owner:
+        anyio.run(both)
+
+    assert heard == [Heard(None)]
