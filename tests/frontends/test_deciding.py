@@ -1,4 +1,4 @@
-"""What a person decides about a run that goes in circles, from the command line."""
+"""What a person decides about a run, from the command line: a circle, a notice, a value."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from podium.core.events import StepEntered
 from tests.engine.kit import TEAM, Project, git
-from tests.frontends.test_running import ASK, call, code
+from tests.frontends.test_running import ASK, call, code, newest
 
 CIRCLE = """\
   plan: {agent: w, prompt: Plan it, touches: [plan.txt]}
@@ -70,3 +70,21 @@ def test_a_notice_is_vetoed_while_the_run_waits_for_something_else(project: Proj
     assert project.view(run).pending[0].path == "ask~2"
     assert git(project.root, "show", f"{project.view(run).tree}:made.txt") == "blue"
     assert (code(again), "does not wait" in str(again.exception)) == (2, True)
+
+
+@pytest.mark.req("R193")
+@pytest.mark.parametrize("words", [("approve",), ("approve", "--action", "answer"), ("answer", '{"n": "x"}')])
+def test_a_question_that_wants_a_value_is_not_answered_without_one(
+    project: Project, words: tuple[str, ...]
+) -> None:
+    project.flow("  pick: {human: 'How many?', output: {schema: {n: int}}}\n")
+    call("run", "flow.yaml", "--sandbox", "none")
+
+    done = call(*words)
+
+    assert code(done) == 2
+    if words[0] == "approve":
+        assert getattr(done.exception, "hint", "") == f"podium answer VALUE {newest(project)} pick"
+    else:
+        assert "$.n" in str(done.exception)
+    assert code(call("answer", '{"n": 3}')) == 0

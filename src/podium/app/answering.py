@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import shlex
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -49,16 +50,21 @@ def approval(
     asked = open_question(view_of(office, run).pending, step, _is_asked, run)
     if asked.kind == "by_hand":
         return Answer(Done(asked.path, by, feedback), action or "done")
+    if "answer" in asked.actions and (action is None or (action == "answer" and not feedback)):
+        raise ConfigurationError(
+            f"{asked.path} asks for a value: {asked.question}",
+            hint=f"podium answer VALUE {_place(run, asked)}",
+        )
     if action is None and asked.actions[0] not in PLAIN:
         choices = ", ".join(asked.actions)
         raise ConfigurationError(
             f"{asked.path} asks what to do: {asked.question}",
-            hint=f"podium approve {run} {asked.path} --action WORD, one of {choices}",
+            hint=f"podium approve {_place(run, asked)} --action WORD, one of {choices}",
         )
     if details and asked.kind != "advice":
         raise ConfigurationError(
             f"{asked.path} does not ask how to go on, so --from and --use say nothing here",
-            hint=f"podium approve {run} {asked.path}",
+            hint=f"podium approve {_place(run, asked)}",
         )
     word = action or asked.actions[0]
     return Answer(
@@ -81,7 +87,7 @@ def rejection(
     if action is None:
         raise ConfigurationError(
             f"{asked.path} is a question with the answers {', '.join(asked.actions)}",
-            hint=f"podium approve {run} {asked.path} --action WORD",
+            hint=f"podium approve {_place(run, asked)} --action WORD",
         )
     return Answer(Approve(asked.path, action, by, feedback, None, asked.tree), "rejected")
 
@@ -137,6 +143,11 @@ def open_question(
     if len(open_ones) > 1:
         raise ConfigurationError(f"run {run} waits for several answers; name one", hint=_list(open_ones))
     return open_ones[0]
+
+
+def _place(run: str, pending: Pending) -> str:
+    """As a shell has to be given it: the engine's own questions have a `#` in their address."""
+    return f"{run} {shlex.quote(pending.path)}"
 
 
 def _is_asked(pending: Pending) -> bool:

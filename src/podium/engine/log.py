@@ -22,6 +22,7 @@ from podium.core.model import Workflow
 from podium.core.state import State
 from podium.core.turn import turn
 from podium.core.words import Millis
+from podium.engine.fitting import fitted
 from podium.engine.status import status_of
 from podium.errors import ConfigurationError
 from podium.ports import Letter, RunHead, Store, StoreError
@@ -58,7 +59,8 @@ class Log:
         self, message: Message, now: Millis, *, cause: str, letter: Letter | None = None
     ) -> tuple[Effect, ...] | Refusal:
         """One turn: what is said, all that follows, stored; then what has to be done about it."""
-        taken = turn(self.state, message, now)
+        said = fitted(self.state, message)
+        taken = said if isinstance(said, Refusal) else turn(self.state, said, now)
         if isinstance(taken, Refusal):
             if letter is not None:
                 self._store.answer(letter, taken.message)

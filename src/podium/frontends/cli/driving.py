@@ -23,7 +23,7 @@ from podium.core.messages import Approve, Message
 from podium.core.state import State
 from podium.core.words import Millis
 from podium.engine.letters import Posted, written
-from podium.engine.log import Log, read_events
+from podium.engine.log import DONE, Log, read_events
 from podium.engine.loop import Park
 from podium.engine.status import exit_of
 from podium.engine.wording import worded
@@ -61,6 +61,8 @@ class Foreground:
         self._log: Log | None = None
         self._asked: set[tuple[str, int]] = set()
         self._drawn = 0.0
+        self._posted: list[tuple[RunId, str]] = []
+        """Letters with what was typed here, whose replies are still to come."""
 
     def knows(self, run: RunId) -> None:
         """What has happened so far is not told again."""
@@ -105,8 +107,18 @@ class Foreground:
         while True:
             await anyio.sleep(TICK_S)
             if self._log is not None and not self._as_json:
+                self._tell_replies()
                 self._ask()
                 self._update()
+
+    def _tell_replies(self) -> None:
+        """Why what was typed was not taken; that it was shows by itself."""
+        for letter in tuple(self._posted):
+            reply = self._office.store.reply(*letter)
+            if reply is not None:
+                self._posted.remove(letter)
+            if reply not in (None, DONE):
+                self._live.above(f"  {reply}")
 
     def _ask(self) -> None:
         for pending in self.view().pending:
@@ -132,7 +144,9 @@ class Foreground:
             answer = Approve(
                 waiting[-1].path, said.action, speaker(None), said.text, said.value, waiting[-1].tree
             )
-            self._office.store.post(self._log.run, f"terminal-{time.time_ns()}", written(answer))
+            name = f"terminal-{time.time_ns()}"
+            self._office.store.post(self._log.run, name, written(answer))
+            self._posted.append((self._log.run, name))
 
     def close(self) -> None:
         self._live.close()

@@ -20,21 +20,30 @@ def tell_question(pending: Pending) -> str:
         lines.append(f"  about: {pending.about}")
     if pending.tree is not None:
         lines.append("  look at it: podium diff (in another terminal)")
-    if pending.actions[0] == "answer":
-        lines.append("  type the answer, or: abort")
-    else:
-        lines.append(f"  type one of {', '.join(pending.actions)}; words behind it are handed on")
+    lines.append(_wanted(pending) + ("" if _is_value(pending) else "; words behind it are handed on"))
     return "\n".join(lines)
+
+
+def _is_value(pending: Pending) -> bool:
+    return pending.actions[0] == "answer"
+
+
+def _wanted(pending: Pending) -> str:
+    return (
+        "  type the answer, or: abort"
+        if _is_value(pending)
+        else f"  type one of {', '.join(pending.actions)}"
+    )
 
 
 def read_answer(line: str, pending: Pending) -> Said | str:
     """The answer, or why the line is none. The first letters of an action are enough."""
     words = line.strip()
     if not words:
-        return f"  type one of {', '.join(pending.actions)}"
+        return _wanted(pending)
     first, _, rest = words.partition(" ")
     meant = [action for action in pending.actions if action.startswith(first.lower()) and action != "answer"]
-    if len(meant) == 1 and not (pending.actions[0] == "answer" and first != meant[0]):
+    if len(meant) == 1 and not (_is_value(pending) and first != meant[0]):
         return Said(meant[0], rest.strip())
     if "answer" in pending.actions:
         return Said("answer", "", parsed(words))
