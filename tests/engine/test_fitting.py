@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from podium.app.running import go_on, reopen
+from podium.app.serving import Service
 from podium.core.chain import RunId
-from podium.core.messages import Approve
+from podium.core.messages import Approve, Cancel
 from podium.core.words import Path as StepPath
+from podium.engine.log import Log
 from podium.errors import ConfigurationError
 from tests.engine.kit import Project, output
 
 SHAPE = "{schema: {n: int}}"
 
 
-def asked(project: Project, wanted: str) -> RunId:
-    run, _ = project.run(project.flow(f"  ask: {{human: 'Which?', output: {wanted}}}\n"))
+def asked(project: Project, wanted: str | None) -> RunId:
+    what = "" if wanted is None else f", output: {wanted}"
+    run, _ = project.run(project.flow(f"  ask: {{human: 'Which?'{what}}}\n"))
     return run
 
 
@@ -70,3 +75,71 @@ def test_a_value_that_fits_is_what_the_step_gives(
 
     assert state is not None
     assert output(state, "ask") == value
+
+
+def letterbox(project: Project) -> Path:
+    (file,) = (project.root / ".podium/inbox").glob("*.yaml")
+    return file
+
+
+def fill_in(file: Path, key: str, words: str) -> None:
+    file.write_text(file.read_text("utf-8").replace(f"{key}:\n", f"{key}: {words}\n"), "utf-8")
+
+
+@pytest.mark.req("R193")
+@pytest.mark.parametrize(("key", "words"), [("value", "blue"), ("answer", "blue"), ("value", "\n  blue")])
+def test_a_file_says_which_values_there_are_and_takes_one(project: Project, key: str, words: str) -> None:
+    run = asked(project, "{choice: [red, blue]}")
+    file = letterbox(project)
+    text = file.read_text("utf-8")
+    service = Service(project.office, tell=lambda _: None)
+    service.note(run)
+    fill_in(file, key, words)
+
+    ready = service.ready()
+    state = project.resume(run)
+
+    assert "# Write one of red, blue behind `value:` and save, or abort behind `answer:`." in text
+    assert [why for _, why in ready] == ["its inbox has an answer"]
+    assert output(state, "ask") == "blue"
+
+
+@pytest.mark.req("R193")
+@pytest.mark.parametrize(
+    ("wanted", "key", "words", "why"),
+    [
+        (SHAPE, "value", "{n: x}", "$.n"),
+        ("{choice: [red, blue]}", "answer", "green", "red, blue"),
+        (None, "answer", "yes", "choose from approve, reject, abort"),
+    ],
+)
+def test_what_does_not_fit_in_a_file_is_told_beside_it_and_by_whoever_reads_it(
+    project: Project, wanted: str | None, key: str, words: str, why: str
+) -> None:
+    run = asked(project, wanted)
+    file = letterbox(project)
+    fill_in(file, key, words)
+    told: list[str] = []
+
+    def listen(log: Log) -> None:
+        told[:] = log.refused
+
+    state = go_on(project.office, reopen(project.office, run), park=True, on_turn=listen)
+
+    reason = file.with_suffix(".refused")
+    assert state.ended is None
+    assert (len(told), why in told[0], why in reason.read_text("utf-8")) == (1, True, True)
+    project.say(run, Cancel("ann"))
+    assert list(file.parent.iterdir()) == []
+
+
+def test_a_file_that_was_mended_has_no_reason_beside_it(project: Project) -> None:
+    run = asked(project, SHAPE)
+    file = letterbox(project)
+    fill_in(file, "value", "{n: x}")
+    project.resume(run)
+    file.write_text(file.read_text("utf-8").replace("{n: x}", "{n: 3"), "utf-8")
+
+    project.resume(run)
+
+    assert list(file.parent.iterdir()) == [file]

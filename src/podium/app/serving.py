@@ -149,12 +149,12 @@ class Service:
         return tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats)
 
     def _is_answered(self, name: str) -> bool:
-        """Whether there is something behind `answer:`, or a file that is an answer itself; if it will do is for the run
-        to say."""
+        """Whether there is something behind `answer:` or `value:`, or a file that is an answer itself; if it will do is
+        for the run to say."""
         if Path(name).parent.name != FOLDER:
             return True
         text = Path(name).read_text("utf-8", "replace")
-        return re.search(r"^answer:[ \t]*[^\s#]", text, re.MULTILINE) is not None
+        return re.search(r"^(answer|value):[ \t]*(\n[ \t-]+)?[^\s#]", text, re.MULTILINE) is not None
 
     def _start_ready(self) -> bool:
         began = False

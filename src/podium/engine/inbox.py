@@ -1,7 +1,7 @@
 """Questions as files: each lies in `.podium/inbox` until it is answered, there or anywhere else.
 
-A person, an editor or a script fills in `answer:` and saves. A file that cannot be read yet is looked at again when it
-has changed; half a file is no answer.
+A person, an editor or a script fills in `answer:` or `value:` and saves. A file that cannot be read yet is looked at
+again when it has changed; half a file is no answer. Why an answer was not taken stands in a file beside it.
 """
 
 from __future__ import annotations
@@ -60,6 +60,7 @@ class Inbox:
         for path in self._open.keys() - wanted.keys():
             box = self._open.pop(path)
             box.file.unlink(missing_ok=True)
+            _reason(box).unlink(missing_ok=True)
             if box.drops is not None:
                 box.drops.clear()
         for path in wanted.keys() - self._open.keys():
@@ -70,6 +71,7 @@ class Inbox:
             stamp = _stamp(box.file)
             if stamp != box.seen:
                 box.seen = stamp
+                _reason(box).unlink(missing_ok=True)
                 answer = _answer(box.file, path, box)
                 if answer is not None:
                     yield answer
@@ -77,6 +79,11 @@ class Inbox:
             if dropped is not None:
                 by = dropped.by or getpass.getuser()
                 yield Approve(path, dropped.action, by, dropped.text, None, box.tree)
+
+    def refuse(self, path: StepPath, reason: str) -> None:
+        """Whoever wrote the answer may look at nothing but this folder."""
+        if path in self._open:
+            _write(_reason(self._open[path]), f"{reason}\n")
 
     def _put(self, state: State, effect: AskPerson) -> None:
         path = effect.asked.path
@@ -91,19 +98,27 @@ class Inbox:
         if file.exists():
             return  # Asked by an owner before us, and perhaps answered since.
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write(file, _text(self._run, path, question, actions))
+        _write(file, _text(self._run, path, question, actions, leaf.place.step.output.choices))
         box.seen = _stamp(file)
 
 
-def _text(run: str, path: str, question: str, actions: tuple[str, ...]) -> str:
+def _text(run: str, path: str, question: str, actions: tuple[str, ...], choices: tuple[str, ...]) -> str:
     asked = "\n".join(f"# {line}" for line in question.splitlines())
+    how = f"Write one of {', '.join(actions)} behind `answer:` and save."
+    if "answer" in actions:
+        wanted = f"one of {', '.join(choices)}" if choices else "the answer"
+        how = f"Write {wanted} behind `value:` and save, or abort behind `answer:`."
     return (
-        f"{asked}\n#\n# Write one of {', '.join(actions)} behind `answer:` and save.\n"
+        f"{asked}\n#\n# {how}\n"
         f"# What it is about: podium inbox, podium diff {run}\n\n"
         f"run: {json.dumps(run)}\nstep: {json.dumps(path)}\nanswer:\n"
         + ("value:\n" if "answer" in actions else "")
         + "feedback:\nby:\n"
     )
+
+
+def _reason(box: _Letterbox) -> Path:
+    return box.file.with_suffix(".refused")
 
 
 def _write(file: Path, text: str) -> None:
@@ -122,17 +137,21 @@ def _stamp(file: Path) -> tuple[int, int]:
 
 def _answer(file: Path, path: StepPath, box: _Letterbox) -> Approve | None:
     fields = _fields(file)
-    action = fields.get("answer")
-    if action not in box.actions:
+    action, value = fields.get("answer"), fields.get("value")
+    if "answer" in box.actions and action not in box.actions:
+        # Who writes the value itself behind `answer:`, or nothing, can only mean that.
+        value = action if value is None else value
+        action = None if value is None else "answer"
+    if action is None:
         return None
     words = fields.get("feedback")
     by = fields.get("by")
     return Approve(
         path,
-        action,
+        str(action),  # If it is no action, the run says which there are.
         by if isinstance(by, str) and by else getpass.getuser(),
         words if isinstance(words, str) else "",
-        fields.get("value"),
+        value,
         box.tree,
     )
 

@@ -52,6 +52,8 @@ class Log:
         self.epoch = epoch
         self.state = state
         self.events = events
+        self.refused: list[str] = []
+        """What was said to this owner and not followed, where nobody waits for a reply."""
         self._store = store
         self._head = os.open(head_file, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
 

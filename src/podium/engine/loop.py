@@ -19,7 +19,7 @@ from podium.attempt.reusing import answers_to
 from podium.attempt.site import Site
 from podium.core.effects import AskPerson, CancelAttempt, Effect, EffectKey, RunAttempt
 from podium.core.events import AttemptEnded, Event, StepEnded
-from podium.core.messages import Message, Recover, Refusal, Report
+from podium.core.messages import Approve, Message, Recover, Refusal, Report
 from podium.core.state import State, is_parkable
 from podium.engine import letters, perform
 from podium.engine.inbox import Inbox
@@ -37,6 +37,8 @@ LISTEN_S: Final = 0.1
 
 SHORT: Final = 5000
 """Milliseconds for which it is not worth letting go of a run."""
+
+INBOX: Final = "inbox"
 
 Park: TypeAlias = bool | Literal["clock"]
 """Whether to let go of a run that only a person or a signal can move on; "clock": also if the time can."""
@@ -114,6 +116,7 @@ class Loop:
         known = len(self._log.events)
         effects = self._log.say(mail.message, self._site.now(), cause=mail.cause, letter=mail.letter)
         if isinstance(effects, Refusal):
+            self._refused(mail, effects)
             return
         # A new owner takes up everything that was asked for and has no answer yet, not only what it just asked for.
         taken_over = isinstance(mail.message, Recover)
@@ -122,6 +125,16 @@ class Loop:
             self._perform(effect)
         self._drop_unwanted()
         self._inbox.sync(self._log.state)
+        if self._on_turn is not None:
+            self._on_turn(self._log)
+
+    def _refused(self, mail: _Mail, why: Refusal) -> None:
+        """A letter has its reply; who wrote a file is told beside it, and by whoever carries the run on."""
+        if mail.cause != INBOX or not isinstance(mail.message, Approve):
+            return
+        path = mail.message.path
+        self._inbox.refuse(path, why.message)
+        self._log.refused.append(f"the answer to {path} in the inbox was not taken: {why.message}")
         if self._on_turn is not None:
             self._on_turn(self._log)
 
@@ -195,7 +208,7 @@ class Loop:
     def _collect(self) -> None:
         """What has come since. Each letter is taken up once here, and answered when its turn has been stored."""
         for answer in self._inbox.collect():
-            self._post(answer, "inbox")
+            self._post(answer, INBOX)
         stamp = self._store.stamp()
         if stamp == self._stamp:
             return

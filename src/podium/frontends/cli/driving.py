@@ -58,6 +58,7 @@ class Foreground:
         self._live = Live(sys.stderr)
         self._account = Account()
         self._fed = 0
+        self._refused = 0
         self._log: Log | None = None
         self._asked: set[tuple[str, int]] = set()
         self._drawn = 0.0
@@ -75,6 +76,9 @@ class Foreground:
         self._log = log
         self._account.feed(log.events[self._fed :])
         self._fed = len(log.events)
+        for text in log.refused[self._refused :]:
+            self._live.above(text)
+        self._refused = len(log.refused)
         # A view takes time that grows with the run, so not every turn gets one.
         if time.monotonic() - self._drawn > DRAW_S:
             self._update()
