@@ -332,8 +332,9 @@ def _named(story: Story, event: ApprovalAsked) -> set[str]:
 
 
 def _check_answer(asked: ApprovalAsked, given: Sequence[ApprovalGiven], ended: StepEnded) -> None:
-    people = [answer.by for answer in given]
-    assert len(set(people)) == len(people), f"{asked.path}: {people}"
+    agreed = [answer.by for answer in given if answer.action == "approve"]
+    assert len(set(agreed)) == len(agreed), f"{asked.path}: {agreed}"
+    people = tuple({answer.by: answer for answer in given})
     if any(answer.action == "reject" for answer in given):
         assert ended.outcome != "passed", f"{asked.path} passed against {people[-1]}"
     by_silence = asked.silence == "passed" and asked.expires is not None and asked.expires <= ended.at

@@ -122,12 +122,24 @@ def test_an_approval_must_fit_the_question() -> None:
     assert code(game.answer("a", by="ann", tree=Tree("other"))) == "stale"
     assert game.at("a") == asked
     game.answer("a", by="ann", tree=Tree("base"))
-    assert handle(game.state, Approve(Path("a"), "approve", "ann"), NOW) == ()
+    again = game.answer("a", by="ann", text="and again")
+    assert again == Refusal("answered", "ann has approved 'a' already")
     game.answer("a", by="boss")
     assert game.outcome("a") == ("passed", "")
     refusal = game.answer("a", by="bob")
     assert isinstance(refusal, Refusal)
     assert refusal.code == "ended"
+
+
+@pytest.mark.req("R195")
+@pytest.mark.parametrize(("action", "outcome"), [("reject", "rejected"), ("abort", "aborted")])
+def test_who_has_said_yes_may_say_no_as_long_as_the_question_is_open(action: str, outcome: str) -> None:
+    game = Game(APPROVALS)
+    game.answer("a", by="ann")
+    game.answer("a", action, by="ann", text="no wait")
+    assert game.outcome("a") == (outcome, outcome)
+    given: Any = game.at("a")
+    assert [(each.by, each.action, each.text) for each in given.given] == [("ann", action, "no wait")]
 
 
 def test_who_comes_too_late_hears_who_has_answered() -> None:

@@ -26,7 +26,9 @@ class Wild(Chance):
         action = message.action
         if actions[0] not in ("approve", "answer"):
             action = actions[int(self._draw(f"{asked.path}:{number}", "wild") * len(actions))]
-        by = f"person{number + 1}"
+        # Some of those who say no have said yes before.
+        is_other_mind = action in ("reject", "abort") and self._draw(f"{asked.path}:{number}", "mind") < 0.5
+        by = f"person{number or 1}" if is_other_mind else f"person{number + 1}"
         return Later(later.after, Approve(asked.path, action, by, message.text, message.answer))
 
     def wait(self, asked: WaitStarted, state: State) -> Later | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podium.core.events import StepEntered
-from tests.engine.kit import TEAM, Project, git
+from tests.engine.kit import HEAD, TEAM, Project, git
 from tests.frontends.test_running import ASK, call, code, newest
 
 CIRCLE = """\
@@ -88,3 +88,18 @@ def test_a_question_that_wants_a_value_is_not_answered_without_one(
     else:
         assert "$.n" in str(done.exception)
     assert code(call("answer", '{"n": 3}')) == 0
+
+
+@pytest.mark.req("R195")
+def test_who_has_approved_may_reject_as_long_as_another_yes_is_missing(project: Project) -> None:
+    head = HEAD + "people: {ops: [ada, grace]}\n"
+    project.flow("  ok: {human: 'Go?', by: [ops], approvals: 2}\n", head=head)
+    call("run", "flow.yaml", "--sandbox", "none")
+    call("approve", "--by", "ada")
+
+    again = call("approve", "--by", "ada")
+    other = call("reject", "--by", "ada", "--feedback", "no wait")
+
+    assert (code(again), "ada has approved 'ok' already" in str(again.exception)) == (2, True)
+    assert (code(other), "ok: rejected by ada" in other.stderr) == (4, True)
+    assert project.view(project.office.store.heads()[0].run).status == "rejected"

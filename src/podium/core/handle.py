@@ -207,8 +207,8 @@ def _approve(state: State, message: Approve, now: Millis) -> Handled:
     groups = dict(workflow_of(state, leaf.place).people)
     if not may_answer(asked.by, message.by, groups):
         return Refusal("not_asked", f"{message.by} is not among those who decide: {', '.join(asked.by)}")
-    if has_answered(leaf.given, message.by):
-        return ()
+    if message.action == "approve" and has_answered(leaf.given, message.by):
+        return Refusal("answered", f"{message.by} has approved {message.path!r} already")
     choices = step.output.choices
     if message.action == "answer" and choices and message.answer not in choices:
         return Refusal("unknown_answer", f"choose from {', '.join(choices)}")

@@ -189,9 +189,10 @@ def arrived(state: State, event: WaitEnded | SignalReceived) -> State:
 def approved(state: State, event: ApprovalGiven) -> State:
     leaf, _ = _leaf(state, event)
     assert leaf.asked is not None
-    if any(answer.by == event.by for answer in leaf.given):
-        raise IllegalEvent(f"{event.by} has answered {event.path!r} already")
-    given = (*leaf.given, event)
+    others = tuple([answer for answer in leaf.given if answer.by != event.by])
+    if event.action == "approve" and others != leaf.given:
+        raise IllegalEvent(f"{event.by} has approved {event.path!r} already")
+    given = (*others, event)  # As long as the question is open, somebody who has said yes may still say no.
     enough = event.action != "approve" or len(given) >= leaf.asked.approvals
     phase: Phase = "answered" if enough else "waiting"
     state.instances.put(event.path, leaf._replace(phase=phase, given=given))

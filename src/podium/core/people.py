@@ -125,4 +125,5 @@ def may_answer(whom: tuple[str, ...], by: str, groups: dict[str, tuple[str, ...]
 
 
 def has_answered(given: tuple[ApprovalGiven, ...], by: str) -> bool:
+    """Whether somebody is among those who have said yes so far; any other answer is the last one."""
     return any(answer.by == by for answer in given)

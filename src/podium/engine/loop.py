@@ -130,8 +130,8 @@ class Loop:
 
     def _refused(self, mail: _Mail, why: Refusal) -> None:
         """A letter has its reply; who wrote a file is told beside it, and by whoever carries the run on."""
-        if mail.cause != INBOX or not isinstance(mail.message, Approve):
-            return
+        if mail.cause != INBOX or not isinstance(mail.message, Approve) or why.code == "answered":
+            return  # A file stays as it is until the last of several has answered.
         path = mail.message.path
         self._inbox.refuse(path, why.message)
         self._log.refused.append(f"the answer to {path} in the inbox was not taken: {why.message}")
