@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from podium.app.ability import agent_steps
 from podium.app.history import Use, fitting, history_of, read_history, usual_of
 from podium.app.planning import plan, refusals
 from podium.app.workflows import open_workflow
@@ -14,9 +16,13 @@ from podium.core.chain import RunId
 from podium.core.events import AttemptEnded, AttemptStarted, RunStarted
 from podium.core.evolve import fold
 from podium.core.facts import Amounts, Usual
-from podium.core.model import Workflow
+from podium.core.model import Agent, Workflow
+from podium.core.paths import ROOT, address
+from podium.core.state import Leaf, State
 from podium.core.words import MicroUsd, Millis
 from podium.core.words import Path as StepPath
+from podium.simulate.chance import Chance
+from podium.simulate.shell import simulate
 from tests.engine.kit import TEAM, Project
 
 STEP = "  a: {agent: w, prompt: x, touches: [], estimate: {usd: 0.2, tokens: 1k}}\n"
@@ -62,6 +68,70 @@ def test_a_run_reserves_what_earlier_runs_of_the_workflow_have_used_at_most(tmp_
     assert (price.source, price.attempts, price.usd[2], price.tokens[2]) == ("history", 3, 300_000, 70)
 
 
+@pytest.mark.req("X2", "X1")
+def test_steps_of_one_name_in_different_blocks_have_a_history_each(tmp_path: Path) -> None:
+    """A cheap one would otherwise lend its price to a dear one, and the limit of the run would be passed by a whole call."""
+    project = Project(tmp_path)
+    one = "    steps:\n      one: {{agent: w, prompt: x, touches: [], estimate: {{usd: {usd}}}}}\n"
+    steps = "  a:\n" + one.format(usd=0.01) + "  b:\n" + one.format(usd=5)
+    prices = "- {match: {step: a/one}, cost_usd: 0.01}\n- {match: {step: b/one}, cost_usd: 5}\n"
+    file = project.flow(steps, head=TEAM + "limits: {usd: 6}\n", cast=prices)
+    project.run(file)
+    project.write("flow.yaml", file.read_text().replace("usd: 6", "usd: 4"))
+    _, state = project.run(file)
+
+    assert state.ended is not None and state.ended.reason == "limit"
+    assert state.ledgers[ROOT].spent.usd == 10_000
+    found = plan(open_workflow(file), {}, read_history(project.office.store, "flow")).prices
+    assert {at: (price.usd[2], price.attempts) for at, price in found.items()} == {
+        "a/one": (10_000, 2),
+        "b/one": (5_000_000, 1),
+    }
+
+
+EVERYWHERE = """
+  a:
+    agent: w
+    prompt: x
+    touches: []
+    gates: [{name: tests, review: [w]}]
+  b:
+    for_each: {in: [1, 2]}
+    agent: w
+    prompt: x
+    touches: []
+  c:
+    repeat: {until: "true", max: 2}
+    steps:
+      i: {agent: [w, v], prompt: x, touches: []}
+    gates: [{name: i, review: [w]}]
+  d: {workflow: child.yaml}
+  e: {review: [w, v], of: [a]}
+finally:
+  z: {agent: w, prompt: x, touches: []}
+"""
+
+
+def test_the_addresses_of_a_file_are_those_of_its_runs(tmp_path: Path) -> None:
+    child = "podium: 1\nname: child\nsteps:\n  a: {agent: w, prompt: x, touches: []}\n"
+    agents = "agents: {w: {type: scripted}, v: {type: scripted}}\n"
+    (tmp_path / "child.yaml").write_text(child + agents)
+    workflow = written(tmp_path, EVERYWHERE, agents)
+    run = simulate(workflow, Chance(1), inputs={})
+
+    called = {
+        address(leaf.place.path) for leaf in leaves(run.state) if isinstance(leaf.place.step.verb, Agent)
+    }
+    static = [at for at, _, _ in agent_steps(workflow)]
+    assert called == set(static) == set(plan(workflow, {}).prices)
+    assert len(set(static)) == len(static)
+    assert {"a", "a#/tests/w", "b", "c/i/v", "c#/i/w", "d/a", "e/v", "finally/z"} <= called
+
+
+def leaves(state: State) -> Iterator[Leaf]:
+    return (one for one in state.instances.values() if isinstance(one, Leaf) and one.attempt)
+
+
 def test_where_there_is_no_history_a_run_starts_as_if_nobody_had_asked(tmp_path: Path) -> None:
     project = Project(tmp_path)
     run, _ = project.run(project.flow(STEP, head=TEAM, cast=cast(0.3)))
@@ -91,7 +161,7 @@ def test_what_was_not_used_in_a_call_to_its_end_does_not_look_cheap(tmp_path: Pa
     ]
 
     assert history_of([none]) == {}
-    assert history_of([[call("b[3]/a", kind="timeout", usd=9)]]) == {"a": [Use(None, 9, 0, "w")]}
+    assert history_of([[call("b[3]/a", kind="timeout", usd=9)]]) == {"b/a": [Use(None, 9, 0, "w")]}
 
 
 @pytest.mark.parametrize(
@@ -117,7 +187,7 @@ def test_a_step_of_a_called_workflow_has_a_history_too(tmp_path: Path) -> None:
     workflow = written(tmp_path, "  a: {workflow: child.yaml}\n")
 
     history = history_of([[call("a/b", usd=5, result={"agent": "claude"})]])
-    assert usual_of(workflow, history) == (Usual("b", MicroUsd(5), None),)
+    assert usual_of(workflow, history) == (Usual("a/b", MicroUsd(5), None),)
 
 
 @pytest.mark.req("X2")

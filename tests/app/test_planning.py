@@ -33,7 +33,7 @@ def test_a_plan_names_the_limits_that_cut_it_off_and_where_estimates_come_from(t
     assert found.ranges["usd"].least == 200_000
     assert {name: price.source for name, price in found.prices.items()} == {
         "work": "declared",
-        "codex": "default",
+        "judge/codex": "default",
     }
     assert any("judge:rejected" in line for line in found.way)
 

@@ -10,11 +10,12 @@ from podium.core.events import AttemptStarted
 from podium.core.facts import Amounts, Usual
 from podium.core.ledger import poor_in, time_left, working_time
 from podium.core.messages import RaiseLimit, Recover
-from podium.core.model import Agent, Call, Members, Step
+from podium.core.model import Agent, Call, Members, Repeat, Step
 from podium.core.paths import ROOT
 from podium.core.policy import Estimate, Limits
 from podium.core.words import MicroUsd, Millis, Path
 from tests.core.kit import Game, agent, block, command, flow, human, with_limits
+from tests.core.outcome_table import always
 
 DOLLAR = 1_000_000
 
@@ -89,6 +90,20 @@ def test_a_cap_is_reserved_else_what_is_usual_else_what_is_declared(
     )
 
     assert reserved_for(game).reserve == Amounts(MicroUsd(reserved[0]), reserved[1], 1)
+
+
+@pytest.mark.req("X2")
+def test_what_is_usual_for_a_step_says_nothing_about_its_namesake_in_another_block() -> None:
+    one = agent("one", touches=(), verb=Agent(estimate=Estimate(MicroUsd(3), 30)))
+    usual = (Usual("a/one", MicroUsd(5), 50), Usual("one", MicroUsd(7), 70))
+    loop = Step("a", Repeat(Step("a", block("seq", one)), always(False), "until", 2, "accept_best"))
+    game = Game(flow(loop, Step("b", block("seq", one))), facts={"usual": usual})
+
+    assert reserved_for(game).reserve.usd == 5
+    game.done("a[1]/one")
+    assert (reserved_for(game).path, reserved_for(game).reserve.usd) == ("a[2]/one", 5)
+    game.done("a[2]/one")
+    assert (reserved_for(game).path, reserved_for(game).reserve.usd) == ("b/one", 3)
 
 
 def test_for_another_agent_neither_the_cap_nor_the_history_of_the_first_is_reserved() -> None:

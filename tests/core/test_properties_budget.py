@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from podium.app.ability import agent_steps
 from podium.core.events import AttemptDoubted, AttemptEnded, AttemptStarted
 from podium.core.facts import Amounts, Usual
+from podium.core.paths import address
 from podium.core.state import State
 from podium.core.words import MicroUsd, Path
 from podium.simulate.world import Later
@@ -50,7 +51,7 @@ class Habitual(Greedy):
 
     def attempt(self, asked: AttemptStarted, state: State) -> Later:
         later = super().attempt(asked, state)
-        past = self._usual.get(state.instances[asked.path].place.step.name)
+        past = self._usual.get(address(asked.path))
         if past is None or asked.agent or not asked.reserve.calls:
             return later
         assert isinstance(later.message, AttemptEnded)
@@ -61,11 +62,10 @@ class Habitual(Greedy):
 
 def habits(case: Case, scale: float) -> tuple[Usual, ...]:
     """As if calls had used so many times what is declared for them."""
-    found = {
-        name: Usual(name, MicroUsd(int(verb.estimate.usd * scale) + 1), int(verb.estimate.tokens * scale) + 1)
-        for name, verb, _ in agent_steps(case.workflow)
-    }
-    return tuple(found.values())
+    return tuple(
+        Usual(at, MicroUsd(int(verb.estimate.usd * scale) + 1), int(verb.estimate.tokens * scale) + 1)
+        for at, verb, _ in agent_steps(case.workflow)
+    )
 
 
 def overspent(story: Story) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from podium.attempt.programs import PROGRAMS, usual_agent, wanting
+from podium.core import paths
 from podium.core.graph import children_of
 from podium.core.model import (
     Agent,
@@ -22,6 +23,7 @@ from podium.core.model import (
     Verb,
     Workflow,
 )
+from podium.core.words import Path
 from podium.ports import Agents
 from podium.workflow.capabilities import CAPABILITIES
 
@@ -85,19 +87,27 @@ def _unpriced(verb: Agent, config: Mapping[str, Any]) -> Iterator[str]:
             yield name
 
 
-def agent_steps(workflow: Workflow) -> Iterator[tuple[str, Agent, Workflow]]:
-    """The steps of agents, here and in the workflows that are called: name, verb, and the workflow it stands in."""
+def agent_steps(workflow: Workflow, at: Path = paths.ROOT) -> Iterator[tuple[Path, Agent, Workflow]]:
+    """The steps of agents, here and in the workflows that are called: address without numbers, verb, and the workflow
+    it stands in."""
     for step in _top(workflow):
-        yield from _agents_in(step, workflow)
+        name = paths.ADVICE if step is workflow.advisor else step.name
+        yield from _agents_in(step, paths.child(at, name), workflow)
 
 
-def _agents_in(step: Step, workflow: Workflow) -> Iterator[tuple[str, Agent, Workflow]]:
-    if isinstance(step.verb, Call):
-        yield from agent_steps(step.verb.workflow)
-    if isinstance(step.verb, Agent) and not step.verb.by_hand:
-        yield step.name, step.verb, workflow
-    for child in _inner(step):
-        yield from _agents_in(child, workflow)
+def _agents_in(step: Step, at: Path, workflow: Workflow) -> Iterator[tuple[Path, Agent, Workflow]]:
+    match step.verb:
+        case Agent() as verb if not verb.by_hand:
+            yield at, verb, workflow
+        case Call() as verb:
+            yield from agent_steps(verb.workflow, at)
+        case ForEach() | Repeat() as verb:
+            yield from _agents_in(verb.body, at, workflow)
+        case verb:
+            for inner in _children(verb):
+                yield from _agents_in(inner, paths.child(at, inner.name), workflow)
+    if step.gates is not None:
+        yield from _agents_in(step.gates, paths.gates(at), workflow)
 
 
 def _unready(step: Step, workflow: Workflow, agents: Agents, env: Mapping[str, str]) -> Iterator[str]:

@@ -16,6 +16,7 @@ from podium.core.codec import CodecError, decode
 from podium.core.events import AttemptEnded, AttemptStarted, Event
 from podium.core.facts import Usual
 from podium.core.model import Agent, Workflow
+from podium.core.paths import address
 from podium.core.words import MicroUsd
 from podium.errors import ConfigurationError
 from podium.ports import RunHead, Store
@@ -38,7 +39,7 @@ class Use(NamedTuple):
 
 
 History: TypeAlias = Mapping[str, Sequence[Use]]
-"""By the name of the step."""
+"""By the address of the step, without numbers."""
 
 
 def usual_of(workflow: Workflow, history: History) -> tuple[Usual, ...]:
@@ -60,12 +61,11 @@ def _most_tokens(uses: Sequence[Use]) -> int | None:
 
 def fitting(workflow: Workflow, history: History) -> dict[str, list[Use]]:
     """What says something about the steps of this workflow."""
-    found: dict[str, list[Use]] = {}
-    for step, verb, inner in agent_steps(workflow):
-        uses = [use for use in history.get(step, ()) if _fits(use, verb, inner.config)]
-        if uses:
-            found.setdefault(step, []).extend(uses)
-    return found
+    found = (
+        (step, [use for use in history.get(step, ()) if _fits(use, verb, inner.config)])
+        for step, verb, inner in agent_steps(workflow)
+    )
+    return {step: uses for step, uses in found if uses}
 
 
 def _fits(use: Use, verb: Agent, config: Mapping[str, Any]) -> bool:
@@ -110,7 +110,7 @@ def _calls(store: Store, head: RunHead) -> list[Event]:
 
 
 def history_of(runs: Iterable[Iterable[Event]]) -> History:
-    """What calls of agents have used, by the name of their step."""
+    """What calls of agents have used, by the address of their step."""
     found: dict[str, list[Use]] = {}
     for events in runs:
         started: dict[str, int] = {}
@@ -118,9 +118,8 @@ def history_of(runs: Iterable[Iterable[Event]]) -> History:
             if isinstance(event, AttemptStarted):
                 started[event.path] = event.at
             elif isinstance(event, AttemptEnded) and _tells(event):
-                name = event.path.rpartition("/")[2].partition("~")[0].partition("[")[0]
                 took = event.at - started.get(event.path, event.at)
-                found.setdefault(name, []).append(_use(event, took))
+                found.setdefault(address(event.path), []).append(_use(event, took))
     return found
 
 

@@ -9,8 +9,10 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 from podium.app.history import History, Use, fitting
 from podium.app.rehearsal import assumed
-from podium.core.model import Agent, Step, Workflow
-from podium.core.state import Leaf
+from podium.core.model import Agent, Call, Step, Workflow
+from podium.core.paths import ADVICE, address, child
+from podium.core.state import Leaf, State
+from podium.core.words import Path
 from podium.errors import ConfigurationError
 from podium.simulate.bounds import NotYetKnown, Unbounded, Weigh, calls, worst
 from podium.simulate.chance import Chance
@@ -56,7 +58,7 @@ class Plan:
     way: tuple[str, ...]
     """The way that causes the worst case, with what is repeated put together."""
     prices: Mapping[str, Price]
-    """By the name of the step."""
+    """By the address of the step, without numbers."""
     refusals: tuple[str, ...] = ()
 
 
@@ -77,14 +79,16 @@ def plan(workflow: Workflow, given: Mapping[str, Any], history: History | None =
     return Plan(workflow.name, ranges, way, prices, refusals(workflow, given, history))
 
 
-def _pricing(workflow: Workflow, history: History | None, found: dict[str, Price]) -> Callable[[Step], Price]:
+def _pricing(
+    workflow: Workflow, history: History | None, found: dict[str, Price]
+) -> Callable[[Step, Path], Price]:
     """What a call of a step is taken to use, looked up once; by the same history as what a run reserves."""
     known = fitting(workflow, history or {})
 
-    def price(step: Step) -> Price:
-        if step.name not in found:
-            found[step.name] = _price(step, known.get(step.name, ()))
-        return found[step.name]
+    def price(step: Step, at: Path) -> Price:
+        if at not in found:
+            found[at] = _price(step, known.get(at, ()))
+        return found[at]
 
     return price
 
@@ -165,9 +169,9 @@ def _weights(unit: str, price: Any) -> tuple[Weigh, Weigh, Weigh]:
         return calls, calls, calls
 
     def weigh(place: int) -> Weigh:
-        def one(step: Step) -> int:
+        def one(step: Step, at: Path) -> int:
             if calls(step):
-                return int(getattr(price(step), unit)[place])
+                return int(getattr(price(step, at), unit)[place])
             return (
                 (step.timeout or 0) * (place == 2)
                 if unit == "time" and not isinstance(step.verb, Agent)
@@ -184,10 +188,21 @@ def _likely(workflow: Workflow, inputs: Mapping[str, Any], weights: Mapping[Unit
     sums: dict[Unit, list[int]] = {unit: [] for unit in weights}
     for seed in range(RUNS):
         run = simulate(workflow, Chance(seed), inputs=inputs)
-        leaves = [i for i in run.state.instances.values() if isinstance(i, Leaf) and i.attempt]
+        worked = (i for i in run.state.instances.values() if isinstance(i, Leaf) and i.attempt)
+        leaves = [(leaf, _address(run.state, leaf)) for leaf in worked]
         for unit, weigh in weights.items():
-            sums[unit].append(sum(i.attempt * weigh(i.place.step) for i in leaves))
+            sums[unit].append(sum(i.attempt * weigh(i.place.step, at) for i, at in leaves))
     return {unit: int(median(values)) for unit, values in sums.items()}
+
+
+def _address(state: State, leaf: Leaf) -> Path:
+    """Without numbers; an advisor has one for the whole workflow, wherever it is asked."""
+    place = leaf.place
+    if place.role != "advice":
+        return address(place.path)
+    while not isinstance(place.step.verb, Call):
+        place = state.instances[place.parent].place
+    return child(address(place.path), ADVICE)
 
 
 def _tops(

@@ -19,7 +19,7 @@ from podium.core.facts import Amounts, Usual
 from podium.core.globs import globs_overlap
 from podium.core.leaves import is_by_hand
 from podium.core.model import Agent, Call, Git
-from podium.core.paths import ROOT
+from podium.core.paths import ROOT, address
 from podium.core.state import Claim, Leaf, Scope, State
 from podium.core.trees import merges_members
 from podium.core.words import Millis, Path, Tree
@@ -125,7 +125,7 @@ def _reserve(state: State, leaf: Leaf) -> Amounts:
     known = verb.estimate
     usd, tokens = known.usd, known.tokens
     # Neither cap nor history says anything about another agent.
-    past = None if leaf.soft.fallback else _past(state, leaf.place.step.name)
+    past = None if leaf.soft.fallback else _past(state, leaf.place.path)
     if past is not None:
         usd = usd if past.usd is None else past.usd
         tokens = tokens if past.tokens is None else past.tokens
@@ -134,8 +134,9 @@ def _reserve(state: State, leaf: Leaf) -> Amounts:
     return Amounts(usd, tokens, 1)
 
 
-def _past(state: State, step: str) -> Usual | None:
+def _past(state: State, path: Path) -> Usual | None:
     assert state.started is not None
+    step = address(path)
     return next((one for one in state.started.run.usual if one.step == step), None)
 
 

@@ -23,6 +23,7 @@ class Usual:
     """The most that a call at a step has used in earlier runs; None where nobody knows."""
 
     step: str
+    """Its address without numbers."""
     usd: MicroUsd | None = None
     tokens: int | None = None
 

@@ -29,14 +29,16 @@ from podium.core.model import (
     Wait,
     Workflow,
 )
+from podium.core.paths import ADVICE, FINALLY, ROOT, child, gates
 from podium.core.policy import NO_LIMITS, Limits
 from podium.core.scopes import FINALLY_TRANSITIONS
+from podium.core.words import Path
 from podium.simulate.known import UNKNOWN, Known, count, holds, items, known_in, known_of
 from podium.simulate.tables import NEVER, Table, again, best, flat, plus, times, total
 from podium.simulate.walk import Walk, walked
 
-Weigh: TypeAlias = Callable[[Step], int]
-"""What one attempt of a leaf uses, in the unit that is asked for."""
+Weigh: TypeAlias = Callable[[Step, Path], int]
+"""What one attempt of the leaf at this address (without numbers) uses, in the unit that is asked for."""
 
 
 class Unbounded(Exception):
@@ -82,6 +84,8 @@ class Place:
     weigh: Weigh
     size: int
     members: int | None
+    at: Path = ROOT
+    """The address of the step in question, without numbers."""
     fanned: bool = False
     shielded: bool = False
     """Inside `finally`."""
@@ -111,7 +115,15 @@ def node(place: Place, step: Step) -> Node:
     return _within(place, step.limits, step, _node)
 
 
-def calls(step: Step) -> int:
+def _child(place: Place, step: Step) -> Node:
+    return node(replace(place, at=child(place.at, step.name)), step)
+
+
+def _judged(place: Place, step: Step) -> Node | None:
+    return None if step.gates is None else node(replace(place, at=gates(place.at)), step.gates)
+
+
+def calls(step: Step, _: Path = ROOT) -> int:
     """The unit of `limits.calls`: one per attempt of an agent."""
     return int(isinstance(step.verb, Agent) and not step.verb.by_hand)
 
@@ -143,7 +155,7 @@ def _node(place: Place, step: Step) -> Node:
             return _tried(place, step, _block(place, step, verb))
         case Members() | Review() | Gates():
             return _tried(
-                place, step, _all(place, step, tuple(node(place, member) for member in verb.members))
+                place, step, _all(place, step, tuple(_child(place, member) for member in verb.members))
             )
         case ForEach():
             return _tried(place, step, _each(place, step, verb))
@@ -161,11 +173,11 @@ def _node(place: Place, step: Step) -> Node:
 
 def _leaf(place: Place, step: Step) -> Node:
     """Each try: what the network lost, what was malformed, then an answer that its gates judge."""
-    retry, weight = step.retry, place.weigh(step)
-    gates = None if step.gates is None else node(place, step.gates)
+    retry, weight = step.retry, place.weigh(step, place.at)
+    judged = _judged(place, step)
     once = flat(weight * (1 + retry.transient + retry.repair), place.size)
-    if gates is not None:
-        once = plus(once, gates.either)
+    if judged is not None:
+        once = plus(once, judged.either)
     tries = _count(place, step, retry.attempts) + len(retry.degrade)
     table = times(once, tries)
     if isinstance(step.verb, Agent):
@@ -176,7 +188,7 @@ def _leaf(place: Place, step: Step) -> Node:
     elif place.workflow.breaker.retries is not None:
         # Asked once in a visit, when so many tries have failed.
         granted, table = 1, plus(table, (0, *once[:-1]))
-    return Node(step, table, table, () if gates is None else (gates,), tries, once, granted)
+    return Node(step, table, table, () if judged is None else (judged,), tries, once, granted)
 
 
 def _all(place: Place, step: Step, parts: tuple[Node, ...]) -> Node:
@@ -229,11 +241,12 @@ def _workflow(place: Place, step: Step) -> Node:
     body = _block(place, step, workflow.body)
     extra, closing = flat(0, place.size), None
     if workflow.finally_ is not None:
-        closing = node(replace(place, size=1 + FINALLY_TRANSITIONS, shielded=True), workflow.finally_)
+        inside = replace(place, at=child(place.at, FINALLY), size=1 + FINALLY_TRANSITIONS, shielded=True)
+        closing = node(inside, workflow.finally_)
         extra = flat(closing.either[-1], place.size)
     if workflow.advisor is not None:
         # The same transition pays for the question and for what it allows.
-        asked = again(node(place, workflow.advisor).either)
+        asked = again(node(replace(place, at=child(place.at, ADVICE)), workflow.advisor).either)
         body = replace(body, good=_both(body.good, asked), bad=_both(body.bad, asked))
     return replace(body, good=plus(body.good, extra), bad=plus(body.bad, extra), closing=closing)
 
@@ -243,7 +256,7 @@ def _both(table: Table, more: Table) -> Table:
 
 
 def _block(place: Place, step: Step, block: Block) -> Node:
-    parts = tuple(node(place, child) for child in block.steps)
+    parts = tuple(_child(place, step) for step in block.steps)
     price = 0 if place.fanned else 1
     if block.kind == "seq":
         ends = tuple((part.good, part.bad) for part in parts)
@@ -251,7 +264,7 @@ def _block(place: Place, step: Step, block: Block) -> Node:
         walk = walked(block, ends, price, place.workflow.breaker, advised=advised, shielded=place.shielded)
         return Node(step, walk.good, walk.bad, parts, walk=walk)
     entered = total((_entered(part.either, price) for part in parts), place.size)
-    back = any(t.kind == "step" for child in block.steps for t in child.on.values())
+    back = any(t.kind == "step" for inner in block.steps for t in inner.on.values())
     if block.kind == "dag" and (back or place.workflow.advisor is not None):
         entered = plus(entered, again(best(part.either for part in parts)))
     return Node(step, entered, entered, parts)
@@ -266,10 +279,10 @@ def _tried(place: Place, step: Step, body: Node) -> Node:
     tries = 1 if isinstance(step.verb, Review | Gates) else _count(place, step, step.retry.attempts)
     asks = step.retry.stated and step.retry.on_exhausted == "human"
     granted = place.size - 1 if asks and not isinstance(step.verb, Review | Gates) else 0
-    gates = None if step.gates is None else node(place, step.gates).either
-    if gates is None and tries == 1 and not granted:
+    judged = _judged(place, step)
+    if judged is None and tries == 1 and not granted:
         return body
-    judge = flat(0, place.size) if gates is None else gates
+    judge = flat(0, place.size) if judged is None else judged.either
     once = plus(body.either, judge)
     before = times(once, tries - 1)
     if granted:

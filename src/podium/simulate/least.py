@@ -7,6 +7,8 @@ from typing import Any
 
 from podium.core.graph import WORK
 from podium.core.model import Block, Call, ForEach, Gates, Members, Repeat, Review, Step, Workflow
+from podium.core.paths import FINALLY, ROOT, child, gates
+from podium.core.words import Path
 from podium.simulate.bounds import Weigh
 from podium.simulate.charged import FAILED
 from podium.simulate.known import UNKNOWN, Known, holds, items, known_in, known_of
@@ -14,42 +16,42 @@ from podium.simulate.walk import exits_of
 
 
 def least(workflow: Workflow, inputs: Mapping[str, Any], weigh: Weigh) -> int:
-    return _workflow(workflow, known_of(workflow, inputs), weigh)
+    return _workflow(workflow, ROOT, known_of(workflow, inputs), weigh)
 
 
-def _workflow(workflow: Workflow, known: Known, weigh: Weigh) -> int:
-    closing = 0 if workflow.finally_ is None else _least(workflow.finally_, known, weigh)
-    return _block(workflow.body, known, weigh) + closing
+def _workflow(workflow: Workflow, at: Path, known: Known, weigh: Weigh) -> int:
+    closing = 0 if workflow.finally_ is None else _least(workflow.finally_, child(at, FINALLY), known, weigh)
+    return _block(workflow.body, at, known, weigh) + closing
 
 
-def _least(step: Step, known: Known, weigh: Weigh) -> int:
+def _least(step: Step, at: Path, known: Known, weigh: Weigh) -> int:
     """A step that may be skipped, and a loop that may have nothing to do, cost nothing."""
     if step.when is not None and holds(step.when, known) is not True:
         return 0
-    gates = 0 if step.gates is None else _least(step.gates, known, weigh)
-    return gates + _verb(step, known, weigh)
+    judged = 0 if step.gates is None else _least(step.gates, gates(at), known, weigh)
+    return judged + _verb(step, at, known, weigh)
 
 
-def _verb(step: Step, known: Known, weigh: Weigh) -> int:
+def _verb(step: Step, at: Path, known: Known, weigh: Weigh) -> int:
     verb = step.verb
     match verb:
         case Block():
-            return _block(verb, known, weigh)
+            return _block(verb, at, known, weigh)
         case Members() | Review() | Gates():
-            return sum(_least(member, known, weigh) for member in verb.members)
+            return sum(_least(member, child(at, member.name), known, weigh) for member in verb.members)
         case ForEach():
             width = 0 if verb.where is not None else items(verb, known)
-            return 0 if width is UNKNOWN else width * _least(verb.body, known, weigh)
+            return 0 if width is UNKNOWN else width * _least(verb.body, at, known, weigh)
         case Repeat():
-            return 0 if verb.kind == "while" else _least(verb.body, known, weigh)
+            return 0 if verb.kind == "while" else _least(verb.body, at, known, weigh)
         case Call():
-            return _workflow(verb.workflow, known_in(verb, known), weigh)
+            return _workflow(verb.workflow, at, known_in(verb, known), weigh)
         case _:
-            return weigh(step) if isinstance(verb, WORK) else 0
+            return weigh(step, at) if isinstance(verb, WORK) else 0
 
 
-def _block(block: Block, known: Known, weigh: Weigh) -> int:
-    own = [_least(step, known, weigh) for step in block.steps]
+def _block(block: Block, at: Path, known: Known, weigh: Weigh) -> int:
+    own = [_least(step, child(at, step.name), known, weigh) for step in block.steps]
     if block.kind != "seq":
         return sum(own)
     after = [0] * (len(own) + 1)
