@@ -13,6 +13,7 @@ from podium.core.events import (
     AttemptEnded,
     AttemptStarted,
     RetryScheduled,
+    RunRecovered,
     StepEnded,
     StepEntered,
     StepReopened,
@@ -202,8 +203,12 @@ def check_money(story: Story) -> None:
             case AttemptEnded():
                 _settle(story, purses, reserves[event.path], event)
             case AttemptDoubted():
-                lost = AttemptEnded(event.at, event.path, event.attempt, "error", cost_known=False)
+                lost = AttemptEnded(event.at, event.path, event.attempt, "error")
                 _settle(story, purses, reserves[event.path], lost)
+                _lose(story, purses, reserves[event.path])
+            case RunRecovered():
+                for path in event.lost:
+                    _lose(story, purses, reserves[path])
             case StepEnded(reason="limit"):
                 _check_refusal(story, purses, event)
             case _:
@@ -234,6 +239,12 @@ def _settle(
             purse.spent += used
             if unit == "usd" and not end.cost_known:
                 purse.unknown += max(0, amount - used)
+
+
+def _lose(story: Story, purses: dict[tuple[Path, str], Purse], start: AttemptStarted) -> None:
+    for book in books(story, start.path):
+        for unit in ("usd", "tokens", "calls"):
+            purses[(book.path, unit)].unknown += getattr(start.reserve, unit)
 
 
 def _check_refusal(story: Story, purses: dict[tuple[Path, str], Purse], event: StepEnded) -> None:

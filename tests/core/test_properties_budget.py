@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podium.app.ability import agent_steps
-from podium.core.events import AttemptDoubted, AttemptEnded, AttemptStarted
+from podium.core.events import AttemptDoubted, AttemptEnded, AttemptStarted, Event, RunRecovered
 from podium.core.facts import Amounts, Usual
 from podium.core.paths import address
 from podium.core.state import State
@@ -69,31 +69,44 @@ def habits(case: Case, scale: float) -> tuple[Usual, ...]:
 
 
 def overspent(story: Story) -> int:
-    """By how much limits were passed in all; each by no more than calls in flight used beyond what was reserved."""
+    """By how much limits were passed in all; each by no more than calls in flight used beyond what was reserved.
+
+    A call that died with its owner may have used all that was reserved for it.
+    """
     spent: dict[tuple[Path, str], int] = defaultdict(int)
     beyond: dict[tuple[Path, str], int] = defaultdict(int)
     reserves: dict[Path, Amounts] = {}
     total = 0
     for event in story.log:
-        if not isinstance(event, AttemptStarted | AttemptEnded | AttemptDoubted):
-            continue
-        for book in books(story, event.path):
-            for unit in UNITS:
-                key = (book.path, unit)
-                if isinstance(event, AttemptStarted):
-                    if getattr(event.reserve, unit):
-                        beyond[key] = 0
-                    continue
-                used = getattr(event.used, unit) if isinstance(event, AttemptEnded) else 0
-                spent[key] += used
-                beyond[key] += max(0, used - getattr(reserves[event.path], unit))
-                limit = getattr(book.limits, unit)
+        for path, used in _used(event, reserves):
+            for key, limit in _limits(story, path):
+                reserved, one = getattr(reserves[path], key[1]), getattr(used, key[1])
+                spent[key] += one
+                beyond[key] += max(0, one - reserved)
                 if limit is not None and spent[key] > limit:
-                    assert spent[key] - limit <= beyond[key], f"{unit} of {book.path!r} at {event.path}"
+                    assert spent[key] - limit <= beyond[key], f"{key[1]} of {key[0]!r} at {path}"
                     total += spent[key] - limit
         if isinstance(event, AttemptStarted):
             reserves[event.path] = event.reserve
+            for key, _ in _limits(story, event.path):
+                beyond[key] = 0 if getattr(event.reserve, key[1]) else beyond[key]
     return total
+
+
+def _used(event: Event, reserves: dict[Path, Amounts]) -> list[tuple[Path, Amounts]]:
+    match event:
+        case AttemptEnded():
+            return [(event.path, event.used)]
+        case AttemptDoubted():
+            return [(event.path, reserves[event.path])]
+        case RunRecovered():
+            return [(path, reserves[path]) for path in event.lost]
+        case _:
+            return []
+
+
+def _limits(story: Story, path: Path) -> list[tuple[tuple[Path, str], int | None]]:
+    return [((book.path, unit), getattr(book.limits, unit)) for book in books(story, path) for unit in UNITS]
 
 
 def _crashed(case: Case, run: Run, world: Wild, cut: float) -> Run:

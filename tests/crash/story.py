@@ -67,8 +67,9 @@ TOOL = "mkdir -p right\ncat > /dev/null\necho right > right/file\necho done\n"
 FILES = {"workflows/w.yaml": WORKFLOW, "workflows/cast.yaml": CAST, "workflows/tool.sh": TOOL}
 WORKFLOW_FILE = "workflows/w.yaml"
 
-# What differs between two runs of the same work, and may.
-OF_THE_MOMENT = {"run", "seq", "started_at", "ended_at", "duration_s", "since", "time", "commit"}
+# What differs between two runs of the same work, and may. What of a limit is used: a call that died with its owner counts,
+# and so does the one that repeats it.
+OF_THE_MOMENT = {"run", "seq", "started_at", "ended_at", "duration_s", "since", "time", "commit", "used"}
 
 
 def lasting(view: Any) -> Any:

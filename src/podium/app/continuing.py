@@ -28,6 +28,7 @@ from podium.core.events import (
     AttemptStarted,
     Event,
     RunEnded,
+    RunRecovered,
     RunStarted,
     StepEntered,
     StepExpanded,
@@ -211,6 +212,8 @@ def _unknown(events: Sequence[Event], started: RunStarted) -> MicroUsd:
                 booked += 0 if event.cost_known else left
             case AttemptDoubted():
                 booked += flying.pop(event.path, 0)
+            case RunRecovered():
+                booked += sum(flying[path] for path in event.lost)
             case _:
                 pass
     return MicroUsd(booked + sum(flying.values()))

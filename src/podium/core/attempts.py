@@ -155,6 +155,9 @@ def _verdict(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> Ste
 
 
 def _after_doubt(state: State, leaf: Leaf, now: Millis) -> Event:
+    if leaf.place.step.repeatable:
+        # Nobody is asked: it is only in doubt whether one more call can be paid, and the queue finds that out.
+        return AttemptQueued(now, leaf.place.path, "lost")
     asked = paths.question(leaf.place.path, "consent", leaf.attempt)
     told = state.instances.get(asked)
     if told is None:

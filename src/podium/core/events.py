@@ -138,7 +138,7 @@ class AttemptDoubted:
 class AttemptQueued:
     at: Millis
     path: Path
-    why: Literal["ready", "counted", "repair", "fallback", "granted", "consent", "judged"]
+    why: Literal["ready", "counted", "repair", "fallback", "granted", "consent", "judged", "lost"]
     feedback: tuple[Path, ...] = ()
 
 
@@ -355,6 +355,8 @@ class RunRecovered:
 
     at: Millis
     epoch: int
+    lost: tuple[Path, ...] = ()
+    """Calls of agents that died with the owner before, and are made again: each counts, at an unknown price."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,6 +156,8 @@ def _apply_to_run(
             return _raised(state, event)
         case RunRecovered():
             ledger.forget_downtime(state, event.at)
+            for path in event.lost:
+                leaves.lost(state, path)
             return state
         case RunEnded():
             if state.instances[paths.ROOT].phase != "ended" or state.pending:

@@ -30,7 +30,9 @@ from podium.core.events import (
     TimerFired,
     WaitEnded,
 )
+from podium.core.evolve import evolve
 from podium.core.graph import actions_of, body_of, order_of, workflow_of
+from podium.core.ledger import poor_in
 from podium.core.messages import (
     Approve,
     Cancel,
@@ -51,7 +53,7 @@ from podium.core.paths import ROOT
 from podium.core.people import has_answered, may_answer
 from podium.core.state import Leaf, Scope, State
 from podium.core.veto import late_veto
-from podium.core.words import Millis
+from podium.core.words import Millis, Path
 
 Handled = tuple[Event, ...] | Refusal
 R = TypeVar("R", AttemptEnded, WaitEnded, FactsFound, JoinEnded)
@@ -151,14 +153,24 @@ def _fired(state: State, message: Fired, now: Millis) -> tuple[Event, ...]:
 
 
 def _recover(state: State, message: Recover, now: Millis) -> tuple[Event, ...]:
-    """A new owner: what was in flight is done again, unless its step says that a person must agree first."""
-    events: list[Event] = [RunRecovered(now, message.epoch)]
+    """A new owner: what was in flight is done again, unless its step says that a person must agree first.
+
+    A call of an agent counts though it came to nothing, so it is made again only if that can be paid.
+    """
+    lost: list[Path] = []
+    doubted: list[Event] = []
+    after = evolve(state, RunRecovered(now, message.epoch))
     for (kind, path), effect in state.pending.items():
         if kind != "attempt" or not isinstance(effect, RunAttempt) or effect.by_hand:
             continue
-        if not state.instances[path].place.step.repeatable:
-            events.append(AttemptDoubted(now, path, effect.asked.attempt))
-    return tuple(events)
+        place, reserve = state.instances[path].place, effect.asked.reserve
+        if not place.step.repeatable or (reserve.calls and poor_in(after, place.ledger, reserve)):
+            doubted.append(AttemptDoubted(now, path, effect.asked.attempt))
+            after = evolve(after, doubted[-1])
+        elif reserve.calls:
+            lost.append(path)
+            after = evolve(after, RunRecovered(now, message.epoch, (path,)))
+    return (RunRecovered(now, message.epoch, tuple(lost)), *doubted)
 
 
 def _command(

@@ -97,11 +97,20 @@ def _charge(state: State, path: Path, usd: MicroUsd) -> None:
 
 def doubted(state: State, event: AttemptDoubted) -> State:
     leaf, phase = _leaf(state, event)
-    # Whether it took effect is not known, so neither is its price: the reservation stays booked as unknown.
-    lost = AttemptEnded(event.at, event.path, event.attempt, "error", reason="doubted", cost_known=False)
-    state = _attempt_over(state, leaf, event.attempt, lost)
-    state.instances.put(event.path, leaf._replace(phase=phase, doubted=True, answer=lost))
+    # Whether it took effect is not known, so neither is what it used: the reservation stays booked as unknown.
+    lost(state, event.path)
+    answer = AttemptEnded(event.at, event.path, event.attempt, "error", reason="doubted", cost_known=False)
+    state = _attempt_over(state, leaf, event.attempt, replace(answer, cost_known=True))
+    state.instances.put(event.path, leaf._replace(phase=phase, doubted=True, answer=answer))
     return state
+
+
+def lost(state: State, path: Path) -> None:
+    """A call has died with its owner: it was made, and nobody will know what it used."""
+    effect = state.pending.get(("attempt", path))
+    if not isinstance(effect, RunAttempt):
+        raise IllegalEvent(f"no attempt of {path!r} is in flight")
+    ledger.lose(state, state.instances[path].place, effect.asked.reserve)
 
 
 def _attempt_over(state: State, leaf: Leaf, attempt: int, event: AttemptEnded) -> State:

@@ -161,6 +161,14 @@ def settle(draft: State, place: Place, reserve: Amounts, event: AttemptEnded, *,
         )
 
 
+def lose(draft: State, place: Place, reserve: Amounts) -> None:
+    """Book a call that nobody will hear of any more with all that was reserved for it."""
+    usd = reserve.usd if _keeps_unknown(draft) else MicroUsd(0)
+    for book in chain(draft, place.ledger):
+        unknown = _plus(book.unknown, Amounts(usd, reserve.tokens, reserve.calls))
+        draft.ledgers.put(book.path, book._replace(unknown=unknown))
+
+
 def _keeps_unknown(state: State) -> bool:
     """With `count_tokens` only tokens and calls bind what has no price; else its reservation stays booked."""
     run = state.root.verb

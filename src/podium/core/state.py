@@ -240,7 +240,7 @@ class Ledger:
     spent: Amounts = Amounts()
     held: Amounts = Amounts()
     unknown: Amounts = Amounts()
-    """Reservations of attempts that ended without a price; never released."""
+    """Reservations of attempts that ended without a price or died with their owner; never released."""
     transitions: int = 0
     window: int = 0
     worked: Millis = Millis(0)
