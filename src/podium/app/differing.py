@@ -11,7 +11,7 @@ from podium.errors import ConfigurationError
 from podium.git.change import Change, changes, diff
 from podium.git.command import GitError
 from podium.git.repository import Repository, find
-from podium.views.run import RunView
+from podium.views.run import Pending, RunView, held_against
 
 
 class Span(NamedTuple):
@@ -20,9 +20,17 @@ class Span(NamedTuple):
 
 
 def change_of(view: RunView, step: str | None = None) -> Span:
-    """From where to where. A name means the last visit of that step."""
+    """From where to where. A name means the last visit of that step; the address of an open question, what it asks about.
+
+    Of a whole run it is the way to its head, or to the tree that a person is being asked about: the head has not moved yet.
+    """
+    asked = asked_in(view)
     if step is None:
-        return _span(view.base, view.tree, f"run {view.run}")
+        trees = {pending.tree for pending in asked}
+        return _span(view.base, trees.pop() if len(trees) == 1 else view.tree, f"run {view.run}")
+    for pending in asked:
+        if pending.path == step:
+            return _span(held_against(view, pending), pending.tree, f"question {step}")
     exact = [each for each in view.steps if each.path == step]
     found = exact or [each for each in view.steps if each.step == step and each.role != "gates"]
     if not found:
@@ -30,6 +38,11 @@ def change_of(view: RunView, step: str | None = None) -> Span:
         raise ConfigurationError(f'run {view.run} has no step "{step}"', hint=f"its steps: {known}")
     last = found[-1]
     return _span(last.base, last.tree if last.tree is not None else last.base, f"step {last.path}")
+
+
+def asked_in(view: RunView) -> tuple[Pending, ...]:
+    """The open questions that are about a tree."""
+    return tuple(pending for pending in view.pending if pending.actions and pending.tree is not None)
 
 
 def _span(base: Tree | None, tree: Tree | None, what: str) -> Span:

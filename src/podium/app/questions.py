@@ -57,7 +57,7 @@ def question_data(question: Question) -> dict[str, Any]:
         "run": view.run,
         "workflow": view.workflow,
         "status": view.status,
-        **pending_data(question.pending),
+        **pending_data(view, question.pending),
         "verdicts": [_verdict(step) for step in question.verdicts],
         "cost": {"usd": view.usd / DOLLAR, "unknown_calls": view.unknown_calls},
         "commands": [hint.command for hint in question.answers],

@@ -7,12 +7,19 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from podium.views.landing import landing_note
-from podium.views.run import Pending, RunView, StepView
+from podium.views.run import Pending, RunView, StepView, held_against
 
 
 class Hint(NamedTuple):
     command: str
     why: str
+
+
+def look_at(view: RunView, pending: Pending) -> Hint | None:
+    """The command that shows the tree a question is about, if there is a change to see."""
+    if not pending.actions or pending.tree is None or pending.tree == held_against(view, pending):
+        return None
+    return Hint(f"podium diff {view.run} {shlex.quote(pending.path)}", "to see what it is about")
 
 
 def answers_to(run: str, pending: Pending) -> Iterator[Hint]:
@@ -52,6 +59,8 @@ def next_steps(view: RunView) -> Iterator[Hint]:
     """What makes sense now, the most useful first."""
     run = view.run
     for pending in view.pending:
+        look = look_at(view, pending)
+        yield from () if look is None else (look,)
         yield from answers_to(run, pending)
     match view.status:
         case "passed":

@@ -170,6 +170,21 @@ def elapsed(view: RunView, now: Millis) -> Millis:
     return Millis(max(0, (now if view.ended is None else view.ended) - view.started))
 
 
+def held_against(view: RunView, pending: Pending) -> Tree | None:
+    """What the tree that is asked about is compared with.
+
+    A question about an attempt, such as a gate, is about what that attempt has changed; any other about the run's work.
+    """
+    steps = {step.path: step for step in view.steps}
+    path = pending.path
+    while path in steps:
+        path = steps[path].parent
+        around = steps.get(path)
+        if around is not None and (around.role == "gates" or around.worked):
+            return around.base
+    return view.base
+
+
 def active(view: RunView) -> Iterable[StepView]:
     """The steps something happens in, without those that only hold them."""
     return (step for step in view.steps if step.status == "waiting" or (step.worked and step.status in BUSY))

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from podium.core.words import Millis
 from podium.views.findings import Reviewed, in_view, reviews_of
-from podium.views.run import AgentView, LimitView, Pending, RunView, StepView, duration_of
+from podium.views.run import AgentView, LimitView, Pending, RunView, StepView, duration_of, held_against
 from podium.views.times import iso, iso_or_none
 
 DOLLAR: Final = 1_000_000
@@ -22,7 +22,7 @@ def run_data(view: RunView, now: Millis | None = None) -> dict[str, Any]:
         "agents": [agent_data(agent) for agent in view.agents],
         "reviews": [review_data(found) for found in reviews_of(in_view(view.steps))],
         "limits": {limit.unit: _limit(limit) for limit in view.limits},
-        "pending": [pending_data(pending) for pending in view.pending],
+        "pending": [pending_data(view, pending) for pending in view.pending],
     }
 
 
@@ -113,7 +113,7 @@ def artifacts_of(step: StepView) -> list[str]:
     return [str(name) for name in found] if isinstance(found, list | tuple | Mapping) else []
 
 
-def pending_data(pending: Pending) -> dict[str, Any]:
+def pending_data(view: RunView, pending: Pending) -> dict[str, Any]:
     return {
         "path": pending.path,
         "kind": pending.kind,
@@ -126,7 +126,7 @@ def pending_data(pending: Pending) -> dict[str, Any]:
         "given": list(pending.given),
         "about": pending.about,
         "shows": list(pending.shows),
-        "base": pending.base,
+        "base": held_against(view, pending) if pending.actions else pending.base,
         "tree": pending.tree,
         "name": pending.name,
     }

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
+
 import click
 
-from podium.app.differing import change_of, read_changes, read_diff
+from podium.app.differing import Span, asked_in, change_of, read_changes, read_diff
 from podium.app.looking import show
 from podium.app.places import user_dir
 from podium.frontends.cli.look import found, painter, run_argument
 from podium.views.plain import many
+from podium.views.run import RunView
 from podium.views.screen import Paint
 
 
@@ -19,12 +22,18 @@ from podium.views.screen import Paint
 def command(run: str | None, step: str | None, stat: bool) -> int:
     """Show the change from the tree a run started from to its head; with STEP, what that step has changed.
 
+    While the run asks about a tree, that is shown instead of the head, and the address of a question, such as
+    implement#1/owner, stands for exactly what it asks about.
+
     RUN is an id, the beginning of one, @2 for the newest but one; without it, the newest run. STEP is a name, for its
     last visit, or an address such as implement~2.
     """
     with found(run) as (store, project, head):
-        change = change_of(show(store, project, head, user_dir=user_dir()), step)
+        view = show(store, project, head, user_dir=user_dir())
+        change = change_of(view, step)
     paint = painter()
+    if step is None:
+        _tell_asked(view, change)
     if stat:
         rows = read_changes(project, change)
         for row in rows:
@@ -41,6 +50,18 @@ def command(run: str | None, step: str | None, stat: bool) -> int:
     elif not text:
         click.echo("no file was changed", err=True)
     return 0
+
+
+def _tell_asked(view: RunView, change: Span) -> None:
+    """Which question the tree belongs to; and, if several are asked about, that none of them is shown."""
+    asked = asked_in(view)
+    if any(pending.tree == change.tree for pending in asked) or not asked:
+        for pending in asked:
+            click.echo(f"up to what {pending.path} asks about", err=True)
+        return
+    click.echo("several questions are open, each about a tree of its own:", err=True)
+    for pending in asked:
+        click.echo(f"  podium diff {view.run} {shlex.quote(pending.path)}", err=True)
 
 
 def _coloured(line: str, paint: Paint) -> str:

@@ -125,11 +125,12 @@ class Foreground:
                 self._live.above(f"  {reply}")
 
     def _ask(self) -> None:
-        for pending in self.view().pending:
+        view = self.view()
+        for pending in view.pending:
             if pending.actions and (pending.path, pending.since) not in self._asked:
                 self._asked.add((pending.path, pending.since))
                 self._live.close()
-                self._live.above(tell_question(pending))
+                self._live.above(tell_question(view, pending))
 
     async def _listen(self) -> None:
         """A line typed at the terminal answers the question that was asked last."""

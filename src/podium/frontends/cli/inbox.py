@@ -12,7 +12,7 @@ from podium.app.places import has_runs, project_root, user_dir
 from podium.app.questions import Question, open_questions, question_data
 from podium.frontends.cli.look import now, opened, painter
 from podium.views.files_summary import spent
-from podium.views.next_steps import waits_for
+from podium.views.next_steps import look_at, waits_for
 from podium.views.numbers import duration
 from podium.views.plain import one_line, short
 from podium.views.screen import Paint, hint_lines
@@ -57,6 +57,7 @@ def _lines(question: Question, paint: Paint) -> Iterator[str]:
         score = "" if verdict.score is None else f", score {verdict.score:g}"
         yield f"    {step.path}: {verdict.decision}{score}  {one_line(verdict.summary, 100)}".rstrip()
     yield f"    cost so far {spent(view)}"
-    if pending.tree is not None and pending.tree != view.base:
-        yield f"    tree {short(pending.tree)}; podium diff {view.run} shows the change"
+    look = look_at(view, pending)
+    if look is not None:
+        yield f"    tree {short(pending.tree)}; {look.command} shows the change"
     yield from hint_lines(question.answers, paint)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from podium.frontends.cli.speaking import parsed
-from podium.views.run import Pending
+from podium.views.next_steps import look_at
+from podium.views.run import Pending, RunView
 
 
 class Said(NamedTuple):
@@ -14,12 +15,13 @@ class Said(NamedTuple):
     value: Any = None
 
 
-def tell_question(pending: Pending) -> str:
+def tell_question(view: RunView, pending: Pending) -> str:
     lines = [f"? {pending.path}: {pending.question}"]
     if pending.about:
         lines.append(f"  about: {pending.about}")
-    if pending.tree is not None:
-        lines.append("  look at it: podium diff (in another terminal)")
+    look = look_at(view, pending)
+    if look is not None:
+        lines.append(f"  look at it: {look.command} (in another terminal)")
     lines.append(_wanted(pending) + ("" if _is_value(pending) else "; words behind it are handed on"))
     return "\n".join(lines)
 
