@@ -10,7 +10,9 @@ import termios
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from tests.e2e.kit import Project
+from tests.e2e.kit import Project, until
+
+NEVER = b"\0 is what no program shows"
 
 
 class Terminal:
@@ -18,6 +20,10 @@ class Terminal:
         self.child = child
         self._master = master
         self._seen = b""
+
+    @property
+    def seen(self) -> bytes:
+        return self._seen
 
     def press_ctrl_c(self) -> None:
         os.write(self._master, b"\x03")
@@ -29,6 +35,15 @@ class Terminal:
         with suppress(BlockingIOError, OSError):
             self._seen += os.read(self._master, 65536)
         return text in self._seen
+
+    def whole(self) -> bytes:
+        """All that it has shown when its program has ended."""
+        until(lambda: self.shows(NEVER) or self.child.poll() is not None, "its end")
+        before = -1
+        while before < len(self._seen):
+            before = len(self._seen)
+            self.shows(NEVER)
+        return self._seen
 
 
 @contextmanager

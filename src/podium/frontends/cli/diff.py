@@ -43,8 +43,10 @@ def command(run: str | None, step: str | None, stat: bool) -> int:
         click.echo(f"{many(len(rows), 'file')}, +{added} -{removed} lines", err=True)
         return 0
     text, cut = read_diff(project, change)
-    for line in text.splitlines():
-        click.echo(_coloured(line, paint))
+    # By the ends of lines that a diff has: other signs that Python counts as one belong to the content.
+    body = text.removesuffix("\n").split("\n") if text else []
+    # Also where it is piped nothing is taken out: it is to be applied.
+    click.echo("".join(f"{_coloured(line, paint)}\n" for line in body), nl=False, color=True)
     if cut:
         click.echo("the change is longer than this; --stat lists all files", err=True)
     elif not text:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, Literal, TextIO, TypeAlias
 
 from podium.core.words import GOOD, Millis
+from podium.frontends.cli.guarded import bare
 from podium.frontends.cli.look import is_colourful, painter
 from podium.views.files_summary import cost, said, spent
 from podium.views.next_steps import waits_for
@@ -70,7 +71,8 @@ class Live:
 
     def _draw(self, lines: tuple[str, ...], block: tuple[str, ...]) -> None:
         erase = ERASE.format(len(self._drawn)) if self._drawn else ""
-        self._stream.write(erase + "".join(f"{line}\n" for line in (*lines, *block)))
+        bare(self._stream).write(erase)
+        self._stream.write("".join(f"{line}\n" for line in (*lines, *block)))
         self._stream.flush()
         self._drawn = block
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from codecs import getincrementaldecoder
 from collections.abc import Iterator
+from io import IncrementalNewlineDecoder
 
 import click
 
@@ -59,15 +61,17 @@ class _Printer:
 
     def __init__(self) -> None:
         self.file: LogFile | None = None
+        self._terminal = sys.stdout.isatty()
         self._stream = PlainStream()
+        self._text = _decoder()
         self._at_line_start = True
 
     def put(self, file: LogFile, piece: bytes) -> None:
         if self.file is None or file.title != self.file.title:
             self.finish()
-            self.file, self._stream = file, PlainStream()
+            self.file, self._stream, self._text = file, PlainStream(), _decoder()
             click.echo(f"==> {file.title} <==")
-        self._write(self._stream.feed(piece) if sys.stdout.isatty() else piece)
+        self._write(self._stream.feed(piece) if self._terminal else piece)
 
     def finish(self) -> None:
         self._write(self._stream.finish())
@@ -77,4 +81,10 @@ class _Printer:
     def _write(self, data: bytes) -> None:
         if data:
             self._at_line_start = data.endswith(b"\n")
-            click.echo(data, nl=False)
+            # As text, a terminal gets it with every other sign it would obey written out.
+            click.echo(self._text.decode(data) if self._terminal else data, nl=False)
+
+
+def _decoder() -> IncrementalNewlineDecoder:
+    """A piece may end within a sign; what was written over itself, as progress is, becomes lines."""
+    return IncrementalNewlineDecoder(getincrementaldecoder("utf-8")("replace"), translate=True)

@@ -14,6 +14,7 @@ import click
 
 from podium.app.places import project_root
 from podium.core.words import Millis
+from podium.frontends.cli.guarded import COLOURS
 
 if TYPE_CHECKING:
     from podium.ports import RunHead, Store
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 LOOK_S: Final = 0.2
 """How long a follower waits between two looks."""
-
-COLOURS: Final = {"good": "32", "bad": "31", "wait": "33", "dim": "2", "bold": "1"}
 
 run_argument = click.argument("run", required=False, metavar="[RUN]")
 

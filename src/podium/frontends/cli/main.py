@@ -96,6 +96,11 @@ def podium() -> None:
 
 
 def main() -> NoReturn:
+    if any(stream is not None and stream.isatty() for stream in (sys.stdout, sys.stderr)):
+        # Imported here: pipes need none of it.
+        from podium.frontends.cli.guarded import guard_terminals
+
+        guard_terminals()
     try:
         code = podium.main(prog_name="podium", standalone_mode=False)
     except PodiumError as error:

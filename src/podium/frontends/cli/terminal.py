@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 
 from podium.frontends.cli.speaking import parsed
 from podium.views.next_steps import look_at
+from podium.views.plain import one_line
 from podium.views.run import Pending, RunView
+from podium.views.visible import visible
 
 
 class Said(NamedTuple):
@@ -16,9 +18,11 @@ class Said(NamedTuple):
 
 
 def tell_question(view: RunView, pending: Pending) -> str:
-    lines = [f"? {pending.path}: {pending.question}"]
+    # Words of agents may stand in it: they begin no line of their own, so that none of ours can be forged.
+    first, *more = visible(pending.question).splitlines() or [""]
+    lines = [f"? {pending.path}: {first}", *(f"    {line}" for line in more)]
     if pending.about:
-        lines.append(f"  about: {pending.about}")
+        lines.append(f"  about: {one_line(pending.about, 300)}")
     look = look_at(view, pending)
     if look is not None:
         lines.append(f"  look at it: {look.command} (in another terminal)")
