@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from podium.core.events import (
-    AnswerKind,
     ApprovalAsked,
     AttemptEnded,
     AttemptStarted,
@@ -49,7 +48,7 @@ from podium.core.model import (
 from podium.core.policy import Limits, Retry
 from podium.core.state import State
 from podium.core.template import Value
-from podium.core.words import Millis, Outcome, Path, Tree
+from podium.core.words import AnswerKind, Millis, Outcome, Path, Tree
 from podium.simulate.world import Later
 
 COUNT: Final = Ask("default", (Field(Field(Name("steps"), "first"), "visit"), Const(1)))

@@ -9,7 +9,7 @@ from dataclasses import fields
 from itertools import pairwise
 from typing import get_args
 
-from podium.core import effects, events
+from podium.core import effects, events, words
 from podium.core.lifecycle import TABLE
 from tools.pages import markdown
 from tools.pages.markdown import code, codes, table
@@ -146,7 +146,9 @@ def _texts_below(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
 
 def _aliases() -> Iterator[str]:
     texts = dict(_texts_below(ast.parse(inspect.getsource(events)).body))
+    lent = _texts_below(ast.parse(inspect.getsource(words)).body)
+    texts |= {name: text for name, text in lent if get_args(getattr(events, name, None))}
     for name, meaning in texts.items():
-        words = get_args(getattr(events, name))
-        listed = codes(words) if all(isinstance(word, str) for word in words) else ""
+        said = get_args(getattr(events, name))
+        listed = codes(said) if all(isinstance(word, str) for word in said) else ""
         yield f"**{name}**: {listed + '. ' if listed else ''}{meaning}"

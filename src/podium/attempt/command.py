@@ -29,7 +29,7 @@ from podium.attempt.reusing import unless_known
 from podium.attempt.site import Site
 from podium.attempt.toolchain import check_editable
 from podium.attempt.workspace import Spoiled, Taken, Workspace, captured, opened
-from podium.core.events import AnswerKind, AttemptEnded, AttemptStarted
+from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.expr import Names
 from podium.core.graph import tree_in_view
 from podium.core.kinds import Meter, as_text
@@ -38,7 +38,7 @@ from podium.core.names import Here
 from podium.core.paths import ROOT
 from podium.core.state import Instance, State
 from podium.core.template import Value, fill, fill_argv
-from podium.core.words import Reason, Tree
+from podium.core.words import AnswerKind, Reason, Tree
 from podium.process import Captured, Finished
 
 MESSAGE_BYTES: Final = 6_000

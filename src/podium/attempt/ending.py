@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from podium.attempt.site import Site
-from podium.core.events import AnswerKind, AttemptEnded, AttemptStarted
+from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.facts import Amounts
-from podium.core.words import Reason, Tree
+from podium.core.words import AnswerKind, Reason, Tree
 
 
 def ended(

@@ -18,11 +18,11 @@ from podium.attempt.site import Site
 from podium.attempt.verdicts import verdict_of
 from podium.attempt.window import window_of
 from podium.attempt.workspace import Spoiled, Taken, Workspace, captured
-from podium.core.events import AnswerKind, AttemptEnded
+from podium.core.events import AttemptEnded
 from podium.core.facts import Amounts
 from podium.core.kinds import MAX_TEXT, Meter, as_text
 from podium.core.template import fill, fill_argv
-from podium.core.words import Tree
+from podium.core.words import AnswerKind, Tree
 from podium.git.change import diff
 from podium.ports import AgentResult, AgentTrouble
 from podium.process import Finished

@@ -12,26 +12,12 @@ from typing import Any, Literal, TypeAlias
 
 from podium.core.facts import Amounts, Refused, RunFacts, Verdict
 from podium.core.records import dataclass
-from podium.core.words import Level, Millis, Outcome, Path, Reason, RunStatus, Tree, Unit
+from podium.core.words import AnswerKind, Level, Millis, Outcome, Path, Reason, RunStatus, Tree, Unit
 
 SCHEMA_VERSION = 1
 
 Result: TypeAlias = Mapping[str, Any]
 """The readable fields of a step that are small enough for the log: output, text, files, exit_code, ..."""
-
-AnswerKind: TypeAlias = Literal[
-    "ok",
-    "failed",
-    "blocked",
-    "timeout",
-    "error",
-    "cancelled",
-    "quota",
-    "unavailable",
-    "transient",
-    "malformed",
-]
-"""How an attempt ended, in the terms that decide what follows. `failed` is the worker's doing, `error` the world's."""
 
 Role: TypeAlias = Literal["step", "gates", "finally", "question", "advice"]
 """What an instance is to its parent: an ordinary child, or one of the engine's own additions."""

@@ -8,7 +8,6 @@ from typing import Final
 from podium.core import ledger
 from podium.core.effects import IN_FLIGHT, AskPerson, CancelAttempt, FindFact, RunAttempt, StartTimer, Watch
 from podium.core.events import (
-    AnswerKind,
     ApprovalAsked,
     ApprovalGiven,
     AttemptDoubted,
@@ -30,7 +29,7 @@ from podium.core.lifecycle import IllegalEvent, phases_after
 from podium.core.model import Agent, Human
 from podium.core.paths import ROOT
 from podium.core.state import Claim, Instance, Leaf, Phase, Scope, Soft, State
-from podium.core.words import MicroUsd, Millis, Path
+from podium.core.words import AnswerKind, MicroUsd, Millis, Path
 
 FAILURES_KEPT = 64
 ANSWERED: Final[tuple[AnswerKind, ...]] = ("ok", "blocked")

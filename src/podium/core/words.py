@@ -36,6 +36,20 @@ GOOD: Final[frozenset[Outcome]] = frozenset({"passed", "skipped"})
 
 ROUTABLE: Final[frozenset[Outcome]] = frozenset(OUTCOMES) - {"cancelled"}
 
+AnswerKind: TypeAlias = Literal[
+    "ok",
+    "failed",
+    "blocked",
+    "timeout",
+    "error",
+    "cancelled",
+    "quota",
+    "unavailable",
+    "transient",
+    "malformed",
+]
+"""How an attempt ended, in the terms that decide what follows. `failed` is the worker's doing, `error` the world's."""
+
 Reason: TypeAlias = str
 """Why a step ended as it did: one of REASONS, or an error category of the world."""
 

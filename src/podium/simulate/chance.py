@@ -7,7 +7,6 @@ from hashlib import blake2b
 from typing import Any
 
 from podium.core.events import (
-    AnswerKind,
     ApprovalAsked,
     AttemptEnded,
     AttemptStarted,
@@ -22,7 +21,7 @@ from podium.core.graph import actions_of
 from podium.core.messages import Approve
 from podium.core.model import Agent, Call, Command, Git, Step, Workflow
 from podium.core.state import State
-from podium.core.words import MicroUsd, Millis, Path, Tree
+from podium.core.words import AnswerKind, MicroUsd, Millis, Path, Tree
 from podium.simulate.lists import answer_with, lists_of
 from podium.simulate.world import Later
 from podium.workflow.examples import example_of

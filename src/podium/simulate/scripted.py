@@ -7,7 +7,6 @@ import re
 from typing import Any
 
 from podium.core.events import (
-    AnswerKind,
     ApprovalAsked,
     AttemptEnded,
     AttemptStarted,
@@ -22,7 +21,7 @@ from podium.core.graph import TO_A_PERSON, actions_of
 from podium.core.messages import Approve
 from podium.core.model import Agent, Command, Members, Review, Step, Wait
 from podium.core.state import Place, State
-from podium.core.words import MicroUsd, Millis, Path, Tree
+from podium.core.words import AnswerKind, MicroUsd, Millis, Path, Tree
 from podium.simulate.forest import Forest
 from podium.simulate.world import Later
 from podium.workflow.cast import Cast, Rule, iteration_of, judged_by, place_of

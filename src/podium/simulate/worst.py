@@ -11,20 +11,13 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from podium.core.ask import count_of
-from podium.core.events import (
-    AnswerKind,
-    ApprovalAsked,
-    AttemptStarted,
-    FactsAsked,
-    WaitEnded,
-    WaitStarted,
-)
+from podium.core.events import ApprovalAsked, AttemptStarted, FactsAsked, WaitEnded, WaitStarted
 from podium.core.facts import Amounts, Verdict
 from podium.core.graph import actions_of
 from podium.core.messages import Approve
 from podium.core.model import Agent, Gates, Git, Repeat, Review, Step
 from podium.core.state import Leaf, Scope, State
-from podium.core.words import MicroUsd, Millis, Outcome, Path, Tree
+from podium.core.words import AnswerKind, MicroUsd, Millis, Outcome, Path, Tree
 from podium.simulate.chance import CALM, Chance
 from podium.simulate.witness import Witness
 from podium.simulate.world import Later
