@@ -16,9 +16,11 @@ from podium.attempt.reports import (
     read_coverage,
     read_tests,
     to_json,
+    told_apart,
 )
 from tests.attempt.runs import Bench, bench, writes
 from tests.git.kit import Project
+from tests.timing import work_within
 
 WORKER = "roles: {w: {agent: claude, prompt: work}}\n"
 
@@ -53,6 +55,17 @@ def test_a_junit_report_tells_how_each_test_ended() -> None:
     assert from_json(to_json(tests)) == tests
 
 
+def test_many_tests_of_one_name_are_told_apart_in_a_time_that_grows_with_their_number() -> None:
+    report = junit(*[case("a", "<failure/>")] * 20_000).encode()
+
+    with work_within(8):
+        tests = read_tests(report)
+        told = told_apart(tests, tests)
+
+    assert len(tests.cases) == 20_000
+    assert told.startswith("20000 of 20000 red tests were red before")
+
+
 @pytest.mark.parametrize(
     ("now", "before", "says"),
     [
@@ -78,7 +91,9 @@ def test_tests_that_vanish_or_no_longer_run_are_complained_about(
     [
         ('<?xml version="1.0"?><!DOCTYPE coverage SYSTEM "x.dtd"><coverage line-rate="0.8251"/>', 82.51),
         ("TN:\nSF:a.py\nLF:10\nLH:7\nend_of_record\nSF:b.py\nLF:10\nLH:8\n", 75.0),
-        ('{"totals": {"percent_covered": 91.666}}', 91.67),
+        ('{"totals": {"percent_covered": 91.666}}', 91.66),
+        ('<coverage line-rate="0.79996"/>', 79.99),
+        ('<coverage line-rate="0.57"/>', 57.0),
     ],
 )
 def test_coverage_is_read_in_three_formats(content: str, percent: float) -> None:

@@ -76,6 +76,14 @@ def test_findings_below_the_bar_do_not_block_and_unknown_ones_do() -> None:
     assert bare.outcome("q") == ("rejected", "rejected")
 
 
+@pytest.mark.parametrize("status", ["fixed", "disputed"])
+def test_a_no_that_lists_only_what_is_settled_remains_a_no(status: str) -> None:
+    game = Game(flow(agent("a"), review("q", "a")))
+    game.changed("a")
+    game.judged("q/j1", "reject", 3, findings=({"severity": "critical", "status": status},))
+    assert game.outcome("q") == ("rejected", "rejected")
+
+
 def test_only_some_exit_codes_are_worth_another_try() -> None:
     """R136."""
     step = Step("a", Command(("x",), exit_codes=(75,)), touches=(), retry=Retry(attempts=3))

@@ -13,6 +13,7 @@ from podium.core.expr import Compare, Const, MissingValue, NeedFact, Node
 from podium.core.facts import Amounts
 from podium.core.model import Agent, Call, ForEach, Input, Members, Repeat, Step, Workflow
 from podium.core.names import Here, Lazy
+from podium.core.paths import ROOT
 from podium.core.results import Fields, fields_of, work_of
 from podium.core.words import MicroUsd
 from tests.core.kit import (
@@ -113,6 +114,18 @@ def test_without_something_judged_there_is_no_work() -> None:
         look(game, "a", "work")
     with pytest.raises(MissingValue, match="no work of x"):
         work_of(game.state, game.at("a"), "x")
+
+
+def test_work_that_has_become_stale_is_not_judged() -> None:
+    game = Game(flow(agent("a"), agent("b"), review("r", "b")))
+    game.changed("a")
+    game.changed("b")
+    visit = game.state.latest[(ROOT, 0)]
+    stale = game.state._replace(latest=game.state.latest.set((ROOT, 0), visit._replace(fresh=False)))
+
+    assert work_of(game.state, game.at("r/j1"), "a").place.path == "a"
+    with pytest.raises(MissingValue, match="no work of a"):
+        work_of(stale, game.at("r/j1"), "a")
 
 
 def test_a_review_finds_the_work_in_the_blocks_around_it() -> None:
@@ -312,6 +325,26 @@ def test_a_condition_of_a_loop_looks_into_its_newest_round() -> None:
     counted.done("r[1]")
     counted.done("r[2]")
     assert counted.outcome() == ("passed", "")
+
+
+def test_a_loop_is_meant_by_its_own_test_also_before_its_first_round() -> None:
+    few: Node = Compare("<", name_of("loop.number"), Const(2))
+    loop = Step("r", Repeat(command("r"), few, "while", 5))
+    alone = Game(flow(loop))
+    alone.done("r[1]")
+    alone.done("r[2]")
+    assert alone.outcome() == ("passed", "")
+
+    within = Game(flow(Step("o", ForEach((0, 0, 0), loop, parallel=1))))
+    for item in (1, 2, 3):
+        within.done(f"o[{item}][1]")
+        within.done(f"o[{item}][2]")
+    assert within.outcome() == ("passed", "")
+
+    outer: Node = Compare("<", name_of("loop.outer.number"), Const(2))
+    beside = Game(flow(Step("o", ForEach((0, 0), Step("r", Repeat(command("r"), outer, "while", 1))))))
+    beside.done("o[1][1]")
+    assert beside.outcome("o[2]") == ("passed", "")
 
 
 def test_maps_that_are_filled_on_demand_are_maps() -> None:

@@ -18,11 +18,17 @@ Answer: TypeAlias = tuple[Any] | FactsAsked | StepEnded
 
 
 def ask(
-    state: State, instance: Instance, node: Node, now: Millis, *, inner: Instance | None = None
+    state: State,
+    instance: Instance,
+    node: Node,
+    now: Millis,
+    *,
+    inner: Instance | None = None,
+    testing: bool = False,
 ) -> Answer:
     """The value of an expression."""
     try:
-        return (evaluate(node, Here(state, instance, inner=inner)),)
+        return (evaluate(node, Here(state, instance, inner=inner, testing=testing)),)
     except NeedFact as need:
         return _look(instance, need.query, now)
     except ExprError as error:
@@ -40,9 +46,15 @@ def ask_value(state: State, instance: Instance, value: Value, now: Millis, *, in
 
 
 def ask_bool(
-    state: State, instance: Instance, node: Node, now: Millis, *, inner: Instance | None = None
+    state: State,
+    instance: Instance,
+    node: Node,
+    now: Millis,
+    *,
+    inner: Instance | None = None,
+    testing: bool = False,
 ) -> bool | FactsAsked | StepEnded:
-    answer = ask(state, instance, node, now, inner=inner)
+    answer = ask(state, instance, node, now, inner=inner, testing=testing)
     if not isinstance(answer, tuple):
         return answer
     if isinstance(answer[0], bool):

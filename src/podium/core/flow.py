@@ -310,7 +310,7 @@ def _repeat(state: State, scope: Scope, now: Millis) -> Move:
 
 def _another_round(state: State, scope: Scope, verb: Repeat, last: Instance | None, now: Millis) -> Move:
     if verb.kind == "while" or last is not None:
-        holds = ask_bool(state, scope, verb.test, now, inner=last)
+        holds = ask_bool(state, scope, verb.test, now, inner=last, testing=True)
         if not isinstance(holds, bool):
             return holds
         if holds == (verb.kind == "until"):

@@ -43,17 +43,25 @@ class Lazy(Mapping[str, Any]):
 class Here:
     """The names visible to one instance.
 
-    `inner` lets a loop's test look into its newest round; `inside` is how a workflow sees itself, not its caller.
+    `testing` is how the test of a loop sees it, and `inner` lets it look into the newest round, if there was one;
+    `inside` is how a workflow sees itself, not its caller.
     """
 
-    __slots__ = ("_inner", "_inside", "_instance", "_state")
+    __slots__ = ("_inner", "_inside", "_instance", "_state", "_testing")
 
     def __init__(
-        self, state: State, instance: Instance, *, inner: Instance | None = None, inside: bool = False
+        self,
+        state: State,
+        instance: Instance,
+        *,
+        inner: Instance | None = None,
+        testing: bool = False,
+        inside: bool = False,
     ) -> None:
         self._state = state
         self._instance = instance
         self._inner = inner
+        self._testing = testing
         self._inside = inside
 
     def lookup(self, name: str) -> Any:
@@ -170,8 +178,11 @@ class Here:
 
     def _loop(self) -> Mapping[str, Any]:
         found: Mapping[str, Any] | None = None
-        for scope, iteration in reversed(tuple(self._loops())):
-            slot = iteration.place.slot
+        rounds = [(scope, iteration.place.slot) for scope, iteration in self._loops()]
+        if self._testing and self._inner is None:
+            assert isinstance(self._instance, Scope)
+            rounds.insert(0, (self._instance, -1))  # Before its first round it is this loop all the same.
+        for scope, slot in reversed(rounds):
             outer = {} if found is None else {"outer": found}
             elapsed = (self._state.at - scope.place.entered) / 1000
             found = {"index": slot, "number": slot + 1, "total": scope.total, "elapsed": elapsed, **outer}

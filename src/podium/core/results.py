@@ -84,7 +84,7 @@ def work_of(state: State, judge: Instance, name: str) -> Instance:
         body = body_of(verb) if isinstance(verb, Block | Call) else None
         if body is not None and name in body.index:
             visit = state.latest.get((path, body.index[name]))
-            if visit is not None:
+            if visit is not None and visit.fresh:
                 return state.instances[visit.path]
         if isinstance(verb, Call):
             raise MissingValue(f"there is no work of {name} to judge")

@@ -43,16 +43,21 @@ def judged(verdict: Verdict, review: Review) -> Literal["passed", "rejected", "a
         return "rejected"
     if review.min_score is not None and (verdict.score is None or verdict.score < review.min_score):
         return "rejected"
-    if verdict.decision == "approve" or verdict.findings:
+    # A no with nothing but lesser findings is a yes; one that says what is fixed by now remains a no.
+    if verdict.decision == "approve" or any(map(_is_open, verdict.findings)):
         return "passed"
     return "rejected"
 
 
 def blocks(finding: Any, bar: Severity) -> bool:
     severity = finding.get("severity", "major")
-    if finding.get("status", "open") not in ("open", "new", "reopened") or severity not in SEVERITIES:
-        return severity not in SEVERITIES
-    return SEVERITIES.index(severity) <= SEVERITIES.index(bar)
+    if severity not in SEVERITIES:
+        return True
+    return _is_open(finding) and SEVERITIES.index(severity) <= SEVERITIES.index(bar)
+
+
+def _is_open(finding: Any) -> bool:
+    return finding.get("status", "open") in ("open", "new", "reopened")
 
 
 class Panel(NamedTuple):
