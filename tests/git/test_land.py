@@ -65,8 +65,6 @@ def test_a_landing_happens_once_however_often_it_is_asked_for(project: Project) 
     project.commit({"later.txt": "by the user\n"})
     assert land(project.repository, ready) == Landed(ready.commit, again=True)
     assert (project.root / "later.txt").exists()
-    git(project.root, "reset", "-q", "--hard", str(ready.tip))
-    assert prepare(project.repository, request) == Landed(ready.commit, again=True)
 
 
 def test_a_crash_between_branch_and_ref_is_seen_by_the_trailer(project: Project) -> None:

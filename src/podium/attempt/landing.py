@@ -113,6 +113,8 @@ async def _land(
         match done:
             case Moved():
                 continue
+            case Landed(taken_off=True):
+                return _not(site, asked, "taken_off", _taken_off(landing, done.commit))
             case Landed(again=True):
                 # It landed before a crash; the checked-out files may still have to follow.
                 behind = await to_thread.run_sync(follow, repository, landing, done.commit)
@@ -265,6 +267,14 @@ def _landed(
     told = text or f'landed on "{landing.branch}" as {commit[:12]}'
     notes = None if behind is None else _left_behind(site, asked, landing, behind)
     return _passed(site, asked, told, commit, landing.branch, notes)
+
+
+def _taken_off(landing: Landing, commit: str) -> str:
+    back = "cherry-pick" if landing.how == "squash" else "merge"
+    return (
+        f'it was landed on "{landing.branch}" before, as {commit[:12]}, and has been taken off again since; '
+        f"each landing moves a branch once. To have it back: git {back} {commit[:12]}"
+    )
 
 
 def _left_behind(site: Site, asked: AttemptStarted, landing: Landing, behind: str) -> str:

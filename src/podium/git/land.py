@@ -2,6 +2,7 @@
 
 Between the two the caller runs what must pass on the prepared tree. Nothing is moved twice for one landing: the
 commit on top carries the landing's id as a trailer, and a ref of ours remembers it even if the user rewrites history.
+What the user has taken off a branch again is told, and not brought back.
 """
 
 from __future__ import annotations
@@ -78,6 +79,8 @@ class Landed:
     """It had landed before; nothing was moved."""
     left_behind: str | None = None
     """The branch has moved, but the checked-out files could not follow: git's reason."""
+    taken_off: bool = False
+    """It had, and the branch no longer has it: the user's own doing, which is not undone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,7 @@ def prepare(repository: Repository, landing: Landing) -> Prepared | Landed | Not
     tip = commit_of(refs(repository), f"refs/heads/{landing.branch}")
     done = _find_landed(repository, landing, tip)
     if done is not None:
-        return Landed(done, again=True)
+        return done
     base = tip if tip is not None else landing.base
     onto = tree_of(repository, base)
     joined = join(repository, fork=landing.start, onto=onto, tree=landing.tree)
@@ -127,7 +130,10 @@ def land(repository: Repository, prepared: Prepared) -> Landed | InTheWay | Move
     """Moves the branch if it is where it was, then the checked-out files. Safe to call again after a crash."""
     landing = prepared.landing
     tip = commit_of(refs(repository), f"refs/heads/{landing.branch}")
-    again = _find_landed(repository, landing, tip) is not None
+    before = _find_landed(repository, landing, tip)
+    if before is not None and before.taken_off:
+        return before
+    again = before is not None
     if tip != prepared.tip and not again:
         return Moved(tip)
     old = tree_of(repository, prepared.tip)
@@ -176,11 +182,23 @@ def check_branch(repository: Repository, branch: str) -> None:
         raise ConfigurationError(f'"{branch}" is no name for a branch')
 
 
-def _find_landed(repository: Repository, landing: Landing, tip: str | None) -> str | None:
+def _find_landed(repository: Repository, landing: Landing, tip: str | None) -> Landed | None:
     kept = commit_of(refs(repository), _ref(landing))
-    if kept is not None or tip is None:
-        return kept
-    # Killed between the two renames of the transaction: the branch has moved, the ref is not there yet.
+    if tip is not None:
+        if kept is not None and _is_part_of(repository, kept, tip):
+            return Landed(kept, again=True)
+        found = _by_trailer(repository, landing, tip)
+        if found is not None:
+            return Landed(found, again=True)
+    return None if kept is None else Landed(kept, again=True, taken_off=True)
+
+
+def _is_part_of(repository: Repository, commit: str, tip: str) -> bool:
+    return run(refs(repository), "merge-base", "--is-ancestor", commit, tip, codes=(0, 1)).code == 0
+
+
+def _by_trailer(repository: Repository, landing: Landing, tip: str) -> str | None:
+    """Where the user has rewritten it; or killed between the two renames of the transaction, before our ref was there."""
     since = () if landing.base is None else (f"^{landing.base}",)
     wanted = f"{TRAILER}: {landing.id}"
     fmt = "--format=%H%n%B%x00"
@@ -195,7 +213,8 @@ def _find_landed(repository: Repository, landing: Landing, tip: str | None) -> s
 
 
 def _ref(landing: Landing, kind: str = "landed") -> str:
-    return f"{REFS}/{component(landing.run)}/{kind}/{component(landing.id)}"
+    """Of this landing on this branch: a person may bring the same work to several."""
+    return f"{REFS}/{component(landing.run)}/{kind}/{component(f'{landing.id}@{landing.branch}')}"
 
 
 def _write(repository: Repository, landing: Landing, base: str | None, tree: Tree) -> str | Clashed:

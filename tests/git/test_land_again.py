@@ -1,0 +1,34 @@
+"""The same work asked for again: on another branch, and after the user has taken it off."""
+
+from __future__ import annotations
+
+import pytest
+
+from podium.git.land import Landed, land, prepare
+from tests.git.kit import Project, git
+from tests.git.test_land import landing, prepared
+
+
+@pytest.mark.req("R156")
+def test_what_the_user_has_taken_off_the_branch_is_told_and_not_landed_again(project: Project) -> None:
+    request = landing(project, project.edited("work", {"a.txt": "1\n"}))
+    ready = prepared(project, request)
+    land(project.repository, ready)
+    git(project.root, "reset", "-q", "--hard", str(ready.tip))
+
+    gone = Landed(ready.commit, again=True, taken_off=True)
+    assert prepare(project.repository, request) == land(project.repository, ready) == gone
+    assert git(project.root, "rev-parse", "main") == ready.tip
+    git(project.root, "cherry-pick", ready.commit)
+    assert prepare(project.repository, request) == Landed(git(project.root, "rev-parse", "main"), again=True)
+
+
+def test_work_may_land_on_several_branches(project: Project) -> None:
+    tree = project.edited("work", {"a.txt": "1\n"})
+    on_main, on_other = landing(project, tree), landing(project, tree, branch="other")
+    assert isinstance(land(project.repository, prepared(project, on_main)), Landed)
+
+    ready = prepared(project, on_other)
+
+    assert land(project.repository, ready) == Landed(ready.commit)
+    assert git(project.root, "rev-parse", "other") == ready.commit
