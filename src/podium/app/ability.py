@@ -55,7 +55,7 @@ def missing(workflow: Workflow, machine: Machine) -> tuple[str, ...]:
 
 def has_models(workflow: Workflow, agents: Agents) -> bool:
     """Whether anything in it is done by a program that a model steers, and that needs walls for it."""
-    return any(_has_models(step, workflow, agents) for step in _top(workflow))
+    return any(_has_models(step, workflow, agents) for step in top_steps(workflow))
 
 
 def _has_models(step: Step, workflow: Workflow, agents: Agents) -> bool:
@@ -63,13 +63,13 @@ def _has_models(step: Step, workflow: Workflow, agents: Agents) -> bool:
         return has_models(step.verb.workflow, agents)
     if isinstance(step.verb, Agent) and _steered(step.verb, workflow.config, agents):
         return True
-    return any(_has_models(child, workflow, agents) for child in _inner(step))
+    return any(_has_models(child, workflow, agents) for child in inner_steps(step))
 
 
 def unready(workflow: Workflow, agents: Agents, env: Mapping[str, str]) -> tuple[str, ...]:
     """One line per step that none of its agents could do, for want of a key or a login; `env` is the user's."""
     return tuple(
-        dict.fromkeys(line for step in _top(workflow) for line in _unready(step, workflow, agents, env))
+        dict.fromkeys(line for step in top_steps(workflow) for line in _unready(step, workflow, agents, env))
     )
 
 
@@ -90,7 +90,7 @@ def _unpriced(verb: Agent, config: Mapping[str, Any]) -> Iterator[str]:
 def agent_steps(workflow: Workflow, at: Path = paths.ROOT) -> Iterator[tuple[Path, Agent, Workflow]]:
     """The steps of agents, here and in the workflows that are called: address without numbers, verb, and the workflow
     it stands in."""
-    for step in _top(workflow):
+    for step in top_steps(workflow):
         name = paths.ADVICE if step is workflow.advisor else step.name
         yield from _agents_in(step, paths.child(at, name), workflow)
 
@@ -119,7 +119,7 @@ def _unready(step: Step, workflow: Workflow, agents: Agents, env: Mapping[str, s
         wants = [wanting(kind, agents[kind], known.get(name, {}), env) for name, kind in kinds.items()]
         if wants and all(wants):
             yield f"{_named(step)}: {next(iter(kinds))}: {wants[0]}"
-    for child in _inner(step):
+    for child in inner_steps(step):
         yield from _unready(child, workflow, agents, env)
 
 
@@ -127,23 +127,24 @@ def agents_of(workflow: Workflow) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The configured agents of a workflow and of those it calls, each with its type."""
     for name, config in (workflow.config.get("agents") or {}).items():
         yield str(config.get("type") or name), config
-    for step in _top(workflow):
+    for step in top_steps(workflow):
         yield from _agents_below(step)
 
 
 def _agents_below(step: Step) -> Iterator[tuple[str, Mapping[str, Any]]]:
     if isinstance(step.verb, Call):
         yield from agents_of(step.verb.workflow)
-    for child in _inner(step):
+    for child in inner_steps(step):
         yield from _agents_below(child)
 
 
 def _in_workflow(workflow: Workflow, machine: Machine, steered: bool) -> Iterator[str]:
-    for step in _top(workflow):
+    for step in top_steps(workflow):
         yield from _in_step(step, workflow, machine, steered)
 
 
-def _top(workflow: Workflow) -> tuple[Step, ...]:
+def top_steps(workflow: Workflow) -> tuple[Step, ...]:
+    """The steps of a workflow that stand in no other."""
     others = (workflow.finally_, workflow.advisor)
     return (*workflow.body.steps, *(step for step in others if step is not None))
 
@@ -159,7 +160,7 @@ def _in_step(step: Step, workflow: Workflow, machine: Machine, steered: bool) ->
         case _:
             pass
     yield from (f"{named}: {what}" for what in _unwalled(step, workflow, machine, steered))
-    for child in _inner(step):
+    for child in inner_steps(step):
         yield from _in_step(child, workflow, machine, steered)
 
 
@@ -186,7 +187,8 @@ def _named(step: Step) -> str:
     return f'step "{step.name}"' + (f" (line {step.line})" if step.line else "")
 
 
-def _inner(step: Step) -> tuple[Step, ...]:
+def inner_steps(step: Step) -> tuple[Step, ...]:
+    """What stands directly in a step, its gates included."""
     return (*_children(step.verb), *([step.gates] if step.gates is not None else []))
 
 

@@ -17,6 +17,7 @@ import anyio
 
 from podium.app.ability import Machine, missing, unpriced, unready
 from podium.app.definition import keep_definition
+from podium.app.ground import check_branch
 from podium.app.history import read_history, usual_of
 from podium.app.layouts import layout_in
 from podium.app.office import Office
@@ -110,6 +111,8 @@ def begin(office: Office, order: Order, *, narrow: Callable[[Workflow], Workflow
     site = site_of(office, run, workflow, source)
     check_ability(site, source)
     tree, facts, uncommitted = _base(site, workflow, dirty=order.dirty)
+    if site.repository is not None:
+        check_branch(workflow, facts.branch)
     facts = replace(
         facts,
         usual=usual_of(workflow, read_history(office.store, workflow.name)),

@@ -179,7 +179,8 @@ def _came_from(repository: Repository, tip: str) -> str | None:
 def check_branch(repository: Repository, branch: str) -> None:
     git = refs(repository)
     if run(git, "check-ref-format", f"refs/heads/{branch}", codes=(0, 1)).code or branch.startswith("-"):
-        raise ConfigurationError(f'"{branch}" is no name for a branch')
+        hint = None if branch else "run.branch is empty where no branch is checked out: git switch BRANCH"
+        raise ConfigurationError(f'"{branch}" is no name for a branch', hint=hint)
 
 
 def _find_landed(repository: Repository, landing: Landing, tip: str | None) -> Landed | None:
