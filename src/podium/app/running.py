@@ -17,7 +17,7 @@ import anyio
 
 from podium.app.ability import Machine, missing, unpriced, unready
 from podium.app.definition import keep_definition
-from podium.app.ground import check_branch
+from podium.app.ground import check_branch, unheld
 from podium.app.history import read_history, usual_of
 from podium.app.layouts import layout_in
 from podium.app.office import Office
@@ -89,6 +89,8 @@ class Begun:
     site: Site
     uncommitted: tuple[str, ...] = ()
     """Files of the user that the run does not see."""
+    unheld: tuple[str, ...] = ()
+    """Steps that nobody can hold to their `touches` here."""
 
 
 def begin(office: Office, order: Order, *, narrow: Callable[[Workflow], Workflow] | None = None) -> Begun:
@@ -121,7 +123,7 @@ def begin(office: Office, order: Order, *, narrow: Callable[[Workflow], Workflow
         accepts=("*",) if site.is_played else order.accepts,
     )
     create(office, site, source, start_of(site, facts, order.inputs, tree, no_human=order.no_human))
-    return Begun(run, site, uncommitted)
+    return Begun(run, site, uncommitted, () if site.repository is not None else unheld(workflow))
 
 
 def start_of(

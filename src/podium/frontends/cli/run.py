@@ -159,11 +159,20 @@ def _named(folder: Path | None) -> str | None:
 
 def _warn(begun: Begun) -> None:
     click.echo(f"run {begun.run}", err=True)
-    paths = begun.uncommitted
-    if paths:
-        more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
+    if begun.uncommitted:
         click.echo(
-            f"not part of this run, because not committed: {', '.join(paths[:SHOWN])}{more}\n"
+            f"not part of this run, because not committed: {_some(begun.uncommitted)}\n"
             "  hint: commit them, or start with --dirty",
             err=True,
         )
+    if begun.unheld:
+        click.echo(
+            f"there is no git repository here, so nobody is held to its touches: {_some(begun.unheld)}\n"
+            "  hint: git init, and commit",
+            err=True,
+        )
+
+
+def _some(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
