@@ -192,6 +192,7 @@ def test_a_run_without_changes_has_nothing_to_land_and_passes(project: Project, 
     played = bench(project, tmp_path, text).play()
 
     assert played.ending("land").outcome == "passed"
+    assert played.result("land")["output"] == {"commit": before, "branch": "main", "unchanged": True}
     assert git(project.root, "rev-parse", "main") == before
 
 

@@ -206,6 +206,23 @@ def test_files_that_could_not_follow_a_landing_are_told_everywhere() -> None:
     assert Hint("podium apply r", "to let your checked-out files follow the branch") in next_steps(seen)
 
 
+@pytest.mark.parametrize(
+    ("commit", "words"),
+    [
+        ("f" * 40, "a had nothing to land: main has all of it already"),
+        ("", "a had nothing to land: main was not made"),
+    ],
+)
+def test_a_landing_that_had_nothing_to_land_claims_no_commit(commit: str, words: str) -> None:
+    output = {"commit": commit, "branch": "main", "unchanged": True}
+    landed = StepEnded(NOW, A, "passed", result={"output": output})
+    seen = run_view([ENTERED, landed])._replace(run="r", status="passed", tree=TREE, ended=NOW)
+
+    assert words in list(run_lines(seen, NOW))
+    assert words.replace("a had", "- `a` had").replace("main", "`main`") in summary_text(seen).splitlines()
+    assert told(ENTERED, landed) == f"landing   {words}"
+
+
 def test_work_that_has_landed_need_not_be_applied() -> None:
     landed = StepEnded(NOW, A, "passed", result={"output": {"commit": "f" * 40, "branch": "main"}})
     seen = run_view([ENTERED, landed])._replace(run="r", status="passed", tree=TREE, ended=NOW)

@@ -125,7 +125,7 @@ async def _land(
                 tip = await to_thread.run_sync(commit_of, refs(repository), f"refs/heads/{landing.branch}")
                 # Or an earlier landing could not let them follow, and this one is asked to.
                 behind = await to_thread.run_sync(follow, repository, landing)
-                return _landed(site, asked, landing, tip or "", behind, "the branch already has all of it")
+                return _nothing(site, asked, landing, tip, behind)
             case Clashed():
                 return _not(site, asked, "conflict", clash_text(done.clashes))
             case InTheWay():
@@ -262,11 +262,21 @@ def _signature(repository: Repository, asked: AttemptStarted) -> Signature:
 
 
 def _landed(
-    site: Site, asked: AttemptStarted, landing: Landing, commit: str, behind: str | None, text: str = ""
+    site: Site, asked: AttemptStarted, landing: Landing, commit: str, behind: str | None
 ) -> AttemptEnded:
-    told = text or f'landed on "{landing.branch}" as {commit[:12]}'
     notes = None if behind is None else _left_behind(site, asked, landing, behind)
-    return _passed(site, asked, told, commit, landing.branch, notes)
+    return _passed(
+        site, asked, f'landed on "{landing.branch}" as {commit[:12]}', commit, landing.branch, notes
+    )
+
+
+def _nothing(
+    site: Site, asked: AttemptStarted, landing: Landing, tip: str | None, behind: str | None
+) -> AttemptEnded:
+    fact = "has all of it already" if tip else "was not made"
+    notes = None if behind is None else _left_behind(site, asked, landing, behind)
+    text = f'there is nothing to land: "{landing.branch}" {fact}'
+    return _passed(site, asked, text, tip or "", landing.branch, notes, unchanged=True)
 
 
 def _taken_off(landing: Landing, commit: str) -> str:
@@ -287,10 +297,19 @@ def _left_behind(site: Site, asked: AttemptStarted, landing: Landing, behind: st
 
 
 def _passed(
-    site: Site, asked: AttemptStarted, text: str, commit: str, branch: str, notes: str | None = None
+    site: Site,
+    asked: AttemptStarted,
+    text: str,
+    commit: str,
+    branch: str,
+    notes: str | None = None,
+    *,
+    unchanged: bool = False,
 ) -> AttemptEnded:
-    output = {"commit": commit, "branch": branch}
+    output: dict[str, Any] = {"commit": commit, "branch": branch}
     result: dict[str, Any] = {"text": text, "output": output, "files": []}
+    if unchanged:
+        output["unchanged"] = True
     if notes is not None:
         output["notes"] = result["notes"] = notes
         result["text"] = f"{text}\n{notes}"
