@@ -36,3 +36,22 @@ def test_work_that_was_taken_off_the_branch_is_not_said_to_be_there(project: Pro
     assert code(done) == 1
     assert "taken off again" in str(done.exception)
     assert f"git cherry-pick {landed[:12]}" in str(done.exception)
+
+
+def test_work_on_files_that_are_still_uncommitted_says_that_they_have_to_be_committed(
+    project: Project,
+) -> None:
+    project.flow('  a: {run: {script: "echo more >> loose.txt", shell: bash}, touches: [loose.txt]}\n')
+    (project.root / "loose.txt").write_text("mine\n")
+    call("run", "flow.yaml", "--sandbox", "none", "--dirty")
+
+    refused = call("apply")
+    git(project.root, "add", "loose.txt")
+    git(project.root, "commit", "-q", "-m", "mine")
+
+    assert code(refused) == 1
+    assert "were not committed when the run began with --dirty: loose.txt. Commit them" in str(
+        refused.exception
+    )
+    assert code(call("apply")) == 0
+    assert (project.root / "loose.txt").read_text() == "mine\nmore\n"

@@ -223,6 +223,15 @@ def test_a_landing_that_had_nothing_to_land_claims_no_commit(commit: str, words:
     assert told(ENTERED, landed) == f"landing   {words}"
 
 
+def test_what_is_in_the_way_of_a_landing_is_told_in_full_with_the_next_step() -> None:
+    words = '"main" is checked out, and your own uncommitted work is in the way: one.txt, another/file.txt'
+    ended = StepEnded(NOW, A, "failed", "in_the_way", message=words)
+    seen = run_view([ENTERED, ended])._replace(run="r", status="failed", ended=NOW)
+
+    assert f"  {words}" in list(run_lines(seen, NOW))
+    assert Hint("podium rerun r a", "to land it once nothing is in the way") in next_steps(seen)
+
+
 def test_work_that_has_landed_need_not_be_applied() -> None:
     landed = StepEnded(NOW, A, "passed", result={"output": {"commit": "f" * 40, "branch": "main"}})
     seen = run_view([ENTERED, landed])._replace(run="r", status="passed", tree=TREE, ended=NOW)

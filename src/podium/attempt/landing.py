@@ -34,6 +34,7 @@ from podium.core.state import Leaf, Scope, State
 from podium.core.template import Value, fill
 from podium.core.words import Tree
 from podium.errors import ConfigurationError
+from podium.git.change import changed_paths
 from podium.git.join import Clash, Clashed
 from podium.git.land import (
     How,
@@ -127,7 +128,12 @@ async def _land(
                 behind = await to_thread.run_sync(follow, repository, landing)
                 return _nothing(site, asked, landing, tip, behind)
             case Clashed():
-                return _not(site, asked, "conflict", clash_text(done.clashes))
+                return _not(
+                    site,
+                    asked,
+                    "conflict",
+                    await to_thread.run_sync(_clash, state, repository, done.clashes),
+                )
             case InTheWay():
                 return _not(site, asked, "in_the_way", _in_the_way(landing, done))
             case _:
@@ -333,6 +339,23 @@ def _in_the_way(landing: Landing, found: InTheWay) -> str:
             "; a folder that is a repository of its own is for you to take away (git submodule deinit, or mv)"
         )
     return told
+
+
+def _clash(state: State, repository: Repository, clashes: tuple[Clash, ...]) -> str:
+    """Files that the run was given uncommitted are on no branch, so the work on them fits on none."""
+    assert state.started is not None
+    told = clash_text(clashes)
+    if state.started.tree is None:
+        return told
+    committed = tree_of(repository, state.started.run.base or None)
+    given = set(changed_paths(repository, committed, state.started.tree))
+    names = [shown(clash.path) for clash in clashes if clash.path in given]
+    if not names:
+        return told
+    return (
+        f"the work builds upon files that were not committed when the run began with --dirty: "
+        f"{', '.join(names)}. Commit them as they were, then land it again\n\n{told}"
+    )
 
 
 def clash_text(clashes: tuple[Clash, ...]) -> str:

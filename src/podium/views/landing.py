@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from podium.views.plain import one_line, short
 from podium.views.run import StepView
+
+FOR_A_PERSON: Final = ("in_the_way", "taken_off", "git")
+"""Reasons of a landing that a person has to do something about; then it can be done again."""
 
 
 def landing_words(step: StepView, quote: str = "") -> str | None:

@@ -77,6 +77,10 @@ def next_steps(view: RunView) -> Iterator[Hint]:
         case "failed" | "rejected" | "limited" | "timed_out":
             if any(_is_to_be_dumped(step) for step in view.steps):
                 yield Hint(f"podium export {run}", "to have the whole context in one place")
+            for step in view.steps:
+                if step.reason == "in_the_way" and step.outcome == "failed":
+                    why = "to land it once nothing is in the way"
+                    yield Hint(f"podium rerun {run} {shlex.quote(step.path)}", why)
             yield Hint(f"podium logs {run} --failed", "to see what the failed attempts said")
             if view.tree is not None and view.tree != view.base:
                 yield Hint(f"podium diff {run}", "to see how far it came")

@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias
 
 from podium.core.words import GOOD, Millis
 from podium.views.files_summary import cost, instead, said, spent
-from podium.views.landing import landing_note, landing_words
+from podium.views.landing import FOR_A_PERSON, landing_note, landing_words
 from podium.views.next_steps import Hint, next_steps, waits_for
 from podium.views.numbers import duration
 from podium.views.plain import as_text, harmless, many, one_line, short
@@ -37,6 +37,8 @@ TONES: Final[dict[str, Tone]] = {
     "parked": "wait",
     "paused": "wait",
 }
+WORDS: Final = 70
+"""How many signs of an explanation stand in the line of a step."""
 
 
 def plainly(text: str, _: Tone) -> str:
@@ -89,9 +91,10 @@ def step_line(name: str, step: StepView, now: Millis, paint: Paint) -> str:
 
 
 def fault_lines(steps: Iterable[StepView], paint: Paint) -> Iterator[str]:
-    """What was said of settings that cannot be used, where it is more than a line: a person has to mend it."""
+    """What was said of settings or files that a person has to mend, where it is more than a line."""
     for step in steps:
-        if step.reason == "configuration" and "\n" in step.words:
+        long = len(step.words) > WORDS and step.reason in FOR_A_PERSON
+        if long or (step.reason == "configuration" and "\n" in step.words):
             yield ""
             yield paint(f"{step.path}:", "bold")
             yield from (f"  {harmless(line)}" for line in step.words.splitlines())
@@ -107,7 +110,7 @@ def _words(step: StepView) -> str:
     """Why it ended badly, in its own words."""
     if step.outcome is None or step.outcome in GOOD:
         return ""
-    return one_line(step.words, 70)
+    return one_line(step.words, WORDS)
 
 
 def pending_lines(view: RunView, now: Millis, paint: Paint) -> Iterator[str]:
