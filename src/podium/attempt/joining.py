@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from anyio import to_thread
 
 from podium.attempt.again import Red, passed_on, rerun
-from podium.attempt.landing import clash_text
+from podium.attempt.landing_words import clash_text
 from podium.attempt.past import NotKnown
 from podium.attempt.reusing import is_rehearsal, joined
 from podium.attempt.site import Site

@@ -17,6 +17,7 @@ from podium.attempt.again import Red, passed_on, rerun
 from podium.attempt.ending import ended
 from podium.attempt.finding import known_names
 from podium.attempt.landed import earlier, tree_landed
+from podium.attempt.landing_words import clash_on_branch, in_the_way, left_behind, taken_off
 from podium.attempt.past import key_of
 from podium.attempt.reusing import unless_known
 from podium.attempt.site import Site
@@ -34,8 +35,7 @@ from podium.core.state import Leaf, Scope, State
 from podium.core.template import Value, fill
 from podium.core.words import Tree
 from podium.errors import ConfigurationError
-from podium.git.change import changed_paths
-from podium.git.join import Clash, Clashed
+from podium.git.join import Clashed
 from podium.git.land import (
     How,
     InTheWay,
@@ -49,7 +49,6 @@ from podium.git.land import (
     land,
     prepare,
 )
-from podium.git.names import shown
 from podium.git.publish import Unpublished, publish
 from podium.git.repository import (
     Repository,
@@ -63,9 +62,6 @@ from podium.git.repository import (
 
 TRIES: Final = 5
 """How often a branch may be moved by others while we prepare, before that is a failure."""
-EXCERPT: Final = 2_000
-SHOWN: Final = 20
-"""How many paths a message names."""
 
 
 async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
@@ -115,7 +111,7 @@ async def _land(
             case Moved():
                 continue
             case Landed(taken_off=True):
-                return _not(site, asked, "taken_off", _taken_off(landing, done.commit))
+                return _not(site, asked, "taken_off", taken_off(landing, done.commit))
             case Landed(again=True):
                 # It landed before a crash; the checked-out files may still have to follow.
                 behind = await to_thread.run_sync(follow, repository, landing, done.commit)
@@ -132,10 +128,10 @@ async def _land(
                     site,
                     asked,
                     "conflict",
-                    await to_thread.run_sync(_clash, state, repository, done.clashes),
+                    await to_thread.run_sync(clash_on_branch, state, repository, done.clashes),
                 )
             case InTheWay():
-                return _not(site, asked, "in_the_way", _in_the_way(landing, done))
+                return _not(site, asked, "in_the_way", in_the_way(landing, done))
             case _:
                 assert_never(done)
     return _not(site, asked, MOVED, f'branch "{landing.branch}" was moved {TRIES} times meanwhile')
@@ -270,7 +266,7 @@ def _signature(repository: Repository, asked: AttemptStarted) -> Signature:
 def _landed(
     site: Site, asked: AttemptStarted, landing: Landing, commit: str, behind: str | None
 ) -> AttemptEnded:
-    notes = None if behind is None else _left_behind(site, asked, landing, behind)
+    notes = None if behind is None else left_behind(site.run, asked.path, landing, behind)
     return _passed(
         site, asked, f'landed on "{landing.branch}" as {commit[:12]}', commit, landing.branch, notes
     )
@@ -280,26 +276,9 @@ def _nothing(
     site: Site, asked: AttemptStarted, landing: Landing, tip: str | None, behind: str | None
 ) -> AttemptEnded:
     fact = "has all of it already" if tip else "was not made"
-    notes = None if behind is None else _left_behind(site, asked, landing, behind)
+    notes = None if behind is None else left_behind(site.run, asked.path, landing, behind)
     text = f'there is nothing to land: "{landing.branch}" {fact}'
     return _passed(site, asked, text, tip or "", landing.branch, notes, unchanged=True)
-
-
-def _taken_off(landing: Landing, commit: str) -> str:
-    back = "cherry-pick" if landing.how == "squash" else "merge"
-    return (
-        f'it was landed on "{landing.branch}" before, as {commit[:12]}, and has been taken off again since; '
-        f"each landing moves a branch once. To have it back: git {back} {commit[:12]}"
-    )
-
-
-def _left_behind(site: Site, asked: AttemptStarted, landing: Landing, behind: str) -> str:
-    again = "" if asked.path.startswith("!") else f", or podium rerun {site.run} {asked.path}"
-    return (
-        f'"{landing.branch}" has moved, but your checked-out files could not follow: {behind}. '
-        "Until they do, a commit there takes the landing back; once nothing is in the way, let them follow: "
-        f"podium apply {site.run}{again}"
-    )
 
 
 def _passed(
@@ -325,47 +304,6 @@ def _passed(
 def _not(site: Site, asked: AttemptStarted, reason: str, message: str) -> AttemptEnded:
     result = {"text": message, "files": [], "message": message}
     return ended(site, asked, "failed", reason, result=result, tree=asked.start)
-
-
-def _in_the_way(landing: Landing, found: InTheWay) -> str:
-    paths = [shown(path) for path in found.paths]
-    more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
-    told = (
-        f'"{landing.branch}" is checked out, and your own uncommitted work is in the way: '
-        f"{', '.join(paths[:SHOWN])}{more}. Commit it or put it aside, then carry on"
-    )
-    if any(path.endswith("/") for path in paths):
-        told += (
-            "; a folder that is a repository of its own is for you to take away (git submodule deinit, or mv)"
-        )
-    return told
-
-
-def _clash(state: State, repository: Repository, clashes: tuple[Clash, ...]) -> str:
-    """Files that the run was given uncommitted are on no branch, so the work on them fits on none."""
-    assert state.started is not None
-    told = clash_text(clashes)
-    if state.started.tree is None:
-        return told
-    committed = tree_of(repository, state.started.run.base or None)
-    given = set(changed_paths(repository, committed, state.started.tree))
-    names = [shown(clash.path) for clash in clashes if clash.path in given]
-    if not names:
-        return told
-    return (
-        f"the work builds upon files that were not committed when the run began with --dirty: "
-        f"{', '.join(names)}. Commit them as they were, then land it again\n\n{told}"
-    )
-
-
-def clash_text(clashes: tuple[Clash, ...]) -> str:
-    """What clashes and where, for whoever has to put it together."""
-    parts = []
-    for clash in clashes:
-        excerpt = f"\n{clash.excerpt[:EXCERPT]}" if clash.excerpt else ""
-        parts.append(f"{clash.path}: {clash.message}{excerpt}")
-    # A name that is no text, which only the user can have given, must not break the log.
-    return "\n\n".join(parts).encode("utf-8", "backslashreplace").decode()
 
 
 def _text(value: Value, names: Names) -> str:
