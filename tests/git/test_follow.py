@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from podium.git.land import Landed, Landing, Piece, follow, land
-from tests.git.kit import Project, git
+from tests.git.kit import Project, git, put
 from tests.git.test_land import landing, prepared, status
 
 
@@ -46,3 +46,14 @@ def test_files_of_a_branch_that_is_not_checked_out_need_not_follow(project: Proj
 
     assert follow(project.repository, request, ready.commit) is None
     assert not (project.root / "a.txt").exists()
+
+
+def test_files_that_the_user_has_put_there_since_a_crash_are_not_overwritten(project: Project) -> None:
+    """Ignored ones too, which git takes for worthless."""
+    request = landing(project, project.edited("work", {"new/x": "1\n", "src/app.py": "done\n"}))
+    commit = killed_before_the_files_followed(project, request)
+    put(project.root, {"new/x": "mine\n", ".git/info/exclude": "new\n"})
+
+    assert "new/x would be overwritten" in (follow(project.repository, request, commit) or "")
+    assert (project.root / "new/x").read_text("utf-8") == "mine\n"
+    assert (project.root / "src/app.py").read_text("utf-8") != "done\n"

@@ -26,7 +26,7 @@ from podium.git.repository import (
     tree_of,
     write_commit,
 )
-from podium.git.worktree import bring_along, in_the_way, is_behind, with_branch
+from podium.git.worktree import bring_along, catch_up, in_the_way, with_branch
 
 How: TypeAlias = Literal["squash", "merge", "commits"]
 
@@ -147,7 +147,8 @@ def land(repository: Repository, prepared: Prepared) -> Landed | InTheWay | Move
     # The second time the files may still have to follow; only if nobody has moved the branch on since.
     if work_tree is None or (again and tip != prepared.commit):
         return Landed(prepared.commit, again)
-    return Landed(prepared.commit, again, bring_along(repository, work_tree, old, prepared.tree))
+    bring = catch_up if again else bring_along
+    return Landed(prepared.commit, again, bring(repository, work_tree, old, prepared.tree))
 
 
 def follow(repository: Repository, landing: Landing, commit: str | None = None) -> str | None:
@@ -163,9 +164,7 @@ def follow(repository: Repository, landing: Landing, commit: str | None = None) 
     if work_tree is None or came_from is None:
         return None
     old, new = tree_of(repository, commit_of(refs(repository), came_from)), tree_of(repository, tip)
-    if not is_behind(repository, work_tree, old, new):
-        return None
-    return bring_along(repository, work_tree, old, new)
+    return catch_up(repository, work_tree, old, new)
 
 
 def _came_from(repository: Repository, tip: str) -> str | None:

@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Final
 
 from podium.core.words import Tree
-from podium.git.change import Change, changed_paths, changes
+from podium.git.change import Change, changes
 from podium.git.command import Answer, Git, GitError, run, text
 from podium.git.listing import MODULE
+from podium.git.names import shown
 from podium.git.repository import Repository, personal, read_head, read_uncommitted, refs
 
 LOCK_WAIT_S: Final = 5.0
 """As long as for the locks of refs."""
 PAUSE_S: Final = 0.05
+SHOWN: Final = 20
 
 # Refused by read-tree: a file that the user has changed, or that is not the tree's.
 _REFUSED = 128
@@ -114,12 +116,18 @@ def _folders_of(path: str) -> Iterator[str]:
     return ("/".join(names[:at]) for at in range(1, len(names)))
 
 
-def is_behind(repository: Repository, work_tree: WorkTree, old: Tree, new: Tree) -> bool:
-    """Whether the index still has something of the old tree that the new one has not."""
+def catch_up(repository: Repository, work_tree: WorkTree, old: Tree, new: Tree) -> str | None:
+    """Brings along what was left behind, maybe long ago: what the user has put there since is not overwritten."""
     there = replace(repository, root=work_tree.root, git_dir=work_tree.git_dir)
     out = run(personal(there), "diff-index", "--cached", "--name-only", "--no-renames", "-z", old).out
     moved_on = {os.fsdecode(raw) for raw in out.split(b"\0")[:-1]}
-    return not moved_on.issuperset(changed_paths(repository, old, new))
+    behind = tuple(change for change in changes(repository, old, new) if change.path not in moved_on)
+    if not behind:
+        return None
+    lying = sorted(set(_overwritten(work_tree.root, behind)))
+    if lying:
+        return f"{', '.join(map(shown, lying[:SHOWN]))} would be overwritten"
+    return bring_along(repository, work_tree, old, new)
 
 
 def bring_along(repository: Repository, work_tree: WorkTree, old: Tree, new: Tree) -> str | None:
