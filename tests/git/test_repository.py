@@ -79,6 +79,22 @@ def test_a_branch_without_commits_has_the_empty_tree(tmp_path: Path) -> None:
     assert project.files(tree_with_uncommitted(project.repository)) == ["a.txt"]
 
 
+def test_an_edit_in_the_moment_in_which_the_index_was_written_is_taken_along(project: Project) -> None:
+    """Of the same size and time, it is told from the committed file only by the time of the index itself."""
+    git(project.root, "config", "core.trustctime", "false")
+    at = 1_700_000_000 * 10**9
+    os.utime(project.root / "README.md", ns=(at, at))
+    git(project.root, "update-index", "--refresh")
+    put(project.root, {"README.md": "HELLO\n"})
+    for name in ("README.md", ".git/index"):
+        os.utime(project.root / name, ns=(at, at))
+    assert read_uncommitted(project.repository) == ("README.md",)
+
+    tree = tree_with_uncommitted(project.repository)
+
+    assert git(project.root, "show", f"{tree}:README.md") == "HELLO"
+
+
 def test_a_repository_with_sha256_works_the_same(tmp_path: Path) -> None:
     project = new_project(tmp_path, {"a": "1"}, "--object-format=sha256")
     tree = project.edited("work", {"b/c": "2"})

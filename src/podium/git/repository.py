@@ -178,7 +178,8 @@ def tree_with_uncommitted(repository: Repository) -> Tree:
     with tempfile.TemporaryDirectory(dir=repository.store) as folder:
         index = Path(folder) / "index"
         if (repository.git_dir / "index").exists():
-            shutil.copyfile(repository.git_dir / "index", index)
+            # With its times: by them git knows which files may have changed in the moment in which it was written.
+            shutil.copy2(repository.git_dir / "index", index)
         git = personal(repository, index)
         # A nested repository is listed with a slash at its end; it is not ours to take along.
         paths = [path for path in read_uncommitted(repository) if not path.endswith("/")]
