@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from podium.core.events import ApprovalAsked, AttemptEnded, AttemptStarted, WaitStarted
-from podium.core.graph import actions_of
+from podium.core.graph import TO_A_PERSON, actions_of
 from podium.core.messages import Approve, Signal
 from podium.core.model import Wait
 from podium.core.state import State
@@ -26,6 +26,9 @@ class Wild(Chance):
         action = message.action
         if actions[0] not in ("approve", "answer"):
             action = actions[int(self._draw(f"{asked.path}:{number}", "wild") * len(actions))]
+            about = state.instances[asked.path].place.about
+            if action == "retry_different" and about.removeprefix(TO_A_PERSON) == "complete":
+                action = "proceed"  # At the end of a run a step would have to be named.
         # Some of those who say no have said yes before.
         is_other_mind = action in ("reject", "abort") and self._draw(f"{asked.path}:{number}", "mind") < 0.5
         by = f"person{number or 1}" if is_other_mind else f"person{number + 1}"

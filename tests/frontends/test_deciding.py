@@ -24,6 +24,7 @@ IN_CIRCLES = "- {match: {step: plan}, write: {plan.txt: p}}\n" + "".join(
     [
         (("retry_different", "--from", "plan"), ("plan~2", None)),
         (("force_complete", "--use", "make"), ("make~3", "make")),
+        (("force_complete", "--use", "make~1"), ("make~3", "make")),
     ],
 )
 def test_a_person_decides_about_a_circle_with_the_details(
@@ -39,6 +40,31 @@ def test_a_person_decides_about_a_circle_with_the_details(
     after = project.events(project.office.store.heads()[0].run)[count:]
     first = next(event for event in after if isinstance(event, StepEntered) and event.role == "step")
     assert (first.path, first.adopt) == entered
+
+
+@pytest.mark.req("R129")
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (
+            ("retry_different", "--from", "pln"),
+            "there is no step 'pln' to go back to; choose from plan, make",
+        ),
+        (("force_complete", "--use", "make~9"), "there is no result 'make~9'; choose from make, make~2"),
+    ],
+)
+def test_a_name_that_is_not_there_is_refused_and_the_question_stays_open(
+    project: Project, answer: tuple[str, ...], why: str
+) -> None:
+    project.flow(CIRCLE, head=TEAM + "breaker: {visits: 2}\n", cast=IN_CIRCLES)
+    call("run", "flow.yaml", "--sandbox", "none")
+
+    done = call("approve", "--action", *answer)
+
+    assert (code(done), why in str(done.exception)) == (2, True)
+    assert [pending.path for pending in project.view(project.office.store.heads()[0].run).pending] == [
+        "#1/!advice"
+    ]
 
 
 def test_details_of_a_decision_belong_to_the_breaker(project: Project) -> None:

@@ -9,7 +9,8 @@ from podium.core import breaker, enter
 from podium.core.done import Done
 from podium.core.events import Event, JumpOrdered
 from podium.core.graph import ACTIONS, TO_A_PERSON, body_of
-from podium.core.model import Block, Call, Human
+from podium.core.model import Block, Human
+from podium.core.paths import child
 from podium.core.state import Instance, Scope, State
 from podium.core.words import Millis, Path
 
@@ -33,7 +34,7 @@ def after_advice(state: State, scope: Scope, told_at: Path, now: Millis) -> Even
         # Also one that a sibling hit while the question was open: no answer takes a run past it.
         return Done("failed", "limit", 5, hard=hard, message=told.ending.message)
     decision = decision_of(told)
-    if decision is None:
+    if decision is None or objection(state, told, decision):
         return _ask_a_person(state, scope, told, rule, now)
     if decision.action in ("halt", "dump_context"):
         code = 4 if decision.by_person else 1
@@ -51,30 +52,56 @@ def _enter(
         return None  # Meanwhile a person sent control elsewhere.
     if decision.action == "retry_different":
         target = _index(state, scope, decision.retry_from, target)
-        if target < 0:
-            message = f"there is no step {decision.retry_from!r} to go back to"
-            return Done("failed", "halted", 1, message, final=True)
         if target != told.place.target:
             return JumpOrdered(now, scope.place.path, target, (told.place.path,))
         scope = scope._replace(carry=(*scope.carry, told.place.path))
     if decision.action == "force_complete":
-        taken = breaker.best_visit(state, scope, target, decision.use_output)
+        taken = breaker.best_visit(state, scope, target, _visits_named(scope, decision.use_output))
         if taken is None:
-            which = f" {decision.use_output!r}" if decision.use_output else ""
-            return Done(
-                "failed", "exhausted", 1, f"there is no result{which} that could be taken", final=True
-            )
+            return Done("failed", "exhausted", 1, "there is no result that could be taken", final=True)
         return enter.enter(state, scope, target, now, adopt=taken)
     return enter.enter(state, scope, target, now, excused=True)
 
 
+def objection(state: State, told: Instance, decision: Decision) -> str:
+    """Why a decision cannot be carried out, with the names that there are; nothing if it can."""
+    scope, target = state.instances[told.place.parent], told.place.target
+    if not isinstance(scope, Scope):
+        named = decision.retry_from or decision.use_output
+        return f"this is about one attempt, where {named!r} names nothing" if named else ""
+    if decision.action == "retry_different":
+        name = decision.retry_from
+        if _index(state, scope, name, target) >= 0:
+            return ""
+        names = [step.name for step in _body(scope).steps]
+        known = [each for each in names if _index(state, scope, each, target) >= 0]
+        fact = f"there is no step {name!r}" if name else "a step has to be named"
+        return f"{fact} to go back to; choose from {', '.join(known)}"
+    if decision.action != "force_complete" or not decision.use_output or target < 0:
+        return ""
+    if breaker.best_visit(state, scope, target, _visits_named(scope, decision.use_output)) is not None:
+        return ""
+    visits = ", ".join(visit.path for visit in breaker.passed_visits(state, scope, target))
+    return f"there is no result {decision.use_output!r}; choose from {visits or 'none'}"
+
+
+def _visits_named(scope: Scope, name: str) -> tuple[Path, ...]:
+    """The addresses that somebody may mean: of the run or of this block, and the first visit has no number there."""
+    bare = name.removesuffix("~1")
+    return (Path(bare), child(scope.place.path, bare)) if name else ()
+
+
+def _body(scope: Scope) -> Block:
+    body = body_of(scope.place.step.verb)  # type: ignore[arg-type]  # the verb of a Scope is a ScopeVerb
+    assert body is not None, "only where steps are entered by name does a rule object"
+    return body
+
+
 def _index(state: State, scope: Scope, name: str, otherwise: int) -> int:
     """The step to go back to; only where control has been already is there a way back."""
-    verb = scope.place.step.verb
-    body = body_of(verb) if isinstance(verb, Block | Call) else None
-    if body is None or not name:
+    if not name:
         return otherwise
-    index = body.index.get(name, -1)
+    index = _body(scope).index.get(name, -1)
     return index if index == otherwise or (scope.place.path, index) in state.latest else -1
 
 
@@ -105,6 +132,11 @@ def decision_of(told: Instance) -> Decision | None:
     text = result.get("text", "") if by_person else ""
     guidance = _field(fields, "guidance") or text
     return Decision(action, _field(fields, "retry_from"), guidance, _field(fields, "use_output"), by_person)
+
+
+def decision_in(action: str, answer: Any) -> Decision:
+    """What a person decides, before it is given as an answer."""
+    return Decision(action, _field(answer, "retry_from"), "", _field(answer, "use_output"), by_person=True)
 
 
 def _field(fields: Any, name: str) -> str:

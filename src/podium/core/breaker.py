@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from podium.core import ledger
+from podium.core.events import StepEnded
 from podium.core.graph import JUDGES, body_of, child_step, workflow_of
 from podium.core.model import Agent, Review, Step
 from podium.core.paths import ROOT, child
@@ -207,22 +208,27 @@ def is_near(state: State, book: Ledger, percent: int) -> bool:
     return any(limit is not None and value * 100 >= limit * percent for limit, value in pairs)
 
 
-def best_visit(state: State, scope: Scope, index: int, wanted: str = "") -> Path | None:
+def best_visit(state: State, scope: Scope, index: int, wanted: tuple[Path, ...] = ()) -> Path | None:
     """The visit of a step that is taken when no further one is allowed: highest score, else the newest that passed.
-    Only the wanted one counts if somebody has named it.
+    Only the wanted one counts if somebody has named it; several addresses may mean it.
 
     The score is that of its own gates, else of the reviews in this block that judged its tree.
     """
     best: tuple[float, Path] | None = None
     scores = _scores(state, scope)
-    for visit in _visits(state, scope, index):
-        ending = visit.ending
-        if ending is None or ending.outcome != "passed" or wanted not in ("", ending.path):
+    for ending in passed_visits(state, scope, index):
+        if wanted and ending.path not in wanted:
             continue
         score = scores.get(ending.tree, -1.0) if ending.score is None else ending.score
         if best is None or score >= best[0]:
             best = score, ending.path
     return None if best is None else best[1]
+
+
+def passed_visits(state: State, scope: Scope, index: int) -> tuple[StepEnded, ...]:
+    """How the visits of a step ended whose result could be taken, oldest first."""
+    endings = [visit.ending for visit in _visits(state, scope, index)]
+    return tuple([ending for ending in endings if ending is not None and ending.outcome == "passed"])
 
 
 def _scores(state: State, scope: Scope) -> dict[Tree | None, float]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Any, Final, TypeVar, assert_never
 
+from podium.core.advise import decision_in, objection
 from podium.core.effects import IN_FLIGHT, AskPerson, RunAttempt, StartTimer, Watch
 from podium.core.events import (
     ApprovalGiven,
@@ -224,6 +225,10 @@ def _approve(state: State, message: Approve, now: Millis) -> Handled:
     choices = step.output.choices
     if message.action == "answer" and choices and message.answer not in choices:
         return Refusal("unknown_answer", f"choose from {', '.join(choices)}")
+    if leaf.place.role == "advice":
+        why = objection(state, leaf, decision_in(message.action, message.answer))
+        if why:
+            return Refusal("unknown_name", why)
     seen = message.tree if message.tree is not None else asked.tree
     return (ApprovalGiven(now, message.path, message.action, message.by, message.text, message.answer, seen),)
 
