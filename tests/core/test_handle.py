@@ -202,6 +202,21 @@ def test_a_cancel_is_asked_once_and_not_during_the_clean_up_unless_forced() -> N
     assert code(closing.say(Cancel("me"))) == "closing"
 
 
+@pytest.mark.req("R198")
+def test_a_cancel_ends_a_pause_so_that_the_clean_up_runs() -> None:
+    clean = Step("finally", block("seq", command("f")))
+    game = Game(flow(human("ask"), command("b"), finally_=clean))
+    game.say(Pause("me"))
+    game.say(Cancel("ann"))
+    assert [type(event) for event in game.log if event.at == game.now][:2] == [RunResumed, CancelAsked]
+    assert game.flying() == ["finally/f"]
+    game.say(Pause("me"))
+    game.say(Cancel("ann"))
+    assert not game.state.paused
+    game.done("finally/f")
+    assert game.outcome() == ("cancelled", "")
+
+
 def test_a_jump_needs_a_running_sequence_and_a_step_that_was_entered() -> None:
     game = Game(flow(command("a"), command("b"), Step("g", block("par", command("c")))))
     game.done("a")

@@ -1,4 +1,4 @@
-"""What is said to a run that its sender cannot carry on."""
+"""What is said to a run that stands: by whom it is heard, and what becomes of what cannot be followed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from podium.app.sending import Heard, send
 from podium.attempt.site import Site
-from podium.core.messages import Approve, Cancel
+from podium.core.messages import Approve, Cancel, Pause
 from podium.core.words import Path as StepPath
 from podium.engine.lease import lease
 from podium.engine.log import DONE
@@ -69,3 +69,17 @@ def test_a_letter_is_left_to_whoever_owns_the_run_by_then(project: Project) -> N
         anyio.run(both)
 
     assert heard == [Heard(None)]
+
+
+@pytest.mark.req("R142", "R198")
+def test_a_cancel_ends_a_paused_run_and_its_finally_runs(project: Project) -> None:
+    head = HEAD + "finally:\n  note: {run: [echo, cleaned]}\n"
+    run, _ = project.run(project.flow("  ask: {human: 'Go on?'}\n  work: {run: [echo, x]}\n", head=head))
+    project.say(run, Pause("ann"))
+    project.say(run, Approve(StepPath("ask"), "approve", "ann"))
+
+    state = project.say(run, Cancel("ann")).state
+
+    assert state is not None
+    assert state.ended is not None
+    assert (state.ended.status, outcome(state, "finally/note")) == ("cancelled", "passed")

@@ -256,13 +256,15 @@ def _waits_for(state: State, path: Any, name: str) -> bool:
 
 
 def _cancel(state: State, message: Cancel, now: Millis) -> Handled:
+    # Clean-up must not wait for somebody who says that the run goes on.
+    resumed = (RunResumed(now, message.by),) if state.paused else ()
     if state.cancelling and (state.forced or not message.force):
-        return ()
+        return resumed
     root = state.instances[ROOT]
     assert isinstance(root, Scope)
     if root.closing and not message.force:
         return Refusal("closing", "the main part is over and clean-up is under way; --force ends that too")
-    return (CancelAsked(now, message.by, message.reason, message.force),)
+    return (*resumed, CancelAsked(now, message.by, message.reason, message.force))
 
 
 def _jump(state: State, message: Jump, now: Millis) -> Handled:
