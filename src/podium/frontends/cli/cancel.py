@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import json
+
 import click
 
-from podium.app.answering import speaker
+from podium.app.answering import speaker, view_of
 from podium.app.sending import abandon
 from podium.core.messages import Cancel
-from podium.engine.log import Changed
-from podium.errors import EXIT_CANCELLED
+from podium.errors import EXIT_CANCELLED, ConfigurationError, PathViolation
 from podium.frontends.cli.driving import office_here, say
 from podium.frontends.cli.speaking import by_option, json_option, run_named
+from podium.views.run_data import run_data
 
 
 @click.command("cancel", short_help="End a run; its `finally` steps still run.")
 @click.argument("run", required=False)
 @click.option("--reason", default="", metavar="WORDS", help="Why; kept in the log.")
 @click.option(
-    "--force", is_flag=True, help="Leave out `finally`; also ends a run whose definition has changed."
+    "--force",
+    is_flag=True,
+    help="Leave out `finally`; also ends a run whose definition has changed, is broken or is gone.",
 )
 @by_option
 @json_option
@@ -31,10 +35,13 @@ def command(run: str | None, reason: str, force: bool, by: str | None, as_json: 
     message = Cancel(speaker(by), reason, force)
     try:
         code = say(office, name, message, done=f"run {name}: cancelling", as_json=as_json)
-    except Changed:
+    except (ConfigurationError, PathViolation):
+        # Its definition has changed, is broken or is gone: nobody can carry it on.
         if not force:
             raise
         abandon(office, name, message)
+        if as_json:
+            click.echo(json.dumps(run_data(view_of(office, name)), indent=2, ensure_ascii=False))
         click.echo(f"run {name}: ended as it is", err=True)
         return 0
     return 0 if code == EXIT_CANCELLED else code
