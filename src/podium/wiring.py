@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from podium.app.places import DATABASE, STATE_DIR, cache_dir, tag_of, work_dir
+from podium.app.places import DATABASE, STATE_DIR, cache_dir, marker_of, work_dir
 from podium.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def make_site(
     from podium.process import Mask
 
     state_dir = project / STATE_DIR
-    marker = f"{run}-{tag_of(project)}"
+    marker = marker_of(project, run)
     secrets = read_secrets(workflow, env)
     logins = read_logins(workflow, env)
     if replay is not None:

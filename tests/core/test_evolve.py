@@ -33,7 +33,7 @@ from podium.core.facts import Amounts, Refused
 from podium.core.lifecycle import IllegalEvent
 from podium.core.model import ForEach, Step
 from podium.core.state import Leaf
-from podium.core.words import Millis, Path, Tree
+from podium.core.words import ABANDONED, Millis, Path, Tree
 from tests.core.kit import BASE, Game, agent, block, command, flow, human, sets
 
 NOW = Millis(9_999)
@@ -79,6 +79,12 @@ def test_what_cannot_happen_to_a_working_step_raises(event: Any) -> None:
     game = Game(WORKING)
     with pytest.raises(IllegalEvent):
         evolve(game.state, event)
+
+
+def test_a_run_that_nobody_could_carry_on_has_ended_with_what_was_open() -> None:
+    game = Game(WORKING)
+    end = RunEnded(NOW, "cancelled", "cancelled", ABANDONED, 130, {})
+    assert evolve(game.state, end).ended == end
 
 
 @pytest.mark.parametrize(

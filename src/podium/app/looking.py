@@ -111,10 +111,23 @@ def _no_site(*_: Any, **__: Any) -> Any:
 
 def _known(view: RunView, project: Path, head: RunHead) -> RunView:
     """With what the store knows, also of a run whose first event is still to come."""
-    named = view._replace(run=head.run, workflow=head.workflow)
+    named = _closed(view)._replace(run=head.run, workflow=head.workflow)
     seen = with_status(named, head.status)
     unowned = UNOWNED.get(seen.status)
     return seen if unowned is None or is_owned(run_dir(project, head.run)) else seen._replace(status=unowned)
+
+
+def _closed(view: RunView) -> RunView:
+    """A run that was abandoned has ended with all that was open in it, and there is no event about each."""
+    if view.ended is None or all(step.status == "ended" for step in view.steps):
+        return view
+    steps = (
+        step
+        if step.status == "ended"
+        else step._replace(status="ended", outcome="cancelled", reason=view.reason, ended=view.ended)
+        for step in view.steps
+    )
+    return view._replace(steps=tuple(steps))
 
 
 def rebuild(store: Store, project: Path, head: RunHead) -> None:

@@ -65,3 +65,8 @@ def work_dir(project: Path, run: str) -> Path:
 def tree_store(project: Path) -> Path:
     """Our own git folder, through which trees are read."""
     return project / STATE_DIR / "git"
+
+
+def marker_of(project: Path, run: str) -> str:
+    """What all processes of a run carry, so that they are found when their engine is gone."""
+    return f"{run}-{tag_of(project)}"

@@ -10,19 +10,25 @@ from typing import Final
 
 import anyio
 
+from podium.app.looking import find_run, rebuild
 from podium.app.office import Office
+from podium.app.places import marker_of, work_dir
 from podium.app.questions import ENDED
 from podium.app.running import foreground, reopen
+from podium.attempt.pool import throw_away
 from podium.attempt.site import Site, wall_clock
 from podium.core.chain import RunId
 from podium.core.events import RunEnded
 from podium.core.messages import Cancel, Guide, Pause, Refusal
 from podium.core.state import State
+from podium.core.words import ABANDONED
+from podium.engine.inbox import clear
 from podium.engine.lease import Owned, is_owned, lease
 from podium.engine.letters import Posted, written
 from podium.engine.log import DONE, Log, check_unchanged, open_log, read_events, to_text
 from podium.errors import EXIT_CANCELLED, ConfigurationError, PodiumError
 from podium.ports import RunHead
+from podium.process import sweep
 
 LOOK_S: Final = 0.02
 PATIENCE_S: Final = 30.0
@@ -163,7 +169,8 @@ def _note(office: Office, run: RunId, message: Pause | Guide) -> Heard:
 
 
 def abandon(office: Office, run: RunId, message: Cancel) -> None:
-    """Ends a run whose definition is gone, so that nobody can carry it on: its log is closed, and nothing else is done."""
+    """Ends a run that nobody can carry on, as its definition is another one or gone: its log is closed, and what its
+    last owner left is cleared away."""
     with lease(office.run_dir(run)):
         epoch = office.store.claim(run)
         events = read_events(office.store, run)
@@ -171,7 +178,11 @@ def abandon(office: Office, run: RunId, message: Cancel) -> None:
             raise ConfigurationError(f"run {run} has ended: {events[-1].status}")
         at = wall_clock()
         words = message.reason or "its definition has changed, so it could not be carried on"
-        end = RunEnded(at, "cancelled", "cancelled", "abandoned", EXIT_CANCELLED, {}, words)
+        end = RunEnded(at, "cancelled", "cancelled", ABANDONED, EXIT_CANCELLED, {}, words)
         body = [(RunEnded.__name__, to_text(end))]
         cause = f"abandoned by {message.by}"
         office.store.append(run, body, after=len(events), epoch=epoch, cause=cause, status="cancelled")
+        sweep(marker_of(office.project, run))
+        throw_away(work_dir(office.project, run))
+        clear(office.state_dir, run)
+        rebuild(office.store, office.project, find_run(office.store, run))

@@ -51,6 +51,7 @@ from podium.core.graph import order_of_verb
 from podium.core.lifecycle import IllegalEvent
 from podium.core.model import Call, Step, Workflow
 from podium.core.state import Ledger, Place, Scope, State, draft, freeze
+from podium.core.words import ABANDONED
 
 
 def initial(workflow: Workflow) -> State:
@@ -160,7 +161,8 @@ def _apply_to_run(
                 leaves.lost(state, path)
             return state
         case RunEnded():
-            if state.instances[paths.ROOT].phase != "ended" or state.pending:
+            is_open = state.instances[paths.ROOT].phase != "ended" or state.pending
+            if is_open and event.reason != ABANDONED:
                 raise IllegalEvent("the run cannot end while something is open")
             return state._replace(ended=event)
         case _:

@@ -69,6 +69,9 @@ REASONS: Final = (
     "child",
 )
 
+ABANDONED: Final = "abandoned"
+"""Why a run ended that nobody could carry on: with whatever was open in it."""
+
 Severity: TypeAlias = Literal["critical", "major", "minor"]
 SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
 

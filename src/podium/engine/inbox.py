@@ -102,6 +102,12 @@ class Inbox:
         box.seen = _stamp(file)
 
 
+def clear(state_dir: Path, run: str) -> None:
+    """For a run that ends without an owner: nothing of it is asked any more."""
+    for file in (state_dir / FOLDER).glob(f"{run}+*"):
+        file.unlink(missing_ok=True)
+
+
 def _text(run: str, path: str, question: str, actions: tuple[str, ...], choices: tuple[str, ...]) -> str:
     asked = "\n".join(f"# {line}" for line in question.splitlines())
     how = f"Write one of {', '.join(actions)} behind `answer:` and save."
