@@ -67,6 +67,19 @@ def test_a_name_that_is_not_there_is_refused_and_the_question_stays_open(
     ]
 
 
+def test_a_plain_yes_to_the_breaker_is_refused_with_a_command_that_a_shell_understands(
+    project: Project,
+) -> None:
+    project.flow(CIRCLE, head=TEAM + "breaker: {visits: 2}\n", cast=IN_CIRCLES)
+    call("run", "flow.yaml", "--sandbox", "none")
+
+    done = call("approve")
+
+    hint = str(getattr(done.exception, "hint", ""))
+    assert code(done) == 2
+    assert hint.startswith(f"podium approve {newest(project)} '#1/!advice' --action WORD, one of proceed, ")
+
+
 def test_details_of_a_decision_belong_to_the_breaker(project: Project) -> None:
     project.flow(ASK)
     call("run", "flow.yaml", "--sandbox", "none")
