@@ -9,12 +9,13 @@ import anyio
 import anyio.from_thread
 import pytest
 
+from podium.app.places import work_dir
 from podium.app.sending import Heard, send
 from podium.attempt.site import Site
 from podium.core.messages import Approve, Cancel, Pause
 from podium.core.words import Path as StepPath
 from podium.engine.lease import lease
-from podium.engine.log import DONE
+from podium.engine.log import DONE, Changed
 from podium.errors import ConfigurationError, PodiumError
 from tests.engine.kit import HEAD, Project, outcome
 
@@ -39,6 +40,18 @@ def test_what_was_refused_as_the_definition_has_changed_is_not_followed_later(
         state = project.resume(run)
 
         assert (state.ended, state.cancelling, outcome(state, "ask")) == (None, False, "")
+
+
+def test_who_is_refused_still_clears_away_what_a_dead_owner_left(project: Project) -> None:
+    run, _ = project.run(project.flow('  ask: {human: "Go on?"}\n'))
+    work = work_dir(project.root, run)
+    work.mkdir(parents=True)
+    project.write("flow.yaml", HEAD + 'steps:\n  ask: {human: "Go on now?"}\n')
+
+    with pytest.raises(Changed):
+        project.say(run, Cancel("ann"))
+
+    assert not work.exists()
 
 
 def test_a_letter_is_left_to_whoever_owns_the_run_by_then(project: Project) -> None:

@@ -27,7 +27,6 @@ from podium.engine.lease import Owned, is_owned, lease
 from podium.engine.letters import Posted, written
 from podium.engine.log import DONE, Log, check_unchanged, open_log, read_events, to_text
 from podium.errors import EXIT_CANCELLED, ConfigurationError, PodiumError
-from podium.ports import RunHead
 from podium.process import sweep
 
 LOOK_S: Final = 0.02
@@ -73,8 +72,9 @@ async def send(
     while (reply := office.store.reply(run, name)) is None:
         if not is_owned(office.run_dir(run)):
             try:
-                site = await anyio.to_thread.run_sync(_reopen, office, head)  # It calls git, which blocks.
+                site = await anyio.to_thread.run_sync(reopen, office, run)  # It calls git, which blocks.
                 if not carry_on:
+                    check_unchanged(head, site.workflow)
                     return Heard(None)
                 state = await _carry(office, site, park=park, on_turn=news.on_turn, signals=signals)
             except PodiumError:
@@ -121,12 +121,6 @@ class _News:
         heard, self._on_heard = self._on_heard, None
         if heard is not None:
             heard()
-
-
-def _reopen(office: Office, head: RunHead) -> Site:
-    site = reopen(office, head.run)
-    check_unchanged(head, site.workflow)
-    return site
 
 
 def _withdraw(office: Office, run: RunId, name: str) -> bool:
