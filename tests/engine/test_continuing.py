@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -87,7 +88,35 @@ def test_what_a_run_has_spent_counts_against_the_one_that_goes_on_from_it(projec
     facts = after.started
     assert facts is not None
     assert (facts.run.continues, facts.run.carried.usd) == (first, 6_000_000)
-    assert sum(end.used.usd for end in _ends(project.events(second))) <= 400_000
+    assert made(project, second) == []
+    assert [outcome(after, f"s{n}") for n in range(1, 13)] == ["passed"] * 11 + ["failed"]
+    assert after.ended is not None and after.ended.reason == "limit"
+
+
+@pytest.mark.req("X10", "R130")
+@pytest.mark.parametrize("limits", ["{usd: 0.5}", "{calls: 1}"])
+def test_limits_of_a_called_workflow_and_of_a_step_go_on_where_they_were(
+    project: Project, limits: str
+) -> None:
+    """An edit, a step done again or a fork is no way around them."""
+    child = f"podium: 1\nname: child\nagents: {{w: {{type: scripted, script: cast.yaml}}}}\nlimits: {limits}\nsteps:\n"
+    project.write("child.yaml", child + "  b: {agent: w, prompt: B., touches: [], estimate: {usd: 0.1}}\n")
+    steps = (
+        "  a: {agent: w, prompt: A., touches: [], limits: {calls: 1}}\n"
+        "  sub: {workflow: child.yaml}\n"
+        "  c: {run: [echo, one]}\n"
+    )
+    first, _ = project.run(project.flow(steps, head=TEAM, cast="- {match: {step: b}, cost_usd: 0.6}\n"))
+
+    again, state = went_on(project, look_ahead(project.office, first, again="a"))
+    assert (made(project, again), outcome(state, "a")) == ([], "failed")
+    assert state.ledgers[StepPath("a")].spent.calls == 1
+    other, state = went_on(project, look_ahead(project.office, first, again="b"))
+    assert (made(project, other), outcome(state, "sub/b")) == ([], "failed")
+    fork, _ = went_on(project, look_ahead(project.office, first, again="c", onwards=True))
+    third, state = went_on(project, look_ahead(project.office, fork, again="b"))
+    assert (made(project, third), outcome(state, "sub/b")) == ([], "failed")
+    assert state.started is not None and state.started.run.carried_time > 0
 
 
 def test_a_step_that_is_done_again_takes_along_only_what_depends_on_it(project: Project) -> None:
@@ -266,6 +295,23 @@ def test_a_run_that_was_not_over_is_closed_by_the_one_that_replaces_it(project: 
     assert project.view(first).status == "cancelled"
     assert state.ended is None
     assert made(project, second) == []
+
+
+def test_an_answer_that_is_gone_is_paid_for_or_not_given(project: Project) -> None:
+    """Counted on when the run began, and not to be found later: it is no way around a limit."""
+    limited = TEAM + "limits: {calls: 2}\n"
+    steps = "  a: {agent: w, prompt: A., touches: []}\n  b: {agent: w, prompt: B., touches: []}\n"
+    first, _ = project.run(project.flow(steps, head=limited))
+    prospect = look_ahead(project.office, first, again="b")
+    assert prospect.site.past is not None
+    forgetful = replace(prospect, site=replace(prospect.site, past=replace(prospect.site.past, attempts={})))
+
+    second, state = went_on(project, forgetful)
+
+    assert [(end.kind, end.reason, end.used.calls) for end in _ends(project.events(second))] == [
+        ("transient", "gone", 0)
+    ]
+    assert outcome(state, "a") == "failed"
 
 
 def test_a_crash_of_the_new_run_loses_nothing_of_the_past(project: Project) -> None:

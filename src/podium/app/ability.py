@@ -87,27 +87,33 @@ def _unpriced(verb: Agent, config: Mapping[str, Any]) -> Iterator[str]:
             yield name
 
 
-def agent_steps(workflow: Workflow, at: Path = paths.ROOT) -> Iterator[tuple[Path, Agent, Workflow]]:
+def agent_steps(workflow: Workflow) -> Iterator[tuple[Path, Agent, Workflow]]:
     """The steps of agents, here and in the workflows that are called: address without numbers, verb, and the workflow
     it stands in."""
+    for at, step, inner in all_steps(workflow):
+        if isinstance(step.verb, Agent) and not step.verb.by_hand:
+            yield at, step.verb, inner
+
+
+def all_steps(workflow: Workflow, at: Path = paths.ROOT) -> Iterator[tuple[Path, Step, Workflow]]:
+    """Every step, its gates and what is in it; the body of a loop has the address of the loop."""
     for step in top_steps(workflow):
         name = paths.ADVICE if step is workflow.advisor else step.name
-        yield from _agents_in(step, paths.child(at, name), workflow)
+        yield from _steps_in(step, paths.child(at, name), workflow)
 
 
-def _agents_in(step: Step, at: Path, workflow: Workflow) -> Iterator[tuple[Path, Agent, Workflow]]:
+def _steps_in(step: Step, at: Path, workflow: Workflow) -> Iterator[tuple[Path, Step, Workflow]]:
+    yield at, step, workflow
     match step.verb:
-        case Agent() as verb if not verb.by_hand:
-            yield at, verb, workflow
         case Call() as verb:
-            yield from agent_steps(verb.workflow, at)
+            yield from all_steps(verb.workflow, at)
         case ForEach() | Repeat() as verb:
-            yield from _agents_in(verb.body, at, workflow)
+            yield from _steps_in(verb.body, at, workflow)
         case verb:
             for inner in _children(verb):
-                yield from _agents_in(inner, paths.child(at, inner.name), workflow)
+                yield from _steps_in(inner, paths.child(at, inner.name), workflow)
     if step.gates is not None:
-        yield from _agents_in(step.gates, paths.gates(at), workflow)
+        yield from _steps_in(step.gates, paths.gates(at), workflow)
 
 
 def _unready(step: Step, workflow: Workflow, agents: Agents, env: Mapping[str, str]) -> Iterator[str]:

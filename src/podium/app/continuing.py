@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 import anyio
 
 from podium.app.ability import unpriced
+from podium.app.carrying import carried
 from podium.app.history import read_history, usual_of
 from podium.app.office import Office
 from podium.app.running import Begun, Source, check_ability, create, load_source, new_id, site_of, start_of
@@ -23,12 +25,9 @@ from podium.app.sending import abandon
 from podium.attempt.site import Site
 from podium.core.chain import RunId
 from podium.core.events import (
-    AttemptDoubted,
     AttemptEnded,
-    AttemptStarted,
     Event,
     RunEnded,
-    RunRecovered,
     RunStarted,
     StepEntered,
     StepExpanded,
@@ -38,7 +37,7 @@ from podium.core.facts import Amounts
 from podium.core.messages import Cancel, Message, Refusal, Start
 from podium.core.paths import without_visit
 from podium.core.turn import turn
-from podium.core.words import MicroUsd, Path
+from podium.core.words import MicroUsd, Millis, Path
 from podium.engine.log import read_events
 from podium.engine.rehearse import answers
 from podium.errors import ConfigurationError
@@ -102,14 +101,19 @@ def look_ahead(
         id=site.run,
         name=workflow.name,
         continues=earlier,
-        carried=_spent(events, started),
-        carried_unknown=MicroUsd(0) if workflow.unknown_cost == "count_tokens" else _unknown(events, started),
+        **carried(workflow, events),
+        taken=(),
         unpriced=unpriced(workflow) if workflow.unknown_cost == "ask" else (),
         usual=usual_of(workflow, read_history(office.store, workflow.name)),
     )
     site = replace(site, base_commit=facts.base or None)
-    start = start_of(site, facts, given, started.tree, no_human=started.no_human)
-    reused, waiting = anyio.run(_rehearsed, site, start)
+    make = partial(start_of, site, inputs=given, tree=started.tree, no_human=started.no_human)
+    # What is taken over needs nothing of any limit, so a look at how much that is goes without them.
+    free = replace(
+        facts, carried=Amounts(), carried_unknown=MicroUsd(0), carried_time=Millis(0), carried_steps=()
+    )
+    reused, waiting = anyio.run(_rehearsed, site, make(free))
+    start = make(replace(facts, taken=tuple(reused.items())))
     return Prospect(
         earlier,
         _parts(end for end in _ended(events) if end.path in reused),
@@ -190,35 +194,6 @@ def _ended(events: Sequence[Event]) -> list[AttemptEnded]:
     return [event for event in events if isinstance(event, AttemptEnded)]
 
 
-def _spent(events: Sequence[Event], started: RunStarted) -> Amounts:
-    used = [started.run.carried, *(end.used for end in _ended(events))]
-    return Amounts(
-        MicroUsd(sum(each.usd for each in used)),
-        sum(each.tokens for each in used),
-        sum(each.calls for each in used),
-    )
-
-
-def _unknown(events: Sequence[Event], started: RunStarted) -> MicroUsd:
-    """What stays booked: of calls without a price, of those that were doubted, and of those that never came to an end."""
-    booked = int(started.run.carried_unknown)
-    flying: dict[Path, int] = {}
-    for event in events:
-        match event:
-            case AttemptStarted():
-                flying[event.path] = event.reserve.usd
-            case AttemptEnded():
-                left = max(0, flying.pop(event.path, 0) - event.used.usd)
-                booked += 0 if event.cost_known else left
-            case AttemptDoubted():
-                booked += flying.pop(event.path, 0)
-            case RunRecovered():
-                booked += sum(flying[path] for path in event.lost)
-            case _:
-                pass
-    return MicroUsd(booked + sum(flying.values()))
-
-
 def _parts(ends: Iterable[AttemptEnded]) -> tuple[Part, ...]:
     found: dict[Path, Part] = {}
     for end in ends:
@@ -228,20 +203,21 @@ def _parts(ends: Iterable[AttemptEnded]) -> tuple[Part, ...]:
     return tuple(found.values())
 
 
-async def _rehearsed(site: Site, start: Start) -> tuple[frozenset[Path], tuple[Path, ...]]:
-    """Goes through the run as far as the past can answer: what was taken over, and where work begins."""
+async def _rehearsed(site: Site, start: Start) -> tuple[Counter[Path], tuple[Path, ...]]:
+    """Goes through the run as far as the past can answer: how many attempts were taken over, and where work begins."""
     assert site.past is not None
     site = replace(site, past=replace(site.past, is_all=True))
-    state = fold(site.workflow, ())
+    limits = replace(site.workflow.limits, usd=None, tokens=None, calls=None, window=None, time=None)
+    state = fold(replace(site.workflow, limits=limits), ())
     agenda: deque[Message] = deque([start])
-    reused: set[Path] = set()
+    reused: Counter[Path] = Counter()
     while agenda:
         taken = turn(state, agenda.popleft(), site.now())
         if isinstance(taken, Refusal):
             continue
         state = taken.state
-        reused.update(event.path for event in taken.events if isinstance(event, AttemptEnded))
+        reused.update(end.path for end in _ended(taken.events) if end.reused)
         for effect in taken.effects:
             agenda.extend(await answers(effect, state, site))
     open_ones = (path for (kind, path), _ in state.pending.items() if kind in ("attempt", "person"))
-    return frozenset(reused), tuple(open_ones)
+    return reused, tuple(open_ones)

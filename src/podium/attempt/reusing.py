@@ -10,6 +10,7 @@ from anyio import to_thread
 from podium.attempt.past import NotKnown, timeless
 from podium.attempt.site import Site
 from podium.attempt.workspace import keep_attempt
+from podium.core.attempts import GONE
 from podium.core.events import (
     ApprovalAsked,
     ApprovalGiven,
@@ -30,10 +31,15 @@ async def unless_known(
 
 
 async def known(site: Site, asked: AttemptStarted, key: str) -> AttemptEnded | None:
-    """The answer that was given to exactly this before. Raises NotKnown where nothing else may be done."""
+    """The answer that was given to exactly this before. Raises NotKnown where nothing else may be done.
+
+    Where the run counts on it and it is not there any more, the next attempt has to pay for one.
+    """
     found = None if site.past is None else await to_thread.run_sync(_known, site, asked, key)
     if found is None and is_rehearsal(site):
         raise NotKnown
+    if found is None and asked.taken:
+        return AttemptEnded(site.now(), asked.path, asked.attempt, "transient", GONE)
     return found
 
 

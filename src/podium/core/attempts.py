@@ -21,6 +21,8 @@ from podium.core.words import Millis, Outcome, Path
 
 QUOTA_PAUSE = Millis(900_000)
 """How long a used-up quota window is left alone when it does not tell when it opens again."""
+GONE: Final = "gone"
+"""The reason of an attempt whose answer was to be taken over from an earlier run and is not there any more."""
 QUOTA_WAITS = 20
 MOVED: Final = "moved"
 """The reason of a landing that has not landed, because what would land is no longer what was judged."""
@@ -186,6 +188,8 @@ def _after_trouble(leaf: Leaf, answer: AttemptEnded, now: Millis) -> Event:
     """The world's trouble, not the worker's: the same again later, another agent, or an error."""
     step, soft = leaf.place.step, leaf.soft
     verb = step.verb
+    if answer.reason == GONE:
+        return AttemptQueued(now, leaf.place.path, "lost")
     if answer.kind == "transient" and soft.transient <= step.retry.transient:
         due = Millis(now + pause(step.retry.backoff, soft.transient, leaf.place.path))
         return RetryScheduled(now, leaf.place.path, due, "transient")

@@ -49,13 +49,14 @@ def dispatch(state: State, now: Millis) -> Event | None:
         if claim and _clashes(state, claim, waiting):
             waiting.append(claim)
             continue
-        reserve = _reserve(state, leaf)
-        poor = ledger.poor_in(state, leaf.place.ledger, reserve)
+        taken = leaf.attempt < (state.taken.get(path) or 0)
+        reserve = ledger.NOTHING if taken else _reserve(state, leaf)
+        poor = None if taken else ledger.poor_in(state, leaf.place.ledger, reserve)
         if poor is None:
             objection = prices.objection(state, leaf, reserve, now) if reserve.calls else None
             if objection == "wait":
                 continue
-            return objection or _start(state, leaf, reserve, claim, now)
+            return objection or _start(state, leaf, reserve, claim, now, taken=taken)
         book, unit = poor
         if book.busy or book.held != Amounts():
             return None
@@ -140,10 +141,12 @@ def _past(state: State, path: Path) -> Usual | None:
     return next((one for one in state.started.run.usual if one.step == step), None)
 
 
-def _start(state: State, leaf: Leaf, reserve: Amounts, claim: Claim, now: Millis) -> AttemptStarted:
+def _start(
+    state: State, leaf: Leaf, reserve: Amounts, claim: Claim, now: Millis, *, taken: bool
+) -> AttemptStarted:
     step = leaf.place.step
     works = isinstance(step.verb, Agent) and not step.verb.judge and leaf.place.role != "advice"
-    left = ledger.time_left(state, leaf.place.ledger)
+    left = None if taken else ledger.time_left(state, leaf.place.ledger)
     return AttemptStarted(
         at=now,
         path=leaf.place.path,
@@ -156,6 +159,7 @@ def _start(state: State, leaf: Leaf, reserve: Amounts, claim: Claim, now: Millis
         timeout=left if step.timeout is None else step.timeout if left is None else min(left, step.timeout),
         guidance=state.guidance if works else (),
         claim=None if claim == "all" else claim,
+        taken=taken,
     )
 
 

@@ -1,8 +1,7 @@
 """What happened in a run: the facts that are stored, and from which everything else is computed.
 
-Every choice of `decide` is exactly one event, so that a crash can never tear a decision apart. Each event carries
-the time of its turn; run, position, cause and hash belong to the envelope that a store puts around it. Fields are
-JSON values, or small records of them (codec.py).
+Every choice of `decide` is exactly one event, so that a crash can never tear a decision apart. Each carries the time of
+its turn; the rest is in the envelope that a store puts around it. Fields are JSON values, or small records of them.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from podium.core.records import dataclass
 from podium.core.words import AnswerKind, Level, Millis, Outcome, Path, Reason, RunStatus, Tree, Unit
 
 SCHEMA_VERSION = 1
-
 Result: TypeAlias = Mapping[str, Any]
 """The readable fields of a step that are small enough for the log: output, text, files, exit_code, ..."""
 
@@ -85,6 +83,8 @@ class AttemptStarted:
     guidance: tuple[str, ...] = ()
     claim: tuple[str, ...] | None = ()
     """Globs it may change; None claims everything, () nothing."""
+    taken: bool = False
+    """Nothing may be done: its answer is that of an earlier run, and nothing is reserved for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,12 +337,11 @@ class LimitRaised:
 
 @dataclass(frozen=True, slots=True)
 class RunRecovered:
-    """A new owner took the run over; time between the last event and now was nobody's work."""
+    """A new owner took the run over. Time since the last event was nobody's work; calls that were `lost` count, and are made again."""
 
     at: Millis
     epoch: int
     lost: tuple[Path, ...] = ()
-    """Calls of agents that died with the owner before, and are made again: each counts, at an unknown price."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,11 +46,12 @@ from podium.core.events import (
     WaitEnded,
     WaitStarted,
 )
-from podium.core.facts import Amounts
+from podium.core.facts import Carried
 from podium.core.graph import order_of_verb
 from podium.core.lifecycle import IllegalEvent
+from podium.core.maps import Map
 from podium.core.model import Call, Step, Workflow
-from podium.core.state import Ledger, Place, Scope, State, draft, freeze
+from podium.core.state import Place, Scope, State, draft, freeze
 from podium.core.words import ABANDONED
 
 
@@ -192,11 +193,11 @@ def _started(state: State, event: RunStarted) -> State:
         order=order_of_verb(call),
     )
     state.instances.put(paths.ROOT, Scope(place, head=event.tree, base=event.tree))
-    unknown = Amounts(event.run.carried_unknown)
-    book = Ledger(paths.ROOT, None, call.workflow.limits, spent=event.run.carried, unknown=unknown)
-    state.ledgers.put(paths.ROOT, book)
+    run = event.run
+    past = Carried(paths.ROOT, run.carried, run.carried_unknown, run.carried_time)
+    state.ledgers.put(paths.ROOT, ledger.opened(paths.ROOT, None, call.workflow.limits, past))
     state.vars.put((paths.ROOT, scopes.INPUTS), (event.inputs,))
-    return state._replace(started=event)
+    return state._replace(started=event, taken=Map(dict(run.taken)))
 
 
 def _raised(state: State, event: LimitRaised) -> State:

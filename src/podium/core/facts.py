@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from podium.core.records import dataclass
-from podium.core.words import MicroUsd, Path, Tree
+from podium.core.words import MicroUsd, Millis, Path, Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +16,16 @@ class Amounts:
     usd: MicroUsd = MicroUsd(0)
     tokens: int = 0
     calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What an earlier run has used at a step with limits of its own, in all visits."""
+
+    path: Path
+    spent: Amounts = Amounts()
+    unknown: MicroUsd = MicroUsd(0)
+    time: Millis = Millis(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +51,15 @@ class RunFacts:
     continues: str = ""
     """The run whose results this one takes over where the same is asked."""
     carried: Amounts = Amounts()
-    """What that one has spent on what is taken over: limits are not reset by going on in another run."""
+    """What that one has spent, also on what is taken over: limits are not reset by going on in another run."""
     carried_unknown: MicroUsd = MicroUsd(0)
     """What it has booked for calls whose price nobody told."""
+    carried_time: Millis = Millis(0)
+    """How long it has worked."""
+    carried_steps: tuple[Carried, ...] = ()
+    """The same for each of its steps that has limits of its own."""
+    taken: tuple[tuple[Path, int], ...] = ()
+    """Where its answers are taken over, and of how many attempts: these need nothing of any limit."""
     unpriced: tuple[str, ...] = ()
     """Agents of which it was known before the run that they tell no price."""
     accepts: tuple[str, ...] = ()

@@ -10,12 +10,20 @@ from __future__ import annotations
 from typing import Final
 
 from podium.core.events import AttemptEnded, AttemptStarted, Role
-from podium.core.facts import Amounts
+from podium.core.facts import Amounts, Carried
 from podium.core.model import Block, Call, ForEach, Repeat
+from podium.core.policy import Limits
 from podium.core.state import Ledger, Place, State
 from podium.core.words import MicroUsd, Millis, Path, Unit
 
 NOTHING: Final = Amounts()
+
+
+def opened(path: Path, parent: Path | None, limits: Limits, past: Carried | None) -> Ledger:
+    """A ledger as it begins: with what an earlier run has used in this place."""
+    if past is None:
+        return Ledger(path, parent, limits)
+    return Ledger(path, parent, limits, past.spent, unknown=Amounts(past.unknown), worked=past.time)
 
 
 def chain(state: State, path: Path) -> list[Ledger]:

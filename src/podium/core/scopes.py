@@ -93,7 +93,10 @@ def _own_ledger(state: State, parent: Instance, step: Step, event: StepEntered) 
         limits = step.verb.workflow.limits
     if limits is NO_LIMITS or limits == NO_LIMITS:
         return None
-    return Ledger(paths.without_visit(event.path), parent.place.ledger, limits)
+    path = paths.without_visit(event.path)
+    assert state.started is not None
+    past = next((one for one in state.started.run.carried_steps if one.path == path), None)
+    return ledger.opened(path, parent.place.ledger, limits, past)
 
 
 def _limits_of_finally(state: State, path: Path) -> Limits:

@@ -275,6 +275,8 @@ class State:
     failures: tuple[Millis, ...] = ()
     guidance: tuple[str, ...] = ()
     usd: MicroUsd = MicroUsd(0)
+    taken: Map[Path, int] = Map()
+    """How many attempts at a path are taken over from an earlier run."""
     cancelling: bool = False
     forced: bool = False
     paused: bool = False

@@ -1,0 +1,51 @@
+"""Answers that are taken over from an earlier run, beside limits that it has used up."""
+
+from __future__ import annotations
+
+import pytest
+
+from podium.core.attempts import GONE
+from podium.core.events import AttemptStarted
+from podium.core.facts import Amounts, Carried
+from podium.core.model import Agent, Step
+from podium.core.policy import Estimate, Limits
+from podium.core.words import MicroUsd, Millis, Path
+from tests.core.kit import Game, agent, block, flow, with_limits
+
+
+def one(name: str) -> Step:
+    return agent(name, touches=(), verb=Agent(estimate=Estimate(MicroUsd(5), 50)))
+
+
+@pytest.mark.req("X10", "R130")
+def test_a_step_with_limits_begins_with_what_it_has_used_before() -> None:
+    inner = with_limits(Step("g", block("seq", one("a"))), calls=1)
+    past = Carried(Path("g"), Amounts(calls=1), MicroUsd(5), Millis(7))
+    game = Game(flow(inner), facts={"carried_steps": (past,)})
+
+    book = game.state.ledgers[Path("g")]
+    assert (book.spent.calls, book.unknown.usd, book.worked) == (1, 5, 7)
+    assert game.outcome("g/a") == ("failed", "limit")
+
+
+@pytest.mark.req("X10")
+def test_what_is_taken_over_needs_nothing_of_any_limit() -> None:
+    """Neither money nor time; what must be worked out after all does."""
+    limits = Limits(usd=MicroUsd(6), calls=1, time=Millis(9))
+    facts = {"carried": Amounts(MicroUsd(6), 0, 1), "carried_time": Millis(9), "taken": ((Path("a"), 2),)}
+    game = Game(flow(one("a"), one("b"), limits=limits), facts=facts)
+    asked = game.events(AttemptStarted)[0]
+    assert (asked.taken, asked.reserve, asked.timeout) == (True, Amounts(), None)
+
+    game.done("a", "malformed")
+    assert [event.taken for event in game.events(AttemptStarted)] == [True, True]
+    game.done("a", reused="earlier")
+    assert (game.outcome("a"), game.outcome("b")) == (("passed", ""), ("failed", "limit"))
+
+
+def test_what_is_not_to_be_had_from_the_past_any_more_has_to_be_paid() -> None:
+    game = Game(flow(one("a"), limits=Limits(calls=1)), facts={"taken": ((Path("a"), 1),)})
+    game.done("a", "transient", reason=GONE)
+
+    asked = game.events(AttemptStarted)[1]
+    assert (asked.taken, asked.reserve.calls) == (False, 1)
