@@ -11,6 +11,9 @@ from podium.app.planning import check_plan, plan, refusals
 from podium.app.workflows import open_workflow
 from podium.core.model import Workflow
 from podium.errors import ConfigurationError
+from podium.simulate.scripted import Scripted
+from podium.simulate.shell import simulate
+from podium.workflow.cast import NO_CAST
 from tests.engine.kit import TEAM, Project
 
 
@@ -60,6 +63,42 @@ def test_what_its_limits_would_stop_on_the_cheapest_way_is_not_started(
         check_plan(workflow, {})
     assert said in str(refused.value)
     assert refused.value.exit_code == 2
+
+
+def test_agents_that_only_clean_up_are_no_reason_to_refuse_a_run(tmp_path: Path) -> None:
+    """What cannot be paid in `finally` is skipped there, and the run passes; also in a called workflow."""
+    one = "{agent: claude, prompt: x, touches: [], estimate: {usd: 0.75}}"
+    (tmp_path / "child.yaml").write_text(
+        f"podium: 1\nname: child\nsteps:\n  b: {one}\nfinally:\n  y: {one}\n"
+    )
+    steps = f"  a: {one}\n  sub: {{workflow: child.yaml}}\nfinally:\n  z: {one}\n"
+    workflow = written(tmp_path, steps, "limits: {calls: 2, usd: 1.5}")
+
+    found = plan(workflow, {})
+    assert found.refusals == ()
+    assert simulate(workflow, Scripted(NO_CAST), inputs={}).state.ended.status == "passed"  # type: ignore[union-attr]
+    assert (found.ranges["calls"].least, found.ranges["calls"].most) == (2, 2)
+    assert "takes 2 agent calls" in refusals(written(tmp_path, steps, "limits: {calls: 1}"), {})[0]
+
+
+@pytest.mark.parametrize(
+    ("estimate", "least", "source"),
+    [
+        ("{usd: 0.2}", (200_000, 0), "declared"),
+        ("{tokens: 1k}", (0, 1_000), "default"),
+        ("{usd: 0.2, tokens: 1k}", (200_000, 1_000), "declared"),
+    ],
+)
+def test_whoever_declares_one_unit_says_nothing_about_the_least_of_the_other(
+    tmp_path: Path, estimate: str, least: tuple[int, int], source: str
+) -> None:
+    steps = f"  a: {{agent: claude, prompt: x, estimate: {estimate}}}\n"
+    workflow = written(tmp_path, steps, "limits: {usd: 0.3, tokens: 100k}")
+    found = plan(workflow, {})
+
+    assert (found.prices["a"].usd[0], found.prices["a"].tokens[0]) == least
+    assert found.prices["a"].source == source
+    assert found.refusals == ()
 
 
 def test_what_earlier_attempts_used_is_the_better_estimate(tmp_path: Path) -> None:

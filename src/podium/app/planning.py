@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from podium.app.history import History, Use, fitting
 from podium.app.rehearsal import assumed
 from podium.core.model import Agent, Call, Step, Workflow
-from podium.core.paths import ADVICE, address, child
+from podium.core.paths import ADVICE, FINALLY, address, child
 from podium.core.state import Leaf, State
 from podium.core.words import Path
 from podium.errors import ConfigurationError
@@ -73,9 +73,8 @@ def plan(workflow: Workflow, given: Mapping[str, Any], history: History | None =
     ranges: dict[Unit, Range] = {}
     for unit in weights:
         most, cut = tops[unit]
-        ranges[unit] = Range(
-            lowest[unit], min(likely[unit], most) if most is not None else likely[unit], most, cut
-        )
+        ceiling = most if most is not None else max(lowest[unit], likely[unit])
+        ranges[unit] = Range(min(lowest[unit], ceiling), min(likely[unit], ceiling), most, cut)
     return Plan(workflow.name, ranges, way, prices, refusals(workflow, given, history))
 
 
@@ -97,11 +96,12 @@ def refusals(workflow: Workflow, given: Mapping[str, Any], history: History | No
     """Why a run need not be started: its cheapest way is beyond a limit, or nothing bounds how wide it gets."""
     inputs, limits = assumed(workflow, given), workflow.limits
     found = []
-    fewest = least(workflow, inputs, calls)
+    fewest = least(workflow, inputs, _in_the_main_part(calls))
     if limits.calls is not None and fewest > limits.calls:
         found.append(f"even the shortest way takes {fewest} agent calls, and limits.calls is {limits.calls}")
     prices: dict[str, Price] = {}
-    cheapest = least(workflow, inputs, _weights("usd", _pricing(workflow, history, prices))[0])
+    weigh = _weights("usd", _pricing(workflow, history, prices))[0]
+    cheapest = least(workflow, inputs, _in_the_main_part(weigh))
     if limits.usd is not None and cheapest > limits.usd:
         past = any(price.source == "history" for price in prices.values())
         found.append(
@@ -115,6 +115,15 @@ def refusals(workflow: Workflow, given: Mapping[str, Any], history: History | No
     except Unbounded as error:
         found.append(f'"{error.step}": {error.what}')
     return tuple(found)
+
+
+def _in_the_main_part(weigh: Weigh) -> Weigh:
+    """A run passes without the agents of `finally`: what cannot be paid there is skipped."""
+
+    def one(step: Step, at: Path) -> int:
+        return 0 if FINALLY in at.split("/") else weigh(step, at)
+
+    return one
 
 
 def check_plan(workflow: Workflow, given: Mapping[str, Any], history: History | None = None) -> int | None:
@@ -136,20 +145,20 @@ def _price(step: Step, past: Sequence[Use]) -> Price:
     """Money and tokens may have different sources: where a price was never known, tokens were perhaps counted."""
     assert isinstance(step.verb, Agent)
     known, timeout = step.verb.estimate, step.timeout or CALL_TIME
-    # Where nobody said anything, nothing is known of the least.
-    guessed = replace(known, cap=None) == ESTIMATE
+    # Where nobody said anything, nothing is known of the least. Whoever declares money says nothing about tokens.
+    unsaid = known.usd == ESTIMATE.usd
     tokens = _spread([use.tokens for use in past if use.tokens is not None])
     usd = _spread([use.usd for use in past if use.usd is not None])
     time = _spread([use.time for use in past])
-    source: From = "default" if guessed else "declared"
+    source: From = "default" if unsaid else "declared"
     attempts = 0
     if known.cap is not None:
         usd, source = _capped(usd, known.cap), "cap"
     elif usd is not None:
         source, attempts = "history", sum(use.usd is not None for use in past)
     return Price(
-        tokens or (known.tokens * (not guessed), known.tokens, known.tokens),
-        usd or (known.usd * (not guessed), known.usd, known.usd),
+        tokens or (known.tokens * (known.tokens != ESTIMATE.tokens), known.tokens, known.tokens),
+        usd or (known.usd * (not unsaid), known.usd, known.usd),
         time or (0, min(CALL_TIME, timeout), timeout),
         source,
         attempts,
