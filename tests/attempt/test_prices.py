@@ -9,7 +9,7 @@ import pytest
 
 from podium.adapters.agents.command import Command
 from podium.adapters.prices import public_price
-from podium.attempt.accounting import priced, used_of
+from podium.attempt.accounting import is_refused, priced, used_of
 from podium.attempt.resolving import Worker
 from podium.attempt.site import no_price
 from podium.core.words import MicroUsd
@@ -37,6 +37,25 @@ def test_what_is_said_to_cost_nothing_costs_nothing_whoever_counts(result: Agent
     found = priced(result, worker(price={"input": 0, "output": 0}), no_price)
 
     assert (found.cost, found.cost_source) == (0, "agents.mine.price")
+
+
+@pytest.mark.req("R130")
+@pytest.mark.parametrize(
+    ("result", "calls"),
+    [
+        pytest.param(AgentResult(trouble="quota"), 0, id="refused"),
+        pytest.param(AgentResult(trouble="quota", cost=MicroUsd(0)), 0, id="refused for nothing"),
+        pytest.param(AgentResult(trouble="quota", usage=Usage(input=5)), 1, id="in the middle"),
+        pytest.param(AgentResult(trouble="quota", cost=MicroUsd(5)), 1, id="paid in part"),
+        pytest.param(AgentResult(trouble="quota", cut_off=True), 1, id="ended before it could tell"),
+        pytest.param(AgentResult(trouble="transient"), 1, id="lost on the way"),
+    ],
+)
+def test_only_what_a_quota_refuses_before_anything_was_used_is_no_call(
+    result: AgentResult, calls: int
+) -> None:
+    assert used_of(result).calls == calls
+    assert is_refused(result) == (calls == 0)
 
 
 def test_cached_tokens_without_a_price_of_their_own_cost_what_others_do() -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from podium.core.facts import Amounts
+from podium.core.words import Path as StepPath
 from podium.views.screen import run_lines
 from tests.engine.kit import HEAD, Project, outcome
 
@@ -48,3 +50,24 @@ def test_when_nobody_is_left_the_last_reason_is_told(tmp_path: Path) -> None:
     assert outcome(state, "write") == "error"
     (step,) = [step for step in project.view(run).steps if step.path == "write"]
     assert len(step.passed_over) == 1
+
+
+@pytest.mark.req("R074", "R130")
+def test_a_call_that_a_quota_refused_is_no_call_and_leaves_room_for_the_fallback(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    agents = (
+        "agents:\n  w: {type: scripted, script: cast.yaml}\n  other: {type: scripted}\nlimits: {calls: 2}\n"
+    )
+    steps = (
+        "  a: {agent: w, prompt: x, touches: []}\n"
+        "  b: {agent: w, fallback: [other], prompt: x, touches: []}\n"
+    )
+    file = project.flow(steps, head=HEAD + agents, cast="- {match: {step: b}, error: quota}\n")
+
+    run, state = project.run(file)
+
+    assert state.ended is not None and state.ended.status == "passed"
+    (step,) = [step for step in project.view(run).steps if step.path == "b"]
+    assert (step.result["agent"], step.calls) == ("other", 1)
+    book = state.ledgers[StepPath("")]
+    assert (book.spent.calls, book.unknown) == (2, Amounts())

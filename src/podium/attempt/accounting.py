@@ -18,8 +18,17 @@ WORDS: Final = 2000
 
 
 def used_of(result: AgentResult) -> Amounts:
+    if is_refused(result):
+        return Amounts()
     tokens = result.usage.input + result.usage.output
     return Amounts(MicroUsd(result.cost or 0), tokens, result.usage.calls)
+
+
+def is_refused(result: AgentResult) -> bool:
+    """A used-up quota that was met before anything was used: the call was not made, and costs nothing."""
+    usage = result.usage
+    used = result.cost or usage.input or usage.output or usage.cached
+    return result.trouble == "quota" and not used and not result.cut_off
 
 
 def priced(result: AgentResult, worker: Worker, public: PriceOf) -> AgentResult:

@@ -228,6 +228,8 @@ def _verdict(rule: Rule, step: Step, tree: Tree | None) -> Verdict | None:
 def _used(rule: Rule, asked: AttemptStarted, step: Step) -> Amounts:
     if not isinstance(step.verb, Agent) or step.verb.by_hand:
         return Amounts()
+    if rule.error == "quota" and rule.usage is None and not rule.cost_usd:
+        return Amounts()  # A used-up quota refuses the call, so that there is none.
     tokens = asked.reserve.tokens // 4
     if rule.usage is not None:
         tokens = rule.usage.input + rule.usage.output

@@ -1,0 +1,39 @@
+"""A used-up quota in a rehearsal is what it is in a run: a call that is not made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from podium.app.workflows import open_workflow
+from podium.core.paths import ROOT
+from podium.simulate.scripted import Scripted
+from podium.simulate.shell import simulate
+from podium.workflow.cast import read_cast
+
+FLOW = """\
+podium: 1
+name: flow
+limits: {calls: 2}
+steps:
+  a: {agent: claude, prompt: x, touches: []}
+  b: {agent: claude, fallback: [codex], prompt: x, touches: []}
+"""
+
+
+@pytest.mark.parametrize(
+    ("told", "status", "calls"), [("", "passed", 2), (", usage: {input: 5, output: 0}", "failed", 2)]
+)
+def test_a_refused_call_leaves_room_for_the_fallback(
+    tmp_path: Path, told: str, status: str, calls: int
+) -> None:
+    """Unless something was used before."""
+    (tmp_path / "flow.yaml").write_text(FLOW)
+    (tmp_path / "cast.yaml").write_text(f"- {{match: {{step: b, attempt: 1}}, error: quota{told}}}\n")
+    world = Scripted(read_cast(tmp_path / "cast.yaml"))
+
+    state = simulate(open_workflow(tmp_path / "flow.yaml"), world, inputs={}).state
+
+    assert state.ended is not None
+    assert (state.ended.outcome, state.ledgers[ROOT].spent.calls) == (status, calls)
