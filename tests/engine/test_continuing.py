@@ -314,6 +314,37 @@ def test_an_answer_that_is_gone_is_paid_for_or_not_given(project: Project) -> No
     assert outcome(state, "a") == "failed"
 
 
+def test_what_was_taken_over_is_told_with_what_it_really_cost(project: Project) -> None:
+    """Also in the third run, which finds a copy of the answer in the second."""
+    steps = "  a: {agent: w, prompt: A., touches: []}\n  b: {run: [echo, one]}\n  c: {run: [echo, two]}\n"
+    cast = "- {match: {step: a}, cost_usd: 0.5, usage: {input: 30, output: 4}}\n"
+    first, _ = project.run(project.flow(steps, head=TEAM, cast=cast))
+    second, _ = went_on(project, look_ahead(project.office, first, again="b"))
+
+    kept = look_ahead(project.office, second, again="c")
+    anew = look_ahead(project.office, second, again="a")
+
+    assert [(part.path, part.cost, part.tokens) for part in kept.reused] == [("a", 500_000, 34), ("b", 0, 0)]
+    assert (anew.repeated[0].path, anew.repeated[0].cost, anew.repeated[0].tokens) == ("a", 500_000, 34)
+    third, _ = went_on(project, kept)
+    assert look_ahead(project.office, third, again="a").repeated[0].cost == 500_000
+
+
+@pytest.mark.parametrize("where", ["top", "step"])
+def test_a_step_that_a_limit_ended_is_what_a_look_ahead_begins_with(project: Project, where: str) -> None:
+    """Whether it can be paid now, the run finds out; something is left to be done."""
+    top, own = ("limits: {calls: 1}\n", "") if where == "top" else ("", ", limits: {usd: 0.1}")
+    steps = f"  a: {{agent: w, prompt: A., touches: []}}\n  b: {{agent: w, prompt: B., touches: []{own}}}\n"
+    first, state = project.run(project.flow(steps, head=TEAM + top))
+    assert outcome(state, "b") == "failed"
+
+    prospect = look_ahead(project.office, first, again="b")
+    _, state = went_on(project, prospect)
+
+    assert (paths(prospect.reused), prospect.next) == (["a"], ("b",))
+    assert (outcome(state, "a"), outcome(state, "b")) == ("passed", "failed")
+
+
 def test_a_crash_of_the_new_run_loses_nothing_of_the_past(project: Project) -> None:
     """Whoever carries it on later knows the past from the store, not from the process that looked ahead."""
     first, _ = project.run(project.flow("  a: {run: [echo, x]}\n  b: {run: [echo, y]}\n"))

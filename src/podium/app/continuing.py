@@ -29,6 +29,7 @@ from podium.core.events import (
     Event,
     RunEnded,
     RunStarted,
+    StepEnded,
     StepEntered,
     StepExpanded,
 )
@@ -36,12 +37,14 @@ from podium.core.evolve import fold
 from podium.core.facts import Amounts
 from podium.core.messages import Cancel, Message, Refusal, Start
 from podium.core.paths import without_visit
+from podium.core.state import Leaf, State
 from podium.core.turn import turn
 from podium.core.words import MicroUsd, Millis, Path
 from podium.engine.log import read_events
 from podium.engine.rehearse import answers
 from podium.errors import ConfigurationError
 from podium.git.repository import Repository, has_commit
+from podium.ports import Store
 
 ITERATION: Final = re.compile(r"([^\[\]]+)\[(\d+)\](.*)")
 OF_FEATURES: Final = ("phases", "components")
@@ -50,7 +53,7 @@ OF_FEATURES: Final = ("phases", "components")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The attempts at one path of the earlier run, and what they cost there."""
+    """The attempts at one path of the earlier run, and what they cost there, or in the run it had them from."""
 
     path: Path
     attempts: int
@@ -114,10 +117,11 @@ def look_ahead(
     )
     reused, waiting = anyio.run(_rehearsed, site, make(free))
     start = make(replace(facts, taken=tuple(reused.items())))
+    paid = _Paid(office.store)
     return Prospect(
         earlier,
-        _parts(end for end in _ended(events) if end.path in reused),
-        _parts(end for end in _ended(events) if end.path not in reused),
+        _parts((end for end in _ended(events) if end.path in reused), paid),
+        _parts((end for end in _ended(events) if end.path not in reused), paid),
         waiting,
         site,
         source,
@@ -194,13 +198,30 @@ def _ended(events: Sequence[Event]) -> list[AttemptEnded]:
     return [event for event in events if isinstance(event, AttemptEnded)]
 
 
-def _parts(ends: Iterable[AttemptEnded]) -> tuple[Part, ...]:
+def _parts(ends: Iterable[AttemptEnded], paid: _Paid) -> tuple[Part, ...]:
     found: dict[Path, Part] = {}
     for end in ends:
         part = found.get(end.path, Part(end.path, 0, MicroUsd(0), 0))
-        cost, tokens = MicroUsd(part.cost + end.used.usd), part.tokens + end.used.tokens
+        used = paid.by(end)
+        cost, tokens = MicroUsd(part.cost + used.usd), part.tokens + used.tokens
         found[end.path] = Part(end.path, part.attempts + 1, cost, tokens)
     return tuple(found.values())
+
+
+class _Paid:
+    """What answers have cost: those that were taken over, in the run that found them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._runs: dict[str, dict[tuple[Path, str], Amounts]] = {}
+
+    def by(self, end: AttemptEnded) -> Amounts:
+        if not end.reused:
+            return end.used
+        if end.reused not in self._runs:
+            ends = _ended(read_events(self._store, RunId(end.reused)))
+            self._runs[end.reused] = {(one.path, one.key): one.used for one in ends if not one.reused}
+        return self._runs[end.reused].get((end.path, end.key), Amounts())
 
 
 async def _rehearsed(site: Site, start: Start) -> tuple[Counter[Path], tuple[Path, ...]]:
@@ -211,13 +232,21 @@ async def _rehearsed(site: Site, start: Start) -> tuple[Counter[Path], tuple[Pat
     state = fold(replace(site.workflow, limits=limits), ())
     agenda: deque[Message] = deque([start])
     reused: Counter[Path] = Counter()
+    refused: list[Path] = []
     while agenda:
         taken = turn(state, agenda.popleft(), site.now())
         if isinstance(taken, Refusal):
             continue
         state = taken.state
         reused.update(end.path for end in _ended(taken.events) if end.reused)
+        refused.extend(_refused(taken.events, state))
         for effect in taken.effects:
             agenda.extend(await answers(effect, state, site))
     open_ones = (path for (kind, path), _ in state.pending.items() if kind in ("attempt", "person"))
-    return reused, tuple(open_ones)
+    return reused, (*refused, *open_ones)
+
+
+def _refused(events: Sequence[Event], state: State) -> Iterator[Path]:
+    """The steps that a limit of their own leaves no room for."""
+    ended = (event.path for event in events if isinstance(event, StepEnded) and event.reason == "limit")
+    return (path for path in ended if isinstance(state.instances[path], Leaf))
