@@ -110,6 +110,18 @@ def test_inputs_come_typed_from_the_command_line_and_from_a_file(project: Projec
     assert data(done)["steps"][0]["output"] == "42 from-file new"
 
 
+@pytest.mark.parametrize("command", [("run", "flow.yaml"), ("run-step", "flow.yaml", "a")])
+def test_the_default_of_an_input_may_hold_maps(project: Project, command: tuple[str, ...]) -> None:
+    kinds = "m: {type: map, default: {a: {b: 1}}}, e: {type: map, default: {}}, l: {type: list, default: [{a: 2}]}"
+    steps = "  a: {run: [echo, '${{ inputs.m.a.b }}', '${{ inputs.l[0].a }}']}\n"
+    project.flow(steps, head=f"{HEAD}inputs: {{{kinds}}}\n")
+
+    shown = data(call(*command, "--sandbox", "none", "--json"))
+
+    assert shown["inputs"] == {"m": {"a": {"b": 1}}, "e": {}, "l": [{"a": 2}]}
+    assert shown["steps"][0]["outcome"] == "passed"
+
+
 @pytest.mark.req("R047")
 def test_variables_come_from_the_command_line_and_from_a_file(project: Project) -> None:
     head = HEAD + "vars: {who: nobody, when: never, where: here}\n"

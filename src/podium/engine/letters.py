@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Final, TypeAlias
 
 from podium.core.events import ApprovalGiven
@@ -42,7 +42,17 @@ _NAMES: Final = {kind: name for name, kind in _KINDS.items()}
 
 
 def written(message: Posted) -> Mapping[str, Any]:
-    return {"say": _NAMES[type(message)], **asdict(message)}
+    told: dict[str, Any] = _data(message)
+    return {"say": _NAMES[type(message)], **told}
+
+
+def _data(value: Any) -> Any:
+    """As JSON has it. Not by `asdict`: that copies, and the read-only maps of a workflow's values cannot be copied."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _data(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: _data(one) for key, one in value.items()}
+    return [_data(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def approval(given: ApprovalGiven) -> Approve:
