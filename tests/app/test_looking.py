@@ -335,8 +335,9 @@ def test_the_project_is_the_repository_around_or_the_folder_with_runs(tmp_path: 
     inner.mkdir(parents=True)
     assert project_root(inner) == inner
     (tmp_path / "a" / ".podium").mkdir()
-    (tmp_path / "a" / ".podium" / "podium.db").touch()
     assert project_root(inner) == tmp_path / "a"
+    assert not has_runs(tmp_path / "a")
+    (tmp_path / "a" / ".podium" / "podium.db").touch()
     assert has_runs(tmp_path / "a")
     (tmp_path / ".git").mkdir()
     assert project_root(inner) == tmp_path

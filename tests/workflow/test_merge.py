@@ -65,7 +65,7 @@ def test_shipped_values_hold_where_nobody_speaks(tmp_path: Path) -> None:
         "unknown_cost": "ask",
     }
     assert value["breaker"]["visits"] == 5
-    assert ".podium/**" in value["protect"]
+    assert "**/.podium/**" in value["protect"]
 
 
 def test_a_workflow_may_loosen_what_is_only_shipped(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_protection_only_grows(tmp_path: Path) -> None:
     ]
 
     assert protect[-3:] == ["u", "p", "w"]
-    assert ".podium/**" in protect
+    assert "**/.podium/**" in protect
 
 
 def test_a_list_of_channels_picks_from_those_that_are_defined(tmp_path: Path) -> None:

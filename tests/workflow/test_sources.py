@@ -8,18 +8,62 @@ import pytest
 
 from podium.workflow.files import SHIPPED, leaves, read_tree, shown
 from podium.workflow.merge import merge
-from podium.workflow.sources import find_project, gather
+from podium.workflow.project import inner_homes, is_marked, project_of
+from podium.workflow.sources import gather
+from podium.workflow.tree import plain
 from tests.workflow.kit import merged_in, sources_of, told, write
 
 FLOW = "podium: 1\nsteps: {a: {run: a}}\n"
 
 
 @pytest.mark.parametrize("mark", [".podium", ".git"])
-def test_the_project_is_the_nearest_marked_folder(tmp_path: Path, mark: str) -> None:
+def test_the_project_is_around_the_file(tmp_path: Path, mark: str) -> None:
     (tmp_path / mark).mkdir()
     (tmp_path / "deep" / "er").mkdir(parents=True)
 
-    assert find_project(tmp_path / "deep" / "er" / "flow.yaml") == tmp_path
+    assert project_of(tmp_path / "deep" / "er") == tmp_path
+    assert project_of(tmp_path / "deep" / "er" / ".." / "er") == tmp_path
+
+
+def test_a_repository_is_one_project_however_many_parts_have_settings(tmp_path: Path) -> None:
+    for name in (".git", "part/.podium", "other/.podium", "part/flows"):
+        (tmp_path / name).mkdir(parents=True)
+
+    assert project_of(tmp_path / "part" / "flows") == tmp_path
+    assert project_of(tmp_path / "part" / ".podium") == tmp_path
+    assert (is_marked(tmp_path), is_marked(tmp_path / "part"), is_marked(tmp_path / "part" / "flows")) == (
+        True,
+        True,
+        False,
+    )
+    assert list(inner_homes(tmp_path, tmp_path / "part" / "flows")) == [tmp_path / "part" / ".podium"]
+    assert list(inner_homes(tmp_path, tmp_path / "part" / ".podium" / "built")) == [
+        tmp_path / "part" / ".podium"
+    ]
+    assert list(inner_homes(tmp_path / "other", tmp_path / "part")) == []
+
+
+@pytest.mark.req("R235")
+def test_the_part_of_a_project_around_a_file_lays_its_settings_over_those_of_the_project(
+    tmp_path: Path,
+) -> None:
+    files = {
+        ".git/HEAD": "",
+        ".podium/config.yaml": "max_parallel: 2\nlimits: {calls: 7}\n",
+        "part/.podium/config.yaml": "max_parallel: 3\nroles: {house: {extends: implementer}}\n",
+        "part/.podium/roles/own.yaml": "extends: implementer\n",
+        "part/flow.yaml": "podium: 1\nsteps: {a: {role: house, prompt: p}, b: {role: own, prompt: p}}\n",
+        "flow.yaml": FLOW,
+    }
+    root = write(tmp_path, files)
+
+    inner, outer = (merge(gather(root / name)) for name in ("part/flow.yaml", "flow.yaml"))
+
+    assert not inner.problems
+    assert (plain(inner.root)["max_parallel"], plain(inner.root)["limits"]["calls"]) == (3, 7)
+    assert plain(outer.root)["max_parallel"] == 2
+    assert "house" in plain(inner.root)["roles"]
+    assert "house" not in plain(outer.root).get("roles", {})
 
 
 def test_without_a_mark_the_folder_of_the_file_is_the_project(tmp_path: Path) -> None:

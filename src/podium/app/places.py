@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 from pathlib import Path
 from typing import Final
+
+from podium.errors import PathViolation
+from podium.workflow.project import is_marked, project_of
 
 STATE_DIR: Final = ".podium"
 DATABASE: Final = "podium.db"
@@ -20,17 +24,19 @@ IGNORED: Final = (
 
 
 def project_root(folder: Path) -> Path:
-    """The top of the repository around a folder; outside of git the nearest folder that has runs, or the folder itself.
+    """The project around a folder, with which every command means the same."""
+    return project_of(folder)
 
-    A `.git` that is a file belongs to a linked work tree or a submodule, which are projects of their own.
-    """
-    here = folder.absolute()
-    around = (here, *here.parents)
-    for mark in (".git", f"{STATE_DIR}/{DATABASE}"):
-        for parent in around:
-            if (parent / mark).exists():
-                return parent
-    return here
+
+def project_of_file(file: Path) -> Path:
+    """The project in which a file is run: its own. Whoever stands in another one is asked to go there first."""
+    here, there = project_root(Path.cwd()), project_root(file.parent)
+    if here != there and is_marked(here) and not there.is_relative_to(here):
+        raise PathViolation(
+            f"{file} belongs to {there}, and the current folder to {here}",
+            hint=f"go there first: cd {shlex.quote(str(there))}",
+        )
+    return there
 
 
 def user_dir() -> Path:

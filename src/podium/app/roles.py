@@ -15,7 +15,7 @@ from podium.workflow.inherit import lineage
 from podium.workflow.lint import check
 from podium.workflow.merge import merge
 from podium.workflow.problems import Problem, did_you_mean, in_order
-from podium.workflow.sources import NOWHERE, Sources, gather_roles
+from podium.workflow.sources import NOWHERE, Sources, gather_roles, homes_of
 from podium.workflow.tree import Node, fields, plain, planted, text
 
 LAYERS_OF_A_HOME: Final = 2
@@ -59,7 +59,9 @@ class Shown:
 def list_roles(project: Path, *, user_dir: Path | None = None) -> tuple[Listed, ...]:
     sources = _sources(project, user_dir)
     roles = _effective(sources)
-    names = ("shipped", *(["user"] if user_dir is not None else []), "project")
+    homes = homes_of(project, user_dir, Path.cwd())
+    names = ("shipped", *(["user"] if user_dir is not None else []))
+    names += ("project",) * (len(homes) - len(names))
     owners = tuple(name for name in names for _ in range(LAYERS_OF_A_HOME))
     return tuple(_listed(name, node, sources, owners) for name, node in sorted(roles.items()))
 

@@ -41,7 +41,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 Place: TypeAlias = str | Path | None
-"""A folder of the project, or nothing for the one around the current folder."""
+"""A folder of the project; nothing means the one around the file, else around the current folder."""
 
 LOOK_S: Final = 0.1
 BUILT: Final = "built"
@@ -76,7 +76,8 @@ def load(source: Source, *, project: Place = None, settings: Mapping[str, Any] |
     """
     if isinstance(source, Workflow):
         return source
-    root = project_root(Path(project or Path.cwd()))
+    around = Path.cwd() if isinstance(source, Mapping) else Path(source).parent
+    root = project_root(Path(project or around))
     file = _built(root, source) if isinstance(source, Mapping) else Path(source).absolute()
     typed = dict(settings or {})
     graph = open_workflow(file, user_dir=user_dir(), project=root, settings=typed)

@@ -16,10 +16,10 @@ from podium.workflow.files import SHIPPED, Tree, is_inside, leaves, read_tree, s
 from podium.workflow.inherit import Layer
 from podium.workflow.partials import Own, read_partials
 from podium.workflow.problems import Problem
+from podium.workflow.project import OWN, inner_homes, project_of
 from podium.workflow.rolefiles import read_roles
 from podium.workflow.tree import Node, Place, fields, planted, text
 
-PROJECT_MARKS: Final = (".podium", ".git")
 DEFAULTS: Final = "defaults.yaml"
 COMMAND_LINE: Final = Place("command line", 1, 1)
 NOWHERE: Final = Place("", 1, 1)
@@ -43,7 +43,7 @@ class Sources:
     """The templates and the workflow; empty if one of them could not be read."""
     shipped: Node = NOTHING
     bounds: tuple[Node, ...] = ()
-    """The configuration of the user and of the project, as far as there is one."""
+    """The configuration of the user, of the project and of its parts around the file, as far as there is one."""
     typed: Node | None = None
     """What the command line says."""
     layers: tuple[Layer, ...] = ()
@@ -69,12 +69,12 @@ def gather(
     """`user_dir` is the user's own folder, usually ~/.config/podium; `overrides` are keys typed for this run."""
     base = None if path.is_absolute() else Path.cwd()
     path = path.absolute()
-    project = (project_root or find_project(path)).absolute()
+    project = (project_root or project_of(path.parent)).absolute()
     if not is_inside(path, project):
         hint = f"the project is {shown(project, base)}"
         message = f'"{shown(path, base)}" leaves the project'
         return Sources(project, problems=(Problem(shown(path, base), 1, 1, 24, message, hint),))
-    homes = homes_of(project, user_dir)
+    homes = homes_of(project, user_dir, path.parent)
     folders = [home / "templates" for home in reversed(homes)]
     chain = read_chain(path, project=project, folders=folders, base=base)
     configs = [_configuration(home, base) for home in homes]
@@ -83,22 +83,20 @@ def gather(
 
 
 def gather_roles(project: Path, *, user_dir: Path | None = None, base: Path | None = None) -> Sources:
-    """What a workflow stands on in which any role could be played: all of them."""
-    homes = homes_of(project, user_dir)
+    """What a workflow in the folder `base` stands on in which any role could be played: all of them."""
+    homes = homes_of(project, user_dir, project if base is None else base)
     chain = Chain((planted(ANY_ROLE, NOWHERE),), ())
     configs = [_configuration(home, base) for home in homes]
     return _with_roles(chain, configs, None, homes=homes, project=project, base=base)
 
 
-def homes_of(project: Path, user_dir: Path | None) -> tuple[Path, ...]:
-    """From the most distant to the nearest; each has its configuration, its roles, its templates and its partials."""
-    return (SHIPPED, *([user_dir] if user_dir is not None else []), project / ".podium")
+def homes_of(project: Path, user_dir: Path | None, folder: Path) -> tuple[Path, ...]:
+    """From the most distant to the nearest; each has its configuration, its roles, its templates and its partials.
 
-
-def find_project(path: Path) -> Path:
-    """The nearest folder above a file that is marked as a project, else the file's own."""
-    marked = (folder for folder in path.parents if any((folder / mark).exists() for mark in PROJECT_MARKS))
-    return next(marked, path.parent)
+    A part of a project, in whose folder a file is, may have a home of its own.
+    """
+    users = [user_dir] if user_dir is not None else []
+    return (SHIPPED, *users, project / OWN, *inner_homes(project, folder))
 
 
 def _configuration(home: Path, base: Path | None) -> Tree:

@@ -14,7 +14,7 @@ import click
 
 from podium.app.answering import speaker
 from podium.app.office import Office
-from podium.app.places import project_root, user_dir
+from podium.app.places import project_of_file, project_root, user_dir
 from podium.app.running import Ask, go_on
 from podium.app.sending import send
 from podium.attempt.site import Site
@@ -42,6 +42,14 @@ DRAW_S: Final = 0.05
 
 def office_here(*, create: bool = False) -> Office:
     return open_office(project_root(Path.cwd()), user_dir=user_dir(), create=create)
+
+
+def office_of(file: Path) -> Office:
+    """The office of the project that a file belongs to; where that is elsewhere, it is said."""
+    project = project_of_file(file)
+    if project != project_root(Path.cwd()):
+        click.echo(f"in {project}", err=True)
+    return open_office(project, user_dir=user_dir(), create=True)
 
 
 def is_terminal() -> bool:

@@ -46,7 +46,7 @@ def command(file: Path, inputs: tuple[str, ...], settings: tuple[str, ...], as_j
     from podium.wiring import open_store
 
     workflow = open_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
-    history = open_history(open_store, project_root(Path.cwd()), workflow.name)
+    history = open_history(open_store, project_root(file.parent), workflow.name)
     found = plan(workflow, parse_inputs(inputs, workflow), history)
     if as_json:
         click.echo(json.dumps(_data(found), indent=2, ensure_ascii=False))

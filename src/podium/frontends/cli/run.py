@@ -13,7 +13,7 @@ from podium.app.values import parse_settings, parse_values, read_values
 from podium.app.workflows import open_workflow, parse_inputs
 from podium.errors import ConfigurationError
 from podium.frontends.cli.background import go_on_in_background
-from podium.frontends.cli.driving import drive, is_terminal, office_here
+from podium.frontends.cli.driving import drive, is_terminal, office_of
 from podium.frontends.cli.places import set_option
 from podium.frontends.cli.project import offer_ignore_lines
 from podium.views.numbers import dollars, duration
@@ -79,7 +79,7 @@ def command(  # noqa: PLR0913  # one argument per option
     yes: bool,
     as_json: bool,
 ) -> int:
-    """Run a workflow in the project around the current folder.
+    """Run a workflow in the project it belongs to: the repository around FILE, or outside of git its folder.
 
     The exit code is that of the run: 0 passed, 1 failed, 4 rejected by a person, 5 a limit was reached, 6 it waits,
     124 timed out, 130 cancelled or interrupted; 2 and 3 mean that nothing was started. At a terminal questions are
@@ -87,7 +87,7 @@ def command(  # noqa: PLR0913  # one argument per option
     """
     if record is not None and replay is not None:
         raise click.UsageError("--record and --replay exclude each other")
-    office = office_here(create=True)
+    office = office_of(file)
     typed = parse_settings(settings)
     workflow = open_workflow(file, user_dir=office.user_dir, project=office.project, settings=typed)
     order = Order(

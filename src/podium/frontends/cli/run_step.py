@@ -13,7 +13,7 @@ from podium.app.places import STATE_DIR
 from podium.app.running import go_on
 from podium.app.values import read_values
 from podium.app.workflows import open_workflow, parse_inputs
-from podium.frontends.cli.driving import Foreground, office_here
+from podium.frontends.cli.driving import Foreground, office_of
 from podium.wiring import open_store
 
 
@@ -45,7 +45,7 @@ def command(  # one argument per option
     The run is kept apart from all others and is gone afterwards: no branch, no record, no other run is touched. STEP is
     a name, or block/name. A step that reads the results of others cannot be tried alone; it says which are missing.
     """
-    office = office_here(create=True)
+    office = office_of(file)
     workflow = open_workflow(file, user_dir=office.user_dir, project=office.project)
     given = {**read_values(inputs_file), **parse_inputs(inputs, workflow)}
     trial = Trial(file=file, step=step, inputs=given, dirty=dirty, no_human=no_human, sandbox=sandbox)

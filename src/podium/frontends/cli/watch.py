@@ -21,7 +21,7 @@ from podium.app.workflows import open_workflow, parse_inputs
 from podium.core.chain import RunId
 from podium.errors import ConfigurationError
 from podium.frontends.cli.continuing import as_text
-from podium.frontends.cli.driving import drive, office_here
+from podium.frontends.cli.driving import drive, office_of
 
 POLL_S: Final = 0.5
 SHOWN: Final = 3
@@ -65,7 +65,7 @@ def command(  # noqa: PLR0913  # one argument per option
     Files are looked at twice a second; a run starts when a whole look has found nothing new. What a run itself
     changes does not start another. Ctrl-C ends it. The exit code is that of the last run.
     """
-    office = office_here(create=True)
+    office = office_of(file)
     workflow = open_workflow(file, user_dir=office.user_dir, project=office.project)
     order = Order(
         file=file,
