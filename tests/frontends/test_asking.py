@@ -78,3 +78,52 @@ def test_diff_of_a_run_with_several_questions_names_the_command_for_each(project
         command = shlex.join(["podium", "diff", run, question])
         assert command in told
         assert call(*shlex.split(command)[1:]).stdout.count("diff --git") == 1
+
+
+BEYOND = "the change goes beyond what this step may touch: other.txt; allowed are only: made.txt"
+
+
+@pytest.mark.req("R190")
+def test_who_is_asked_after_the_last_attempt_is_told_why_it_failed(project: Project) -> None:
+    steps = "  make: {agent: w, prompt: Make it, touches: [made.txt], retry: 1}\n"
+    project.flow(steps, head=TEAM, cast="- {match: {step: make}, write: {other.txt: x}}\n")
+
+    done = call("run", "flow.yaml", "--sandbox", "none")
+
+    assert code(done) == 6
+    view = project.view(project.office.store.heads()[0].run)
+    told = (done.stderr, call("inbox").stdout, call("show").stdout, tell_question(view, view.pending[0]))
+    assert [BEYOND in text for text in told] == [True] * 4
+    assert data(call("inbox", "--json"))[0]["why"] == BEYOND
+    assert call("logs", "--failed").stdout.endswith(
+        f"==> make attempt 1: why it did not stand <==\n{BEYOND}\n"
+    )
+
+
+@pytest.mark.req("R190")
+def test_a_gate_that_used_up_the_attempts_is_named(project: Project) -> None:
+    asked(project, gate="{name: tests, run: [sh, -c, 'echo 1 failed; exit 1']}")
+
+    assert "the last attempt did not stand: tests failed: sh ended with 1 1 failed" in call("inbox").stdout
+
+
+@pytest.mark.req("R006")
+def test_who_works_by_hand_is_told_where_and_why_again(project: Project) -> None:
+    project.flow("  sign: {agent: human, prompt: Sign it, touches: [made.txt]}\n")
+
+    first = call("run", "flow.yaml", "--sandbox", "none")
+    row = data(call("inbox", "--json"))[0]
+    work = project.root / row["folder"] / "work"
+    (work / "other.txt").write_text("x\n", "utf-8")
+    again = call("approve")
+
+    assert (code(first), row["why"], (work.parent / "TASK.md").is_file()) == (6, "", True)
+    told = f"the task: {row['folder']}/TASK.md, work in {row['folder']}/work"
+    assert told in first.stderr
+    assert f"again sign, attempt 2: {BEYOND}" in again.stderr
+    second = data(call("show", "--json"))["pending"][0]
+    assert (second["why"], second["folder"]) == (BEYOND, row["folder"].removesuffix("1") + "2")
+    view = project.view(project.office.store.heads()[0].run)
+    assert second["folder"] in tell_question(view, view.pending[0])
+    assert "podium approve" in tell_question(view, view.pending[0])
+    assert call("logs").stdout == f"==> sign attempt 1: output <==\n{BEYOND}\n"

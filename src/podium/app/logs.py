@@ -21,11 +21,12 @@ class LogFile(NamedTuple):
     attempt: int
     path: Path | None
     text: str = ""
+    name: str = "output"
 
     @property
     def title(self) -> str:
         where = f"{self.step} attempt {self.attempt}" if self.attempt else self.step
-        return f"{where}: {'output' if self.path is None else self.path.name}"
+        return f"{where}: {self.name if self.path is None else self.path.name}"
 
 
 def log_files(
@@ -35,8 +36,13 @@ def log_files(
     folder = run_dir(project, view.run)
     steps = _chosen(view, step)
     if failed:
-        steps = tuple(each for each in steps if each.outcome is not None and each.outcome not in GOOD)
+        steps = tuple(each for each in steps if _has_failed(each))
     return tuple(file for each in steps for file in _of_step(folder, each))
+
+
+def _has_failed(step: StepView) -> bool:
+    """Also one that is not over, when its last attempt did not stand."""
+    return bool(step.fault) if step.outcome is None else step.outcome not in GOOD
 
 
 def _chosen(view: RunView, name: str | None) -> tuple[StepView, ...]:
@@ -57,17 +63,19 @@ def _of_step(folder: Path, step: StepView) -> Iterator[LogFile]:
     attempts = range(1, step.attempts + 1)
     kept = [LogFile(step.path, n, path) for n in attempts for path in _plain_files(place / str(n))]
     yield from kept
+    if kept and step.fault and step.outcome is None:
+        yield LogFile(step.path, step.answered, None, f"{step.fault}\n", "why it did not stand")
     # What could not be carried out has left no word of its own.
     if (kept and step.outcome != "error") or not step.worked:
         return
     spilled, text, message = (step.result.get(key) for key in ("log", "text", "message"))
     if isinstance(spilled, str) and (folder / spilled).is_file():
-        yield LogFile(step.path, step.attempts, folder / spilled)
+        yield LogFile(step.path, step.answered, folder / spilled)
         return
     # Of a command that failed the message holds what it wrote to both of its streams.
     shown = message or text
     if isinstance(shown, str) and shown:
-        yield LogFile(step.path, step.attempts, None, shown)
+        yield LogFile(step.path, step.answered, None, shown)
 
 
 def _plain_files(folder: Path) -> list[Path]:
@@ -100,11 +108,11 @@ def follow_logs(
     find: Callable[[], tuple[LogFile, ...]], *, is_over: Callable[[], bool], wait: Callable[[], None]
 ) -> Iterator[tuple[LogFile, bytes]]:
     """All that is there and all that is added, until the run is over; then what was added last."""
-    read: dict[tuple[str, int, Path | None], int] = {}
+    read: dict[tuple[str, int, Path | None, str], int] = {}
     while True:
         over = is_over()
         for file in find():
-            key = file[:3]
+            key = (file.step, file.attempt, file.path, file.name)
             for piece in pieces(file, start=read.get(key, 0)):
                 read[key] = read.get(key, 0) + len(piece)
                 yield file, piece

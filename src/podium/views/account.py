@@ -30,7 +30,7 @@ from podium.core.events import (
 )
 from podium.core.graph import ACTIONS
 from podium.core.paths import ROOT
-from podium.core.words import MicroUsd, Millis, Path, Tree
+from podium.core.words import GOOD, MicroUsd, Millis, Path, Tree
 from podium.views.freshness import Freshness
 from podium.views.plain import as_text
 from podium.views.run import NOTHING, AgentView, Pending, RunView, StepView, ViewStatus
@@ -154,7 +154,7 @@ class Account:
             case AttemptEnded():
                 self._flying.pop(event.path, None)
                 known: dict[str, Any] = {"result": event.result} if event.result is not None else {}
-                known["reused"] = event.reused
+                known |= {"reused": event.reused, "answered": event.attempt, "fault": _fault(event)}
                 self._change(event.path, status="checking", tree=event.tree, verdict=event.verdict, **known)
                 used = event.used
                 self._charge(event.path, used.usd, used.tokens, used.calls, 0 if event.cost_known else 1)
@@ -220,6 +220,16 @@ class Account:
             unknown_calls=before.unknown_calls + (not event.cost_known),
         )
 
+    def _blame(self, event: StepEnded, gate: StepView) -> None:
+        """What a gate has against an attempt is the attempt's fault."""
+        gates = self._steps.get(gate.parent)
+        if gates is None or gates.role != "gates" or event.outcome in GOOD:
+            return
+        words = event.message or as_text(
+            (event.result or {}).get("message") or (event.result or {}).get("text")
+        )
+        self._change(gates.parent, fault=f"{gate.step} {event.outcome}" + (f": {words}" if words else ""))
+
     def _end(self, event: StepEnded) -> None:
         self._pending.pop(event.path, None)
         step = self._steps.get(event.path)
@@ -238,8 +248,16 @@ class Account:
             score=event.score,
             tree=step.tree if event.tree is None else event.tree,
         )
+        self._blame(event, step)
         if step.parent == ROOT and event.outcome == "passed" and event.tree is not None:
             self._head = event.tree
+
+
+def _fault(event: AttemptEnded) -> str:
+    """Nothing is wrong with an attempt that passed, as far as it can tell itself: its gates come later."""
+    if event.kind == "ok":
+        return ""
+    return as_text((event.result or {}).get("message")) or event.reason or event.kind
 
 
 def _plus(step: StepView, usd: int, tokens: int, calls: int, unknown: int) -> StepView:

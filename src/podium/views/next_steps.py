@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from podium.views.landing import landing_note
-from podium.views.run import Pending, RunView, StepView, held_against
+from podium.views.plain import one_line
+from podium.views.run import Pending, RunView, StepView, fault_before, hand_folder, held_against
 
 
 class Hint(NamedTuple):
@@ -20,6 +21,15 @@ def look_at(view: RunView, pending: Pending) -> Hint | None:
     if not pending.actions or pending.tree is None or pending.tree == held_against(view, pending):
         return None
     return Hint(f"podium diff {view.run} {shlex.quote(pending.path)}", "to see what it is about")
+
+
+def background(view: RunView, pending: Pending) -> Iterator[str]:
+    """What whoever is asked has to know: why it is asked, and where the work lies."""
+    fault, folder = fault_before(view, pending), hand_folder(view, pending)
+    if fault:
+        yield f"the last attempt did not stand: {one_line(fault, 300)}"
+    if folder:
+        yield f"the task: {folder}/TASK.md" + (f", work in {folder}/work" if view.base is not None else "")
 
 
 def answers_to(run: str, pending: Pending) -> Iterator[Hint]:

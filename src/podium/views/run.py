@@ -57,6 +57,10 @@ class StepView(NamedTuple):
     """It no longer counts: control went back before it, or what it judged has been merged with other work since."""
     passed_over: tuple[str, ...] = ()
     """Why agents that should have worked did not, and the next of `fallback` was asked."""
+    answered: int = 0
+    """The attempt that its result is from; the next one may be under way."""
+    fault: str = ""
+    """Why the last attempt that was judged did not stand, in the words of whoever said so."""
 
     @property
     def step(self) -> str:
@@ -183,6 +187,22 @@ def held_against(view: RunView, pending: Pending) -> Tree | None:
         if around is not None and (around.role == "gates" or around.worked):
             return around.base
     return view.base
+
+
+def fault_before(view: RunView, pending: Pending) -> str:
+    """Why the attempts before a question did not stand, if that is why it is asked."""
+    steps = {step.path: step for step in view.steps}
+    step = steps.get(pending.path)
+    asked = step if step is None or pending.kind == "by_hand" else steps.get(step.parent)
+    return asked.fault if asked is not None and pending.kind in ("exhausted", "by_hand") else ""
+
+
+def hand_folder(view: RunView, pending: Pending) -> str:
+    """Where the work that a person does by hand is laid out, from the root of the project; empty if it is none."""
+    step = next((step for step in view.steps if step.path == pending.path), None)
+    if step is None or pending.kind != "by_hand":
+        return ""
+    return f".podium/runs/{view.run}/by_hand/{step.path.replace('/', '+')}/{step.attempts}"
 
 
 def active(view: RunView) -> Iterable[StepView]:

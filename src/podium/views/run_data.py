@@ -7,7 +7,17 @@ from typing import Any, Final
 
 from podium.core.words import Millis
 from podium.views.findings import Reviewed, in_view, reviews_of
-from podium.views.run import AgentView, LimitView, Pending, RunView, StepView, duration_of, held_against
+from podium.views.run import (
+    AgentView,
+    LimitView,
+    Pending,
+    RunView,
+    StepView,
+    duration_of,
+    fault_before,
+    hand_folder,
+    held_against,
+)
 from podium.views.times import iso, iso_or_none
 
 DOLLAR: Final = 1_000_000
@@ -129,6 +139,8 @@ def pending_data(view: RunView, pending: Pending) -> dict[str, Any]:
         "base": held_against(view, pending) if pending.actions else pending.base,
         "tree": pending.tree,
         "name": pending.name,
+        "why": fault_before(view, pending),
+        "folder": hand_folder(view, pending),
     }
 
 

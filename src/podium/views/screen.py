@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 from podium.core.words import GOOD, Millis
 from podium.views.files_summary import cost, instead, said, spent
 from podium.views.landing import FOR_A_PERSON, landing_note, landing_words
-from podium.views.next_steps import Hint, next_steps, waits_for
+from podium.views.next_steps import Hint, background, next_steps, waits_for
 from podium.views.numbers import duration
 from podium.views.plain import as_text, harmless, many, one_line, short
 from podium.views.run import Pending, RunView, StepView, duration_of, elapsed
@@ -121,6 +121,7 @@ def pending_lines(view: RunView, now: Millis, paint: Paint) -> Iterator[str]:
         yield f"  {paint(pending.path, 'bold')}: {waits_for(pending)}{_times(pending, now)}"
         if pending.question:
             yield f"    {one_line(pending.question, 300)}"
+        yield from (f"    {line}" for line in background(view, pending))
 
 
 def _times(pending: Pending, now: Millis) -> str:

@@ -135,7 +135,8 @@ class Foreground:
     def _ask(self) -> None:
         view = self.view()
         for pending in view.pending:
-            if pending.actions and (pending.path, pending.since) not in self._asked:
+            asks = pending.actions or pending.kind == "by_hand"
+            if asks and (pending.path, pending.since) not in self._asked:
                 self._asked.add((pending.path, pending.since))
                 self._live.close()
                 self._live.above(tell_question(view, pending))

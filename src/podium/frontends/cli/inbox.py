@@ -12,7 +12,7 @@ from podium.app.places import has_runs, project_root, user_dir
 from podium.app.questions import Question, open_questions, question_data
 from podium.frontends.cli.look import now, opened, painter
 from podium.views.files_summary import spent
-from podium.views.next_steps import look_at, waits_for
+from podium.views.next_steps import background, look_at, waits_for
 from podium.views.numbers import duration
 from podium.views.plain import one_line, short
 from podium.views.screen import Paint, hint_lines
@@ -51,6 +51,7 @@ def _lines(question: Question, paint: Paint) -> Iterator[str]:
         yield f"    {one_line(pending.question, 300)}"
     if pending.about:
         yield f"    about: {pending.about}"
+    yield from (f"    {line}" for line in background(view, pending))
     for step in question.verdicts:
         verdict = step.verdict
         assert verdict is not None

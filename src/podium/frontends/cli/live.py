@@ -97,7 +97,8 @@ class Live:
         if told < 0 and not self._terminal and self._shows("INFO"):
             yield step.entered, step.depth, self._line("INFO", step.entered, f"start {step.path}")
         if told < step.attempts > 1 and step.worked and not self._terminal and self._shows("INFO"):
-            why = f": {one_line(step.passed_over[-1], 200)}" if step.passed_over else ""
+            fault = step.passed_over[-1] if step.passed_over else step.fault
+            why = f": {one_line(fault, 200)}" if fault else ""
             again = f"again {step.path}, attempt {step.attempts}{why}"
             yield view.at, 0, self._line("INFO", view.at, again)
         if step.status == "ended" and not over:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from podium.frontends.cli.speaking import parsed
-from podium.views.next_steps import look_at
+from podium.views.next_steps import answers_to, background, look_at
 from podium.views.plain import one_line
 from podium.views.run import Pending, RunView
 from podium.views.visible import visible
@@ -23,6 +23,12 @@ def tell_question(view: RunView, pending: Pending) -> str:
     lines = [f"? {pending.path}: {first}", *(f"    {line}" for line in more)]
     if pending.about:
         lines.append(f"  about: {one_line(pending.about, 300)}")
+    lines += [f"  {line}" for line in background(view, pending)]
+    if not pending.actions:
+        lines += [
+            f"  {hint.command}  {hint.why} (in another terminal)" for hint in answers_to(view.run, pending)
+        ]
+        return "\n".join(lines)
     look = look_at(view, pending)
     if look is not None:
         lines.append(f"  look at it: {look.command} (in another terminal)")
