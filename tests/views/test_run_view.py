@@ -246,6 +246,7 @@ def test_the_engine_knows_better_whether_a_run_waits_but_not_whether_it_has_ende
 
 def test_times_are_utc_with_milliseconds() -> None:
     assert iso(Millis(1_767_225_600_007)) == "2026-01-01T00:00:00.007Z"
+    assert iso(Millis(86_400_000_000_000_000)) == "9999-12-31T23:59:59.000Z"
 
 
 def test_a_view_of_no_events_is_empty_and_conforms() -> None:

@@ -21,13 +21,16 @@ from podium.workflow.raw import Wrong
         ("1d2h3m4s", 93_784_000),
         ("0s", 0),
         (0, 0),
+        ("3650d", 315_360_000_000),
     ],
 )
 def test_a_duration_is_read_in_milliseconds(text: Any, millis: int) -> None:
     assert scalars.duration(text) == millis
 
 
-@pytest.mark.parametrize("text", ["", "5", "m5", "5m2h", "1.5h", 5, True, False, None, [], "5 m"])
+@pytest.mark.parametrize(
+    "text", ["", "5", "m5", "5m2h", "1.5h", 5, True, False, None, [], "5 m", "3650d1s", "9" * 5000 + "d"]
+)
 def test_what_is_not_a_duration_is_refused(text: Any) -> None:
     with pytest.raises(Wrong):
         scalars.duration(text)

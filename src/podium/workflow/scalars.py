@@ -18,11 +18,13 @@ INSERT: Final = "${{"
 
 NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 
-_DURATION: Final = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+_DURATION: Final = re.compile(r"(?:(\d{1,18})d)?(?:(\d{1,18})h)?(?:(\d{1,18})m)?(?:(\d{1,18})s)?")
 _TOKENS: Final = re.compile(r"(\d+(?:\.\d+)?)([kM])")
 _SHARE: Final = re.compile(r"(\d{1,3})%")
 _TIME: Final = re.compile("([01]?[0-9]|2[0-3]):[0-5][0-9]")
 _SECONDS: Final = (86_400, 3_600, 60, 1)
+_LONGEST_S: Final = 3650 * 86_400
+"""A moment so far ahead that no calendar has it can be neither waited for nor shown."""
 
 
 def number(value: Any) -> float:
@@ -60,9 +62,11 @@ def time_of_day(value: Any) -> str:
 def duration(value: Any) -> Millis:
     match = _DURATION.fullmatch(value) if isinstance(value, str) and value else None
     if match is not None:
-        return Millis(
-            1000 * sum(int(part) * unit for part, unit in zip(match.groups("0"), _SECONDS, strict=True))
-        )
+        parts = zip(match.groups("0"), _SECONDS, strict=True)
+        seconds = sum(int(part) * unit for part, unit in parts)
+        if seconds > _LONGEST_S:
+            raise Wrong("at most 3650d, which is ten years")
+        return Millis(1000 * seconds)
     if value == 0 and not isinstance(value, bool):
         return Millis(0)
     raise Wrong("a duration such as 90s, 5m or 1h30m")
