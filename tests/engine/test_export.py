@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from podium.app.exported import check_export
 from podium.app.exporting import Exported, as_json, export, file_names, hash_of
@@ -18,7 +19,9 @@ from podium.app.looking import find_run
 from podium.core.messages import Approve
 from podium.core.words import Path as StepPath
 from podium.errors import ConfigurationError
+from podium.frontends.cli.main import podium
 from tests.engine.kit import TEAM, Project, git
+from tests.views.kit import conforms
 
 STEPS = """\
   make:
@@ -197,3 +200,31 @@ def test_a_folder_with_something_in_it_and_a_damaged_run_are_refused(
     (project.office.run_dir(head.run) / "chain_head").write_text(f"{99:>12} {'0' * 64}\n", "ascii")
     with pytest.raises(ConfigurationError, match="cannot be vouched for"):
         export(store, project.root, head, tmp_path / "other")
+
+
+def test_a_place_that_cannot_hold_an_export_is_named(
+    exported: Exported, project: Project, tmp_path: Path
+) -> None:
+    store = project.office.store
+    (tmp_path / "file").write_text("x", "utf-8")
+
+    for place, fact in ((tmp_path / "file", "is no folder"), (tmp_path / "file" / "x", "Not a directory")):
+        with pytest.raises(ConfigurationError, match=fact):
+            export(store, project.root, find_run(store), place)
+    with pytest.raises(ConfigurationError, match="cannot be made"):
+        export(store, project.root, find_run(store), Path("/proc/xx"))
+
+
+@pytest.mark.req("X14")
+def test_a_folder_without_its_manifest_is_at_fault_and_no_run(
+    exported: Exported, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (exported.folder / "manifest.json").unlink()
+    monkeypatch.chdir(exported.folder.parent)
+
+    found = CliRunner().invoke(podium, ["verify", exported.folder.name], standalone_mode=False)
+    told = CliRunner().invoke(podium, ["verify", exported.folder.name, "--json"], standalone_mode=False)
+
+    assert (found.return_value, found.stdout) == (1, f"{exported.folder.name}: manifest.json is missing\n")
+    assert told.return_value == 1
+    conforms(json.loads(told.stdout), "verify")

@@ -43,11 +43,14 @@ class Checked:
 
 
 def is_export(folder: Path) -> bool:
-    return (folder / MANIFEST).is_file()
+    """Whether it is, or has been, one: a folder with any of its files."""
+    return any((folder / name).is_file() for name in (MANIFEST, EVENTS, VERDICTS, BUNDLE))
 
 
 def check_export(folder: Path) -> Checked:
     """The first fault, if there is one."""
+    if not (folder / MANIFEST).is_file():
+        return Checked("", 0, 0, 0, "", "", f"{MANIFEST} is missing")
     digest = hash_of(folder / MANIFEST)
     try:
         manifest = json.loads((folder / MANIFEST).read_text("utf-8"))

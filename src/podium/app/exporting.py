@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -70,13 +71,12 @@ class Exported:
 
 
 def export(store: Store, project: Path, head: RunHead, folder: Path) -> Exported:
-    if folder.exists() and any(folder.iterdir()):
-        raise ConfigurationError(f"{folder} is there and not empty", hint="name another folder")
+    _check_place(folder)
     fault = verify(store, project, head).fault
     if fault is not None:
         raise ConfigurationError(f"run {head.run} cannot be vouched for: {fault}")
     events = read_events(store, head.run)
-    folder.mkdir(parents=True, exist_ok=True)
+    _make(folder)
     _put(folder, "README.md", README.format(run=head.run).encode())
     _put(folder, EVENTS, b"".join(event_line(record) for record in store.read(head.run)))
     _put(folder, VERDICTS, as_json(verdicts_of(events)))
@@ -98,6 +98,25 @@ def export(store: Store, project: Path, head: RunHead, folder: Path) -> Exported
     }
     _put(folder, MANIFEST, as_json(manifest))
     return Exported(head.run, folder, len(files) + 1, trees, lost, hash_of(folder / MANIFEST))
+
+
+def _check_place(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise ConfigurationError(f"{folder} is no folder", hint="name another one")
+    if folder.exists() and any(folder.iterdir()):
+        raise ConfigurationError(f"{folder} is there and not empty", hint="name another folder")
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        fact = "" if os.access(folder, os.W_OK) else "it may not be written"
+    except OSError as error:
+        fact = error.strerror or str(error)
+    if fact:
+        raise ConfigurationError(
+            f"{folder} cannot be made into an export: {fact}", hint="name another folder"
+        )
 
 
 def event_line(record: Record) -> bytes:

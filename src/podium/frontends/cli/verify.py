@@ -26,7 +26,7 @@ def command(run: str | None, as_json: bool) -> int:
     `podium export` has written: every file is checked by its hash, the definition by its fingerprint, and every tree
     that an event or a verdict names must be there. That needs neither the project nor a network.
     """
-    if run is not None and is_export(Path(run)):
+    if run is not None and (is_export(Path(run)) or ("/" in run and Path(run).is_dir())):
         return _check_folder(Path(run), as_json)
     with found(run) as (store, project, head):
         result = verify(store, project, head)
@@ -61,7 +61,7 @@ def _check_folder(folder: Path, as_json: bool) -> int:
             "compared": True,
             "files": result.files,
             "trees": result.trees,
-            "manifest": result.manifest,
+            "manifest": result.manifest or None,
         }
         click.echo(json.dumps(data, indent=2))
     elif result.fault is None:
