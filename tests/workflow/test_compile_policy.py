@@ -144,7 +144,7 @@ def test_a_failure_may_be_provided_for_further_out(tmp_path: Path) -> None:
 
 def test_policies_are_rules_in_order(tmp_path: Path) -> None:
     text = """
-    people: {ops: [dee]}
+    people: {ops: [dee, ed]}
     policies:
       risk:
         - {when: "touched('a/**')", level: human, by: ops, approvals: 2}
@@ -157,7 +157,7 @@ def test_policies_are_rules_in_order(tmp_path: Path) -> None:
         PolicyRule("human", Call("touched", (Const("a/**"),)), ("ops",), 2),
         PolicyRule("notify", veto=Millis(1_800_000)),
     )
-    assert dict(workflow.people) == {"ops": ("dee",)}
+    assert dict(workflow.people) == {"ops": ("dee", "ed")}
 
 
 def test_inputs_say_what_is_needed(tmp_path: Path) -> None:

@@ -271,7 +271,7 @@ def test_waiting_has_one_of_seven_forms(text: str, expected: Wait, tmp_path: Pat
 
 
 def test_a_person_judges_or_answers(tmp_path: Path) -> None:
-    rest = "notify: [phone]\npeople: {boss: [ana]}"
+    rest = "notify: [phone]\npeople: {boss: [ana, bo]}"
     step = only(
         tmp_path / "a",
         '{human: "Land {{ run.branch }}?", show: [diff], by: boss, approvals: 2, remind: 1h,'

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from podium.workflow.context import Context
 from podium.workflow.defaults import LIMITS
 from podium.workflow.lint.claims import changes_files
 from podium.workflow.lint.walk import Site, Survey, feature_of
 from podium.workflow.outcomes import is_wide
 from podium.workflow.problems import Problem
+from podium.workflow.scalars import INSERT
+from podium.workflow.schema_parts import DocPath
 from podium.workflow.schema_step import Gate, Judging
 from podium.workflow.workers import workers_of
 
 
 def check(survey: Survey) -> Iterator[Problem]:
+    yield from _policies(survey.context)
+    for named in survey.context.file.gates.values():
+        yield from _approvals(survey.context, named)
     for site in survey.sites:
+        yield from _approvals(site.context, site.step)
         yield from _ends(site)
         yield from _pass(site)
         yield from _members(site)
@@ -22,6 +29,7 @@ def check(survey: Survey) -> Iterator[Problem]:
         for gate in site.step.gates:
             if isinstance(gate, Gate):
                 yield from _judges(site, gate)
+                yield from _approvals(site.context, gate)
 
 
 def _ends(site: Site) -> Iterator[Problem]:
@@ -56,6 +64,32 @@ def _judges(site: Site, gate: Judging) -> Iterator[Problem]:
     count = len(gate.review) if isinstance(gate.review, tuple) else 1
     if type(gate.pass_) is int and gate.review is not None and gate.pass_ > count:
         yield site.context.problem(29, gate.at("pass"), f"pass: {gate.pass_} of {count} members")
+
+
+def _approvals(context: Context, judge: Judging) -> Iterator[Problem]:
+    """A policy has people of its own; below `human` nobody has to answer."""
+    level = judge.level or "human"
+    if judge.approvals is not None and (level == "human" or INSERT in level):
+        more = judge.escalate.to if judge.escalate is not None else ()
+        yield from _enough(context, judge.approvals, (*(judge.by or ()), *more), judge.at("approvals"))
+
+
+def _policies(context: Context) -> Iterator[Problem]:
+    for name, rules in context.file.policies.items():
+        for number, rule in enumerate(rules):
+            if rule.level == "human":
+                path = ("policies", name, number, "approvals")
+                yield from _enough(context, rule.approvals, rule.by, path)
+
+
+def _enough(context: Context, approvals: int, by: tuple[str, ...], path: DocPath) -> Iterator[Problem]:
+    """Rule 29. Where no group is known, a name may be that of a group in somebody's configuration."""
+    groups = {name: context.file.people[name] for name in by if name in context.file.people}
+    able = {person for name in by for person in groups.get(name, (name,))}
+    if groups and approvals > len(able):
+        told = ", ".join(sorted(able)) or "nobody"
+        message = f"approvals: {approvals} of {len(able)} who may answer"
+        yield context.problem(29, path, message, hint=f"{', '.join(by)}: {told}")
 
 
 def _width(site: Site) -> int | None:
