@@ -54,6 +54,7 @@ def test_a_command_that_takes_too_long_is_stopped(project: Project, tmp_path: Pa
     played = flow(project, tmp_path, '{run: [sleep, "60"], timeout: 1s}').play()
 
     assert played.answer("it").kind == "timeout"
+    assert "sleep did not end within 1 s and was stopped" in str(played.answer("it").result)
     assert played.result("it")["exit_code"] == 124
 
 

@@ -37,7 +37,7 @@ from podium.views.next_steps import Hint, answers_to, next_steps, waits_for
 from podium.views.plain import as_text, many, one_line, short
 from podium.views.run import Pending, RunView
 from podium.views.run_data import run_data
-from podium.views.screen import run_lines
+from podium.views.screen import list_lines, run_lines
 
 NOW = Millis(5)
 A = Path("a")
@@ -258,3 +258,11 @@ def test_foreign_text_becomes_one_harmless_line() -> None:
     assert one_line("x" * 200, 10) == "xxxxxxx..."
     assert (as_text(None), as_text("t"), as_text([1])) == ("", "t", "[1]")
     assert (short(None), many(1, "file"), many(2, "file")) == ("", "1 file", "2 files")
+
+
+def test_the_columns_of_a_list_stand_under_each_other_whatever_the_status() -> None:
+    rows = (view("interrupted", started=None), view("passed", started=NOW))
+
+    lines = list(list_lines(rows, NOW))
+
+    assert lines[0].index("$") == lines[1].index("$")

@@ -178,7 +178,7 @@ async def run_in(site: Site, asked: AttemptStarted, step: Step, names: Names, wo
     check_editable(site.project, sandbox.level, argv, host, verb.script or "")
     evidence.forget_reports(verb, names, workspace.folder)
     finished = await sandbox.run(launch, walls, on_output=heard(site, asked.path))
-    ran = _ran(site, argv, finished)
+    ran = _ran(site, argv, finished, timeout_s)
     return replace(ran, result={**ran.result, **walls_told(sandbox, walls)})
 
 
@@ -310,7 +310,7 @@ def values_of(step: Step) -> tuple[Value, ...]:
     return (*verb.argv, verb.stdin, verb.junit, report, *settings, *touches, *output)
 
 
-def _ran(site: Site, argv: tuple[str, ...], finished: Finished) -> Ran:
+def _ran(site: Site, argv: tuple[str, ...], finished: Finished, timeout_s: float) -> Ran:
     result: dict[str, Any] = {
         "text": _record(site, finished.stdout),
         "exit_code": finished.exit_code,
@@ -322,7 +322,9 @@ def _ran(site: Site, argv: tuple[str, ...], finished: Finished) -> Ran:
         message = f'"{argv[0]}" could not be started: {finished.not_started}'
         return Ran("error", "not_started", {**result, "message": message}, finished, argv)
     if finished.timed_out:
-        message = f"{program} did not end within {finished.duration_s:.0f} s and was stopped"
+        # The limit, not how long it took: that has the time in it which it was given to end by itself.
+        limit = f"{timeout_s:.3f}".rstrip("0").rstrip(".")
+        message = f"{program} did not end within {limit} s and was stopped"
         return Ran("timeout", "", {**result, "message": _told(site, message, finished)}, finished, argv)
     if finished.exit_code:
         how = (

@@ -10,12 +10,10 @@ from typing import TypeAlias
 Beginning: TypeAlias = "subprocess.Popen[bytes]"
 
 
-def detach(argv: tuple[str, ...], *, cwd: Path, output: Path) -> int:
-    """Its process id. It has a session of its own, so that closing the terminal does not end it."""
-    child = begin(argv, cwd=cwd, output=output)
-    # It is meant to be left alone; without this the interpreter would warn that nobody waited for it.
-    child.returncode = 0
-    return child.pid
+def leave(child: Beginning) -> None:
+    """It goes on alone. Without this the interpreter would warn that nobody waited for it."""
+    if child.returncode is None:
+        child.returncode = 0
 
 
 def stop(child: Beginning, *, patience_s: float) -> None:
@@ -29,7 +27,7 @@ def stop(child: Beginning, *, patience_s: float) -> None:
 
 
 def begin(argv: tuple[str, ...], *, cwd: Path, output: Path) -> Beginning:
-    """The same for whoever wants to know when it ends."""
+    """It has a session of its own, so that closing the terminal does not end it."""
     output.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:

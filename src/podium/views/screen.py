@@ -156,8 +156,9 @@ def list_lines(views: Iterable[RunView], now: Millis, paint: Paint = plainly) ->
     """One line per run."""
     rows = tuple(views)
     names = max((len(view.workflow) for view in rows), default=0)
+    words = max((len(view.status) for view in rows), default=0)
     for view in rows:
-        status = paint(f"{view.status:<9}", TONES.get(view.status, "bad"))
+        status = paint(f"{view.status:<{words}}", TONES.get(view.status, "bad"))
         took = duration(elapsed(view, now))
         began = "" if view.started is None else clock(view.started)
-        yield f"{view.run}  {status}  {view.workflow:<{names}}  {began}  {took:>7}  {spent(view)}"
+        yield f"{view.run}  {status}  {view.workflow:<{names}}  {began:<16}  {took:>7}  {spent(view)}"

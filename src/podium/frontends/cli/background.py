@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import sys
+import time
+from typing import Final
 
 from podium.app.office import Office
 from podium.core.chain import RunId
 from podium.engine.lease import is_owned
-from podium.process.detach import detach
+from podium.process.detach import begin, leave
+
+PATIENCE_S: Final = 30.0
+LOOK_S: Final = 0.02
 
 
 def go_on_in_background(office: Office, run: RunId) -> None:
-    """A new process carries the run on; if one does already, it is left to it."""
-    if not is_owned(office.run_dir(run)):
-        argv = (sys.executable, "-m", "podium", "resume", run)
-        detach(argv, cwd=office.project, output=office.run_dir(run) / "engine.log")
+    """A new process carries the run on; if one does already, it is left to it.
+
+    Comes back when the run is in its hands: whoever looks at once would find a run that nobody carries on.
+    """
+    folder = office.run_dir(run)
+    if is_owned(folder):
+        return
+    child = begin(
+        (sys.executable, "-m", "podium", "resume", run), cwd=office.project, output=folder / "engine.log"
+    )
+    deadline = time.monotonic() + PATIENCE_S
+    while child.poll() is None and not is_owned(folder) and time.monotonic() < deadline:
+        time.sleep(LOOK_S)
+    leave(child)

@@ -82,8 +82,9 @@ def command(  # noqa: PLR0913  # one argument per option
     """Run a workflow in the project it belongs to: the repository around FILE, or outside of git its folder.
 
     The exit code is that of the run: 0 passed, 1 failed, 4 rejected by a person, 5 a limit was reached, 6 it waits,
-    124 timed out, 130 cancelled or interrupted; 2 and 3 mean that nothing was started. At a terminal questions are
-    asked here; without one a run that needs a person parks and ends with 6 (see `podium inbox`).
+    124 timed out, 130 cancelled or interrupted; 2 means that nothing was started, 3 that a path leaves the project, which
+    may also turn out in a step. At a terminal questions are asked here; without one a run that needs a person parks and
+    ends with 6 (see `podium inbox`).
     """
     if record is not None and replay is not None:
         raise click.UsageError("--record and --replay exclude each other")
