@@ -33,7 +33,7 @@ def project_of_file(file: Path) -> Path:
     here, there = project_root(Path.cwd()), project_root(file.parent)
     if here != there and is_marked(here) and not there.is_relative_to(here):
         raise PathViolation(
-            f"{file} belongs to {there}, and the current folder to {here}",
+            f'"{file}" leaves the project: it belongs to {there}, the current folder to {here}',
             hint=f"go there first: cd {shlex.quote(str(there))}",
         )
     return there
