@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from podium.attempt.artifacts import write_bytes
+from podium.attempt.input import plain
 from podium.attempt.laid_out import with_paths
+from podium.attempt.launching import declared_env
 from podium.attempt.reports import (
     MAX_BYTES,
     Report,
@@ -161,15 +163,16 @@ def known(place: Path) -> Report | None:
 
 def place_of(site: Site, step: Step, names: Names, tree: Tree) -> Path:
     """Reports of different commands are not compared: one may run only some of the tests."""
+    passed, _ = declared_env(step, names)
+    said = (*words_of(step, names), {name: site.host_env.get(name) for name in passed})
+    told = repr(said).encode("utf-8", "surrogateescape")
+    return site.state_dir / "reports" / hashlib.sha256(told).hexdigest()[:16] / f"{tree}.json"
+
+
+def words_of(step: Step, names: Names) -> tuple[Any, ...]:
+    """What makes a command this one and no other, with its values: an item or an input may choose what it tests."""
     verb = step.verb
     assert isinstance(verb, Command)
-    around = tuple(repr(step.settings.get(key)) for key in ("dir", "env", "protect", "workspace"))
-    said = (
-        fill_argv(verb.argv, names),
-        verb.script,
-        verb.shell,
-        repr(verb.stdin),
-        report_paths(verb, names),
-        around,
-    )
-    return site.state_dir / "reports" / hashlib.sha256(repr(said).encode()).hexdigest()[:16] / f"{tree}.json"
+    around = (step.settings.get(key) for key in ("dir", "env", "protect", "workspace", "network", "secrets"))
+    filled = (plain(fill(value, names)) for value in (verb.stdin, *around))
+    return (fill_argv(verb.argv, names), verb.script, verb.shell, report_paths(verb, names), *filled)

@@ -21,7 +21,7 @@ def stdin_of(value: Value, names: Names, folder: Path) -> bytes | None:
         return None
     filled: Any = fill(value, names)
     if isinstance(value, Node):
-        text = filled if isinstance(filled, str) else json.dumps(_plain(filled), ensure_ascii=False)
+        text = filled if isinstance(filled, str) else json.dumps(plain(filled), ensure_ascii=False)
         return text.encode("utf-8", "surrogateescape")
     paths = filled if is_list(filled) else (filled,)
     return b"".join(_read(folder, str(path)) for path in paths)
@@ -38,10 +38,10 @@ def _read(folder: Path, path: str) -> bytes:
     return content
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Lists and maps of the core may be lazy or frozen; JSON wants its own."""
     if isinstance(value, str | int | float | bool | None):
         return value
     if is_list(value):
-        return [_plain(item) for item in value]
-    return {key: _plain(item) for key, item in value.items()}
+        return [plain(item) for item in value]
+    return {key: plain(item) for key, item in value.items()}

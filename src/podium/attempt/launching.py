@@ -77,7 +77,7 @@ def environment(
     site: Site, step: Step, names: Names, workspace: Workspace, extra: Mapping[str, str]
 ) -> dict[str, str]:
     """A minimal one, what the step's `env` passes on or sets, and the secrets it names; nothing else (R184, C15)."""
-    passed, own = _declared(step, names)
+    passed, own = declared_env(step, names)
     env = minimal_env(
         {
             **own,
@@ -117,7 +117,8 @@ def note(text: str) -> Progress:
     return Progress("note", text)
 
 
-def _declared(step: Step, names: Names) -> tuple[list[str], dict[str, str]]:
+def declared_env(step: Step, names: Names) -> tuple[list[str], dict[str, str]]:
+    """The variables that a step passes on, and those that it sets."""
     passed: list[str] = []
     own: dict[str, str] = {}
     for entry in step.settings.get("env") or ():
