@@ -8,6 +8,7 @@ import pytest
 
 from podium.core.words import Tree
 from tests.attempt.runs import Bench, Edit, Played, bench, writes
+from tests.attempt.test_landing import commit_elsewhere, when_landing
 from tests.git.kit import Project, git
 
 WORKER = "roles: {w: {agent: claude, prompt: work}}\n"
@@ -120,3 +121,22 @@ steps:
     played = bench(project, tmp_path, text, edits=edits).play()
 
     assert played.ending("see").outcome == "conflict"
+
+
+@pytest.mark.req("X8")
+def test_a_gate_of_each_item_passes_again_on_a_branch_that_moved(project: Project, tmp_path: Path) -> None:
+    """The words of the gate are the same for all items; what it is told is not."""
+    gate = """{run: [sh, -c, 'test "$WHO" != c || test ! -e theirs.txt'], env: ["WHO=${{ item }}"]}"""
+    text = f"""{WORKER}
+steps:
+  all: {{for_each: [a, b, c], parallel: 3, role: w, touches: ["**"], gates: [{gate}]}}
+  land: {{git: {{land: main, message: Do it}}, on: {{else: next}}}}
+"""
+    edits = {f"all[{number}]": writes({f"{number}/f": ""}) for number in (1, 2, 3)}
+    bench_ = bench(project, tmp_path, text, edits=edits)
+    when_landing(bench_, lambda *_: commit_elsewhere(project, {"theirs.txt": "t\n"}))
+
+    played = bench_.play()
+
+    assert played.answer("land").reason == "gates"
+    assert "all[3]#1/run" in played.result("land")["message"]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from podium.attempt import command
+from podium.attempt.evidence import words_of
 from podium.attempt.site import Site
 from podium.core import paths
 from podium.core.events import AttemptEnded, AttemptStarted
@@ -14,7 +15,6 @@ from podium.core.facts import Amounts
 from podium.core.model import Command, Gates
 from podium.core.names import Here
 from podium.core.state import Leaf, State
-from podium.core.template import fill_argv
 from podium.core.words import Path, Tree
 
 
@@ -92,14 +92,10 @@ def _around(state: State, leaf: Leaf) -> Iterator[Path]:
 
 def _key(state: State, leaf: Leaf) -> object:
     """The same command with the same words is run once, whoever asked for it."""
-    verb = leaf.place.step.verb
-    assert isinstance(verb, Command)
     try:
-        words = fill_argv(verb.argv, Here(state, leaf))
+        return repr(words_of(leaf.place.step, Here(state, leaf)))
     except (ExprError, NeedFact):
         return leaf.place.path
-    settings = leaf.place.step.settings
-    return words, verb.script, repr(settings.get("dir")), repr(settings.get("env")), repr(verb.junit)
 
 
 def _message(ended: AttemptEnded) -> str:
