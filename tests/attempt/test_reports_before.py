@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from podium.core.words import Millis
+from podium.views.account import run_view
+from podium.views.screen import run_lines
 from tests.attempt.runs import Bench, Edit, bench, writes
 from tests.git.kit import Project
 
@@ -74,3 +77,64 @@ steps:
     played = bench(project, tmp_path, text, edits=edits).play()
 
     assert [played.ending(f"each[{number}]").outcome for number in (1, 2)] == ["passed", "passed"]
+
+
+@pytest.mark.req("C49")
+def test_a_run_that_failed_on_the_tree_from_before_is_not_remembered(
+    project: Project, tmp_path: Path
+) -> None:
+    """Where it leaves no report once, the next attempt asks the tree again."""
+    left = tmp_path / "left"
+    project.commit(
+        {**TESTS, "gen.sh": f"if test -e slow/test_b && ! test -e {left}; then exit 3; fi\n{LISTED}"}, "tests"
+    )
+    gate = "{name: t, run: [sh, gen.sh], junit: report.xml}"
+
+    first = gated(project, tmp_path, gate, removes("slow/test_b")).play()
+    left.touch()
+    second = gated(project, tmp_path, gate, removes("slow/test_b")).play()
+
+    told = [played.result("it#1/t")["message"] for played in (first, second)]
+    assert "1 files of tests are gone" in told[0] and "on the tree from before, sh ended with 3" in told[0]
+    assert "1 tests are gone that were there before: x::slow/test_b" in told[1]
+
+
+@pytest.mark.parametrize(
+    ("gate", "files", "says"),
+    [
+        ("run: [sh, new.sh]", {"new.sh": LISTED}, "sh ended with"),
+        ("run: [./new.sh]", {"new.sh": f"#!/bin/sh\n{LISTED}"}, "could not be started"),
+        ("run: [sh, ../new.sh], dir: web", {"new.sh": f"cd ..\n{LISTED}", "web/x": ""}, 'dir "web"'),
+        ("run: [sh, new.sh], timeout: 5s", {"new.sh": LISTED, "hangs": ""}, "did not end within"),
+    ],
+    ids=["failed", "not_started", "no_folder", "timeout"],
+)
+def test_the_first_tests_pass_and_it_is_told_that_there_was_nothing_to_compare_with(
+    project: Project, tmp_path: Path, gate: str, files: dict[str, str], says: str
+) -> None:
+    if "hangs" in files:
+        project.commit({"new.sh": "exec sleep 1000\n"}, "hangs")
+
+    def edit(folder: Path, attempt: int) -> None:
+        writes({**files, "slow/test_a": ""})(folder, attempt)
+        (folder / "new.sh").chmod(0o755)
+
+    played = gated(project, tmp_path, f"{{name: t, {gate}, junit: report.xml}}", edit).play()
+
+    assert played.ending("it").outcome == "passed"
+    assert says in played.result("it#1/t")["uncompared"]
+    assert "tests not compared: on the tree from before, " in "\n".join(
+        run_lines(run_view(played.events), Millis(0))
+    )
+    assert not list((project.root / ".podium/reports").rglob(f"{project.tree()}.json"))
+
+
+def test_a_command_that_passes_without_a_report_says_that_there_were_no_tests(
+    project: Project, tmp_path: Path
+) -> None:
+    gate = '{name: t, run: [sh, -c, "test ! -e new.sh || sh new.sh"], junit: report.xml}'
+
+    played = gated(project, tmp_path, gate, writes({"new.sh": LISTED, "slow/test_a": ""})).play()
+
+    assert played.ending("it").outcome == "passed"
+    assert "uncompared" not in played.result("it#1/t")

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Final
 
 from anyio import to_thread
@@ -24,6 +23,7 @@ from podium.attempt.lending import lend
 from podium.attempt.outward import decided
 from podium.attempt.past import key_of
 from podium.attempt.policy import globs_of, objection, protected
+from podium.attempt.ran import Ran, ran_of
 from podium.attempt.reports import Report, told_apart
 from podium.attempt.reusing import unless_known
 from podium.attempt.site import Site
@@ -38,27 +38,10 @@ from podium.core.names import Here
 from podium.core.paths import ROOT
 from podium.core.state import Instance, State
 from podium.core.template import Value, fill, fill_argv
-from podium.core.words import AnswerKind, Reason, Tree
-from podium.process import Captured, Finished
+from podium.core.words import Reason, Tree
+from podium.errors import ConfigurationError
 
-MESSAGE_BYTES: Final = 6_000
-"""Of the end of the output, which is where tools say what went wrong; for the next attempt."""
 SCRIPT: Final = "script"
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """How a command ended, in the terms of an attempt."""
-
-    kind: AnswerKind
-    reason: Reason
-    result: Mapping[str, Any]
-    finished: Finished
-    argv: tuple[str, ...]
-
-    @property
-    def shown(self) -> exhibits.Shown:
-        return exhibits.Shown(self.argv, self.finished.stdout, self.finished.stderr)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +161,8 @@ async def run_in(site: Site, asked: AttemptStarted, step: Step, names: Names, wo
     check_editable(site.project, sandbox.level, argv, host, verb.script or "")
     evidence.forget_reports(verb, names, workspace.folder)
     finished = await sandbox.run(launch, walls, on_output=heard(site, asked.path))
-    ran = _ran(site, argv, finished, timeout_s)
-    return replace(ran, result={**ran.result, **walls_told(sandbox, walls)})
+    seen = ran_of(site, argv, finished, timeout_s)
+    return replace(seen, result={**seen.result, **walls_told(sandbox, walls)})
 
 
 async def _verified(case: Case, workspace: Workspace, ran: Ran, before: Tree | None) -> AttemptEnded:
@@ -189,6 +172,11 @@ async def _verified(case: Case, workspace: Workspace, ran: Ran, before: Tree | N
     if verb.junit is not None or verb.coverage is not None:
         base = await _report_before(case, before)
         seen = await to_thread.run_sync(evidence.look, verb, names, workspace.folder, base)
+        if seen.message is None and base.unknown and workspace.snapshot is not None:
+            now = workspace.snapshot.tree
+            seen = await to_thread.run_sync(
+                evidence.uncompared, seen, base, site, evidence.Trees(before, now)
+            )
     if seen.message is None and seen.tests is not None and asked.start is not None:
         evidence.remember(evidence.place_of(site, step, names, asked.start), seen.tests)
     result = {**ran.result, **seen.result}
@@ -232,20 +220,39 @@ def _keeps(step: Step, names: Names) -> bool:
     return globs_of(step, names) != ()
 
 
-async def _report_before(case: Case, before: Tree | None) -> Report | None:
+async def _report_before(case: Case, before: Tree | None) -> evidence.Base:
     """What the command says of the tests on the tree from before, found out once; it need not pass there."""
     site = case.site
     if case.verb.junit is None or site.repository is None or before is None or before == case.asked.start:
-        return None
+        return evidence.Base()
     place = evidence.place_of(site, case.step, case.names, before)
-    found = evidence.known(place)
-    if found is None:
-        site.on_progress(case.asked.path, note("runs on the tree from before as well, to compare the tests"))
+    known = evidence.known(place)
+    if known is not None:
+        return evidence.Base(known)
+    site.on_progress(case.asked.path, note("runs on the tree from before as well, to compare the tests"))
+    base = await _run_before(case, before)
+    if base.unknown:
+        site.on_progress(case.asked.path, note(f"no tests to compare with: {base.unknown}"))
+    elif base.tests is not None:
+        evidence.remember(place, base.tests)
+    return base
+
+
+async def _run_before(case: Case, before: Tree) -> evidence.Base:
+    """No report is no proof that there are no tests: only a command that passes without one says so."""
+    try:
         async with _laid_out(case, before) as workspace:
-            await run_in(site, case.asked, case.step, case.names, workspace)
-            found = evidence.read_report(case.verb, case.names, workspace.folder) or Report({})
-        evidence.remember(place, found)
-    return found
+            ran = await run_in(case.site, case.asked, case.step, case.names, workspace)
+            tests = evidence.read_report(case.verb, case.names, workspace.folder)
+    except ConfigurationError as error:
+        # Its folder or its input may have come with the work.
+        return evidence.Base(unknown=str(error))
+    if ran.kind == "timeout":
+        # What it has reported until then need not be all.
+        return evidence.Base(tests, unknown=ran.last_words)
+    if tests is None and ran.kind != "ok":
+        return evidence.Base(unknown=f"{ran.last_words}, without a report that can be read")
+    return evidence.Base(tests or Report({}))
 
 
 async def _told_apart(case: Case, workspace: Workspace, ran: Ran, before: Tree | None) -> Mapping[str, Any]:
@@ -255,9 +262,9 @@ async def _told_apart(case: Case, workspace: Workspace, ran: Ran, before: Tree |
         return result
     tests = await to_thread.run_sync(evidence.read_report, verb, names, workspace.folder)
     base = None if tests is None else await _report_before(case, before)
-    if tests is None or base is None:
+    if tests is None or base is None or base.tests is None:
         return result
-    old = told_apart(tests, base)
+    old = told_apart(tests, base.tests)
     return {**result, "tests": tests.counts(), "message": "\n".join(filter(None, (old, result["message"])))}
 
 
@@ -308,57 +315,6 @@ def values_of(step: Step) -> tuple[Value, ...]:
     touches = step.touches if isinstance(step.touches, tuple) else (step.touches,)
     output = (step.output.file, *step.output.files)
     return (*verb.argv, verb.stdin, verb.junit, report, *settings, *touches, *output)
-
-
-def _ran(site: Site, argv: tuple[str, ...], finished: Finished, timeout_s: float) -> Ran:
-    result: dict[str, Any] = {
-        "text": _record(site, finished.stdout),
-        "exit_code": finished.exit_code,
-        "files": [],
-        **_log(site, finished),
-    }
-    program = Path(argv[0]).name
-    if finished.not_started is not None:
-        message = f'"{argv[0]}" could not be started: {finished.not_started}'
-        return Ran("error", "not_started", {**result, "message": message}, finished, argv)
-    if finished.timed_out:
-        # The limit, not how long it took: that has the time in it which it was given to end by itself.
-        limit = f"{timeout_s:.3f}".rstrip("0").rstrip(".")
-        message = f"{program} did not end within {limit} s and was stopped"
-        return Ran("timeout", "", {**result, "message": _told(site, message, finished)}, finished, argv)
-    if finished.exit_code:
-        how = (
-            f"was ended by signal {finished.signal}"
-            if finished.signal
-            else f"ended with {finished.exit_code}"
-        )
-        return Ran(
-            "failed", "", {**result, "message": _told(site, f"{program} {how}", finished)}, finished, argv
-        )
-    return Ran("ok", "", result, finished, argv)
-
-
-def _record(site: Site, captured: Captured) -> str:
-    """The mark of a cut names the file within the records of the run, wherever those lie."""
-    return captured.record().replace(f"{site.run_dir}/", "")
-
-
-def _log(site: Site, finished: Finished) -> dict[str, str]:
-    paths = [stream.path for stream in (finished.stdout, finished.stderr) if stream.path is not None]
-    return {"log": str(paths[0].relative_to(site.run_dir))} if paths else {}
-
-
-def _told(site: Site, message: str, finished: Finished) -> str:
-    ends = (_end(stream) for stream in (finished.stdout, finished.stderr))
-    return "\n".join((message, *filter(None, ends))).replace(f"{site.run_dir}/", "")
-
-
-def _end(captured: Captured) -> str:
-    text = captured.text()
-    if len(text) <= MESSAGE_BYTES:
-        return text.strip()
-    cut = text[-MESSAGE_BYTES:]
-    return f"[...]\n{cut[cut.find(chr(10)) + 1 :].strip()}"
 
 
 def _answer(step: Step, ran: Ran) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from podium.attempt.reports import (
     from_json,
     read_coverage,
     read_tests,
+    shown,
     to_json,
 )
 from podium.attempt.site import Site
@@ -30,6 +31,8 @@ from podium.core.model import Command, Step
 from podium.core.template import fill, fill_argv
 from podium.core.words import Tree
 from podium.git.change import changed_paths
+from podium.git.listing import files, read_listing
+from podium.git.repository import trees
 from podium.process import inside, open_inside
 
 TEST_FILES: Final = (
@@ -37,6 +40,10 @@ TEST_FILES: Final = (
     "**/test_*", "**/*_test.*", "**/*.test.*", "**/*.spec.*", "**/*Test.*", "**/*Tests.*", "**/conftest.py",
 )  # fmt: skip
 """Where tests live in most projects; what else a visit changed is the code they are about."""
+
+
+UNCOMPARED: Final = "uncompared"
+"""The field of a result that says why its tests could not be compared with those from before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +63,15 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
+class Base:
+    """What is known of the tests on the tree from before; nothing where there is no such tree."""
+
+    tests: Report | None = None
+    unknown: str = ""
+    """Why the command did not tell of all of them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Unproven:
     """There is nothing that could have failed before."""
 
@@ -70,13 +86,34 @@ def forget_reports(verb: Command, names: Names, folder: Path) -> None:
             place.unlink()
 
 
-def look(verb: Command, names: Names, folder: Path, base: Report | None) -> Seen:
+def look(verb: Command, names: Names, folder: Path, base: Base) -> Seen:
     """What the reports that a command wrote say, beside what they said of the tree from before."""
-    seen = Seen() if verb.junit is None else _junit(verb, names, folder, base)
+    seen = Seen() if verb.junit is None else _junit(verb, names, folder, base.tests)
     if seen.message is not None or verb.coverage is None:
         return seen
     covered = _coverage(verb, names, folder)
     return Seen(covered.message, {**seen.result, **covered.result}, seen.tests)
+
+
+def uncompared(seen: Seen, base: Base, site: Site, compared: Trees) -> Seen:
+    """What counts where the tree from before tells of no tests: that no file of tests is gone since."""
+    why = f"on the tree from before, {base.unknown}"
+    gone = _gone(site, compared)
+    if not gone:
+        return replace(seen, result={**seen.result, UNCOMPARED: why})
+    message = (
+        f"{len(gone)} files of tests are gone that were there before: {shown(gone)}; "
+        f"whether a test is lost with them cannot be told: {why}"
+    )
+    return replace(seen, message=message)
+
+
+def _gone(site: Site, compared: Trees) -> list[str]:
+    if site.repository is None or compared.before is None or compared.now is None:
+        return []
+    changed = changed_paths(site.repository, compared.before, compared.now)
+    there = {path for path, _ in files(read_listing(trees(site.repository), compared.now))}
+    return [path for path in changed if is_test(path) and path not in there]
 
 
 def old_code_new_tests(site: Site, compared: Trees) -> Tree | Unproven:

@@ -67,14 +67,14 @@ def complaint(tests: Report, base: Report | None) -> str | None:
         return None
     lost = [name for name in base.cases if name not in tests.cases]
     if lost:
-        return f"{len(lost)} tests are gone that were there before: {_shown(lost)}"
+        return f"{len(lost)} tests are gone that were there before: {shown(lost)}"
     skipped = [
         name
         for name, status in tests.cases.items()
         if status == "skipped" and base.cases.get(name, "skipped") != "skipped"
     ]
     if skipped:
-        return f"{len(skipped)} tests are skipped that ran before: {_shown(skipped)}"
+        return f"{len(skipped)} tests are skipped that ran before: {shown(skipped)}"
     return None
 
 
@@ -85,8 +85,8 @@ def told_apart(tests: Report, base: Report) -> str:
     if not old:
         return ""
     new = [name for name in red if name not in old]
-    by_this = f"red by this work: {_shown(new)}" if new else "this work made none red"
-    return f"{len(old)} of {len(red)} red tests were red before this work: {_shown(list(old))}; {by_this}"
+    by_this = f"red by this work: {shown(new)}" if new else "this work made none red"
+    return f"{len(old)} of {len(red)} red tests were red before this work: {shown(list(old))}; {by_this}"
 
 
 def read_coverage(content: bytes) -> float:
@@ -168,6 +168,6 @@ def _is_number(text: str) -> bool:
     return re.fullmatch(r"\d+(?:\.\d+)?(?:[eE]-?\d+)?", text) is not None
 
 
-def _shown(names: list[str]) -> str:
+def shown(names: list[str]) -> str:
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + more

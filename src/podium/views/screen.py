@@ -107,9 +107,10 @@ def mark_of(step: StepView) -> tuple[str, Tone]:
 
 
 def _words(step: StepView) -> str:
-    """Why it ended badly, in its own words."""
+    """Why it ended badly, in its own words; of one that did not, what could not be proven."""
     if step.outcome is None or step.outcome in GOOD:
-        return ""
+        why = step.result.get("uncompared")
+        return one_line(f"tests not compared: {why}", WORDS) if isinstance(why, str) else ""
     return one_line(step.words, WORDS)
 
 
