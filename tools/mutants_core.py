@@ -211,8 +211,8 @@ CRASH_BUGS: Final = (
     Bug(
         "what must not be repeated is redone after a crash",
         "handle.py",
-        "if not state.instances[path].place.step.repeatable:",
-        "if False:",
+        "if not place.step.repeatable or (reserve.calls",
+        "if (reserve.calls",
         ONCE,
     ),
     Bug(

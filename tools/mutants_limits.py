@@ -175,8 +175,8 @@ MONEY_BUGS: Final = (
     Bug(
         "money: an inner ledger forgets its parent",
         "scopes.py",
-        "paths.without_visit(event.path), parent.place.ledger, limits",
-        "paths.without_visit(event.path), None, limits",
+        "ledger.opened(path, parent.place.ledger, limits, past)",
+        "ledger.opened(path, None, limits, past)",
         MONEY,
     ),
     Bug(
