@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from podium.core.events import AttemptStarted
 from podium.core.facts import Amounts, Usual
 from podium.core.ledger import poor_in, time_left, working_time
 from podium.core.messages import RaiseLimit, Recover
-from podium.core.model import Agent, Call, Members, Repeat, Step
+from podium.core.model import Agent, Call, Members, Repeat, Step, Target
 from podium.core.paths import ROOT
 from podium.core.policy import Estimate, Limits
 from podium.core.words import MicroUsd, Millis, Path
@@ -184,6 +185,27 @@ def test_a_raised_limit_lets_the_run_go_on() -> None:
     game.done("a", used=Amounts(calls=1))
     assert game.flying() == ["b"]
     assert poor_in(game.state, ROOT, Amounts(calls=1)) is not None
+
+
+@pytest.mark.req("R130")
+@pytest.mark.parametrize(("own", "ends"), [(False, ("failed", "limit")), (True, ("passed", ""))])
+def test_running_out_of_time_is_no_way_around_a_limit_that_was_met_inside(
+    own: bool, ends: tuple[str, str]
+) -> None:
+    """Only where the limit is the step's own is its `on` asked."""
+    inner = block("dag", paid("a"), paid("b"), command("c"))
+    group = replace(
+        Step("g", inner, timeout=Millis(60_000)), on={"timeout": Target("next"), "failed": Target("next")}
+    )
+    limits = Limits(calls=1)
+    game = Game(flow(with_limits(group, calls=1)) if own else flow(group, limits=limits))
+    game.done("g/a", used=Amounts(calls=1))
+    assert game.at("g/b").ending is not None
+    game.fire("g", 61_000)
+    game.done("g/c", "cancelled")
+
+    assert game.outcome("g") == ("failed", "limit")
+    assert game.outcome() == ends
 
 
 def test_clean_up_has_an_allowance_and_no_agent_once_a_limit_was_hit() -> None:

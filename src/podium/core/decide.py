@@ -56,7 +56,7 @@ from podium.core.flow import scope_event
 from podium.core.graph import WORK, descendants_of, live_children
 from podium.core.leaves import is_by_hand
 from podium.core.model import Agent, Call, Check, Human, Set, Step, Wait
-from podium.core.paths import ROOT
+from podium.core.paths import ROOT, without_visit
 from podium.core.people import after_person, ask_person
 from podium.core.state import Instance, Leaf, Scope, State, draft, freeze
 from podium.core.trees import join_needs
@@ -214,6 +214,10 @@ def _wind_up(state: State, instance: Instance, now: Millis) -> Event | None:
         if opened and not instance.closing and isinstance(verb, Call) and verb.workflow.finally_ is not None:
             return enter.closing(state, instance, now)
         if not instance.cancelling:
+            if instance.hard is not None:
+                # Running out of time is no way around a limit that was met inside.
+                hard = None if without_visit(path) == instance.hard else instance.hard
+                return StepEnded(now, path, "failed", "limit", exit=5, hard=hard)
             return StepEnded(now, path, "timeout", exit=124)
     return StepEnded(now, path, "cancelled", exit=130)
 
