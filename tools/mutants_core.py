@@ -211,8 +211,8 @@ CRASH_BUGS: Final = (
     Bug(
         "what must not be repeated is redone after a crash",
         "handle.py",
-        "if not place.step.repeatable or (reserve.calls",
-        "if (reserve.calls",
+        "if not place.step.repeatable or (",
+        "if (",
         ONCE,
     ),
     Bug(

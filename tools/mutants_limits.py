@@ -33,6 +33,9 @@ HABITS: Final = (
         "test_nothing_is_overspent_where_calls_use_no_more_than_they_did_before"
     ),
 )
+LOST: Final = (
+    "tests/core/test_lost_calls.py::test_a_call_is_not_repeated_for_ever_by_one_crash_after_the_other",
+)
 TOKENS: Final = (
     "tests/core/test_ledger.py::test_where_tokens_are_counted_a_price_nobody_told_binds_nothing_but_them",
 )
@@ -171,6 +174,13 @@ MONEY_BUGS: Final = (
         "not event.cost_known and",
         "not event and",
         MONEY,
+    ),
+    Bug(
+        "money: a call that a crash repeats is not counted",
+        "evolve.py",
+        "leaves.lost(state, path)",
+        "pass",
+        LOST,
     ),
     Bug(
         "money: an inner ledger forgets its parent",
