@@ -220,3 +220,54 @@ def test_recordings_answer_in_tests_too(tmp_path: Path) -> None:
 
     assert made.code == 0, made.err
     assert done.code == 0, done.out + done.err
+
+
+LOOPS = """\
+podium: 1
+name: loops
+agents: {a: {type: claude}, critic: {type: gemini}}
+steps:
+  each: {for_each: [p, q], parallel: 2, agent: a, prompt: "{{ item }}", touches: [], no_change: pass}
+  pan:
+    steps:
+      w: {agent: a, prompt: Work., touches: [], no_change: pass}
+      look: {human: "Good?", on: {rejected: w}}
+  impl: {agent: a, prompt: Do it., touches: ["*.txt"], gates: [{name: judge, review: critic}]}
+  ask: {human: "Done?", on: {rejected: pan}}
+"""
+LOOPED = """\
+podium: 1
+cast:
+  - {match: {step: impl, visit: 2}, write: {hello.txt: "thanks\\n"}}
+  - {match: {step: impl}, write: {hello.txt: "please\\n"}}
+  - {match: {step: look, visit: 1}, action: reject, text: Once more.}
+  - {match: {step: ask, visit: 1}, action: reject, text: Again.}
+tests:
+  good:
+    expect:
+      path: [each, pan, impl, {ask: rejected}, pan~2, impl~2, ask~2]
+      prompts:
+        - {step: critic, visit: 2, contains: hello.txt}
+        - {step: w, visit: 2, contains: Once more.}
+        - {step: pan~2/w, visit: 1, contains: Work.}
+        - {step: each, visit: 1, contains: q}
+  bad:
+    expect:
+      path: [pan, {ask: passed}, impl]
+      prompts: [{step: critic, visit: 3, contains: x}, {step: pan/w~2, visit: 1, contains: x}]
+"""
+
+
+@pytest.mark.req("X16")
+def test_loops_are_one_step_of_the_way_and_visits_are_those_of_the_step_that_is_named(tmp_path: Path) -> None:
+    files = {"loops.yaml": LOOPS, "loops.test.yaml": LOOPED}
+    with closing(new_project(tmp_path / "p", files)) as project:
+        done = project.podium("test", "--json")
+
+    good, bad = done.data()["tests"]
+    assert good["failures"] == []
+    told = {failure["about"]: failure for failure in bad["failures"]}
+    assert told["prompts of critic visit 3"]["message"].startswith("there was no such prompt")
+    assert told["prompts of pan/w~2 visit 1"]["message"].startswith("there was no such prompt")
+    lines = told["path"]["difference"].splitlines()
+    assert "+each: passed" in lines and " pan" in lines and "+pan" not in lines

@@ -72,21 +72,16 @@ def _way(expected: Iterable[tuple[str, str | None]], view: RunView) -> Iterator[
     """The steps of the top block in the order in which they ended; an outcome counts where one is expected."""
     wanted = list(expected)
     ended = sorted((step for step in view.steps if _is_top(step)), key=lambda step: step.ended or 0)
-    went = [
-        f"{step.path}: {step.outcome}" if _says_outcome(wanted, place) else step.path
-        for place, step in enumerate(ended)
-    ]
+    bare = {path for path, outcome in wanted if outcome is None}
+    went = [step.path if step.path in bare else f"{step.path}: {step.outcome}" for step in ended]
     lines = [path if outcome is None else f"{path}: {outcome}" for path, outcome in wanted]
     if went != lines:
         yield Failure("path", "the run went another way", _difference(lines, went))
 
 
 def _is_top(step: StepView) -> bool:
-    return step.role == "step" and step.ended is not None and "/" not in step.path
-
-
-def _says_outcome(wanted: list[tuple[str, str | None]], place: int) -> bool:
-    return place >= len(wanted) or wanted[place][1] is not None
+    """Neither a step of a block, nor a gate, nor one time round of a loop."""
+    return step.role == "step" and step.ended is not None and not set("/#[") & set(step.path)
 
 
 def _step(path: str, words: StepWords, view: RunView) -> Iterator[Failure]:
@@ -130,10 +125,9 @@ def _prompt(wanted: PromptWords, seen: Seen) -> Iterator[Failure]:
 
 
 def _is_meant(wanted: PromptWords, told: Told) -> bool:
-    visit = re.search(r"~(\d+)(?:$|/)", told.path)
     return (
         wanted.step in (told.path, place_of(told.path), place_of(told.path).rpartition("/")[2])
-        and wanted.visit in (None, int(visit[1]) if visit else 1)
+        and wanted.visit in (None, told.visit)
         and wanted.attempt in (None, told.attempt)
     )
 

@@ -13,12 +13,14 @@ import anyio
 from podium.app.office import Office
 from podium.app.running import Begun, Order, begin, go_on
 from podium.app.staging import Staged, stage
+from podium.attempt.asking import visit_of
 from podium.core.effects import AskPerson, Watch
 from podium.core.events import Event
 from podium.core.messages import Approve, Signal
 from podium.core.model import Wait
 from podium.core.state import Leaf, State
 from podium.core.words import Millis, Tree
+from podium.core.words import Path as Address
 from podium.engine.letters import written
 from podium.engine.log import Log
 from podium.engine.status import exit_of, status_of
@@ -31,7 +33,7 @@ from podium.simulate.scripted import Scripted as World
 from podium.views.account import run_view
 from podium.views.run import RunView
 from podium.views.trace import Trace, trace
-from podium.workflow.cast import NO_CAST
+from podium.workflow.cast import NO_CAST, judged_by
 from podium.workflow.raw import DocPath
 
 
@@ -49,6 +51,8 @@ class Told:
     """What an attempt was told."""
 
     path: str
+    visit: int
+    """Of the step; for a gate that of the step it judges, as in a cast."""
     attempt: int
     prompt: str
 
@@ -105,10 +109,10 @@ def _play(test: Staged, office: Office, actor: Any, seen: Seen) -> None:
         state = go_on(office, begun.site, park=True, on_turn=people.on_turn, beside=_alarm(test.timeout))
     except TooLong as error:
         seen.status, seen.exit, seen.message = "too long", error.exit_code, error.message
-        _look(seen, begun, people.events)
+        _look(seen, begun, people)
         return
     seen.status, seen.exit = status_of(state), exit_of(state)
-    _look(seen, begun, people.events)
+    _look(seen, begun, people)
     if test.cast is not None:
         spoken = actor.played if actor is not None else set()
         seen.unplayed = tuple(rule.path for rule in people.world.unplayed() if rule.path not in spoken)
@@ -128,6 +132,7 @@ class People:
     def __init__(self, test: Staged, office: Office, begun: Begun, seen: Seen) -> None:
         self.world = World(test.cast or NO_CAST)
         self.events: tuple[Event, ...] = ()
+        self.state: State | None = None
         self._office = office
         self._begun = begun
         self._seen = seen
@@ -136,7 +141,7 @@ class People:
 
     def on_turn(self, log: Log) -> None:
         self.events = tuple(log.events)
-        state = log.state
+        self.state = state = log.state
         for effect in tuple(state.pending.values()):
             match effect:
                 case AskPerson(asked=asked):
@@ -180,11 +185,11 @@ class People:
         self._office.store.post(self._begun.run, f"test-{len(self._answered)}", written(message))
 
 
-def _look(seen: Seen, begun: Begun, events: tuple[Event, ...]) -> None:
-    seen.trace, seen.view = trace(events), run_view(events)
+def _look(seen: Seen, begun: Begun, people: People) -> None:
+    seen.trace, seen.view = trace(people.events), run_view(people.events)
     seen.message = seen.message or _why(seen.view)
     seen.outputs = dict(seen.view.outputs)
-    seen.prompts = tuple(_prompts(begun.site.run_dir / "agent_logs"))
+    seen.prompts = tuple(_prompts(begun.site.run_dir / "agent_logs", people.state))
     seen.artifacts = _texts_below(begun.site.artifacts_dir)
     seen.files = {} if seen.view.tree is None else _texts_of(begun, Tree(seen.view.tree))
 
@@ -199,12 +204,20 @@ def _why(view: RunView) -> str:
     return view.message or next(bad, "")
 
 
-def _prompts(folder: Path) -> list[Told]:
+def _prompts(folder: Path, state: State | None) -> list[Told]:
     found = []
     for path in sorted(folder.glob("*/*/prompt.md")):
         step, attempt = path.parts[-3].replace("+", "/"), int(path.parts[-2])
-        found.append(Told(step, attempt, path.read_text("utf-8", "replace")))
+        found.append(Told(step, _visit(step, state), attempt, path.read_text("utf-8", "replace")))
     return found
+
+
+def _visit(path: str, state: State | None) -> int:
+    judged = judged_by(path)
+    leaf = None if state is None else state.instances.get(Address(path))
+    if judged is not None or state is None or not isinstance(leaf, Leaf):
+        return 1 if judged is None else judged[0]
+    return visit_of(state, leaf)
 
 
 def _texts_below(folder: Path) -> dict[str, str]:
