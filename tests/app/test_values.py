@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podium.app.values import parse_settings
+from podium.app.values import parse_settings, parse_values
 from podium.errors import ConfigurationError
 
 
@@ -41,3 +41,9 @@ def test_what_is_no_setting_is_refused(typed: tuple[str, ...], told: str) -> Non
         parse_settings(typed)
 
     assert told in caught.value.message
+
+
+def test_typed_values_are_json_and_what_is_no_number_of_it_is_text() -> None:
+    assert parse_values(("a=1", "b=NaN", "c=[true]", "d=x")) == {"a": 1, "b": "NaN", "c": [True], "d": "x"}
+    with pytest.raises(ConfigurationError, match="a is inf, which is no number of JSON"):
+        parse_values(("a=1e999",))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from functools import partial
@@ -185,3 +186,35 @@ def test_everything_that_is_named_is_there_and_costs_nothing_until_it_is_used() 
 def test_callers_in_a_thread_of_an_async_program_are_served(root: Path) -> None:
     call = partial(podium.run, SHORT, project=root, sandbox="none")
     assert anyio.run(anyio.to_thread.run_sync, call).status == "passed"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (float("nan"), "inputs.a is nan, which is no number of JSON"),
+        ({"b": [float("inf")]}, "inputs.a.b[0] is inf"),
+        ({1, 2}, "inputs.a is a set, which is no value of JSON"),
+        ("\ud800", "inputs.a has half of a character at position 0"),
+        ({(1, 2): 3}, "a key of inputs.a is a tuple"),
+    ],
+)
+def test_values_that_no_file_could_hold_are_refused_with_their_place(
+    root: Path, wrong: Any, told: str
+) -> None:
+    flow = {**SHORT, "inputs": {"a": "list"}}
+
+    with pytest.raises(podium.ConfigurationError, match=re.escape(told)):
+        podium.run(flow, {"a": wrong}, project=root)
+    with pytest.raises(
+        podium.ConfigurationError, match=re.escape(told.replace("inputs.a", "the workflow.vars.a"))
+    ):
+        podium.load({**SHORT, "vars": {"a": wrong}}, project=root)
+    assert podium.run(flow, {"a": (1, {"b": None})}, project=root).status == "passed"
+
+
+def test_a_value_that_contains_itself_is_refused(root: Path) -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+
+    with pytest.raises(podium.ConfigurationError, match="nested deeper than 200 levels"):
+        podium.start(SHORT, {"a": endless}, project=root)

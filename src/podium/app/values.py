@@ -1,15 +1,20 @@
-"""Values that a person hands to a run: from a file, or typed."""
+"""Values that a person or a program hands to a run: from a file, typed, or as objects."""
 
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from podium.errors import ConfigurationError
 from podium.workflow import yaml
 from podium.workflow.cascade import KEYS
 from podium.workflow.problems import did_you_mean
+
+MAX_DEPTH: Final = 200
+"""Deeper than any file; a value that contains itself has no end."""
 
 
 def read_values(path: Path | None) -> dict[str, Any]:
@@ -32,10 +37,56 @@ def parse_values(pairs: tuple[str, ...]) -> dict[str, Any]:
         if not sign or not name:
             raise ConfigurationError(f"{pair!r} is not a name and a value", hint="write name=value")
         try:
-            found[name] = json.loads(value)
+            given = json.loads(value, parse_constant=_no_number)
         except ValueError:
-            found[name] = value
+            given = value
+        found[name] = json_value(given, name)
     return found
+
+
+def json_value(value: Any, name: str, depth: int = 0) -> Any:
+    """A copy of a value that a file could hold as well; raises ConfigurationError for any other, with its place."""
+    if depth > MAX_DEPTH:
+        raise ConfigurationError(f"{name} is nested deeper than {MAX_DEPTH} levels")
+    if isinstance(value, Mapping):
+        return {
+            _key(key, name): json_value(inner, f"{name}.{key}", depth + 1) for key, inner in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [json_value(inner, f"{name}[{place}]", depth + 1) for place, inner in enumerate(value)]
+    if isinstance(value, str):
+        return _text(value, name)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigurationError(
+            f"{name} is {value}, which is no number of JSON", hint="leave it out, or use null"
+        )
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    raise ConfigurationError(
+        f"{name} is a {type(value).__name__}, which is no value of JSON",
+        hint="give text, numbers, booleans, None, lists and maps of them",
+    )
+
+
+def _key(key: Any, name: str) -> str:
+    if not isinstance(key, str | int):
+        raise ConfigurationError(f"a key of {name} is a {type(key).__name__}", hint="keys are text")
+    return _text(key, f"a key of {name}") if isinstance(key, str) else json.dumps(key)
+
+
+def _text(text: str, name: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigurationError(
+            f"{name} has half of a character at position {error.start}, which no file can hold",
+            hint='decode the text it came from as UTF-8, with errors="replace" if it must be',
+        ) from error
+    return text
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError(text)
 
 
 def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:

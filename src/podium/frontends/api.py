@@ -27,6 +27,7 @@ from podium.app.office import Office
 from podium.app.places import STATE_DIR, project_root, user_dir
 from podium.app.running import Order, begin, foreground, reopen
 from podium.app.sending import send
+from podium.app.values import json_value
 from podium.app.workflows import open_workflow
 from podium.core.chain import Record, RunId
 from podium.core.events import Event
@@ -79,7 +80,7 @@ def load(source: Source, *, project: Place = None, settings: Mapping[str, Any] |
     around = Path.cwd() if isinstance(source, Mapping) else Path(source).parent
     root = project_root(Path(project or around))
     file = _built(root, source) if isinstance(source, Mapping) else Path(source).absolute()
-    typed = dict(settings or {})
+    typed = json_value(settings or {}, "settings")
     graph = open_workflow(file, user_dir=user_dir(), project=root, settings=typed)
     return Workflow(file, root, graph, typed)
 
@@ -98,8 +99,8 @@ async def start_async(
     workflow = load(source, project=project)
     order = Order(
         file=workflow.file,
-        inputs=inputs or {},
-        vars=vars or {},
+        inputs=json_value(inputs or {}, "inputs"),
+        vars=json_value(vars or {}, "vars"),
         dirty=dirty,
         no_human=no_human,
         sandbox=sandbox,
@@ -191,7 +192,8 @@ async def answer_async(
     project: Place = None,
 ) -> RunView:
     """Gives the value that a question asks for, or the result of work by hand."""
-    return await _say(functools.partial(value_given, value=value), run, step, by, project)
+    given = json_value(value, "the answer")
+    return await _say(functools.partial(value_given, value=given), run, step, by, project)
 
 
 def show(run: str | None = None, *, project: Place = None) -> RunView:
@@ -268,7 +270,8 @@ def _office(project: Place, *, create: bool = False) -> Iterator[Office]:
 
 def _built(project: Path, document: Mapping[str, Any]) -> Path:
     """The file of a workflow that was built in code, by what it says: no later one takes its place."""
-    text = json.dumps({"podium": 1, **document}, indent=2, ensure_ascii=False)  # JSON is YAML.
+    said = json_value({"podium": 1, **document}, "the workflow")
+    text = json.dumps(said, indent=2, ensure_ascii=False)  # JSON is YAML.
     name = re.sub(r"\W+", "_", str(document.get("name", "workflow")))
     file = project / STATE_DIR / BUILT / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.yaml"
     file.parent.mkdir(parents=True, exist_ok=True)
