@@ -89,6 +89,26 @@ def test_files_are_written_and_deleted_where_it_works(request_: Request) -> None
     assert not (request_.cwd / "old.txt").exists()
 
 
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ("{delete: [tests/t.sh], write: {tests: x}}", '"tests" cannot be written: Is a directory'),
+        ("{write: {tests/t.sh/x: x}}", '"tests/t.sh/x" cannot be written: '),
+        ("{delete: [tests]}", '"tests" cannot be deleted: Is a directory'),
+    ],
+)
+def test_a_rule_that_does_not_fit_the_tree_is_told_by_its_path(
+    request_: Request, rule: str, told: str
+) -> None:
+    (request_.cwd / "tests").mkdir()
+    (request_.cwd / "tests/t.sh").write_text("")
+
+    result = answered(request_, f"- {rule}\n")
+
+    assert result.trouble == "error"
+    assert told in result.detail and "Traceback" not in result.detail
+
+
 @pytest.mark.parametrize("path", ["../x", "/tmp/x", ".git/config"])
 def test_a_path_that_leaves_the_workspace_is_a_mistake_of_the_cast(request_: Request, path: str) -> None:
     with pytest.raises(ConfigurationError, match=r"^cast.yaml:1: path"):

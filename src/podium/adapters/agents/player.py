@@ -5,12 +5,14 @@ acted out, so that everything around an agent can be tried without one. Imports 
 """
 
 import base64
+import contextlib
 import json
 import os
 import pathlib
 import signal
 import sys
 import time
+from collections.abc import Iterator
 
 
 def main() -> None:
@@ -18,12 +20,23 @@ def main() -> None:
     os.chdir(part.get("root", "."))
     time.sleep(part["delay_s"])
     for name, content in part["write"].items():
-        put(pathlib.Path(name), content)
+        with told_of(name, "written"):
+            put(pathlib.Path(name), content)
         say({"type": "file", "path": name})
     for name in part["delete"]:
-        pathlib.Path(name).unlink(missing_ok=True)
+        with told_of(name, "deleted"):
+            pathlib.Path(name).unlink(missing_ok=True)
         say({"type": "file", "path": name})
     sys.exit(act(part))
+
+
+@contextlib.contextmanager
+def told_of(name: str, what: str) -> Iterator[None]:
+    """A rule may not fit the tree it meets: a file where a folder is, or the other way round."""
+    try:
+        yield
+    except OSError as error:
+        sys.exit(f'"{name}" cannot be {what}: {error.strerror or error} (a rule writes first, then deletes)')
 
 
 def put(place: pathlib.Path, content: str | dict) -> None:  # type: ignore[type-arg]  # a text, or a recorded file
