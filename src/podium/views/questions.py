@@ -22,6 +22,7 @@ from podium.core.paths import ROOT
 from podium.core.state import Instance, Leaf, State, is_parkable
 from podium.core.words import Millis
 from podium.views.account import kind_of_question
+from podium.views.checks import with_checks
 from podium.views.plain import one_line
 from podium.views.run import LimitView, Pending, RunView
 
@@ -58,10 +59,10 @@ def _named_files(state: State, leaf: Leaf) -> str:
 
 
 def with_state(view: RunView, state: State, render: Render = as_written) -> RunView:
-    """The view with questions in words, and with limits."""
+    """The view with questions and failed checks in words, and with limits."""
     pending = tuple(pending_in(state, render))
     waits = view.status == "running" and is_parkable(state) and any(p.kind != "retry" for p in pending)
-    return view._replace(
+    return with_checks(view, state)._replace(
         pending=pending, limits=tuple(limits_in(state)), status="waiting" if waits else view.status
     )
 

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from podium.core.words import Millis, Path
-from podium.views.run import LimitView, Pending, RunView
-from podium.views.times import iso
+from podium.views.run import LimitView, Pending, RunView, StepView
+from podium.views.times import iso, iso_or_none
 
 
 def has_words_for(view: RunView, data: Mapping[str, Any]) -> bool:
@@ -23,8 +23,8 @@ def has_words_for(view: RunView, data: Mapping[str, Any]) -> bool:
 
 
 def with_stored(view: RunView, data: Mapping[str, Any]) -> RunView:
-    """Takes from an earlier `run.json` the questions that are still open, and the limits. Foreign data: anything else
-    in it is left aside."""
+    """Takes from an earlier `run.json` the questions that are still open, the limits, and why checks failed. Foreign
+    data: anything else in it is left aside."""
     rows = data.get("pending")
     stored = {row.get("path"): row for row in rows if isinstance(row, dict)} if isinstance(rows, list) else {}
     pending = tuple(_worded(known, stored.get(known.path)) for known in view.pending)
@@ -32,6 +32,8 @@ def with_stored(view: RunView, data: Mapping[str, Any]) -> RunView:
     limits = data.get("limits")
     return view._replace(
         pending=(*pending, *by_hand),
+        steps=tuple(_explained(view, data)),
+        message=view.message or (_text(data, "message") if view.status == "failed" else ""),
         limits=tuple(_limits(view, limits)) if isinstance(limits, dict) else view.limits,
     )
 
@@ -47,6 +49,16 @@ def _worded(known: Pending, row: Mapping[str, Any] | None) -> Pending:
         shows=_texts(row, "shows"),
         name=_text(row, "name"),
     )
+
+
+def _explained(view: RunView, data: Mapping[str, Any]) -> Iterator[StepView]:
+    """What failed without a word in the log, such as a check, may have been explained by its definition."""
+    rows = data.get("steps")
+    known = {row.get("path"): row for row in rows if isinstance(row, dict)} if isinstance(rows, list) else {}
+    for step in view.steps:
+        row = known.get(step.path, {})
+        is_same = step.outcome == "failed" and row.get("ended_at") == iso_or_none(step.ended)
+        yield step._replace(message=_text(row, "message")) if is_same and not step.message else step
 
 
 def _by_hand(view: RunView, stored: Mapping[Any, Mapping[str, Any]]) -> Iterator[Pending]:
