@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from podium.app.carrying import carried
@@ -19,7 +19,7 @@ from podium.core.words import MicroUsd, Millis, Path
 from tests.core.bias import Bias
 from tests.core.driver import drive, go_on, resume
 from tests.core.kit import Game, agent, block, flow, with_limits
-from tests.core.strategies import Case, cases
+from tests.core.strategies import Case, case, cases
 
 LIMITED = replace(Bias(), tight=0.5, inner_limits=0.6, people=0.3)
 
@@ -32,12 +32,13 @@ def used(book: Ledger) -> tuple[Amounts, int, int]:
 
 @pytest.mark.req("X10", "R130")
 @given(cases(LIMITED), st.lists(st.floats(0.05, 1), max_size=2))
-def test_the_events_of_a_run_tell_what_all_its_ledgers_hold(case: Case, cuts: list[float]) -> None:
-    run = drive(case.workflow, case.world())
+@example(case(8298, LIMITED), [])  # An advisor is asked about the clean-up.
+def test_the_events_of_a_run_tell_what_all_its_ledgers_hold(drawn: Case, cuts: list[float]) -> None:
+    run = drive(drawn.workflow, drawn.world())
     for cut in cuts:
         log = run.log[: max(1, int(len(run.log) * cut))]
-        run = go_on(resume(case.workflow, log, case.world()), case.world())
-    found = carried(case.workflow, run.log)
+        run = go_on(resume(drawn.workflow, log, drawn.world()), drawn.world())
+    found = carried(drawn.workflow, run.log)
 
     root = Carried(ROOT, found["carried"], found["carried_unknown"], found["carried_time"])
     told = {one.path: (one.spent, one.unknown, one.time) for one in (root, *found["carried_steps"])}

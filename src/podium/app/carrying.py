@@ -133,7 +133,7 @@ class _Told:
         if address(path) in self._by_hand:
             return
         for owner, book in self._around(path):
-            if FINALLY in path[len(owner) :].split("/"):
+            if FINALLY in _BEGINS.split(path[len(owner) :]):
                 continue
             if not book.busy:
                 book.since = at
