@@ -43,11 +43,15 @@ def test_what_is_said_to_cost_nothing_costs_nothing_whoever_counts(result: Agent
 @pytest.mark.parametrize(
     ("result", "calls"),
     [
-        pytest.param(AgentResult(trouble="quota"), 0, id="refused"),
         pytest.param(AgentResult(trouble="quota", cost=MicroUsd(0)), 0, id="refused for nothing"),
-        pytest.param(AgentResult(trouble="quota", usage=Usage(input=5)), 1, id="in the middle"),
+        pytest.param(AgentResult(trouble="quota"), 1, id="tells no price"),
+        pytest.param(
+            AgentResult(trouble="quota", cost=MicroUsd(0), usage=Usage(input=5)), 1, id="in the middle"
+        ),
         pytest.param(AgentResult(trouble="quota", cost=MicroUsd(5)), 1, id="paid in part"),
-        pytest.param(AgentResult(trouble="quota", cut_off=True), 1, id="ended before it could tell"),
+        pytest.param(
+            AgentResult(trouble="quota", cost=MicroUsd(0), cut_off=True), 1, id="ended before it could tell"
+        ),
         pytest.param(AgentResult(trouble="transient"), 1, id="lost on the way"),
     ],
 )

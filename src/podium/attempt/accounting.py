@@ -25,10 +25,13 @@ def used_of(result: AgentResult) -> Amounts:
 
 
 def is_refused(result: AgentResult) -> bool:
-    """A used-up quota that was met before anything was used: the call was not made, and costs nothing."""
+    """A used-up quota that was met before anything was used: the call was not made.
+
+    Only where the agent tells that it has cost nothing: one that tells no price may have worked before it was refused.
+    """
     usage = result.usage
-    used = result.cost or usage.input or usage.output or usage.cached
-    return result.trouble == "quota" and not used and not result.cut_off
+    used = usage.input or usage.output or usage.cached
+    return result.trouble == "quota" and result.cost == 0 and not used and not result.cut_off
 
 
 def priced(result: AgentResult, worker: Worker, public: PriceOf) -> AgentResult:

@@ -62,8 +62,7 @@ async def judged(asking: Asking, workspace: Workspace, finished: Finished | None
         # Nothing ran, so nothing was used and nothing is unknown.
         return replace(end, used=Amounts(), cost_known=True)
     told = {**(end.result or {}), **_worker(asking, result)}
-    cost_known = result.cost is not None or accounting.is_refused(result)
-    return replace(end, result=told, used=accounting.used_of(result), cost_known=cost_known)
+    return replace(end, result=told, used=accounting.used_of(result), cost_known=result.cost is not None)
 
 
 def _says_blocked(result: AgentResult) -> bool:

@@ -151,7 +151,8 @@ def _refused(answer: Answer, body: Mapping[str, Any], at: Millis) -> AgentResult
             return _failed("unavailable", f"no such model, or no such address: {said}")
         case 402 | 429:
             until = None if code in USED_UP else reset_at(answer.headers, at)
-            return AgentResult(trouble="quota", detail=said, retry_at=until)
+            # Its only request was refused, so nothing is owed.
+            return AgentResult(trouble="quota", detail=said, retry_at=until, cost=MicroUsd(0))
         case 408 | 409 | 425:
             return _failed("transient", f"status {answer.status}: {said}")
         case status:
