@@ -79,7 +79,7 @@ class Endurance:
             pid = self.nursery.begin(self.project, *command, "--json", story=self.name)
             how = chance.choice(("alone", "group", "all"))
             if self.crashes < kills and not self.nursery.has_ended(within_s=chance.uniform(0, seconds)):
-                os.kill(pid, signal.SIGKILL) if how == "alone" else os.killpg(pid, signal.SIGKILL)
+                _kill(pid, with_group=how != "alone")
             self.last = self.nursery.wait(self.project, pid)
             if self.last.code == KILLED:
                 self._crashed(everything=how == "all")
@@ -150,6 +150,14 @@ class Endurance:
         later = passed(folder / "points")[int((folder / "so_far").read_text("ascii")) :]
         again = [point.split()[2] for point in later if point.startswith("before attempt ")]
         assert answered.isdisjoint(again), "done again though its answer was recorded"
+
+
+def _kill(pid: int, *, with_group: bool) -> None:
+    """Its number is its own until the nursery is asked for the next one; its group begins a moment after itself."""
+    with suppress(ProcessLookupError):
+        if with_group:
+            os.killpg(pid, signal.SIGKILL)
+    os.kill(pid, signal.SIGKILL)
 
 
 def undisturbed(nursery: Nursery, name: str, folder: Path) -> Undisturbed:

@@ -58,13 +58,16 @@ class Nursery:
             os.killpg(pid, signal.SIGKILL)
         code = self._heard()
         assert in_time, f"it did not end within {PATIENCE_S:.0f} s"
-        return Ended(
-            code, *((project.folder / name).read_text("utf-8", "replace") for name in ("out", "err"))
-        )
+        return Ended(code, _said(project.folder / "out"), _said(project.folder / "err"))
 
     def _heard(self) -> int:
         assert self.process.stdout is not None
         return int(self.process.stdout.readline())
+
+
+def _said(file: Path) -> str:
+    """Nothing of one that was killed before it could say anything."""
+    return file.read_text("utf-8", "replace") if file.exists() else ""
 
 
 @contextmanager
