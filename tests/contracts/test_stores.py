@@ -48,6 +48,20 @@ class TestSqliteStore(StoreContract):
         assert other.read(RUN) == store.read(RUN)
         assert [letter.name for letter in store.letters(RUN)] == ["hello"]
 
+    def test_whoever_only_looks_waits_for_no_writer(self, owned: tuple[Store, int]) -> None:
+        """One that was stopped in the middle holds its transaction for as long as it stands still."""
+        store, epoch = owned
+        store.append(RUN, [("A", "1")], after=0, epoch=epoch, cause="m")
+        writer = apsw.Connection(str(self.path))
+        writer.execute("begin immediate")
+
+        other = self.make()
+        seen = [head.run for head in other.heads()], other.read(RUN), other.letters(RUN)
+
+        writer.execute("rollback")
+        writer.close()
+        assert seen == ([RUN], store.read(RUN), ())
+
     def test_only_the_owner_may_read_the_files(self, store: Store) -> None:
         assert self.path.stat().st_mode & 0o777 == 0o600
         assert self.path.parent.stat().st_mode & 0o777 == 0o700

@@ -16,7 +16,7 @@ from typing import Any, Final
 import apsw
 
 from podium.adapters.stores.sqlite_faults import damage_of_log, first_damage, worded
-from podium.adapters.stores.sqlite_schema import bring_forward, is_current, sum_of
+from podium.adapters.stores.sqlite_schema import VERSION, bring_forward, is_current, sum_of
 from podium.core.chain import FIRST_HASH, Record, RunId, links
 from podium.ports import Fenced, Letter, Misplaced, RunHead, StoreError
 
@@ -93,6 +93,9 @@ class SqliteStore:
         self._db.set_busy_timeout(BUSY_MS)
         for pragma in ("journal_mode = wal", "synchronous = full", "foreign_keys = on", "mmap_size = 0"):
             self._rows(f"pragma {pragma}")
+        # Whoever only looks waits for no writer, who may have been stopped in the middle.
+        if self._rows("pragma user_version")[0][0] == VERSION:
+            return
         with self._transaction:
             if not is_current(self._db):
                 # A log that lost its first pages looks like that of an empty database.
