@@ -41,7 +41,7 @@ def with_checks(view: RunView, state: State) -> RunView:
 
 
 def written(node: Node) -> str:
-    """An expression as a file could say it."""
+    """An expression much as its file says it, for people to read."""
     match node:
         case Const(value):
             return _literal(value)

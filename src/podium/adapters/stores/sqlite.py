@@ -16,7 +16,7 @@ from typing import Any, Final
 import apsw
 
 from podium.adapters.stores.sqlite_faults import damage_of_log, first_damage, worded
-from podium.adapters.stores.sqlite_schema import VERSION, bring_forward, is_current, sum_of
+from podium.adapters.stores.sqlite_schema import VERSION, bring_forward, sum_of
 from podium.core.chain import FIRST_HASH, Record, RunId, links
 from podium.ports import Fenced, Letter, Misplaced, RunHead, StoreError
 
@@ -94,15 +94,18 @@ class SqliteStore:
         for pragma in ("journal_mode = wal", "synchronous = full", "foreign_keys = on", "mmap_size = 0"):
             self._rows(f"pragma {pragma}")
         # Whoever only looks waits for no writer, who may have been stopped in the middle.
-        if self._rows("pragma user_version")[0][0] == VERSION:
+        if self._is_current():
             return
         with self._transaction:
-            if not is_current(self._db):
+            if not self._is_current():
                 # A log that lost its first pages looks like that of an empty database.
                 damage = damage_of_log(self._wal)
                 if damage is not None:
                     raise StoreError(f"{self._path} cannot be used: {damage}")
                 bring_forward(self._db, self._path)
+
+    def _is_current(self) -> bool:
+        return bool(self._rows("pragma user_version")[0][0] == VERSION)
 
     def _rows(self, statement: str, values: tuple[Any, ...] = ()) -> list[Any]:
         try:

@@ -74,10 +74,6 @@ STEPS: Final[tuple[Callable[[apsw.Connection], None], ...]] = (
 VERSION: Final = len(STEPS)
 
 
-def is_current(db: apsw.Connection) -> bool:
-    return bool(db.execute("pragma user_version").get == VERSION)
-
-
 def bring_forward(db: apsw.Connection, path: Path) -> None:
     """Inside a write transaction: everything up to this version."""
     found: int = db.execute("pragma user_version").get
