@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from pathlib import Path
 
@@ -83,3 +84,37 @@ def test_ctrl_c_once_leaves_the_run_to_be_resumed(tmp_path: Path) -> None:
         assert project.marked() == []
         assert project.podium("cancel", run).code == 0
         assert (notes / "finally").exists()
+
+
+STUBBORN = """\
+podium: 1
+name: stubborn
+env: [NOTES]
+steps:
+  long:
+    run:
+      script: |
+        trap 'touch "$NOTES/told"' TERM
+        touch "$NOTES/busy"
+        while true; do sleep 0.05; done
+    env: [NOTES]
+    sandbox: limits
+"""
+
+
+@pytest.mark.req("R142", "X15")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_who_is_told_twice_to_stop_still_ends_what_it_has_started(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    with closing(new_project(tmp_path / "place", {FILE: STUBBORN}, NOTES=str(tmp_path))) as project:
+        engine = project.start("run", FILE, "--sandbox", "limits")
+        project.while_running(engine, (tmp_path / "busy").exists, "the work")
+        engine.send_signal(number)
+        # It is now in the middle of ending a process that does not want to.
+        project.while_running(engine, (tmp_path / "told").exists, "the first to be told")
+
+        engine.send_signal(number)
+
+        assert until_exit(engine) == 130
+        assert project.marked() == []

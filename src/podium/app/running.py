@@ -6,7 +6,8 @@ import json
 import secrets
 import signal
 import uuid
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -40,6 +41,7 @@ from podium.git.repository import read_head, read_uncommitted, tree_with_uncommi
 from podium.ports import RunHead
 
 ASK_S: Final = 3.0
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LETTERS: Final = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
@@ -260,14 +262,18 @@ async def foreground(
     one cancels the run.
     """
     state: State | None = None
+    # Ours until everything is gone: a second SIGTERM would else end this process in the middle of ending the others.
+    listening = anyio.open_signal_receiver(*SIGNALS) if signals else nullcontext()
     try:
-        async with anyio.create_task_group() as group:
-            if signals:
-                group.start_soon(_stop_on_signal, group.cancel_scope, partial(_ask, office, site.run, ask))
-            if beside is not None:
-                group.start_soon(beside)
-            state = await carry(office.store, site, *first, park=park, on_turn=on_turn)
-            group.cancel_scope.cancel()
+        with listening as received:
+            async with anyio.create_task_group() as group:
+                if received is not None:
+                    asked = partial(_ask, office, site.run, ask)
+                    group.start_soon(_stop_on_signal, received, group.cancel_scope, asked)
+                if beside is not None:
+                    group.start_soon(beside)
+                state = await carry(office.store, site, *first, park=park, on_turn=on_turn)
+                group.cancel_scope.cancel()
     except BaseExceptionGroup as several:
         # That the work is done by several tasks is nobody's concern here.
         raise _first(several) from several
@@ -292,18 +298,19 @@ class Ask:
     tell: Callable[[str], None]
 
 
-async def _stop_on_signal(scope: anyio.CancelScope, ask: Callable[[int], bool]) -> None:
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as received:
-        interrupts = 0
-        while True:
-            # Somebody who was asked and says nothing more wants what Ctrl-C did first: the run stays as it is.
-            with anyio.move_on_after(ASK_S if interrupts == 1 else None):
-                number = await anext(received)
-                interrupts += number == signal.SIGINT
-                if number == signal.SIGINT and ask(interrupts):
-                    continue
-            scope.cancel()
-            return
+async def _stop_on_signal(
+    received: AsyncIterator[signal.Signals], scope: anyio.CancelScope, ask: Callable[[int], bool]
+) -> None:
+    interrupts = 0
+    while True:
+        # Somebody who was asked and says nothing more wants what Ctrl-C did first: the run stays as it is.
+        with anyio.move_on_after(ASK_S if interrupts == 1 else None):
+            number = await anext(received)
+            interrupts += number == signal.SIGINT
+            if number == signal.SIGINT and ask(interrupts):
+                continue
+        scope.cancel()
+        return
 
 
 def _ask(office: Office, run: RunId, ask: Ask | None, interrupts: int) -> bool:

@@ -196,9 +196,7 @@ class Service:
 
     def _stop(self) -> None:
         """What is at work is interrupted, not cancelled: it goes on with whoever carries it on next."""
-        for child in self._at_work.values():
-            child.terminate()
+        stop(self._at_work.values(), patience_s=PATIENCE_S)
         for run, child in self._at_work.items():
-            stop(child, patience_s=PATIENCE_S)
             text = f"process {child.pid} was stopped; the run is not over"
             self.tell(Told(self.now(), run, "stopped", text, pid=child.pid))

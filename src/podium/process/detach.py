@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeAlias
 
@@ -16,14 +18,18 @@ def leave(child: Beginning) -> None:
         child.returncode = 0
 
 
-def stop(child: Beginning, *, patience_s: float) -> None:
-    """Asks it to end, and ends it if it does not."""
-    try:
+def stop(children: Iterable[Beginning], *, patience_s: float) -> None:
+    """Asks each to end, once, and ends those that have not done so when the patience is over."""
+    asked = tuple(children)
+    deadline = time.monotonic() + patience_s
+    for child in asked:
         child.terminate()
-        child.wait(patience_s)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        child.wait()
+    for child in asked:
+        try:
+            child.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
 
 
 def begin(argv: tuple[str, ...], *, cwd: Path, output: Path) -> Beginning:
