@@ -1,7 +1,6 @@
 """How fast the core is: turns of simulated runs, their growth with size, and whole runs per second.
 
-Figures are processor time and the best of several rounds: the machine may be busy with other things. Ratios say more
-than times.
+Figures are processor time: the machine may be busy with other things. Ratios say more than times.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import gc
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from statistics import median
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -168,20 +168,31 @@ def calm(made: Workflow) -> Simulated:
     return found
 
 
-def growth(name: str, make: Callable[[int], Workflow], size: int, times: int = 5) -> tuple[Figure, Figure]:
-    """The time at a size and at double the size, measured by turns so that a busy moment strikes both."""
-    made = (make(size), make(2 * size))
-    best, events = [float("inf")] * 2, [0, 0]
+def growth(name: str, make: Callable[[int], Workflow], size: int, times: int = 7) -> tuple[Figure, Figure]:
+    """The middle of several ratios, each of a run of double the size beside the two of the size before and after it.
+
+    So a moment in which the machine is slow strikes both, and one in which it is fast does not count for one alone.
+    """
+    small, large = make(size), make(2 * size)
+    singles = [_played(small)]
+    doubles = []
     for _ in range(times):
-        for which, workflow_ in enumerate(made):
-            gc.collect()
-            began = time.process_time()
-            events[which] = len(calm(workflow_).events)
-            best[which] = min(best[which], time.process_time() - began)
+        doubles.append(_played(large))
+        singles.append(_played(small))
+    around = zip(doubles, singles, singles[1:], strict=False)
+    ratio = median(2 * double[0] / (before[0] + after[0]) for double, before, after in around)
     return (
-        Figure(name, size, events[0], best[0]),
-        Figure(name, 2 * size, events[1], best[1], best[1] / best[0], DOUBLE_BOUND),
+        Figure(name, size, singles[0][1], median(seconds for seconds, _ in singles)),
+        Figure(name, 2 * size, doubles[0][1], median(seconds for seconds, _ in doubles), ratio, DOUBLE_BOUND),
     )
+
+
+def _played(made: Workflow) -> tuple[float, int]:
+    """Its seconds and its events."""
+    gc.collect()
+    began = time.process_time()
+    events = len(calm(made).events)
+    return time.process_time() - began, events
 
 
 def folding(size: int = 2_500, times: int = 3) -> Figure:
