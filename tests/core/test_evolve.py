@@ -34,6 +34,8 @@ from podium.core.lifecycle import IllegalEvent
 from podium.core.model import ForEach, Step
 from podium.core.state import Leaf
 from podium.core.words import ABANDONED, Millis, Path, Tree
+from podium.simulate.chance import CALM, Chance
+from podium.simulate.shell import simulate
 from tests.core.kit import BASE, Game, agent, block, command, flow, human, sets
 
 NOW = Millis(9_999)
@@ -229,3 +231,12 @@ def test_an_event_makes_another_state_and_leaves_the_old_one_alone() -> None:
         after.busy = 7  # type: ignore[misc]  # that is what is shown
     with pytest.raises(TypeError):
         after.queue.put(7, A)
+
+
+def test_a_state_is_written_out_short_however_much_there_is_in_it() -> None:
+    """asyncio writes out the result of every task that a signal could have ended; of a long run that took seconds."""
+    steps = tuple(command(f"s{number}") for number in range(200))
+    done = simulate(flow(*steps), Chance(1, CALM)).state
+
+    assert done.ended is not None
+    assert len(repr(done)) < 400

@@ -287,6 +287,10 @@ class State:
     """Agents that have answered without a price."""
     ended: RunEnded | None = None
 
+    def __repr__(self) -> str:
+        """Short: asyncio writes the result of a task out when it is done with it, and a state has thousands of parts."""
+        return f"State(at={self.at}, instances={len(self.instances)}, ended={self.ended!r})"
+
     def _replace(self, **changes: Any) -> State:
         """The state with these fields changed; a draft changes in place, and only evolve may do that."""
         return replace(self, **changes)
