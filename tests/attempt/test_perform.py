@@ -97,7 +97,7 @@ def test_a_secret_in_an_argument_is_refused(project: Project, tmp_path: Path) ->
 
 def test_a_cancelled_attempt_ends_its_process_and_removes_its_home(project: Project, tmp_path: Path) -> None:
     mark = tmp_path / "started"
-    text = f'steps:\n  it: {{run: [sh, -c, "touch {mark}; test -e {tmp_path}/quick || exec sleep 600"]}}\n'
+    text = f'steps:\n  it: {{run: [sh, -c, "touch $HOME/left {mark}; test -e {tmp_path}/quick || exec sleep 600"]}}\n'
     bench_ = bench(project, tmp_path, text)
     (tmp_path / "quick").touch()
     asked, state = asked_of(bench_)

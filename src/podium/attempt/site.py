@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from podium.attempt.homes import Homes
 from podium.attempt.past import Past
 from podium.attempt.pool import Pool
 from podium.core.chain import RunId
@@ -88,6 +89,7 @@ class Site:
     """Whether a step has passed in the newest run of a workflow, both by name; for `wait: {step}`."""
     pool: Pool = field(default_factory=Pool)
     """Checkouts that this process has made for the run and may use again."""
+    homes: Homes = field(default_factory=Homes)
     run_dir: Path = field(init=False)
     """The records of this run."""
 

@@ -106,11 +106,18 @@ def without_editable(project: Path, level: SandboxLevel, path: str) -> str:
 
 def _venvs(project: Path, path: str) -> Iterator[Path]:
     """The project's own environments and those that PATH leads to."""
-    # As text: this is asked for every command, and a path object costs more than the question.
+    for file in _signs(str(project), path):
+        # As text: this is asked for every command, and a path object costs more than the question.
+        if os.path.isfile(file):  # noqa: PTH113
+            yield Path(file).parent
+
+
+@lru_cache(maxsize=64)
+def _signs(project: str, path: str) -> tuple[str, ...]:
+    """The files by which such environments would be known."""
     on_path = (os.path.dirname(os.path.normpath(folder)) for folder in path.split(os.pathsep) if folder)  # noqa: PTH120
-    for venv in dict.fromkeys((*(f"{project}/{name}" for name in VENVS), *on_path)):
-        if os.path.isfile(f"{venv}/pyvenv.cfg"):  # noqa: PTH113
-            yield Path(venv)
+    venvs = dict.fromkeys((*(f"{project}/{name}" for name in VENVS), *on_path))
+    return tuple(f"{venv}/pyvenv.cfg" for venv in venvs)
 
 
 def _would_use(venv: Path, project: Path, argv: Sequence[str], env: Mapping[str, str], text: str) -> bool:

@@ -7,7 +7,6 @@ toolchain folders, artifacts and copies that were lent to it are never part of t
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -19,7 +18,7 @@ import anyio
 from anyio import to_thread
 
 from podium.attempt import extras
-from podium.attempt.lending import Owner, lend, lend_tree
+from podium.attempt.lending import lend_tree
 from podium.attempt.pool import throw_away
 from podium.attempt.site import Site
 from podium.attempt.toolchain import MOUNTS_IN_PLACE
@@ -103,20 +102,18 @@ async def opened(
     tree: Tree | None = None,
 ) -> AsyncIterator[Workspace]:
     """A workspace at the tree the attempt starts from, or at another one; removed afterwards, also on cancellation."""
-    private = site.work_dir / f"w{secrets.token_hex(4)}"
-    home, tmp = private / "home", private / "tmp"
     sandbox = site.sandbox_of(step)
-    # Two folders: quicker than the way to another thread and back.
-    _make_folders(home, tmp, owner=sandbox.owner)
-    bare = Workspace(site.project, home, tmp, None, "project")
-    if sandbox.level in MOUNTS_IN_PLACE:
-        bare = replace(bare, inside=site.project)
+    walled = sandbox.level in MOUNTS_IN_PLACE
+    private = site.homes.take(site.work_dir, again=not walled, owner=sandbox.owner)
+    inside = site.project if walled else None
+    bare = Workspace(site.project, private.home, private.tmp, None, "project", inside=inside)
     try:
         if site.repository is None or site.is_inplace(step):
-            before = None if site.repository is None else await _files_now(site.repository)
-            made = replace(bare, before=before)
+            made = bare
+            if site.repository is not None:
+                made = replace(bare, before=await _files_now(site.repository))
         elif kind == "clone":
-            made = await _cloned(site, site.repository, asked, bare, tree, private / "tree")
+            made = await _cloned(site, site.repository, asked, bare, tree, private.folder / "tree")
         else:
             wanted = tree or asked.start or await _tree_at_start(site, site.repository, asked)
             folder, snapshot = await site.pool.take(site.repository, site.work_dir, wanted)
@@ -124,9 +121,7 @@ async def opened(
         async with _furnished(site, step, made, names) as ready:
             yield ready
     finally:
-        if not _removed(home, tmp, private):
-            with anyio.CancelScope(shield=True):
-                await to_thread.run_sync(throw_away, private)
+        await site.homes.give_back(private, again=not walled and kind == "checkout")
 
 
 @asynccontextmanager
@@ -143,7 +138,9 @@ async def _furnished(
         if base is not None:
             owner = site.sandbox_of(step).owner
             base = await to_thread.run_sync(lend_tree, made.folder, base, owner)
-        ready = replace(made, snapshot=base, links=given.links, ports=given.ports)
+        ready = made
+        if base is not None or given.links or given.ports:
+            ready = replace(made, snapshot=base, links=given.links, ports=given.ports)
         if ready.snapshot is not None and given.own:
             unseen = parse_rules("\n".join(given.own).encode("utf-8", "surrogateescape"))
             ready = replace(ready, snapshot=replace(ready.snapshot, outer=(*ready.snapshot.outer, *unseen)))
@@ -169,6 +166,7 @@ async def captured(site: Site, workspace: Workspace, asked: AttemptStarted) -> T
 
 async def clear(site: Site) -> None:
     """Removes what this run has in its work folder, also what a killed process left. Nothing of it may be running."""
+    site.homes.forget()
     await site.pool.clear()
     await to_thread.run_sync(throw_away, site.work_dir)
 
@@ -198,22 +196,6 @@ def keep_attempt(site: Site, repository: Repository, asked: AttemptStarted, tree
     commit = _commit(site, repository, tree, message, asked.at // 1000)
     keep(repository, attempt_ref(site.run, asked.path, asked.attempt), commit)
     return commit
-
-
-def _make_folders(*folders: Path, owner: Owner | None) -> None:
-    for folder in folders:
-        folder.mkdir(mode=0o700, parents=True)
-        lend(folder, owner)
-
-
-def _removed(*folders: Path) -> bool:
-    """Most commands leave nothing in their home, and empty folders need neither care nor another thread."""
-    try:
-        for folder in folders:
-            folder.rmdir()
-    except OSError:
-        return False
-    return True
 
 
 async def _files_now(repository: Repository) -> Tree:
