@@ -13,14 +13,10 @@ import subprocess
 from pathlib import Path
 from typing import Final, Self
 
-import anyio
-
 from podium.process import tree
 from podium.process.launch import Launch
 from podium.process.limits import wrapper
 from podium.process.procfs import MARKER_VARIABLE, open_pidfd
-
-POLL_S: Final = 0.02
 
 
 class Child:
@@ -49,7 +45,7 @@ class Child:
                 self.root = tree.begin(self._popen.pid, marker, walled=launch.walled)
         finally:
             os.close(stdin)
-        self._pidfd = open_pidfd(self._popen.pid)
+        self.pidfd: Final = open_pidfd(self._popen.pid)
         assert self._popen.stdout is not None
         assert self._popen.stderr is not None
         self.stdout: Final = self._popen.stdout.fileno()
@@ -67,18 +63,12 @@ class Child:
         for pipe in (self._popen.stdout, self._popen.stderr):
             assert pipe is not None
             pipe.close()
-        if self._pidfd is not None:
-            os.close(self._pidfd)
+        if self.pidfd is not None:
+            os.close(self.pidfd)
 
     def has_ended(self) -> bool:
         """Looks without collecting it: as long as it is not collected, its pid is the name of its session."""
         return self._status() is not None
-
-    async def wait(self) -> None:
-        if self._pidfd is not None:
-            await anyio.wait_readable(self._pidfd)
-        while not self.has_ended():  # noqa: ASYNC110 - without a pidfd the kernel has no event for this
-            await anyio.sleep(POLL_S)
 
     def exit(self) -> tuple[int, int | None]:
         """Exit code and signal; a child that outlived KILL counts as killed."""

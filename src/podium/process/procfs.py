@@ -101,7 +101,9 @@ def descend(pids: Iterable[int]) -> Iterator[Process]:
             continue
         seen.add(pid)
         yield process
-        waiting.extend(read_children(pid))
+        if not process.is_dead:
+            # The dead have handed theirs on.
+            waiting.extend(read_children(pid))
 
 
 def send(process: Process, number: signal.Signals) -> bool:

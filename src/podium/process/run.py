@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import anyio
 from anyio import from_thread
@@ -19,12 +17,11 @@ from podium.process import tree
 from podium.process.ansi import PlainStream
 from podium.process.capture import Captured, OnOutput, Sink, StreamName
 from podium.process.child import Child, new_name
+from podium.process.ears import Ears
 from podium.process.launch import Finished, Launch
 
-CHUNK: Final = 64 * 1024
 LINGER_S: Final = 0.2
 STRAY_GRACE_S: Final = 1.0
-# With the tree dead the pipes are at their end; this is for one that was handed to a stranger.
 DRAIN_S: Final = 1.0
 EXIT_NOT_EXECUTABLE: Final = 126
 EXIT_NOT_FOUND: Final = 127
@@ -39,13 +36,13 @@ async def run(launch: Launch, *, on_output: OnOutput | None = None) -> Finished:
     tree.adopt_orphans()
     began = time.monotonic()
     name = new_name()
-    with _sinks(launch, name, on_output) as sinks:
+    with _sinks(launch, name, on_output) as sinks, Ears(*sinks) as ears:
         try:
             child = Child(launch, name=name)
         except OSError as error:
             return _not_started(error, sinks, launch, began)
         with child:
-            end = await _attend(child, launch, sinks)
+            end = await _attend(child, launch, ears)
             exit_code, signal = child.exit()
             return Finished(
                 exit_code=EXIT_TIMED_OUT if end.timed_out else exit_code,
@@ -66,94 +63,57 @@ class _End:
     silent_s: float | None = None
 
 
-async def _attend(child: Child, launch: Launch, sinks: tuple[Sink, Sink]) -> _End:
-    pumps = (_Pump(child.stdout, sinks[0]), _Pump(child.stderr, sinks[1]))
+async def _attend(child: Child, launch: Launch, ears: Ears) -> _End:
     try:
-        async with anyio.create_task_group() as group:
-            for pump in pumps:
-                group.start_soon(pump.run)
-            try:
-                end = await _end(child, launch, pumps)
-                await _drained(pumps)
-            except BaseException:
-                # Cancelled, or a pump has failed. Nothing may interrupt this, or a child would be left.
-                with anyio.CancelScope(shield=True):
-                    await tree.kill(child.root, grace_s=launch.cancel_grace_s)
-                raise
-            finally:
-                for pump in pumps:
-                    if not pump.done.is_set():
-                        pump.scope.cancel()
-    except ExceptionGroup as failed:
-        # Of the sink: a full disk, or the caller's callback. It is not the caller's concern that we have tasks.
-        raise failed.exceptions[0] from None
+        ears.turn_to(child)
+        end = await _end(child, launch, ears)
+        await ears.drain(DRAIN_S)
+    except BaseException:
+        # Cancelled, or a sink has failed: a full disk, or the caller's callback. Nothing may interrupt this, or a child
+        # would be left.
+        with anyio.CancelScope(shield=True):
+            await _while(ears.listen_anyhow, tree.kill(child.root, grace_s=launch.cancel_grace_s))
+        raise
     return end
 
 
-async def _drained(pumps: tuple[_Pump, ...]) -> None:
-    left = [pump for pump in pumps if not pump.done.is_set()]
-    if left:
-        with anyio.move_on_after(DRAIN_S):
-            for pump in left:
-                await pump.done.wait()
-
-
-async def _end(child: Child, launch: Launch, pumps: tuple[_Pump, ...]) -> _End:
-    silent_s: float | None = None
-    with anyio.move_on_after(launch.timeout_s if math.isfinite(launch.timeout_s) else None):
-        silent_s = await _ended_or_silent(child, launch, pumps)
-    if not child.has_ended():
-        return _End(True, await tree.kill(child.root, grace_s=launch.grace_s), silent_s)
+async def _end(child: Child, launch: Launch, ears: Ears) -> _End:
+    deadline = ears.began + launch.timeout_s
+    while not child.has_ended():
+        now = time.monotonic()
+        silent_s, allowed_s = _silence(launch, ears, now)
+        if silent_s >= allowed_s or now >= deadline:
+            survivors = await _while(ears.listen_to_the_end, tree.kill(child.root, grace_s=launch.grace_s))
+            return _End(True, survivors, silent_s if silent_s >= allowed_s else None)
+        await ears.listen(min(deadline - now, allowed_s - silent_s))
+    if not tree.has_left(child.root):
+        return _End(False, ())
     grace_s = min(STRAY_GRACE_S, launch.grace_s)
-    return _End(False, await tree.kill_strays(child.root, linger_s=LINGER_S, grace_s=grace_s))
+    strays = tree.kill_strays(child.root, linger_s=LINGER_S, grace_s=grace_s)
+    return _End(False, await _while(ears.listen_to_the_end, strays))
 
 
-async def _ended_or_silent(child: Child, launch: Launch, pumps: tuple[_Pump, ...]) -> float | None:
-    """None when it has ended by itself; else how long it has been silent."""
-    while True:
-        silent_s, allowed_s = _silence(launch, pumps)
-        if silent_s >= allowed_s:
-            return silent_s
-        # Its first word starts the other clock, so that one is looked at in any case.
-        pause_s = min(allowed_s - silent_s, launch.silence_s)
-        with anyio.move_on_after(pause_s if math.isfinite(pause_s) else None):
-            await child.wait()
-            return None
-
-
-def _silence(launch: Launch, pumps: tuple[_Pump, ...]) -> tuple[float, float]:
+def _silence(launch: Launch, ears: Ears, now: float) -> tuple[float, float]:
     """How long it has been silent, and how long it may be."""
-    heard = [pump.heard for pump in pumps if pump.heard is not None]
-    silent_s = time.monotonic() - max(heard, default=pumps[0].began)
-    return silent_s, launch.silence_s if heard else launch.first_output_s
+    if ears.heard is None:
+        return now - ears.began, launch.first_output_s
+    return now - ears.heard, launch.silence_s
 
 
-class _Pump:
-    """Carries bytes from a pipe to a sink. Shielded: a child that is being ended must not block on a full pipe."""
-
-    def __init__(self, pipe: int, sink: Sink) -> None:
-        self.scope = anyio.CancelScope(shield=True)
-        self.done = anyio.Event()
-        self.began = time.monotonic()
-        self.heard: float | None = None
-        """When it last said something."""
-        self._pipe = pipe
-        self._sink = sink
-
-    async def run(self) -> None:
-        with self.scope:
-            while data := await self._read():
-                self.heard = time.monotonic()
-                self._sink.feed(data)
-        self.done.set()
-
-    async def _read(self) -> bytes:
-        while True:
-            await anyio.wait_readable(self._pipe)
-            try:
-                return os.read(self._pipe, CHUNK)
-            except BlockingIOError:  # pragma: no cover (the kernel may call a pipe readable that is not)
-                continue
+async def _while(
+    listen: Callable[[], Coroutine[Any, Any, None]], killing: Coroutine[Any, Any, tuple[int, ...]]
+) -> tuple[int, ...]:
+    """Hears what it says meanwhile: a child that is being ended must not block on a full pipe."""
+    found: tuple[int, ...] = ()
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(listen)
+            found = await killing
+            group.cancel_scope.cancel()
+    except ExceptionGroup as failed:
+        # It is not the caller's concern that we have tasks.
+        raise failed.exceptions[0] from None
+    return found
 
 
 @contextmanager

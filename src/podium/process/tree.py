@@ -52,7 +52,6 @@ class Root:
     """The main process of a launch; it leads its own session and group."""
 
     pid: int
-    started: int
     marker: str
     walled: bool = False
     """Only what is in a pid namespace below ours is asked to end; see Launch."""
@@ -76,9 +75,7 @@ def adopt_orphans() -> None:
 
 
 def begin(pid: int, marker: str, *, walled: bool = False) -> Root:
-    process = read_process(pid)
-    assert process is not None, "a child that nobody has collected stays in /proc"
-    root = Root(pid, process.started, marker, walled)
+    root = Root(pid, marker, walled)
     _under_way[pid] = root
     return root
 
@@ -97,10 +94,14 @@ async def kill(root: Root, *, grace_s: float) -> tuple[int, ...]:
     return await _signal_until_gone(root, signal.SIGKILL, within_s=KILL_LIMIT_S)
 
 
+def has_left(root: Root) -> bool:
+    """After the main process has ended: whether anything of the launch lives on, which has then lost its parent."""
+    with starting:
+        return bool(_orphans()) and bool(living(root))
+
+
 async def kill_strays(root: Root, *, linger_s: float, grace_s: float) -> tuple[int, ...]:
     """After the main process has ended: what still runs may finish for a moment, as a last `tee` does."""
-    if not living(root):
-        return ()
     pauses = _pauses()
     with anyio.move_on_after(linger_s):
         while living(root):  # noqa: ASYNC110 - the kernel has no event for the end of a tree
@@ -147,7 +148,9 @@ def _belongs(process: Process, root: Root) -> bool:
     marker = read_marker(process.pid)
     if any(marker == other.marker for other in _under_way.values()):
         return marker == root.marker
-    older = [other for other in _under_way.values() if other.started <= process.started]
+    # Their start is read only here: it takes longer than most of what is done for a launch.
+    begun = ((other, read_process(other.pid)) for other in _under_way.values())
+    older = [other for other, main in begun if main is not None and main.started <= process.started]
     return older == [root]
 
 
