@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,7 +18,7 @@ from podium.core.template import fill
 from podium.errors import ConfigurationError
 from podium.git.walk import opened
 from podium.ports import Mount, OnDecision, Progress, Sandbox, Service, Walls, not_recorded
-from podium.process import Launch, Limits, OnOutput, StreamName, inside, minimal_env
+from podium.process import Launch, OnOutput, StreamName, inside, minimal_env
 
 if TYPE_CHECKING:
     from podium.attempt.workspace import Workspace
@@ -45,8 +44,16 @@ def launch_of(  # noqa: PLR0913  # what differs from launch to launch; the rest 
     plain: bool = False,
 ) -> tuple[Launch, Walls]:
     """What to start and how freely. Raises PathViolation, ConfigurationError, ExprError before anything has begun."""
-    walls = _walls(site, step, names, workspace, reads=reads, network=network)
-    walls = replace(walls, service=service, on_decision=on_decision)
+    walls = _walls(
+        site,
+        step,
+        names,
+        workspace,
+        reads=reads,
+        network=network,
+        service=service,
+        on_decision=on_decision,
+    )
     launch = Launch(
         argv=argv,
         cwd=folder_of(step, names, workspace),
@@ -57,7 +64,6 @@ def launch_of(  # noqa: PLR0913  # what differs from launch to launch; the rest 
         mask=site.mask,
         plain=plain,
         spill_dir=site.run_dir / "outputs",
-        limits=Limits(memory_bytes=walls.memory_bytes),
     )
     return launch, walls
 
@@ -148,6 +154,7 @@ def _walls(
     *,
     reads: tuple[Path, ...],
     network: tuple[str, ...] | None,
+    **outward: Any,
 ) -> Walls:
     sandbox = dict(step.settings.get("sandbox") or {})
     said = step.settings.get("network") if network is None else network
@@ -159,6 +166,7 @@ def _walls(
         network="open" if said == "open" else tuple(said or ()),
         memory_bytes=_bytes(fill(sandbox.get("memory"), names)),
         cpus=float(cpu) if isinstance(cpu, int | float) else None,
+        **outward,
     )
 
 

@@ -119,14 +119,15 @@ async def _drive(loop: Loop, log: Log, site: Site, first: tuple[Message, ...]) -
 
 
 async def _keep_records(records: Records, log: Log) -> None:
+    """From the first half second on: a shorter run has them written once, at its end."""
     written = 0
     while True:
+        await anyio.sleep(RECORD_S)
         seen = len(log.events)
         if seen != written:
             with anyio.CancelScope(shield=True):
                 if await _write(records, log, patient=True):
                     written = seen
-        await anyio.sleep(RECORD_S)
 
 
 async def _write(records: Records, log: Log, *, patient: bool = False) -> bool:

@@ -16,4 +16,5 @@ class NoSandbox:
     owner: ClassVar[None] = None
 
     async def run(self, launch: Launch, walls: Walls, *, on_output: OnOutput | None = None) -> Finished:
-        return await process.run(replace(launch, limits=None), on_output=on_output)
+        free = launch if launch.limits is None else replace(launch, limits=None)
+        return await process.run(free, on_output=on_output)
