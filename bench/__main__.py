@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from bench import idle, walls
+from bench import commands, engine, idle, walls
 from bench.core import GROWING, RUNS_BOUND, Figure, folding, growth, runs_per_second
-from bench.engine import PEER, costs
 from bench.startup import startups
 from bench.trees import captures
 
@@ -28,20 +27,20 @@ def main() -> int:
     if not kept:
         print("double the size took more than 2.3 times as long")
     quick = started()
-    cheap = engine()
+    cheap = cheap_enough()
     return 0 if kept and quick and cheap and calm >= RUNS_BOUND else 1
 
 
-def engine() -> bool:
+def cheap_enough() -> bool:
     """Shows what durability and processes cost beside the floor and the peer, and whether each keeps its bound."""
     print()
     walled = walls.costs()
-    found = (*costs(), *idle.costs(), *walled, *captures())
+    found = (*engine.costs(), *commands.costs(), *idle.costs(), *walled, *captures())
     for one in found:
         bound = f"at {'most' if one.at_most else 'least'} {one.bound:g} {one.unit}"
         mark = "" if one.holds else "  MISSED"
         print(f"{one.name:42} {one.figure:8.2f} {one.unit:<3} {bound:<16} {one.detail}{mark}")
-    if not PEER.exists():
+    if not engine.PEER.exists():
         print("the peer was not measured: make bench installs it")
     if not walled:
         print("walls were not measured: bubblewrap does not hold here")

@@ -1,4 +1,4 @@
-"""What durability and processes cost: Podium beside the bare floor and beside a peer, in one run on one machine.
+"""What durability costs: Podium beside the bare floor and beside a peer, in one run on one machine.
 
 Wall time, since waiting for the disk is the point. A step and its floor are measured by turns, in short slices of one run
 each, and the middle slice of each counts: no machine is equally fast for long.
@@ -16,13 +16,10 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-import anyio
 import apsw
 
 from bench.core import FREE, QUIET
-from podium.adapters.sandboxes.none import NoSandbox
 from podium.adapters.stores.sqlite import SqliteStore
-from podium.attempt.site import Site
 from podium.core.chain import FIRST_HASH, RunId
 from podium.core.effects import Effect, RunAttempt
 from podium.core.events import AttemptEnded
@@ -30,11 +27,8 @@ from podium.core.facts import RunFacts
 from podium.core.messages import Refusal, Start
 from podium.core.model import Block, Command, Step, Workflow
 from podium.core.words import Millis
-from podium.engine.carry import carry
-from podium.engine.letters import written
 from podium.engine.log import Log, open_log
 from podium.ports import RunHead
-from podium.process import Launch, Mask, minimal_env, run
 
 PEER: Final = Path(__file__).parents[1] / ".venv-bench/bin/python"
 RUN: Final = RunId("20260101-000000-bench")
@@ -44,7 +38,6 @@ BYTES: Final = 950
 """What the four events of a step take in their table."""
 SLICE: Final = 35
 ROUNDS: Final = 3
-COMMANDS: Final = 60
 EVENTS: Final = 10_000
 MEGABYTE: Final = 1 << 20
 
@@ -64,37 +57,15 @@ class Cost:
 
 
 def costs() -> tuple[Cost, ...]:
-    step, commit, later = durable_step()
-    peer = peer_step()
-    spawn = _best(_spawn)
-    command = _best(_command_step)
-    found = [
-        Cost(
-            "a durable step beside its commit",
-            step / commit,
-            "x",
-            1.5,
-            detail=f"{_us(step, commit)}; {later * 1e6:.0f} µs in a log that grows no more",
-        ),
-        Cost(
-            "a command step beside spawn and commit",
-            command / (spawn + commit),
-            "x",
-            2.0,
-            detail=f"{_us(command, spawn + commit)}; {_best(_bare_spawn) * 1e6:.0f} µs for a process that nobody watches",
-        ),
+    return (
+        *durable_step(),
         Cost(f"taking over a run of {EVENTS} events", _resume(), "s", 0.5),
         Cost(f"memory at {EVENTS} sequential steps", weight("sequence"), "MB", 150),
         Cost("memory at a fan-out of 1000", weight("fan_out"), "MB", 150),
-    ]
-    if peer is not None:
-        found.insert(
-            1, Cost("LangGraph beside it", peer / step, "x", 3.0, at_most=False, detail=_us(peer, step))
-        )
-    return tuple(found)
+    )
 
 
-def _us(one: float, other: float) -> str:
+def us(one: float, other: float) -> str:
     return f"{one * 1e6:.0f} µs beside {other * 1e6:.0f} µs"
 
 
@@ -113,37 +84,49 @@ def chain_of(steps: int) -> Workflow:
     return Workflow("bench", body, breaker=QUIET, limits=FREE, fingerprint="bench")
 
 
-def durable_step() -> tuple[float, float, float]:
-    """The time of a step; of one row of the size of its events, as durable as ours; and of that in a log that grows no more.
+def durable_step() -> tuple[Cost, ...]:
+    """A step beside one row of the size of its events, as durable as ours, and beside a step of the peer's.
 
-    The second is the floor (decision 32): what SQLite takes as it comes, which grows its log at each commit.
+    That row is the floor (decision 32): what SQLite takes as it comes, which grows its log at each commit.
     """
     steps: list[float] = []
     commits: list[float] = []
     later: list[float] = []
+    peers: list[float] = []
     for _ in range(ROUNDS):
         with tempfile.TemporaryDirectory() as folder:
             _by_turns(Path(folder), steps, commits, later)
-    return median(steps), median(commits), median(later)
+        if PEER.exists():
+            peers.append(_peer_step())
+    step, commit = median(steps), median(commits)
+    detail = f"{us(step, commit)}; {median(later) * 1e6:.0f} µs in a log that grows no more"
+    found = (Cost("a durable step beside its commit", step / commit, "x", 1.5, detail=detail),)
+    if not peers:
+        return found
+    peer = median(peers)
+    return (
+        *found,
+        Cost("LangGraph beside it", peer / step, "x", 3.0, at_most=False, detail=us(peer, step)),
+    )
 
 
 def _by_turns(folder: Path, steps: list[float], commits: list[float], later: list[float]) -> None:
-    floor, (store, log) = _floor(folder), opened(folder, chain_of(STEPS))
+    floor, (store, log) = bare(folder), opened(folder, chain_of(STEPS))
     said = _started(log)
     for _ in range(STEPS // SLICE):
-        commits.append(_commit(floor))
+        commits.append(commit(floor, SLICE))
         began = time.perf_counter()
         said = _played(log, said, SLICE)
         steps.append((time.perf_counter() - began) / SLICE)
     assert log.state.ended is not None
     log.close()
     store.close()
-    grown = [_commit(floor) for _ in range(2 * STEPS // SLICE)]
+    grown = [commit(floor, SLICE) for _ in range(2 * STEPS // SLICE)]
     later += grown[len(grown) // 2 :]
     floor.close()
 
 
-def _floor(folder: Path) -> apsw.Connection:
+def bare(folder: Path) -> apsw.Connection:
     db = apsw.Connection(str(folder / "floor.db"))
     for pragma in ("journal_mode = wal", "synchronous = full"):
         db.execute(f"pragma {pragma}").fetchall()
@@ -151,14 +134,15 @@ def _floor(folder: Path) -> apsw.Connection:
     return db
 
 
-def _commit(db: apsw.Connection) -> float:
+def commit(db: apsw.Connection, times: int) -> float:
+    """Seconds for one of them."""
     body = "x" * BYTES
     began = time.perf_counter()
-    for _ in range(SLICE):
+    for _ in range(times):
         db.execute("begin immediate")
         db.execute("insert into event (body) values (?)", (body,))
         db.execute("commit")
-    return (time.perf_counter() - began) / SLICE
+    return (time.perf_counter() - began) / times
 
 
 def opened(folder: Path, workflow: Workflow) -> tuple[SqliteStore, Log]:
@@ -191,73 +175,9 @@ def _played(log: Log, said: tuple[Effect, ...], steps: int) -> tuple[Effect, ...
     return said
 
 
-def peer_step() -> float | None:
-    """None where the peer is not installed: `make bench` sees to that."""
-    if not PEER.exists():
-        return None
+def _peer_step() -> float:
     command = (str(PEER), str(Path(__file__).with_name("peer.py")), "300")
-    found = [subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(2)]
-    return min(float(text) for text in found)
-
-
-def _launch(folder: Path) -> Launch:
-    return Launch(argv=("true",), cwd=folder, env=minimal_env(), marker="podium-bench")
-
-
-def _spawn() -> float:
-    async def main(folder: Path) -> float:
-        began = time.perf_counter()
-        for _ in range(COMMANDS):
-            await run(_launch(folder))
-        return (time.perf_counter() - began) / COMMANDS
-
-    with tempfile.TemporaryDirectory() as folder:
-        return anyio.run(main, Path(folder))
-
-
-def _bare_spawn() -> float:
-    """Without an event loop, a limit of time, or a look for what it has left behind."""
-    began = time.perf_counter()
-    for _ in range(COMMANDS):
-        subprocess.run(("true",), stdin=subprocess.DEVNULL, capture_output=True, check=True)
-    return (time.perf_counter() - began) / COMMANDS
-
-
-def _command_step() -> float:
-    """What one more step costs: opening and closing a run is measured with a short one and taken off."""
-    return (_command_run(4 * COMMANDS) - _command_run(COMMANDS)) / (3 * COMMANDS)
-
-
-def _command_run(steps: int) -> float:
-    workflow = chain_of(steps)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        store = SqliteStore(folder / ".podium/podium.db")
-        store.create(RunHead(RUN, "bench", workflow.fingerprint, 0, 0, 0, FIRST_HASH))
-        store.post(RUN, "start", written(Start(RunFacts(RUN, "bench"))))
-        site = Site(
-            run=RUN,
-            workflow=workflow,
-            project=folder,
-            state_dir=folder / ".podium",
-            work_dir=folder / "work",
-            repository=None,
-            agents={},
-            sandbox=NoSandbox(),
-            marker="podium-bench",
-            mask=Mask(),
-        )
-
-        async def main() -> float:
-            began = time.perf_counter()
-            state = await carry(store, site, park=True)
-            assert state.ended is not None
-            assert state.ended.status == "passed", state.ended
-            return time.perf_counter() - began
-
-        took = anyio.run(main)
-        store.close()
-    return took
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 def _resume() -> float:

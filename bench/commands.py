@@ -1,0 +1,102 @@
+"""What a step costs that runs a command: beside a bare process and a bare commit, in one run on one machine.
+
+Wall time. The step and its floor are measured by turns, in slices of a few each, and the middle slice of each counts: no
+machine is equally fast for long.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+import time
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+import anyio
+
+from bench.engine import RUN, Cost, bare, chain_of, commit, us
+from podium.adapters.sandboxes.none import NoSandbox
+from podium.adapters.stores.sqlite import SqliteStore
+from podium.attempt.site import Site
+from podium.core.chain import FIRST_HASH
+from podium.core.facts import RunFacts
+from podium.core.messages import Start
+from podium.engine.carry import carry
+from podium.engine.letters import written
+from podium.ports import RunHead
+from podium.process import Launch, Mask, minimal_env, run
+
+ROUNDS: Final = 7
+SLICE: Final = 12
+SLICES: Final = 6
+
+
+def costs() -> tuple[Cost, ...]:
+    steps: list[float] = []
+    spawns: list[float] = []
+    commits: list[float] = []
+    watched: list[float] = []
+    for _ in range(ROUNDS):
+        with tempfile.TemporaryDirectory() as folder:
+            # A new one each time, as the run has: see decision 32.
+            db = bare(Path(folder))
+            commits += [commit(db, SLICE) for _ in range(SLICES)]
+            db.close()
+            spawns += [_spawn() for _ in range(SLICES)]
+            steps += _steps()
+            watched += [anyio.run(_watched, Path(folder)) for _ in range(SLICES)]
+    step, floor = median(steps), median(spawns) + median(commits)
+    detail = f"{us(step, floor)}; {median(watched) * 1e6:.0f} µs of it to start, hear and end a process"
+    return (Cost("a command step beside spawn and commit", step / floor, "x", 2.0, detail=detail),)
+
+
+def _spawn() -> float:
+    """Without an event loop, a limit of time, or a look for what it has left behind."""
+    began = time.perf_counter()
+    for _ in range(SLICE):
+        subprocess.run(("true",), stdin=subprocess.DEVNULL, capture_output=True, check=True)
+    return (time.perf_counter() - began) / SLICE
+
+
+async def _watched(folder: Path) -> float:
+    """With all of these."""
+    launch = Launch(argv=("true",), cwd=folder, env=minimal_env(), marker="podium-bench")
+    await run(launch)
+    began = time.perf_counter()
+    for _ in range(SLICE):
+        await run(launch)
+    return (time.perf_counter() - began) / SLICE
+
+
+def _steps() -> list[float]:
+    """Of one run, without its opening and its end."""
+    workflow = chain_of(SLICE * (SLICES + 1))
+    turns: list[float] = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        store = SqliteStore(folder / ".podium/podium.db")
+        store.create(RunHead(RUN, "bench", workflow.fingerprint, 0, 0, 0, FIRST_HASH))
+        store.post(RUN, "start", written(Start(RunFacts(RUN, "bench"))))
+        site = Site(
+            run=RUN,
+            workflow=workflow,
+            project=folder,
+            state_dir=folder / ".podium",
+            work_dir=folder / "work",
+            repository=None,
+            agents={},
+            sandbox=NoSandbox(),
+            marker="podium-bench",
+            mask=Mask(),
+        )
+        state = anyio.run(
+            partial(carry, store, site, park=True, on_turn=lambda _: turns.append(time.perf_counter()))
+        )
+        assert state.ended is not None
+        assert state.ended.status == "passed", state.ended
+        store.close()
+    marks = turns[::SLICE][: SLICES + 1]
+    return [(after - before) / SLICE for before, after in pairwise(marks)]
