@@ -278,6 +278,32 @@ def test_answers_are_compared_with_the_one_before(project: Project, tmp_path: Pa
     assert played.answers("it")[0].digest == played.answers("it")[1].digest
 
 
+LONG = f"""
+- match: {{step: it}}
+  text: "{"a word and another " * 1000}the end"
+"""
+
+
+def test_a_long_text_is_read_whole_by_those_who_come_after(project: Project, tmp_path: Path) -> None:
+    flow = """
+    steps:
+      it: {agent: w, prompt: Write it, touches: []}
+      whole: {check: "steps.it.text == steps.it.output and len(steps.it.text) == 19007"}
+      sum_up: {agent: w, prompt: "Sum it up: {{ steps.it.text }}", touches: []}
+    """
+    asked, played = ask(project, tmp_path, flow, LONG)
+
+    assert played.ending("whole").outcome == "passed"
+    assert "another the end" in asked.log("sum_up", 1, "prompt.md")
+
+
+def test_long_answers_are_compared_as_a_whole(project: Project, tmp_path: Path) -> None:
+    flow = 'steps: {it: {agent: w, prompt: Write it, touches: [], gates: [{run: ["false"]}]}}'
+    _, played = ask(project, tmp_path, flow, LONG, answers={"it#3/!exhausted": "fail: no"})
+
+    assert [answer.likeness for answer in played.answers("it")] == [None, 100, 100]
+
+
 def test_outside_of_git_the_folder_itself_is_worked_in(tmp_path: Path) -> None:
     folder = tmp_path / "plain"
     folder.mkdir()

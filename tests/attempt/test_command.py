@@ -203,6 +203,15 @@ def test_an_output_file_is_kept_as_an_artifact(project: Project, tmp_path: Path)
     assert (project.root / ".podium" / "blobs" / kept["hash"]).read_text() == "hi"
 
 
+def test_an_output_file_has_all_that_was_printed(project: Project, tmp_path: Path) -> None:
+    played = flow(project, tmp_path, '{run: [seq, "20000"], output: {file: numbers.txt}}').play()
+
+    (kept,) = played.result("it")["artifacts"]
+    lines = (project.root / ".podium" / "blobs" / kept["hash"]).read_text().splitlines()
+    assert (len(lines), lines[-1]) == (20_000, "20000")
+    assert "[truncated" in played.result("it")["text"]
+
+
 def test_long_output_is_in_a_file_that_the_result_names(project: Project, tmp_path: Path) -> None:
     """R153: the record holds the first 8 KB and says where the rest is."""
     played = flow(project, tmp_path, '{run: [seq, "20000"]}').play()

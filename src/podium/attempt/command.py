@@ -202,7 +202,8 @@ async def _verified(case: Case, workspace: Workspace, ran: Ran, before: Tree | N
         return _refused(site, asked, "contract", missing, result, tree=taken.tree)
     if step.output.file is not None:
         file = as_text(fill(step.output.file, names), Meter())
-        result[artifacts.ARTIFACTS] = [await to_thread.run_sync(artifacts.keep, site, file, value.value)]
+        whole = _printed(ran) if step.output.kind == "text" else value.value
+        result[artifacts.ARTIFACTS] = [await to_thread.run_sync(artifacts.keep, site, file, whole)]
     end = ended(site, asked, "ok", result=result, tree=taken.tree or asked.start, change=taken.change or None)
     return replace(end, protected=protected(step, names, taken))
 
@@ -322,6 +323,11 @@ def _answer(step: Step, ran: Ran) -> str:
     if step.output.kind == "text":
         return str(ran.result["text"]).rstrip("\n")
     return ran.finished.stdout.text()
+
+
+def _printed(ran: Ran) -> str:
+    """All of it: a file is no record."""
+    return ran.finished.stdout.text().rstrip("\n")
 
 
 def _refused(

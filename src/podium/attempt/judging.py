@@ -181,7 +181,9 @@ def _refused(
 
 async def _good(asking: Asking, result: AgentResult, value: Value) -> AttemptEnded:
     site, step = asking.site, asking.step
-    fields: dict[str, Any] = {"text": recorded(result.text), "output": value.value}
+    # A text is what the step was for, and is read on; beside a parsed answer the words are for the record.
+    text = result.text if step.output.kind == "text" else recorded(result.text)
+    fields: dict[str, Any] = {"text": text, "output": value.value}
     said = _admitted(asking, value.value)
     if said is not None:
         kind, notes = said
