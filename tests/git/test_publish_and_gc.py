@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,15 @@ def test_a_branch_is_made_here_and_pushed_there(project: Project, remote: Path) 
     more = work(project, "two", parent=commit)
     assert publish(project.repository, more, "ai/1", remote="origin") == Published("ai/1", "origin")
     assert git(project.root, "status", "--porcelain") == ""
+
+
+def test_a_remote_may_be_a_path_from_the_root_of_the_project(project: Project, remote: Path) -> None:
+    near = Path(os.path.relpath(remote, project.root))
+    git(project.root, "remote", "add", "near", str(near))
+    commit = work(project, "one")
+
+    assert publish(project.repository, commit, "ai/1", remote="near") == Published("ai/1", "near")
+    assert git(remote, "rev-parse", "ai/1") == commit
 
 
 def test_without_a_remote_only_the_branch_is_made(project: Project) -> None:

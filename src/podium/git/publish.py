@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from podium.errors import ConfigurationError
 from podium.git.command import run
@@ -65,7 +65,8 @@ def _forward(repository: Repository, commit: str, branch: str) -> str | None:
 
 
 def _push(repository: Repository, commit: str, branch: str, remote: str) -> str | None:
-    git = replace(personal(repository), work_tree=None)
+    # From the root of the work tree, as the user would: the address of a remote may be a path relative to it.
+    git = personal(repository)
     answer = run(
         git, "push", "--porcelain", "--no-follow-tags", "--no-verify", "--recurse-submodules=no", "--no-signed",
         remote, f"{commit}:refs/heads/{branch}", codes=(0, 1, 128),
