@@ -143,6 +143,33 @@ def test_binary_files_and_links_clash_without_an_excerpt(project: Project) -> No
     assert any(clash.path == "logo.png" for clash in clashed.clashes)
 
 
+@pytest.mark.req("R175")
+@pytest.mark.parametrize(("ours", "theirs"), [("Notes.md", "notes.md"), ("caf\u00e9.md", "cafe\u0301.md")])
+def test_names_that_are_one_file_elsewhere_do_not_come_together(
+    project: Project, ours: str, theirs: str
+) -> None:
+    """No capture takes both; two members that bring one each get no further (CVE-2024-32002)."""
+    start = project.tree()
+    one = project.edited("a", {f"docs/{ours}": "1\n"})
+    two = project.edited("b", {f"docs/{theirs}": "1\n"})
+
+    clashed = join(project.repository, fork=start, onto=one, tree=two)
+
+    assert isinstance(clashed, Clashed)
+    [clash] = clashed.clashes
+    assert clash.kind == "NAME"
+    assert {ours, theirs} == {clash.path.removeprefix("docs/"), clash.message.split('"')[1]}
+
+
+def test_names_that_the_project_has_already_are_left_alone(project: Project) -> None:
+    project.commit({"docs/Notes.md": "1\n", "docs/notes.md": "2\n"})
+    start = project.tree()
+    one = project.edited("a", {"one": "1\n"})
+    two = project.edited("b", {"two": "2\n"})
+
+    assert isinstance(join(project.repository, fork=start, onto=one, tree=two), Joined)
+
+
 @pytest.mark.parametrize("attribute", ["merge=union", "merge=ours", "-merge", "merge=evil"])
 def test_attributes_of_a_tree_do_not_choose_how_it_is_merged(project: Project, attribute: str) -> None:
     git(project.root, "config", "merge.evil.driver", "touch canary")

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from podium.core.words import Tree
 from podium.git.command import Answer, run
 from podium.git.links import leaving
+from podium.git.listing import Listing
+from podium.git.names import folded
 from podium.git.repository import Person, Repository, Signature, tree_of, trees, write_commit
 from podium.git.snapshot import Snapshot, read_blobs, read_snapshot
 
 EXCERPT_LINES: Final = 60
+
+_WAY_OUT: Final = "a link that leaves the project"
+_TWIN: Final = "one side has made each, and on some systems they are the same file"
 
 # Only for the commits that git 2.39 needs to see which tree the others come from; nothing ever points to them.
 _NOBODY: Final = Person("podium", "podium@invalid")
@@ -56,7 +62,9 @@ def join(repository: Repository, *, fork: Tree | None, onto: Tree, tree: Tree) -
     )
     merged = Tree(answer.out.partition(b"\0")[0].decode())
     clashes = (
-        _clashes(repository, merged, answer) if answer.code else _ways_out(repository, merged, (onto, tree))
+        _clashes(repository, merged, answer)
+        if answer.code
+        else _made_together(repository, merged, (onto, tree))
     )
     return Clashed(clashes) if clashes else Joined(merged)
 
@@ -94,14 +102,34 @@ def _excerpt(repository: Repository, snapshot: Snapshot, path: str) -> str:
     return "" if first is None else "\n".join(lines[max(0, first - 3) : first + EXCERPT_LINES])
 
 
-def _ways_out(repository: Repository, merged: Tree, sides: tuple[Tree, Tree]) -> tuple[Clash, ...]:
-    """Links that lead out of the root only now that both sides are together; each alone was checked at its capture."""
-    links = read_snapshot(trees(repository), merged).links
-    out = leaving(links)
-    if not out:
+def _made_together(repository: Repository, merged: Tree, sides: tuple[Tree, Tree]) -> tuple[Clash, ...]:
+    """What no capture would have taken and none has seen: each side alone was checked, not both together."""
+    git = trees(repository)
+    now = read_snapshot(git, merged)
+    out, twins = leaving(now.links), list(_twins(now.listing))
+    if not out and not twins:
         return ()
-    before = frozenset[str]().union(
-        *(leaving(read_snapshot(trees(repository), side).links) for side in sides)
+    before = [read_snapshot(git, side) for side in sides]
+    out -= frozenset[str]().union(*(leaving(side.links) for side in before))
+    known = {pair for side in before for pair in _twins(side.listing)}
+    return (
+        *(
+            Clash(path, "LINK", f"{path} -> {now.links[path]}: the two sides together make {_WAY_OUT}", "")
+            for path in sorted(out)
+        ),
+        *(
+            Clash(path, "NAME", f'{path} and "{other}": {_TWIN}', "")
+            for path, other in twins
+            if (path, other) not in known
+        ),
     )
-    why = "the two sides together make a link that leaves the project"
-    return tuple(Clash(path, "LINK", f"{path} -> {links[path]}: {why}", "") for path in sorted(out - before))
+
+
+def _twins(listing: Listing) -> Iterator[tuple[str, str]]:
+    """Paths with the name beside them that some systems take for the same."""
+    for folder, entries in listing.items():
+        first: dict[str, str] = {}
+        for name in entries:
+            other = first.setdefault(folded(name), name)
+            if other != name:
+                yield f"{folder}/{name}" if folder else name, other
