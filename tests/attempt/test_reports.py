@@ -55,6 +55,15 @@ def test_a_junit_report_tells_how_each_test_ended() -> None:
     assert from_json(to_json(tests)) == tests
 
 
+def test_a_test_that_node_calls_still_to_do_may_fail() -> None:
+    todo = '<testcase name="later"><skipped type="todo" message="true"/><failure>no</failure></testcase>'
+    found = read_tests(f'<testsuites><testcase name="now"/>{todo}</testsuites>'.encode())
+
+    assert found.cases == {"now": "passed", "later": "skipped"}
+    assert complaint(found, None) is None
+    assert complaint(found, Report({"later": "failed"})) == "1 tests are skipped that ran before: later"
+
+
 def test_many_tests_of_one_name_are_told_apart_in_a_time_that_grows_with_their_number() -> None:
     report = junit(*[case("a", "<failure/>")] * 20_000).encode()
 
