@@ -119,6 +119,8 @@ def test_coverage_is_read_in_three_formats(content: str, percent: float) -> None
         "<other/>",
         "{}",
         '{"totals": {"percent_covered": "much"}}',
+        '{"totals": {"percent_covered": 100.0, "num_statements": 0}}',
+        '<coverage line-rate="1" lines-valid="0" lines-covered="0"/>',
         '<!DOCTYPE x [<!ENTITY a "b">]><coverage line-rate="1"/>',
         "<coverage",
     ],

@@ -20,6 +20,7 @@ Status: TypeAlias = Literal["passed", "failed", "error", "skipped"]
 RED: Final = ("failed", "error")
 MAX_BYTES: Final = 64 << 20
 SHOWN: Final = 10
+NO_LINES: Final = "there are no lines in it, of which its tool says that all were run"
 _DOCTYPE: Final = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 
 
@@ -136,15 +137,20 @@ def _cobertura(root: ET.Element) -> float:
     rate = root.get("line-rate")
     if root.tag != "coverage" or rate is None:
         raise UnreadableReport("it has no <coverage line-rate=...> at its top")
+    if root.get("lines-valid") == "0":
+        raise UnreadableReport(NO_LINES)
     return _percent(float(rate) * 100 if _is_number(rate) else -1.0)
 
 
 def _coverage_json(content: bytes) -> float:
     try:
-        found: Any = json.loads(content)
-        return _percent(float(found["totals"]["percent_covered"]))
+        totals: Any = json.loads(content)["totals"]
+        covered = float(totals["percent_covered"])
     except (ValueError, KeyError, TypeError) as error:
         raise UnreadableReport("it has no totals.percent_covered") from error
+    if totals.get("num_statements") == 0:
+        raise UnreadableReport(NO_LINES)
+    return _percent(covered)
 
 
 def _lcov(text: str) -> float:
