@@ -62,6 +62,16 @@ def test_where_nobody_may_be_asked_it_is_refused() -> None:
     assert game.outcome("a") == ("passed", "")
 
 
+def test_the_files_are_named_where_it_fails_for_them() -> None:
+    """The words of the worker, which are all there else is, say that it is done."""
+    game = Game(flow(replace(STEP, retry=Retry(attempts=1, on_exhausted="fail"))), no_human=True)
+    game.changed("a", protected=FILES)
+
+    ending = game.at("a").ending
+    assert ending is not None
+    assert ending.message == "protected files were changed, and nobody has allowed it: CLAUDE.md"
+
+
 @pytest.mark.req("R166")
 def test_a_question_beyond_the_limit_of_transitions_is_not_asked() -> None:
     game = Game(flow(with_limits(STEP, transitions=0)))

@@ -24,6 +24,7 @@ QUOTA_PAUSE = Millis(900_000)
 GONE: Final = "gone"
 """The reason of an attempt whose answer was to be taken over from an earlier run and is not there any more."""
 QUOTA_WAITS = 20
+NAMED: Final = 10
 MOVED: Final = "moved"
 """The reason of a landing that has not landed, because what would land is no longer what was judged."""
 
@@ -73,7 +74,7 @@ def _after_ok(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> Ev
     if isinstance(step.verb, Agent) and step.verb.judge:
         return _verdict(state, leaf, answer, now)
     if answer.protected:
-        objection = _unless_allowed(state, leaf, now)
+        objection = _unless_allowed(state, leaf, answer.protected, now)
         if objection is not None:
             return objection
     if step.gates is not None and not _has_landed(state, leaf, answer):
@@ -105,7 +106,7 @@ def passed_gates(state: State, leaf: Leaf, attempt: int) -> Instance | None:
     return None
 
 
-def _unless_allowed(state: State, leaf: Leaf, now: Millis) -> Event | None:
+def _unless_allowed(state: State, leaf: Leaf, protected: tuple[str, ...], now: Millis) -> Event | None:
     """Protected files were changed: the question to a person, or what follows from a no; None if they are allowed."""
     feedback: tuple[Path, ...] = (_attempt(leaf),)
     final = False
@@ -118,7 +119,9 @@ def _unless_allowed(state: State, leaf: Leaf, now: Millis) -> Event | None:
         if told.ending.outcome == "passed":
             return None
         feedback, final = (*feedback, asked), told.ending.outcome == "aborted"
-    return _fail(state, leaf, Failure("failed", "protected", 1, feedback, final=final), now)
+    names = ", ".join(protected[:NAMED]) + (" and others" if len(protected) > NAMED else "")
+    message = f"protected files were changed, and nobody has allowed it: {names}"
+    return _fail(state, leaf, Failure("failed", "protected", 1, feedback, message, final), now)
 
 
 def _pass(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> StepEnded:
