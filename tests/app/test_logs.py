@@ -10,6 +10,7 @@ from podium.adapters.stores.memory import MemoryStore
 from podium.app.logs import LogFile, follow_logs, log_files, pieces
 from podium.app.looking import show
 from podium.app.places import run_dir
+from podium.core.words import Path as StepPath
 from podium.errors import ConfigurationError
 from podium.ports import Store
 from podium.views.run import RunView
@@ -73,6 +74,15 @@ def test_logs_come_in_the_order_of_steps_and_attempts(store: Store, told: Told, 
     ]
     assert titles() == ["plan attempt 1: prompt", *work]
     assert titles("implement") == work
+    (first,) = (step for step in view.steps if step.path == "implement")
+    inner = [first._replace(path=StepPath(path), attempts=1) for path in ("implement~2", "implement~2/ann")]
+    view = view._replace(steps=(*view.steps, *inner))
+    _log(tmp_path, "implement~2", 1, "stdout", "again")
+    _log(tmp_path, "implement~2+ann", 1, "stdout", "of a member")
+    later = ["implement~2 attempt 1: stdout", "implement~2/ann attempt 1: stdout"]
+    assert titles("implement") == [*work, *later]
+    assert titles("implement~2") == later
+    assert titles("implement~1") == work
     assert titles("implement#1/tests") == work[2:]
     assert titles(failed=True) == work[2:]
     with pytest.raises(ConfigurationError, match='has no step "biuld"'):

@@ -26,6 +26,8 @@ from podium.app.questions import open_questions, question_data
 from podium.app.verifying import verify
 from podium.core.chain import Record, RunId
 from podium.core.codec import encode
+from podium.core.words import Path as StepPath
+from podium.core.words import Tree
 from podium.engine.lease import lease
 from podium.engine.log import read_chain_head
 from podium.engine.records import Records
@@ -326,6 +328,12 @@ def test_a_change_is_from_where_to_where(store: Store, told: Told, tmp_path: Pat
     assert change_of(view, "plan").base == change_of(view, "plan").tree
     with pytest.raises(ConfigurationError, match='no step "x"'):
         change_of(view, "x")
+    (first,) = (step for step in view.steps if step.path == "implement")
+    again = first._replace(path=StepPath("implement~2"), visit=2, tree=Tree("newer"))
+    visited = view._replace(steps=(*view.steps, again))
+    assert change_of(visited, "implement") == change_of(visited, "implement~2") == (first.base, "newer")
+    assert change_of(visited, "implement~1") == (first.base, first.tree)
+    assert change_of(visited, "plan") == change_of(view, "plan~1")
     with pytest.raises(ConfigurationError, match="outside of git"):
         change_of(view._replace(base=None))
 

@@ -11,7 +11,7 @@ from podium.errors import ConfigurationError
 from podium.git.change import Change, changes, diff
 from podium.git.command import GitError
 from podium.git.repository import Repository, find
-from podium.views.run import Pending, RunView, held_against
+from podium.views.run import Pending, RunView, held_against, steps_named
 
 
 class Span(NamedTuple):
@@ -31,12 +31,7 @@ def change_of(view: RunView, step: str | None = None) -> Span:
     for pending in asked:
         if pending.path == step:
             return _span(held_against(view, pending), pending.tree, f"question {step}")
-    exact = [each for each in view.steps if each.path == step]
-    found = exact or [each for each in view.steps if each.step == step and each.role != "gates"]
-    if not found:
-        known = ", ".join(dict.fromkeys(each.step for each in view.steps)) or "none so far"
-        raise ConfigurationError(f'run {view.run} has no step "{step}"', hint=f"its steps: {known}")
-    last = found[-1]
+    last = steps_named(view, step)[-1]
     return _span(last.base, last.tree if last.tree is not None else last.base, f"step {last.path}")
 
 

@@ -8,8 +8,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 from podium.app.places import run_dir
 from podium.core.words import GOOD
-from podium.errors import ConfigurationError
-from podium.views.run import RunView, StepView
+from podium.views.run import RunView, StepView, steps_named
 
 PIECE: Final = 1 << 16
 
@@ -32,7 +31,7 @@ class LogFile(NamedTuple):
 def log_files(
     project: Path, view: RunView, step: str | None = None, *, failed: bool = False
 ) -> tuple[LogFile, ...]:
-    """In the order in which the steps were entered. A name means all visits and places of that step."""
+    """In the order in which the steps were entered. A name means all visits and places of that step, and what is in them."""
     folder = run_dir(project, view.run)
     steps = _chosen(view, step)
     if failed:
@@ -48,13 +47,9 @@ def _has_failed(step: StepView) -> bool:
 def _chosen(view: RunView, name: str | None) -> tuple[StepView, ...]:
     if name is None:
         return view.steps
-    exact = tuple(step for step in view.steps if step.path == name)
-    found = exact or tuple(step for step in view.steps if step.step == name)
-    if not found:
-        known = ", ".join(dict.fromkeys(step.step for step in view.steps)) or "none so far"
-        raise ConfigurationError(f'run {view.run} has no step "{name}"', hint=f"its steps: {known}")
-    # With the gates of a step, whose addresses begin with its own.
-    inner = tuple(f"{step.path}#" for step in found)
+    found = steps_named(view, name)
+    # With the gates, members, iterations and inner steps, whose addresses begin with that of the step.
+    inner = tuple(f"{step.path}{sign}" for step in found for sign in "#/[")
     return tuple(step for step in view.steps if step in found or step.path.startswith(inner))
 
 

@@ -28,7 +28,7 @@ from podium.core.state import State
 from podium.errors import ConfigurationError
 from podium.simulate.scripted import Scripted
 from podium.simulate.shell import simulate
-from podium.views.run import RunView
+from podium.views.run import RunView, steps_named
 from podium.workflow.cast import NO_CAST, read_cast
 
 
@@ -59,7 +59,8 @@ def told_in_run(project: Path, view: RunView, step: str, attempt: int | None = N
     }
     kept = [key for key in files if key[2] == "prompt.md" and attempt in (None, key[1])]
     # The name of a step also stands for its judges; they are meant only by their own address.
-    found = [key for key in kept if key[0] == step] or [key for key in kept if "#" not in key[0]]
+    own = {each.path for each in steps_named(view, step)}
+    found = [key for key in kept if key[0] in own] or [key for key in kept if "#" not in key[0]]
     if not found:
         which = f"attempt {attempt} of " if attempt else ""
         raise ConfigurationError(

@@ -11,7 +11,9 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from podium.core.events import Role
 from podium.core.facts import Verdict
+from podium.core.paths import without_visit
 from podium.core.words import MicroUsd, Millis, Outcome, Path, RunStatus, Tree
+from podium.errors import ConfigurationError
 
 StepStatus: TypeAlias = Literal["queued", "running", "checking", "retrying", "waiting", "ended"]
 """`checking`: it has answered, and its gates are at work."""
@@ -215,3 +217,25 @@ def with_status(view: RunView, stored: str) -> RunView:
     if view.status in ("running", "waiting") and stored in ("waiting", "parked"):
         return view._replace(status="parked" if stored == "parked" else "waiting")
     return view
+
+
+def steps_named(view: RunView, name: str) -> tuple[StepView, ...]:
+    """Whom somebody means: by a name a step in all its visits and places, by an address all visits there, by `x~2` one.
+
+    The address of a first visit is that of all of them, so the first alone is `x~1`. Raises where there is none.
+    """
+    place, tilde, visit = name.rpartition("~")
+    if tilde:
+        one = place if visit == "1" else name
+        found = tuple(step for step in view.steps if step.path == one)
+    else:
+        found = tuple(step for step in view.steps if name in (without_visit(step.path), _name(step)))
+    if not found:
+        known = ", ".join(dict.fromkeys(step.step for step in view.steps)) or "none so far"
+        raise ConfigurationError(f'run {view.run} has no step "{name}"', hint=f"its steps: {known}")
+    return found
+
+
+def _name(step: StepView) -> str | None:
+    """The gates of a step bear its name, and are meant by their own address only."""
+    return None if step.role == "gates" else step.step

@@ -26,7 +26,7 @@ def command(run: str | None, step: str | None, stat: bool) -> int:
     implement#1/owner, stands for exactly what it asks about.
 
     RUN is an id, the beginning of one, @2 for the newest but one; without it, the newest run. STEP is a name, for its
-    last visit, or an address such as implement~2.
+    last visit, or an address such as implement~2; implement~1 is the first.
     """
     with found(run) as (store, project, head):
         view = show(store, project, head, user_dir=user_dir())

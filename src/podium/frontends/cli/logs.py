@@ -26,7 +26,7 @@ def command(run: str | None, step: str | None, following: bool, failed: bool) ->
     """Print the kept files of a run's attempts: prompts, answers and output.
 
     RUN is an id, the beginning of one, @2 for the newest but one; without it, the newest run. STEP is a name, for all
-    its visits and gates, or an address such as implement~2 or implement#1/tests.
+    its visits with what is in them and their gates, or an address such as implement~2 or implement#1/tests.
     """
     with found(run) as place:
         printer = _Printer()
