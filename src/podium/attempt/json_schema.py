@@ -1,7 +1,6 @@
 """Holds a value against a JSON Schema: the keywords that our own schemas and ordinary schema files use.
 
-A keyword outside of this list would be a promise nobody keeps, so it is a fault of the schema and named as one. Notes
-for readers (`title`, `description`, ...) are no promises. `format` is none either: the standard makes it one.
+What a schema may use, and how, is known when the file is loaded (`workflow/schema_fault.py`).
 """
 
 from __future__ import annotations
@@ -13,14 +12,13 @@ from typing import Any, Final
 
 from podium.core.kinds import ExprError, Meter
 from podium.core.pattern import search
+from podium.workflow import schema_fault
+from podium.workflow.schema_fault import part_of
 
 MAX_FAULTS: Final = 10
 MAX_DEPTH: Final = 100
 
-NOTES: Final = frozenset(
-    "$schema $id $comment $defs definitions title description default examples deprecated readOnly writeOnly "
-    "format x-order".split()
-)
+NOTES: Final = schema_fault.NOTES | {"$defs", "definitions"}
 
 Schema = Mapping[str, Any]
 
@@ -48,30 +46,6 @@ def faults_of(value: Any, schema: Any) -> tuple[Fault, ...]:
         if len(found) == MAX_FAULTS:
             break
     return tuple(found)
-
-
-def check_schema(schema: Any) -> None:
-    """Raises UnusableSchema for what no value could be held against, wherever in the schema it stands."""
-    _walk(schema, 0)
-
-
-def _walk(schema: Any, depth: int) -> None:
-    if isinstance(schema, bool):
-        return
-    if depth > MAX_DEPTH or not isinstance(schema, Mapping):
-        raise UnusableSchema("a part of the schema is no map, or it is nested too deep")
-    unknown = [key for key in schema if key not in NOTES and key not in KEYWORDS]
-    if unknown:
-        raise UnusableSchema(f'the schema uses "{unknown[0]}", which Podium cannot check')
-    for key in ("properties", "patternProperties", "$defs", "definitions"):
-        for inner in schema.get(key, {}).values():
-            _walk(inner, depth + 1)
-    for key in ("items", "additionalProperties", "not"):
-        if key in schema:
-            _walk(schema[key], depth + 1)
-    for key in ("anyOf", "oneOf", "allOf", "prefixItems"):
-        for inner in schema.get(key, ()):
-            _walk(inner, depth + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,20 +263,10 @@ def _not(value: Any, spot: _Spot) -> Iterator[Fault]:
 
 
 def _ref(value: Any, spot: _Spot) -> Iterator[Fault]:
-    yield from spot.checker.check(
-        value, _part(str(spot.wanted), spot.checker.root), spot.path, spot.depth + 1
-    )
-
-
-def _part(reference: str, root: Any) -> Any:
-    head, *names = reference.split("/")
-    found = root
-    for name in names:
-        plain = name.replace("~1", "/").replace("~0", "~")
-        found = found.get(plain) if isinstance(found, Mapping) else None
-    if head != "#" or found is None:
-        raise UnusableSchema(f"the schema refers to {reference}, which is not in it")
-    return found
+    part = part_of(str(spot.wanted), spot.checker.root)
+    if part is None:
+        raise UnusableSchema(f"the schema refers to {spot.wanted}, which is not in it")
+    yield from spot.checker.check(value, part, spot.path, spot.depth + 1)
 
 
 KEYWORDS: Final[Mapping[str, _Test]] = {

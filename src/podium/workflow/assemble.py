@@ -20,6 +20,7 @@ from podium.workflow.problems import Problem
 from podium.workflow.raw import DocPath, Raw
 from podium.workflow.scalars import INSERT
 from podium.workflow.schema import Fault, Reading, read
+from podium.workflow.schema_fault import schema_fault
 from podium.workflow.schema_file import File
 from podium.workflow.schema_parts import Output, Retry
 from podium.workflow.schema_step import Feature, Step
@@ -146,6 +147,11 @@ class _Found:
         if isinstance(found, dict):
             self.schemas[name] = found
             self.paths.append(path)
+            why = schema_fault(found)
+            if why is not None:
+                self.fault(
+                    Fault(16, schema.at("schema"), f"no answer can be held against {name}: {why}", key=False)
+                )
 
     def missing(self, rule: int, at: DocPath, name: str) -> None:
         """A path that leaves the project is told by lint, with a rule of its own."""

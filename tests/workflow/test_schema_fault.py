@@ -1,0 +1,83 @@
+"""A schema that no answer could be held against is a mistake of the file, told before anybody is paid for an answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from podium.workflow.schema_fault import schema_fault
+from tests.workflow.compiling import errors
+
+DEEP: dict[str, Any] = {}
+for _ in range(102):
+    DEEP = {"items": DEEP}
+
+CHAIN = {f"d{at}": {"$ref": f"#/$defs/d{at + 1}"} for at in range(102)} | {"d102": {"type": "null"}}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"title": "x", "$defs": {"a": {"type": "string"}}, "items": {"anyOf": [{"const": 1}, True]}},
+        {"type": ["object", "null"], "properties": {"next": {"$ref": "#"}}, "required": ["next"]},
+        {
+            "$ref": "#/$defs/a~1b",
+            "$defs": {"a/b": {"pattern": "^x", "minLength": 1, "not": {"enum": ["xx"]}}},
+        },
+        {"patternProperties": {"^x-": False}, "additionalProperties": {"multipleOf": 0.5, "minimum": 0}},
+        {"allOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}], "$defs": {"a": {"uniqueItems": True}}},
+    ],
+)
+def test_an_ordinary_schema_has_no_fault(schema: dict[str, Any]) -> None:
+    assert schema_fault(schema) is None
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ({"if": {}}, 'it uses "if", which Podium cannot check'),
+        ({"$defs": {"a": {"contains": {}}}}, 'it uses "contains", which Podium cannot check'),
+        ({"allOf": [3]}, "3 stands where a map, true or false must"),
+        ({"properties": {"a": "b" * 70}}, f'"{"b" * 56}... stands where a map, true or false must'),
+        ({"type": "decimal"}, '"type" cannot be "decimal"'),
+        ({"type": []}, '"type" cannot be []'),
+        ({"required": 5}, '"required" cannot be 5'),
+        ({"multipleOf": 0}, '"multipleOf" cannot be 0'),
+        ({"minLength": "x"}, '"minLength" cannot be "x"'),
+        ({"maximum": True}, '"maximum" cannot be true'),
+        ({"properties": []}, '"properties" cannot be []'),
+        ({"patternProperties": []}, '"patternProperties" cannot be []'),
+        ({"$ref": "https://example.com/x"}, "it refers to https://example.com/x, which is not in it"),
+        ({"$ref": "#/$defs/x", "$defs": {"y": True}}, "it refers to #/$defs/x, which is not in it"),
+        ({"$ref": "#/title/x", "title": "t"}, "it refers to #/title/x, which is not in it"),
+        ({"$ref": "#"}, "# leads into itself"),
+        (
+            {"$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [{"type": "null"}, {"$ref": "#"}]}}},
+            "leads into itself",
+        ),
+        ({"$ref": "#/$defs/d0", "$defs": CHAIN}, "#/$defs/d0 leads into itself"),
+        (DEEP, "it is nested more than 100 deep"),
+    ],
+)
+def test_what_no_value_can_be_held_against_is_named(schema: dict[str, Any], said: str) -> None:
+    assert said in (schema_fault(schema) or "")
+
+
+@pytest.mark.parametrize("keyword", ["pattern", "patternProperties"])
+def test_a_pattern_that_cannot_be_used_is_named(keyword: str) -> None:
+    pattern = "^(a+)+$"
+    assert "endless repeat" in (
+        schema_fault({keyword: pattern if keyword == "pattern" else {pattern: {}}}) or ""
+    )
+
+
+@pytest.mark.req("R111")
+def test_a_file_with_an_unusable_schema_is_refused_when_it_is_loaded(tmp_path: Path) -> None:
+    """Each attempt of an agent would be paid for, and fail."""
+    flow = "steps: {a: {agent: claude, prompt: Go., touches: [], output: {schema: s.json}}}"
+
+    assert errors(tmp_path, flow, {"s.json": '{"required": "name"}'}) == [
+        (16, 'no answer can be held against s.json: "required" cannot be "name"')
+    ]
