@@ -135,6 +135,16 @@ def test_a_look_tells_new_changed_and_lost_files_apart(tmp_path: Path) -> None:
     assert arrived(before, after) == ("c",)
 
 
+@pytest.mark.req("R228")
+def test_what_people_write_into_the_own_folder_is_looked_at_and_records_are_not(tmp_path: Path) -> None:
+    written = ("config.yaml", "partials/task.md", "roles/trader.yaml", "templates/ours.yaml")
+    for name in (*written, "podium.db", "runs/1/state.json", "runs/config.yaml"):
+        path = tmp_path / ".podium" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    assert tuple(look(tmp_path)) == tuple(f".podium/{name}" for name in written)
+
+
 @pytest.mark.parametrize(("folder", "why"), [("../x", "leaves the project"), ("nowhere", "is not a folder")])
 def test_an_inbox_is_a_folder_of_the_project(tmp_path: Path, folder: str, why: str) -> None:
     with pytest.raises(ConfigurationError, match=why):

@@ -12,8 +12,12 @@ from podium.errors import ConfigurationError
 Seen: TypeAlias = Mapping[str, tuple[int, int]]
 """Every file by its path in the project: when it was changed and how long it is."""
 
-SKIPPED: Final = frozenset({".podium", ".git", ".orchestrator"})
+SKIPPED: Final = frozenset({".git", ".orchestrator"})
 """What tools write for themselves."""
+
+HOME: Final = ".podium"
+WRITTEN: Final = frozenset({"config.yaml", "roles", "templates", "partials"})
+"""What people write into Podium's own folder; the rest are its records."""
 
 
 def look(folder: Path) -> Seen:
@@ -22,8 +26,13 @@ def look(folder: Path) -> Seen:
 
 def _files(folder: Path) -> Iterator[tuple[Path, tuple[int, int]]]:
     for top, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name not in SKIPPED)
+        is_home = Path(top).name == HOME
+        folders[:] = sorted(
+            name for name in folders if name not in SKIPPED and (not is_home or name in WRITTEN)
+        )
         for name in sorted(names):
+            if is_home and name not in WRITTEN:
+                continue
             path = Path(top) / name
             try:
                 found = path.stat(follow_symlinks=False)
