@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.watching import arrived, changed, inbox, look
+from podium.app.watching import arrived, changed, inbox, look, seen_by
 from podium.errors import ConfigurationError
 from tests.engine.kit import Project
 
@@ -60,6 +60,58 @@ def test_it_runs_at_once_and_again_after_a_change(project: Project) -> None:
     assert sorted(said(project)) == ["one", "two"]
 
 
+@pytest.mark.req("R228")
+def test_a_mistake_in_the_file_is_told_and_the_next_save_runs_again(project: Project) -> None:
+    project.write("data.txt", "one")
+    good = FLOW.replace("READ", "data.txt")
+    project.write("flow.yaml", good)
+    project.commit()
+    with watch(project, "flow.yaml", "--runs", "2") as process:
+        wait_for(process, "watching")
+        project.write("flow.yaml", good.replace("steps:", "stepz:"))
+        wait_for(process, 'has no key "stepz"')
+        wait_for(process, "watching")
+        (project.root / "flow.yaml").unlink()
+        wait_for(process, "changed: flow.yaml")
+        wait_for(process, "watching")
+        project.write("flow.yaml", good)
+        process.communicate(timeout=240)
+    assert process.returncode == 0
+    assert said(project) == ["one", "one"]
+
+
+@pytest.mark.req("R228")
+def test_what_somebody_saves_during_a_run_starts_the_next(project: Project) -> None:
+    """A command that waits for a file tells that the run has begun, and holds it until the edit is made."""
+    ends = project.root.parent / "ends"
+    os.mkfifo(ends)
+    project.write("data.txt", "one")
+    project.write(
+        "flow.yaml",
+        "podium: 1\nname: flow\nsteps:\n"
+        f"  hold: {{run: [cat, {ends}]}}\n"
+        "  say: {run: [cat, data.txt], output: {file: said.txt}}\n",
+    )
+    project.commit()
+    with watch(project, "flow.yaml", "--runs", "2") as process:
+        with ends.open("w"):
+            project.write("data.txt", "two")
+        wait_for(process, "changed: data.txt")
+        ends.open("w").close()
+        process.communicate(timeout=240)
+    assert process.returncode == 0
+    assert sorted(said(project)) == ["one", "two"]
+
+
+@pytest.mark.req("R228")
+def test_what_a_run_lands_or_does_in_the_project_itself_is_no_news() -> None:
+    before = {"kept": (1, 1), "edited": (1, 1), "landed": (1, 1), "removed": (1, 1)}
+    after = {"kept": (1, 1), "edited": (2, 1), "landed": (2, 1), "added": (2, 1)}
+    own = frozenset({"landed", "added", "removed"})
+    assert changed(seen_by(before, after, own), after) == ("edited",)
+    assert changed(seen_by(before, after, None), after) == ()
+
+
 STEPS = """\
 podium: 1
 name: flow
@@ -104,6 +156,23 @@ def test_each_new_file_becomes_a_run(project: Project) -> None:
     with watch(project, "task.yaml", "--mode", "enqueue", "--folder", "todo", "--runs", "2") as process:
         wait_for(process, "watching")
         project.write("todo/second.md", "second")
+        process.communicate(timeout=240)
+    assert process.returncode == 0
+    assert sorted(said(project)) == ["first", "second"]
+
+
+@pytest.mark.req("R206", "C12")
+def test_a_file_whose_run_cannot_begin_is_taken_once_it_can(project: Project) -> None:
+    project.write("todo/first.md", "first")
+    project.write("task.yaml", TASK)
+    project.commit()
+    with watch(project, "task.yaml", "--mode", "enqueue", "--folder", "todo", "--runs", "2") as process:
+        wait_for(process, "watching")
+        project.write("task.yaml", TASK.replace("steps:", "stepz:"))
+        project.write("todo/second.md", "second")
+        wait_for(process, 'has no key "stepz"')
+        wait_for(process, "watching")
+        project.write("task.yaml", TASK)
         process.communicate(timeout=240)
     assert process.returncode == 0
     assert sorted(said(project)) == ["first", "second"]

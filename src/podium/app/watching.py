@@ -7,6 +7,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from podium.app.ability import all_steps
+from podium.app.answering import view_of
+from podium.app.differing import change_of, read_changes
+from podium.app.office import Office
+from podium.app.running import Begun
 from podium.errors import ConfigurationError
 
 Seen: TypeAlias = Mapping[str, tuple[int, int]]
@@ -44,6 +49,23 @@ def _files(folder: Path) -> Iterator[tuple[Path, tuple[int, int]]]:
 def changed(before: Seen, after: Seen) -> tuple[str, ...]:
     """Files that are new, gone or different."""
     return tuple(sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path)))
+
+
+def own_changes(office: Office, begun: Begun) -> frozenset[str] | None:
+    """The files that a run has brought into the project by landing; None if it works there, where nobody can tell."""
+    site = begun.site
+    if any(site.is_inplace(step) for _, step, _ in all_steps(site.workflow)):
+        return None
+    span = change_of(view_of(office, begun.run))
+    return frozenset(change.path for change in read_changes(office.project, span))
+
+
+def seen_by(before: Seen, after: Seen, own: frozenset[str] | None) -> Seen:
+    """What a run knows of: the files it began with, and its own changes. All else that came meanwhile is news."""
+    if own is None:
+        return after
+    known = {path: mark for path, mark in before.items() if path not in own}
+    return {**known, **{path: after[path] for path in own if path in after}}
 
 
 def arrived(before: Seen, after: Seen) -> tuple[str, ...]:

@@ -104,8 +104,7 @@ def main() -> NoReturn:
     try:
         code = podium.main(prog_name="podium", standalone_mode=False)
     except PodiumError as error:
-        _complain(error.message, error.hint)
-        sys.exit(error.exit_code)
+        _end(error)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
@@ -119,12 +118,13 @@ def main() -> NoReturn:
         fault = disk_fault(error)
         if fault is None:
             raise
-        _complain(fault.message, fault.hint)
-        sys.exit(fault.exit_code)
+        _end(fault)
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _complain(message: str, hint: str | None) -> None:
-    click.echo(message, err=True)
-    if hint:
-        click.echo(f"  hint: {hint}", err=True)
+def _end(error: PodiumError) -> NoReturn:
+    # Imported here: most calls have nothing to complain about.
+    from podium.frontends.cli.printing import complain
+
+    complain(error)
+    sys.exit(error.exit_code)

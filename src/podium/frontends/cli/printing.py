@@ -1,4 +1,4 @@
-"""Shared by commands: tables, and the problems of files."""
+"""Shared by commands: tables, errors, and the problems of files."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ import click
 
 if TYPE_CHECKING:
     from podium.app.workflows import Checked
+    from podium.errors import PodiumError
+
+
+def complain(error: PodiumError) -> None:
+    click.echo(error.message, err=True)
+    if error.hint:
+        click.echo(f"  hint: {error.hint}", err=True)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

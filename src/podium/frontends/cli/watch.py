@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -16,12 +17,13 @@ from podium.app.looking import find_run
 from podium.app.office import Office
 from podium.app.running import Begun, Order, begin
 from podium.app.values import parse_values
-from podium.app.watching import Seen, arrived, changed, inbox, look
+from podium.app.watching import Seen, arrived, changed, inbox, look, own_changes, seen_by
 from podium.app.workflows import open_workflow, parse_inputs
 from podium.core.chain import RunId
-from podium.errors import ConfigurationError
+from podium.errors import ConfigurationError, PathViolation
 from podium.frontends.cli.continuing import as_text
 from podium.frontends.cli.driving import drive, office_of
+from podium.frontends.cli.printing import complain
 
 POLL_S: Final = 0.5
 SHOWN: Final = 3
@@ -63,7 +65,8 @@ def command(  # noqa: PLR0913  # one argument per option
     """Watch the project and run a workflow in it.
 
     Files are looked at twice a second; a run starts when a whole look has found nothing new. What a run itself
-    changes does not start another. Ctrl-C ends it. The exit code is that of the last run.
+    changes does not start another, and a mistake in a file is told and waited out. Ctrl-C ends it. The exit code is
+    that of the last run.
     """
     office = office_of(file)
     workflow = open_workflow(file, user_dir=office.user_dir, project=office.project)
@@ -95,23 +98,51 @@ def command(  # noqa: PLR0913  # one argument per option
 
 
 def _reruns(office: Office, order: Order, *, sparing: bool) -> Iterator[Begun]:
+    seen = look(office.project)
     begun = begin(office, order)
     while True:
         yield begun
-        # Taken after the run: its own changes are not news.
-        before = look(office.project)
+        seen = seen_by(seen, look(office.project), own_changes(office, begun))
+        begun, seen = _next(office, order, begun.run, seen, sparing=sparing)
+
+
+def _next(office: Office, order: Order, earlier: RunId, seen: Seen, *, sparing: bool) -> tuple[Begun, Seen]:
+    """The next run that can begin, and what the project was like then."""
+    last = seen
+    while True:
         click.echo("watching; Ctrl-C ends it", err=True)
-        paths = changed(before, _settled(office.project, before))
-        more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
-        click.echo(f"changed: {', '.join(paths[:SHOWN])}{more}", err=True)
-        begun = (sparing and _affected(office, order, begun.run, paths)) or begin(office, order)
+        now = _settled(office.project, last)
+        _tell(changed(last, now))
+        # An edit that could not begin a run is still new to the one that can.
+        paths = changed(seen, now) if sparing else ()
+        start = (
+            partial(_affected, office, order, earlier, paths) if sparing else partial(begin, office, order)
+        )
+        begun = _tried(start)
+        if begun is not None:
+            return begun, now
+        last = now
 
 
-def _affected(office: Office, order: Order, earlier: RunId, paths: Sequence[str]) -> Begun | None:
+def _tell(paths: Sequence[str]) -> None:
+    more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
+    click.echo(f"changed: {', '.join(paths[:SHOWN])}{more}", err=True)
+
+
+def _tried(start: Callable[[], Begun]) -> Begun | None:
+    """None for what is wrong in a file: it is told, and the next change may mend it."""
+    try:
+        return start()
+    except (ConfigurationError, PathViolation) as error:
+        complain(error)
+        return None
+
+
+def _affected(office: Office, order: Order, earlier: RunId, paths: Sequence[str]) -> Begun:
     """Goes on from the earlier run after an edit of its definition; any other file may matter to every step."""
     head = find_run(office.store, earlier)
     if not project_files(office, str(order.file), head).issuperset(paths):
-        return None
+        return begin(office, order)
     prospect = look_ahead(office, earlier)
     click.echo(as_text(prospect), err=True)
     return begin_again(office, prospect, closed_by="podium watch")
@@ -121,29 +152,43 @@ def _enqueued(office: Office, order: Order, folder: Path, *, into: str, is_input
     """Files that are there when the watch begins are work too; each is taken once."""
     done: Seen = {}
     while True:
-        now = look(folder)
-        if not arrived(done, now):
-            click.echo("watching; Ctrl-C ends it", err=True)
-            now = _settled(folder, now)
+        # Of the whole project: a run that could not begin may begin after an edit of its workflow.
+        before = look(office.project)
+        now = _quiet(folder)
+        refused = set()
         for name in arrived(done, now):
             path = str((folder / name).relative_to(office.project.resolve()))
             click.echo(f"new: {path}", err=True)
-            given = {into: path}
-            one = (
-                replace(order, inputs={**order.inputs, **given})
-                if is_input
-                else replace(order, vars={**order.vars, **given})
-            )
-            yield begin(office, one)
-        done = now
+            begun = _tried(partial(begin, office, _given(order, {into: path}, is_input=is_input)))
+            if begun is None:
+                refused.add(name)
+            else:
+                yield begun
+        done = {name: mark for name, mark in now.items() if name not in refused}
+        click.echo("watching; Ctrl-C ends it", err=True)
+        _settled(office.project, before)
+
+
+def _given(order: Order, values: Mapping[str, str], *, is_input: bool) -> Order:
+    if is_input:
+        return replace(order, inputs={**order.inputs, **values})
+    return replace(order, vars={**order.vars, **values})
 
 
 def _settled(folder: Path, before: Seen) -> Seen:
-    """The first look that differs from `before` and is the same half a second later."""
-    last = before
+    """The first quiet look that differs from `before`."""
+    while True:
+        now = _quiet(folder)
+        if changed(before, now):
+            return now
+
+
+def _quiet(folder: Path) -> Seen:
+    """The first look that is the same half a second later: what is still being written is left alone."""
+    last = look(folder)
     while True:
         time.sleep(POLL_S)
         now = look(folder)
-        if now == last and changed(before, now):
+        if now == last:
             return now
         last = now
