@@ -69,6 +69,7 @@ def test_when_all_agents_fail_the_run_halts(stage: Stage) -> None:
     ("rule", "hit", "visits"),
     [
         ("{name: state_visit_limit, condition: 'state_visits[state] >= 3'}", "visits", 2),
+        ("{name: state_visit_limit, condition: 'state_visits[state] > 2'}", "visits", 2),
         ("{name: cycle_detection, condition: 'A→B→A→B pattern in last 4 transitions'}", "cycle", 2),
         ("{name: transition_limit, condition: 'transition_count >= 3'}", "transitions", 2),
     ],
@@ -102,6 +103,12 @@ def test_cost_beyond_the_hard_limit_ends_the_run(stage: Stage) -> None:
         (("all_failure: halt", "all_failure: stop"), '"stop" does not exist'),
         (("settings:", "setings:"), 'has no key "setings"'),
         (("agents: [", "workers: ["), 'has no key "workers"'),
+        (("next: draft", "next: drafts"), 'next of "start" leads to "drafts", which is no state'),
+        (("next: draft", "then: draft"), 'state "start" has no key "then"'),
+        (("{type: terminal, error", "{type: terminal, eror"), 'state "halt" has no key "eror"'),
+        (("retry_count", "retries"), 'settings has no key "retries"'),
+        (("settings:", "logging: {capture: {prompt: true}}\nsettings:"), 'capture has no key "prompt"'),
+        (("settings:", "agents: {claude: {type: cli, model: opus}}\nsettings:"), 'has no key "model"'),
     ],
 )
 def test_what_the_format_does_not_know_is_told(stage: Stage, change: tuple[str, str], fault: str) -> None:
@@ -116,6 +123,11 @@ def test_what_the_format_does_not_know_is_told(stage: Stage, change: tuple[str, 
         ("[{name: full_moon}]", 'no rule "full_moon"'),
         ("[]\norchestrator: {agent: claude, checkpoints: [{on: noon}]}", 'no checkpoint "noon"'),
         ("[]\n  safety_limits: {max_patience: 3}", 'has no key "max_patience"'),
+        ("[]\n  safety_limit: {max_cost_hard: 3}", 'the circuit breaker has no key "safety_limit"'),
+        ("[{name: cost_limit, limit: 3}]", 'a rule of the breaker has no key "limit"'),
+        ("[{name: cost_limit, condition: cost == much}]", 'the condition of "cost_limit" has no number'),
+        ("[]\norchestrator: {agent: claude, checkpoints: [{at: noon}]}", 'a checkpoint has no key "at"'),
+        ("[]\nagents: {o: {type: ollama, model_tiers: {gb: {ram: 8}}}}", 'a tier has no key "ram"'),
     ],
 )
 def test_a_rule_that_nobody_knows_is_told(stage: Stage, rules: str, fault: str) -> None:

@@ -19,6 +19,8 @@ WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "orchestrator-task": {"success": "passed", "failure": "else"},
     "human-approval": {"approved": "passed", "feedback": "rejected", "abort": "aborted"},
 }
+INITIAL: Final = ("type", "description", "next", "on_enter")
+TERMINAL: Final = ("type", "description", "error", "status", "on_enter")
 ENDS: Final = {"complete": "end", "halt": "fail"}
 """What a file may lead to without saying what it is."""
 
@@ -78,8 +80,10 @@ def read_states(node: Node, agents: Node | None, page: Page) -> States:
             where = fields(state).get("type", state)
             page.complain(where, 2, f'"{kind}" is no type of state', did_you_mean(str(kind), TYPES) or "")
         elif kind == "initial":
-            first = first or text(fields(state).get("next"))
+            page.check_keys(state, f'state "{name}"', INITIAL)
+            first = first or _first(name, state, found, page)
         elif kind == "terminal":
+            page.check_keys(state, f'state "{name}"', TERMINAL)
             ends[name] = ending("fail" if _is_error(state) else "end", state)
         else:
             work[name] = state
@@ -90,6 +94,15 @@ def read_states(node: Node, agents: Node | None, page: Page) -> States:
         name_of(name) for name, agent in fields(agents).items() if "persona" in fields(agent)
     )
     return States(work, ends, Names(work), personas)
+
+
+def _first(name: str, state: Node, states: Mapping[str, Node], page: Page) -> str | None:
+    following = fields(state).get("next", state)
+    written = text(following)
+    if written not in states:
+        fault = f'next of "{name}" leads to "{written}", which is no state'
+        page.complain(following, 7, fault, did_you_mean(str(written), states) or "name the first state")
+    return written
 
 
 def _is_error(state: Node) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from podium.workflow.dialects.page import Page, grown, name_of, seconds
+from podium.workflow.dialects.states_keys import check_parts
 from podium.workflow.dialects.states_map import States, is_gate, role_name
 from podium.workflow.tree import Node, fields, items, text
 
@@ -46,6 +47,7 @@ HARD: Final = {"max_transitions_hard": "transitions", "max_runtime_hard": "time"
 
 def settings(root: Node, page: Page, states: States | None = None) -> dict[str, Any]:
     said = fields(root)
+    check_parts(root, page)
     breaker = said.get("circuit_breaker")
     limits = said.get("safety_limits", fields(breaker).get("safety_limits"))
     wide = fields(said.get("settings")).get("parallel_fanout")
@@ -193,7 +195,7 @@ def _breaker(root: Node, page: Page) -> dict[str, Any]:
         if name not in RULES:
             page.complain(rule, 3, f'the breaker has no rule "{name}"', f"it has {', '.join(RULES)}")
             continue
-        found[RULES[name]] = _threshold(name, rule)
+        found[RULES[name]] = _threshold(name, rule, page)
     node = said.get("orchestrator")
     for point in items(fields(node).get("checkpoints")):
         word = text(fields(point).get("on")) or ""
@@ -207,14 +209,17 @@ def _breaker(root: Node, page: Page) -> dict[str, Any]:
     return found
 
 
-def _threshold(name: str, rule: Node) -> Node:
+def _threshold(name: str, rule: Node, page: Page) -> Node:
     """The number in the condition. `>= 3` visits are one more than may happen; a cycle is seen in its second round."""
     condition = fields(rule).get("condition", rule)
-    numbers = re.findall(r">=?\s*([0-9]+(?:\.[0-9]+)?)", str(condition.value))
-    number = float(numbers[-1]) if numbers else 0
+    numbers = re.findall(r">(=?)\s*([0-9]+(?:\.[0-9]+)?)", str(condition.value))
+    if not numbers and name != "cycle_detection":
+        page.complain(condition, 2, f'the condition of "{name}" has no number to reach', "write: ... >= 3")
+    reached, written = numbers[-1] if numbers else ("", "1")
+    number = float(written)
     match name:
         case "state_visit_limit":
-            return grown(max(1, int(number) - 1), condition)
+            return grown(max(1, int(number) - 1 if reached else int(number)), condition)
         case "cycle_detection":
             return grown(2, condition)
         case "timeout":
