@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from podium.app.workflows import converted
 from podium.core.events import StepEntered
 from podium.errors import ConfigurationError
 from tests.dialects.kit import Stage, status, steps_of
@@ -186,3 +187,21 @@ def test_an_action_that_nobody_knows_is_told(stage: Stage, action: str, fault: s
     with pytest.raises(ConfigurationError) as caught:
         stage.run(stage.put(text))
     assert fault in caught.value.message
+
+
+TASKED = """
+orchestrator: {agent: claude}
+states:
+  start: {type: initial, next: merge}
+  merge: {type: orchestrator-task, persona: PERSONA, description: Merge., transitions: {success: complete}}
+"""
+
+
+def test_a_task_has_the_persona_whose_file_it_names(stage: Stage) -> None:
+    path = stage.put(TASKED.replace("PERSONA", "prompts/synth_persona.md"))
+    assert "system: prompts/synth_persona.md" in converted(path)
+
+
+def test_a_task_whose_persona_nobody_has_is_told(stage: Stage) -> None:
+    with pytest.raises(ConfigurationError, match='no role "synt"'):
+        stage.run(stage.put(TASKED.replace("PERSONA", "synt")))

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any, Final
 
+from podium.workflow.context import is_prompt_file
 from podium.workflow.dialects.page import Page, grown, name_of, seconds
 from podium.workflow.dialects.states_keys import check_parts
 from podium.workflow.dialects.states_map import States, is_gate, role_name
@@ -132,6 +133,7 @@ def _roles(root: Node, states: States | None, page: Page) -> dict[str, Any]:
         name_of(name): grown({"system": file, "touches": []}, file)
         for name, file in fields(said.get("personas")).items()
     }
+    roles |= _persona_files(states, roles)
     judges = _judges(states)
     for name, agent in fields(said.get("agents")).items():
         persona = fields(agent).get("persona")
@@ -140,6 +142,18 @@ def _roles(root: Node, states: States | None, page: Page) -> dict[str, Any]:
             plays = _program(fields(agent).get("command"))
             roles[name_of(name)] = grown({**base, "agent": plays, "system": persona}, agent)
     return {**roles, **_orchestrator(root, roles, states, page)}
+
+
+def _persona_files(states: States | None, named: Mapping[str, Any]) -> dict[str, Any]:
+    """A state may also name the file of its persona."""
+    wanted = [fields(state).get("persona") for state in (states.work.values() if states else ())]
+    return {
+        name: grown({"system": file, "touches": []}, file)
+        for file in wanted
+        if file is not None
+        and is_prompt_file(text(file) or "")
+        and (name := role_name(str(file.value))) not in named
+    }
 
 
 def _judges(states: States | None) -> set[str]:
@@ -157,7 +171,7 @@ def _orchestrator(root: Node, roles: Mapping[str, Any], states: States | None, p
     tasks = [
         state for state in (states.work.values() if states else ()) if text(fields(state).get("type")) == TASK
     ]
-    names = {role_name(name): state for state in tasks if (name := text(fields(state).get("persona")))}
+    personas = [persona for state in tasks if (persona := fields(state).get("persona")) is not None]
     agent = fields(node).get("agent", "claude")
     session = fields(node).get("session")
     if session is not None:
@@ -167,9 +181,11 @@ def _orchestrator(root: Node, roles: Mapping[str, Any], states: States | None, p
     if node is not None:
         system = fields(node).get("persona", fields(roles.get("orchestrator")).get("system"))
         found["orchestrator"] = grown({"agent": agent, "system": system, **voice}, node)
-    for name, state in names.items():
-        if name not in found:
-            found[name] = grown({"system": fields(roles.get(name)).get("system"), **voice}, node or state)
+    for persona in personas:
+        name = role_name(str(persona.value))
+        # One that nobody has is left for the reader to miss.
+        if name in roles and name not in found:
+            found[name] = grown({"system": fields(roles[name]).get("system"), **voice}, node or persona)
     return found
 
 
