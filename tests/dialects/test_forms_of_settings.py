@@ -133,7 +133,7 @@ gates:
             "strategy: ",
         ),
         (
-            "projects: [{name: a, path: ./a, roles: [r-1]}]\ncross_project_dependencies: {a: {depends_on: [b]}}",
+            "projects: [{name: a, path: ./a, roles: [r-1]}, {name: b}]\ncross_project_dependencies: {a: {depends_on: [b]}}",
             "r_1",
         ),
     ],

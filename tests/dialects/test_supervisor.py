@@ -21,6 +21,10 @@ workflow:
     plan: {role: planner, next: look, outputs: [files, idea]}
     look: {role: reviewer, gate: "REVIEW_STATUS: APPROVED", on_reject: plan, next: fix, human_approval: true}
 """
+PROJECTS = """
+projects: [{name: a, path: ./a, roles: [implementer]}, {name: b, path: ./b, roles: [implementer]}]
+cross_project_dependencies: {b: {depends_on: [a]}}
+"""
 
 
 def test_a_string_opens_no_gate_but_a_verdict_does(stage: Stage) -> None:
@@ -40,6 +44,24 @@ def test_steps_follow_each_other_by_next_and_people_are_asked_before_a_commit(st
         state = stage.resume(run)
     assert status(state) == "passed"
     assert shown(stage.story(run)) == ["plan", "look", "fix", "commit_approval", "commit"]
+
+
+def test_what_a_person_or_a_role_rejects_goes_back_as_often_as_the_file_says(stage: Stage) -> None:
+    text = """
+workflow:
+  steps:
+    plan: {role: planner, next: make}
+    make: {role: implementer, max_retries: 4, next: ask}
+    ask: {type: human_gate, on_reject: make, max_retries: 2, next: scan}
+    scan: {role: security_auditor, on_reject: make, max_retries: 1, terminal: true}
+"""
+    made = converted(stage.put(text))
+    assert "retry: {attempts: 5}" in made
+    ask = (
+        "  ask:\n    human: May the run go on after ask?\n    retry: {visits: 3}\n    on: {rejected: make}\n"
+    )
+    scan = "  scan:\n    review: security_auditor\n    of: make\n    retry: {visits: 2}\n    on: {rejected: make}\n"
+    assert made.replace('"', "").endswith(ask + scan)
 
 
 def test_words_of_a_file_have_their_native_form(stage: Stage) -> None:
@@ -73,6 +95,16 @@ workflow:
         (FLOW.replace("next: look", "nxt: look"), 'step "plan" has no key "nxt"'),
         (FLOW.replace("name: Small", "nmae: Small"), 'workflow has no key "nmae"'),
         (FLOW.replace("on_reject: plan", "on_reject: plam"), 'step "plam" does not exist'),
+        (FLOW.replace("next: fix", "next: fixx"), 'next of "look" leads to "fixx", which is no step'),
+        (FLOW.replace("initial_step: plan", "initial_step: plam"), 'initial_step leads to "plam"'),
+        (FLOW.replace("retry_policy: aggressive", "retry_policy: {tries: 2}"), 'has no key "tries"'),
+        (FLOW.replace("retry_policy:", "max_retries: 2, retry_policy:"), "says already how often"),
+        (FLOW.replace("command: git commit", "command: git commit -m x"), "is thrown away"),
+        (FLOW.replace("terminal: true", "terminal: true, on_reject: plan"), "a command rejects nothing"),
+        ("name: t\nsteps: {x: {role: planner, next: y}}", 'next of "x" leads to "y"'),
+        (PROJECTS.replace("depends_on: [a]", "depends_on: [aa]"), '"b" depends on "aa", which is no project'),
+        (PROJECTS.replace("depends_on", "depends"), 'dependencies of "b" has no key "depends"'),
+        (PROJECTS.replace("{b: {", "{bb: {"), 'there is no project "bb"'),
         (
             "name: t\nextends: b\nsettings: {a: true}\nsteps: {x: {role: planner, position: beside plan}}",
             "no position",

@@ -18,6 +18,7 @@ from typing import Any, Final
 from podium.workflow.dialects.page import Kind, Names, Page, grown, name_of
 from podium.workflow.dialects.supervisor_projects import project_workflow
 from podium.workflow.dialects.supervisor_steps import Plan, approval_before, step
+from podium.workflow.problems import did_you_mean
 from podium.workflow.tree import Node, fields, items, text
 
 WORKFLOW: Final = ("initial_step", "steps", "name", "description", "template", "overrides", "disable")
@@ -62,6 +63,7 @@ def _is_template(root: Node) -> bool:
 
 def _workflow(node: Node, page: Page) -> Node:
     said = fields(node)
+    _check_ways(node, page)
     order = _in_order(said["steps"], text(said.get("initial_step")))
     plan = Plan(Names(order), order, frozenset(order))
     steps = _all_steps(plan, page, is_child=False)
@@ -88,6 +90,18 @@ def _all_steps(plan: Plan, page: Page, *, is_child: bool) -> dict[str, Any]:
             _placed(name, node, plan, page) if is_child else step(name, node, plan, page)
         )
     return steps
+
+
+def _check_ways(node: Node, page: Page) -> None:
+    """Where there is no parent: of a child this cannot be told, since what it leads to may stand there."""
+    said = fields(node)
+    steps = fields(said.get("steps"))
+    ways = [(said.get("initial_step"), "initial_step")]
+    ways += [(fields(each).get("next"), f'next of "{name}"') for name, each in steps.items()]
+    for way, what in ways:
+        if way is not None and way.value not in steps:
+            fault = f'{what} leads to "{way.value}", which is no step'
+            page.complain(way, 7, fault, did_you_mean(str(way.value), steps))
 
 
 def _in_order(steps: Node, first: str | None) -> dict[str, Node]:
@@ -126,6 +140,8 @@ def _template(root: Node, page: Page) -> Node:
     said = fields(root)
     written = fields(said.get("steps"))
     extends = said.get("extends")
+    if extends is None:
+        _check_ways(root, page)
     known = frozenset(written) | (INHERITED if extends is not None else frozenset())
     plan = Plan(Names(list(written)), written, known, switches=frozenset(fields(said.get("settings"))))
     steps = _all_steps(plan, page, is_child=extends is not None)

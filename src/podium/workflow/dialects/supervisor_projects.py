@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from podium.workflow.dialects.page import Page, grown, name_of
+from podium.workflow.problems import did_you_mean
 from podium.workflow.tree import Node, fields, items, text
 
 PROJECT: Final = ("name", "path", "roles")
@@ -15,6 +17,7 @@ def project_workflow(root: Node, page: Page) -> Node:
     said = fields(root)
     page.check_keys(root, "a file of projects", ("projects", DEPENDENCIES))
     needs = fields(said.get(DEPENDENCIES))
+    _check_needs(needs, {text(fields(node).get("name")) or "" for node in items(said["projects"])}, page)
     listed = [_project(node, needs, page) for node in items(said["projects"])]
     return grown(
         {
@@ -26,6 +29,17 @@ def project_workflow(root: Node, page: Page) -> Node:
         },
         root,
     )
+
+
+def _check_needs(needs: Mapping[str, Node], known: set[str], page: Page) -> None:
+    for name, node in needs.items():
+        page.check_keys(node, f'dependencies of "{name}"', ("depends_on",))
+        if name not in known:
+            page.complain(node, 38, f'there is no project "{name}"', did_you_mean(name, known))
+        for each in items(fields(node).get("depends_on")):
+            if each.value not in known:
+                fault = f'"{name}" depends on "{each.value}", which is no project'
+                page.complain(each, 38, fault, did_you_mean(str(each.value), known))
 
 
 def _project(node: Node, needs: Any, page: Page) -> Node:

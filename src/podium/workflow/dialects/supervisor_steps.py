@@ -69,25 +69,35 @@ def step(name: str, node: Node, plan: Plan, page: Page) -> Node:
     said = fields(node)
     kind = text(said.get("type", said.get("gate_type"))) or ""
     native: dict[str, Any] = {"description": said.get("description")}
-    if kind.startswith("human"):
+    if _is_asking(node):
         native |= {"human": said.get("description", f"May the run go on after {name}?"), "description": None}
+        native["retry"] = _visits(said.get("max_retries"))
     elif kind.startswith("orchestrator") or "command" in said:
-        native |= _command(node, plan)
+        native |= _command(node, plan, page)
     elif _is_review(name, node):
         native |= _review(name, node, plan)
     elif "role" in said:
-        native |= _work(name, node, plan)
+        native |= _work(name, node, plan, page)
     native |= {"required": said.get("required"), "on": _routes(name, node, plan)}
     return grown(native, node)
+
+
+def _is_asking(node: Node) -> bool:
+    said = fields(node)
+    return (text(said.get("type", said.get("gate_type"))) or "").startswith("human")
 
 
 def _is_review(name: str, node: Node) -> bool:
     said = fields(node)
     role = text(said.get("role")) or ""
-    return "roles" in said or "gate" in said or role.startswith("reviewer") or bool(JUDGING.search(name))
+    return (
+        bool({"roles", "gate", "on_reject"} & set(said))
+        or role.startswith("reviewer")
+        or bool(JUDGING.search(name))
+    )
 
 
-def _work(name: str, node: Node, plan: Plan) -> dict[str, Any]:
+def _work(name: str, node: Node, plan: Plan, page: Page) -> dict[str, Any]:
     said = fields(node)
     role = said["role"]
     scope = said.get("context_scope")
@@ -100,7 +110,7 @@ def _work(name: str, node: Node, plan: Plan) -> dict[str, Any]:
         "context": None if scope is None else {"strategy": grown("implementer_targeted", scope)},
         "output": _output(name, node),
         "gates": [grown(gate, said["human_approval"])] if _is_on(said.get("human_approval")) else None,
-        "retry": _retry(said.get("retry_policy")),
+        "retry": _retry(node, page),
     }
 
 
@@ -123,13 +133,27 @@ def _output(name: str, node: Node) -> Any:
     return {"schema": grown(shape, outputs)}
 
 
-def _retry(policy: Node | None) -> Any:
-    """The name of a preset, or what one says."""
-    if policy is None or isinstance(policy.value, str):
+def _retry(node: Node, page: Page) -> Any:
+    """The name of a preset, or what one says; a plain number of retries comes after the first attempt."""
+    policy, tries = fields(node).get("retry_policy"), fields(node).get("max_retries")
+    if policy is None:
+        return None if tries is None else grown({"attempts": _one_more(tries)}, tries)
+    if tries is not None:
+        page.complain(tries, 5, "retry_policy says already how often", "leave one of the two out")
+    if isinstance(policy.value, str):
         return policy
+    page.check_keys(policy, "retry_policy", ("max_attempts", "on_failure"))
     said = fields(policy)
     asks = text(said.get("on_failure")) == "ask_human"
     return grown({"attempts": said.get("max_attempts"), "on_exhausted": "human" if asks else None}, policy)
+
+
+def _visits(tries: Node | None) -> Any:
+    return None if tries is None else grown({"visits": _one_more(tries)}, tries)
+
+
+def _one_more(tries: Node) -> Any:
+    return tries.value + 1 if isinstance(tries.value, int) else tries
 
 
 def _review(name: str, node: Node, plan: Plan) -> dict[str, Any]:
@@ -143,6 +167,7 @@ def _review(name: str, node: Node, plan: Plan) -> dict[str, Any]:
         "review": said.get("roles", said.get("role")),
         "of": _judged(name, node, plan),
         "level": grown(level, said["human_approval"]) if _is_on(said.get("human_approval")) else None,
+        "retry": _visits(said.get("max_retries")),
     }
 
 
@@ -166,22 +191,21 @@ def approval_before(name: str, node: Node, plan: Plan) -> dict[str, Any] | None:
     return {"human": f"May {name} happen?", "show": ["diff", "verdicts", "cost"], "when": _when(plan)}
 
 
-def _command(node: Node, plan: Plan) -> dict[str, Any]:
+def _command(node: Node, plan: Plan, page: Page) -> dict[str, Any]:
     said = fields(node)
     command = text(said.get("command"))
+    if "on_reject" in said:
+        page.complain(said["on_reject"], 8, "a command rejects nothing", "write on_fail")
+    if command is not None and command != COMMIT and command.startswith(f"{COMMIT} "):
+        fault = "what a command commits is thrown away with its checkout"
+        page.complain(said["command"], 5, fault, f"write command: {COMMIT}, which lands the work")
     gate = {"human": APPROVED, "show": ["diff", "verdicts", "cost"], "when": _when(plan)}
     gates = [grown(gate, said["human_approval"])] if _is_on(said.get("human_approval")) else None
     if command == COMMIT:
         return {"git": {"land": "${{ run.branch }}", "message": plan.title}}
     if command is None:
         return {}
-    tries = said.get("max_retries")
-    visits = tries.value + 1 if tries is not None and isinstance(tries.value, int) else None
-    return {
-        **_run(said["command"], plan),
-        "gates": gates,
-        "retry": None if visits is None else {"visits": visits},
-    }
+    return {**_run(said["command"], plan), "gates": gates, "retry": _visits(said.get("max_retries"))}
 
 
 def _run(command: Node, plan: Plan) -> dict[str, Any]:
@@ -220,7 +244,10 @@ def _routes(name: str, node: Node, plan: Plan) -> dict[str, Any] | None:
         found["passed"] = grown(plan.names[str(following.value)], following)
     if "on_fail" in said:
         found["failed"] = grown(plan.names[str(said["on_fail"].value)], said["on_fail"])
-    if _is_review(name, node) and "command" not in said:
+    if _is_asking(node):
+        back = said.get("on_reject")
+        found |= {} if back is None else {"rejected": grown(plan.names[str(back.value)], back)}
+    elif _is_review(name, node) and "command" not in said:
         back = _judged(name, node, plan)
         found |= {"rejected": back} if back is not None else {}
     return found or None
