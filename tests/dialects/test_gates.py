@@ -33,6 +33,49 @@ def test_a_gate_may_lead_further_back_than_its_own_step(stage: Stage) -> None:
     assert shown(stage.story(run)) == ["plan", "tests", "look:rejected", "plan~2", "tests~2", "look~2"]
 
 
+SHARED = """
+workflow: {id: shared}
+steps:
+  - {id: A, name: plan, agent: {type: planner}}
+  - {id: B, name: look, agent: {type: implementor}, gate: G}
+  - {id: C, name: more, agent: {type: implementor}, gate: G}
+gates:
+  - {id: G, name: look, reviewer: {level: human}, on_fail: {next_step: A}}
+"""
+
+
+def test_a_gate_that_several_steps_share_stands_behind_each_of_them(stage: Stage) -> None:
+    """It is called like a step besides: neither may take the place of the other."""
+    run, state = stage.run(stage.put(SHARED))
+    for _ in range(2):
+        stage.say(run, Approve(stage.view(run).pending[0].path, "approve", "ann"))
+        state = stage.resume(run)
+    assert status(state) == "passed"
+    assert shown(stage.story(run)) == ["plan", "look", "look_2", "more", "look_3"]
+
+
+@pytest.mark.req("R121")
+@pytest.mark.parametrize(
+    ("criterion", "files", "commands"),
+    [
+        ("file a.txt exists", ["a.txt"], []),
+        ("file a.txt exists and is non-empty and make test exits 0", ["a.txt"], ["make test"]),
+        ("`make test` exits with code 0, the file `b.txt` exists.", ["b.txt"], ["make test"]),
+        ("make a exits 0 and make b exits 0", [], ["make a", "make b"]),
+        ("make test exits 0 and everybody likes it", [], []),
+    ],
+)
+def test_every_part_of_a_criterion_is_proven_or_it_is_said_that_none_is(
+    stage: Stage, criterion: str, files: list[str], commands: list[str]
+) -> None:
+    step = f'{{id: A, agent: {{type: implementor}}, success_criterion: "{criterion}"}}'
+    native = stage.convert(stage.put(f"workflow: {{id: w}}\nsteps:\n  - {step}\n")).read_text()
+    assert (f"output: {{files: [{', '.join(files)}]}}" in native) is bool(files)
+    run = [line.partition("run: ")[2] for line in native.splitlines() if "run: " in line]
+    assert run == commands
+    assert ("proven by nobody" in native) is not bool(files or commands)
+
+
 def test_a_person_decides_where_the_level_says_so(stage: Stage) -> None:
     """R191, R193."""
     run, state = stage.run(stage.put(FLOW.replace("LOOK", "{level: human}"), cast=CAST))
@@ -139,6 +182,7 @@ def test_when_the_tries_of_a_gate_are_used_up_a_person_decides(stage: Stage) -> 
     ("change", "fault"),
     [
         (("gate: G}", "gate: H}"), 'gate "H" is not defined'),
+        ((", gate: G}", "}"), 'gate "G" stands behind no step'),
         (("agent: {type: planner}, ", ""), 'step "X-1" says no agent.type'),
         (("launch: subagent", "launch: rocket"), '"rocket" is no way to launch'),
         (("name: Two steps", "nmae: Two steps"), 'workflow has no key "nmae"'),

@@ -18,11 +18,12 @@ gates:
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Any, Final
 
 from podium.core.records import dataclass
+from podium.workflow.dialects.gates_proof import proof
 from podium.workflow.dialects.page import Kind, Names, Page, grown, name_of
 from podium.workflow.problems import did_you_mean
 from podium.workflow.tree import Node, fields, items, text
@@ -44,8 +45,6 @@ ROLES: Final = {"implementor": "implementer", "test_writer": "test_engineer", "t
 """Words for roles that are shipped under another name."""
 
 FEEDBACK: Final = ".workflow/retry-context/"
-EXITS: Final = re.compile(r"(?P<command>.+?) exits? (?:with )?0\.?")
-EXISTS: Final = re.compile(r"file (?P<path>\S+) exists(?: and is (?:non-|not )empty)?\.?")
 
 
 def translate(root: Node, kind: Kind, page: Page) -> Node | None:
@@ -56,6 +55,7 @@ def translate(root: Node, kind: Kind, page: Page) -> Node | None:
     page.check_keys(fields(root)["workflow"], "workflow", HEADER)
     _check_ids("step", pipeline.steps, page)
     _check_ids("gate", items(fields(root).get("gates")), page)
+    _check_used(pipeline, page)
     return _file(root, pipeline, page)
 
 
@@ -77,8 +77,8 @@ def labels_of(root: Node) -> Labels | None:
     for step in pipeline.steps:
         gate = pipeline.gates.get(text(fields(step).get("gate")) or "")
         if gate is not None:
-            inside = f"{pipeline.step(_id(step))}/" if _is_inline(step, gate, pipeline) else ""
-            gates[inside + _gate_name(gate)] = _id(gate)
+            own = pipeline.judges.get(_id(step))
+            gates[own or f"{pipeline.step(_id(step))}/{_gate_name(gate)}"] = _id(gate)
     steps = {pipeline.step(_id(step)): _id(step) for step in pipeline.steps}
     return Labels(text(fields(fields(root)["workflow"]).get("id")) or "gates", steps, gates)
 
@@ -93,11 +93,20 @@ def _check_ids(thing: str, nodes: tuple[Node, ...], page: Page) -> None:
         seen.add(_id(node))
 
 
+def _check_used(pipeline: Pipeline, page: Page) -> None:
+    used = {text(fields(step).get("gate")) for step in pipeline.steps}
+    for name, gate in pipeline.gates.items():
+        if name and name not in used:
+            page.complain(gate, 36, f'gate "{name}" stands behind no step', f"write gate: {name} at one")
+
+
 @dataclass(frozen=True, slots=True)
 class Pipeline:
     steps: tuple[Node, ...]
     gates: Mapping[str, Node]
     names: Names
+    judges: dict[str, str] = field(default_factory=dict)
+    """By the id of a step: what the gate behind it is called, where that is a step of its own."""
 
     def step(self, name: str) -> str:
         return self.names[name]
@@ -117,7 +126,24 @@ def _pipeline(root: Node) -> Pipeline | None:
     is_ours = header is not None and "steps" not in fields(header) and steps is not None
     if not is_ours or steps is None or not isinstance(steps.value, tuple):
         return None
-    return Pipeline(steps.value, _by_id(said.get("gates")), _names(steps.value))
+    made = Pipeline(steps.value, _by_id(said.get("gates")), _names(steps.value))
+    made.judges.update(_judges(made))
+    return made
+
+
+def _judges(pipeline: Pipeline) -> dict[str, str]:
+    """A gate that several steps share stands behind each of them, and none takes the name of a step."""
+    taken = {pipeline.step(_id(step)) for step in pipeline.steps}
+    found: dict[str, str] = {}
+    for step in pipeline.steps:
+        gate = pipeline.gates.get(text(fields(step).get("gate")) or "")
+        if gate is None or _is_inline(step, gate, pipeline):
+            continue
+        wanted = _gate_name(gate)
+        names = (wanted if number == 1 else f"{wanted}_{number}" for number in range(1, len(taken) + 2))
+        found[_id(step)] = next(name for name in names if name not in taken)
+        taken.add(found[_id(step)])
+    return found
 
 
 def _by_id(gates: Node | None) -> dict[str, Node]:
@@ -143,10 +169,10 @@ def _file(root: Node, pipeline: Pipeline, page: Page) -> Node:
     for step in pipeline.steps:
         page.check_keys(step, f'step "{_id(step)}"', STEP)
         gate = _gate(step, pipeline, page)
-        inside = gate is not None and _is_inline(step, gate, pipeline)
-        steps[pipeline.step(_id(step))] = _step(step, gate if inside else None, root, pipeline, page)
-        if gate is not None and not inside:
-            steps[_gate_name(gate)] = _gate_step(step, gate, pipeline, page)
+        own = pipeline.judges.get(_id(step))
+        steps[pipeline.step(_id(step))] = _step(step, None if own else gate, root, pipeline, page)
+        if gate is not None and own is not None:
+            steps[own] = _gate_step(step, gate, pipeline, page)
     file: dict[str, Any] = {
         "podium": 1,
         "name": name_of(text(header.get("id")) or "gates"),
@@ -189,9 +215,12 @@ def _is_inline(step: Node, gate: Node, pipeline: Pipeline) -> bool:
 def _step(step: Node, gate: Node | None, root: Node, pipeline: Pipeline, page: Page) -> Node:
     said = fields(step)
     folder = _folder(said.get("agent"))
-    criterion = said.get("success_criterion")
-    outputs = [grown(_below(folder, str(item.value)), item) for item in items(said.get("outputs"))]
-    proof = _proof(criterion, folder)
+    commands, files = proof(said.get("success_criterion"), page)
+    named = [*items(said.get("outputs")), *files]
+    outputs = list(
+        {path: grown(path, item) for item in named for path in [_below(folder, str(item.value))]}.values()
+    )
+    proving = [grown({"run": command, "dir": folder or None}, command) for command in commands]
     judged = [] if gate is None else [_judge(gate, step)]
     tries = fields(gate).get("max_retries")
     native: dict[str, Any] = {
@@ -201,7 +230,7 @@ def _step(step: Node, gate: Node | None, root: Node, pipeline: Pipeline, page: P
         "context": _context(step, folder, pipeline) or None,
         "prompt": _prompt(step, root),
         "output": {"files": outputs} if outputs else None,
-        "gates": [*proof, *judged] or None,
+        "gates": [*proving, *judged] or None,
         "retry": None if tries is None else {"attempts": tries, "on_exhausted": "human"},
     }
     return grown(native, step)
@@ -278,15 +307,6 @@ def _prompt(step: Node, root: Node) -> str:
     criterion = text(said.get("success_criterion"))
     lines += [f"It is done when: {criterion}"] if criterion else []
     return "\n".join(lines)
-
-
-def _proof(criterion: Node | None, folder: str) -> list[Any]:
-    """A command that proves the step; that files exist is part of its output."""
-    written = text(criterion) or ""
-    found = EXITS.fullmatch(written)
-    if criterion is None or found is None or EXISTS.fullmatch(written):
-        return []
-    return [grown({"run": found["command"], "dir": folder or None}, criterion)]
 
 
 def _gate_name(gate: Node) -> str:
