@@ -145,13 +145,60 @@ def test_a_provider_without_an_agent_of_that_name_is_a_shim_on_the_path(work: St
     run, state = work.run(file)
     assert status(state) == "passed"
     assert steps_of(work.story(run)) == ["ask"]
-    assert '[house-shim, "--model", m1, "--max-tokens", "40"]' in work.convert(file).read_text()
+    native = work.convert(file).read_text()
+    assert '[house-shim, "--model", "{model}", "--max-tokens", "40"]' in native
+    assert "    model: m1\n" in native
+
+
+def test_every_step_calls_its_shim_with_the_model_that_it_names(work: Stage) -> None:
+    """Two steps of one provider are two calls, and a model may come from the context."""
+    native = work.convert(
+        work.put(
+            HEAD + "context: {best: large}\nsteps:\n"
+            "  - {name: One, provider: house, model: small, prompt: hi}\n"
+            "  - {name: Two, provider: house, model: '${context.best}', prompt: hi}\n"
+            "  - {name: Three, provider: house, prompt: hi}\n"
+        )
+    ).read_text()
+    agents = 'house: {type: command, command: [house-shim, "--model", "{model}"]}\n  house_2: {type: command, command: [house-shim]}\n'
+    assert agents in native
+    told = [line.strip() for line in native.splitlines() if "agent: " in line or "model: " in line]
+    assert told == [
+        *("agent: house", "model: small"),
+        *("agent: house", 'model: "${{ vars.best }}"'),
+        "agent: house_2",
+    ]
+
+
+def test_a_command_reads_what_several_steps_have_left(work: Stage) -> None:
+    make = "  - {name: NAME, command: [echo, NAME], output_file: out.txt}\n"
+    read = "  - {name: All, command: [cat], input_files: [artifacts/One/out.txt, artifacts/Two/out.txt], output_file: all.txt}\n"
+    run, state = work.run(
+        work.put(HEAD + "steps:\n" + make.replace("NAME", "One") + make.replace("NAME", "Two") + read)
+    )
+    assert status(state) == "passed"
+    assert work.artifacts(run)["all/all.txt"] == b"One\nTwo"
+
+
+def test_what_a_provider_is_given_besides_its_prompt_is_its_context(work: Stage) -> None:
+    for given in ("prompt: hi, input_files: [a.txt, b.txt]", "input_files: [p.md, a.txt, b.txt]"):
+        native = work.convert(work.put(HEAD + f"steps:\n  - {{name: Ask, provider: claude, {given}}}\n"))
+        assert "context: [workspace/a.txt, workspace/b.txt]" in native.read_text()
 
 
 @pytest.mark.req("R028", "R045")
 @pytest.mark.parametrize(
     ("steps", "fault"),
     [
+        ("- {name: A, provider: house, max_tokens: '${context.n}', prompt: hi}", "max_tokens is a number"),
+        (
+            "- {name: A, command: [a], output_file: o}\n  - {name: B, command: [b], input_files: [artifacts/A/o, c]}",
+            "are not read together",
+        ),
+        (
+            "- {name: A, command: [a], output_file: o}\n  - {name: B, provider: claude, prompt: hi, input_file: artifacts/A/o}",
+            "besides its prompt",
+        ),
         ("- {name: A, command: [true], provider: claude}", 'has "command" and "provider"'),
         ("- {name: A}", "nothing to do"),
         ("- {command: [true]}", "needs a name"),

@@ -20,6 +20,7 @@ from podium.workflow.dialects.page import Kind, Names, Page, grown, name_of, sec
 from podium.workflow.dialects.steps_conditions import condition
 from podium.workflow.dialects.steps_routes import routes
 from podium.workflow.dialects.steps_scope import Scope, all_steps, artifact, inner_steps
+from podium.workflow.dialects.steps_shims import shims_of
 from podium.workflow.dialects.steps_text import as_expression, as_value, parts_of
 from podium.workflow.dialects.steps_work import command, provider
 from podium.workflow.tree import Node, fields, items, text
@@ -72,6 +73,7 @@ def _check_version(node: Node | None, page: Page) -> None:
 def _file(root: Node, page: Page) -> Node:
     said = fields(root)
     everything = all_steps(items(said.get("steps")))
+    shims, agents = shims_of(everything, page)
     scope = Scope(
         names=Names(_name(step) for step in everything),
         agents=frozenset(_name(step) for step in everything if "provider" in fields(step)),
@@ -80,6 +82,7 @@ def _file(root: Node, page: Page) -> Node:
             for step in everything
             if (left := text(fields(step).get("output_file")))
         },
+        shims=shims,
     )
     steps = _block(items(said.get("steps")), scope, page, top=said.get("secrets"))
     file: dict[str, Any] = {
@@ -92,7 +95,7 @@ def _file(root: Node, page: Page) -> Node:
         "env": _env(said.get("env"), scope),
         "limits": {"time": seconds(said["timeout"])} if "timeout" in said else None,
         "workspace": "inplace",
-        "agents": _agents(everything) or None,
+        "agents": agents or None,
         "steps": grown(steps, said["steps"]),
     }
     return grown(file, root)
@@ -123,24 +126,6 @@ def _env(env: Node | None, scope: Scope) -> Node | list[str] | None:
     if not asked:
         return env
     return [*(str(item.value) for item in items(env)), *asked]
-
-
-def _agents(steps: list[Node]) -> dict[str, Any]:
-    """A provider that is no agent known by name is a shim: a program `<provider>-shim` on the path."""
-    from podium.workflow.dialects.steps_work import KNOWN
-
-    shims: dict[str, Any] = {}
-    for step in steps:
-        said = fields(step)
-        name = text(said.get("provider"))
-        if name is None or name in KNOWN:
-            continue
-        argv = [f"{name}-shim"]
-        for key, flag in (("model", "--model"), ("max_tokens", "--max-tokens")):
-            if key in said:
-                argv += [flag, str(said[key].value)]
-        shims[name_of(name)] = grown({"type": "command", "command": argv}, said["provider"])
-    return shims
 
 
 def _block(steps: tuple[Node, ...], scope: Scope, page: Page, *, top: Node | None) -> dict[str, Node]:

@@ -9,6 +9,7 @@ from typing import Final
 
 from podium.core.records import dataclass
 from podium.workflow.dialects.page import Names, Page, name_of
+from podium.workflow.dialects.steps_shims import Shim
 from podium.workflow.dialects.steps_text import Meaning, Ref
 from podium.workflow.tree import Node, fields, text
 
@@ -32,6 +33,8 @@ class Scope:
     """Those steps that are done by an agent, which has no exit code."""
     files: Mapping[str, str]
     """What steps leave behind: the path below the folder, and the step."""
+    shims: Mapping[Shim, str]
+    """What the agents are called that are programs of their own."""
     read: dict[str, Node] = field(default_factory=dict)
     """Keys of the context that something reads, and where."""
     env: set[str] = field(default_factory=set)

@@ -5,18 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from podium.workflow.context import is_prompt_file
-from podium.workflow.dialects.page import Page, grown, name_of, seconds
+from podium.workflow.dialects.page import Page, grown, seconds
 from podium.workflow.dialects.steps_scope import FOLDER, Scope
+from podium.workflow.dialects.steps_shims import KNOWN, Shim
 from podium.workflow.dialects.steps_text import as_prompt, as_value, parts_of
 from podium.workflow.tree import Node, fields, items, text
 
-KNOWN: Final = {
-    "claude": "claude",
-    "gemini": "gemini",
-    "codex": "codex",
-    "openai": "codex",
-    "ollama": "ollama",
-}
 RETRYABLE: Final = (1, 124)
 PAUSE: Final = "2s"
 TIMEOUT: Final = "5m"
@@ -46,10 +40,11 @@ def provider(step: Node, scope: Scope, page: Page, *, secrets: Node | None) -> d
     who = said["provider"]
     attempts = _attempts(step, page)
     retry = {"attempts": attempts or 1, "transient": attempts or 0, "backoff": PAUSE, "on_exhausted": "fail"}
-    is_known = who.value in KNOWN
+    shim = scope.shims.get(Shim.of(step))
     return {
-        "agent": grown(KNOWN.get(str(who.value), name_of(str(who.value))), who),
-        "model": _word(said["model"], scope, page) if is_known and "model" in said else None,
+        "agent": grown(KNOWN.get(str(who.value), shim), who),
+        "model": _word(said["model"], scope, page) if "model" in said else None,
+        "context": [_input(file, scope, page) for file in _beside(step, scope, page)] or None,
         "prompt": _prompt(step, scope, page),
         "dir": FOLDER,
         "secrets": secrets,
@@ -80,17 +75,36 @@ def _output(step: Node, scope: Scope, page: Page) -> dict[str, Any] | None:
 
 
 def _stdin(step: Node, scope: Scope, page: Page) -> Any:
-    """Files, or what an earlier step has printed: its output file is the same text."""
+    """Files, or what earlier steps have printed: their output files are the same texts."""
+    files = _files(step)
+    if not files:
+        return None
+    made = [scope.names[maker] for file in files if (maker := scope.maker_of(str(file.value))) is not None]
+    if not made:
+        paths = [_input(file, scope, page) for file in files]
+        return paths if len(paths) > 1 else paths[0]
+    if len(made) < len(files):
+        fault = "files of the project and output files of steps are not read together"
+        page.complain(files[0], 5, fault, "let a step print them all")
+    outputs = [f"steps.{name}.output" for name in made]
+    one = outputs[0] if len(outputs) == 1 else f"join([{', '.join(outputs)}], '\\n')"
+    return grown(f"${{{{ {one} }}}}", files[0])
+
+
+def _files(step: Node) -> list[Node]:
     said = fields(step)
-    files = [file for key in ("input_file", "input_files") for file in items(said.get(key))]
-    if len(files) > 1:
-        return [_input(file, scope, page) for file in files]
+    return [file for key in ("input_file", "input_files") for file in items(said.get(key))]
+
+
+def _beside(step: Node, scope: Scope, page: Page) -> list[Node]:
+    """What a provider is given besides its prompt, which is the first of its files unless it is told otherwise."""
+    has_prompt = bool({"prompt", "prompt_file"} & set(fields(step)))
+    files = _files(step)[0 if has_prompt else 1 :]
     for file in files:
-        maker = scope.maker_of(str(file.value))
-        if maker is not None:
-            return grown(f"${{{{ steps.{scope.names[maker]}.output }}}}", file)
-        return _input(file, scope, page)
-    return None
+        if scope.maker_of(str(file.value)) is not None:
+            fault = "a provider cannot be given the output file of a step besides its prompt"
+            page.complain(file, 5, fault, "write ${steps.NAME.output} into its prompt")
+    return files
 
 
 def _input(file: Node, scope: Scope, page: Page) -> Node:
@@ -105,7 +119,7 @@ def _prompt(step: Node, scope: Scope, page: Page) -> Any:
     if "prompt" in said:
         words = said["prompt"]
         return grown(as_prompt(parts_of(str(words.value)), scope.meaning(words, page)), words)
-    file = said.get("prompt_file", said.get("input_file"))
+    file = said.get("prompt_file", next(iter(_files(step)), None))
     if text(file) is None or file is None:
         page.complain(step, 20, "a provider needs a prompt", "name its file by input_file or prompt_file")
         return "Go on."
