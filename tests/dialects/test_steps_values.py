@@ -112,3 +112,26 @@ steps:
     assert all(float(word) >= 0 for words in times for word in words)
     with pytest.raises(ConfigurationError, match="HIDDEN"):
         work.run(work.put(text.replace("${env.WHO}", "${env.HIDDEN}")))
+
+
+def test_everything_is_a_text_to_a_condition_and_a_flag_leaves_the_pattern_alone(work: Stage) -> None:
+    """Small letters would turn `\\S`, which is no blank, into `\\s`, which is one."""
+    text = """
+version: "1.0"
+name: texts
+steps:
+  - {name: Say, command: [echo, "Hello X"]}
+  - {name: Code, command: [echo, yes], when: {equals: {left: "${steps.Say.exit_code}", right: "0"}}}
+  - {name: Keep, set_context: {code: "${steps.Say.exit_code}", told: "code ${steps.Say.exit_code}"}}
+  - {name: Kept, command: [echo, yes], when: {equals: {left: "${context.code}", right: "0"}}}
+  - {name: Told, command: [echo, yes], when: {equals: {left: "${context.told}", right: "code 0"}}}
+  - {name: Number, command: [echo, yes], when: {number: {left: "${steps.Say.exit_code}", op: "<", right: 1}}}
+  - {name: Any, command: [echo, yes], when: {regex: {text: "${steps.Say.output}", pattern: '^hello\\sx$', flags: i}}}
+  - {name: Not, command: [echo, no], when: {regex: {text: "${steps.Say.output}", pattern: 'hello\\S', flags: i}}}
+  - name: Each
+    for_each: {items: [a, b], steps: [{name: First, command: [echo, yes], when: {equals: {left: "${loop.index}", right: "0"}}}]}
+"""
+    run, state = work.run(work.put(text))
+    assert status(state) == "passed"
+    skipped = [step for step, _, outcome in work.story(run) if outcome == "skipped"]
+    assert skipped == ["not", "each[2]/first"]

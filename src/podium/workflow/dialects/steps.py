@@ -202,7 +202,9 @@ def _set(node: Node, scope: Scope, page: Page) -> Node:
 def _filled(node: Node, scope: Scope, page: Page) -> Node:
     """Texts with their values, however deep they stand."""
     if isinstance(node.value, str):
-        return grown(as_value(parts_of(node.value), scope.meaning(node, page)), node)
+        parts, meaning = parts_of(node.value), scope.meaning(node, page)
+        # Spelled where it is one number, so that a condition can compare it with a text.
+        return grown(as_value(parts, lambda ref: scope.spelled(parts, meaning(ref))), node)
     if isinstance(node.value, tuple):
         return replace(node, value=tuple(_filled(each, scope, page) for each in node.value))
     if isinstance(node.value, Mapping):

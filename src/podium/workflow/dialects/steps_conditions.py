@@ -93,10 +93,9 @@ def _contains(node: Node, scope: Scope, page: Page) -> str:
 
 def _regex(node: Node, scope: Scope, page: Page) -> str:
     said = _fields(node, ("text", "pattern", "flags"), page)
-    subject, pattern = (_expression(said.get(key, node), scope, page) for key in ("text", "pattern"))
+    subject = _expression(said.get("text", node), scope, page)
     flags = text(said.get("flags")) or ""
-    if "i" in flags:
-        subject, pattern = f"lower({subject})", f"lower({pattern})"
+    pattern = _expression(said.get("pattern", node), scope, page, before="(?i)" if "i" in flags else "")
     if set(flags) - {"i"}:
         page.complain(said["flags"], 2, f'the flag "{flags}" is not known', 'only "i" has a meaning here')
     return f"matches({subject}, {pattern})"
@@ -109,8 +108,10 @@ def _number(node: Node, scope: Scope, page: Page) -> str:
     return f"number({left}) {_operator(said, page)} {right}"
 
 
-def _expression(node: Node, scope: Scope, page: Page) -> str:
-    return as_expression(parts_of(_written(node, page)), scope.meaning(node, page))
+def _expression(node: Node, scope: Scope, page: Page, *, before: str = "") -> str:
+    """A text, since everything is one there; what is a number here is spelled."""
+    parts = parts_of(before + _written(node, page))
+    return scope.spelled(parts, as_expression(parts, scope.meaning(node, page)))
 
 
 def _written(node: Node, page: Page) -> str:

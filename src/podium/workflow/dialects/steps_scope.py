@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import Final
 
 from podium.core.records import dataclass
 from podium.workflow.dialects.page import Names, Page, name_of
 from podium.workflow.dialects.steps_shims import Shim
-from podium.workflow.dialects.steps_text import Meaning, Ref
+from podium.workflow.dialects.steps_text import Meaning, Part, Ref
 from podium.workflow.tree import Node, fields, text
 
 FOLDER: Final = "workspace"
@@ -73,6 +73,14 @@ class Scope:
         if posixpath.isabs(written):
             return written
         return posixpath.normpath(posixpath.join(FOLDER, written))
+
+    def spelled(self, parts: Sequence[Part], expression: str) -> str:
+        """The expression of these parts as a text, where it would be a number."""
+        one = parts[0] if len(parts) == 1 else ""
+        is_number = isinstance(one, Ref) and (
+            one.name.startswith("loop.") or one.name.endswith((".exit_code", ".duration"))
+        )
+        return f"join([{expression}], '')" if is_number else expression
 
     def meaning(self, node: Node, page: Page) -> Meaning:
         def of(ref: Ref) -> str:
