@@ -73,3 +73,27 @@ def test_the_advisor_is_the_one_of_the_configuration_unless_the_run_has_another(
     events = project.events(project.office.store.heads()[0].run)
     (asked,) = [end for end in events if isinstance(end, AttemptEnded) and end.path.endswith("!advice")]
     assert (asked.result or {})["agent"] == advisor
+
+
+GOTO = """\
+version: "1.0"
+name: goto
+context: {my-version: "1.0", Where: here}
+steps:
+  - {name: FirstStep, command: [echo, "${context.my-version} ${context.Where} ${context.folder}"]}
+"""
+
+
+@pytest.mark.req("R047", "R227")
+@pytest.mark.parametrize("command", [("run", "goto.yaml"), ("run-step", "goto.yaml", "FirstStep")])
+def test_a_file_of_another_format_is_spoken_to_in_its_own_names(
+    project: Project, command: tuple[str, ...]
+) -> None:
+    """What is text there stays text: 1.10 is no number."""
+    project.write("goto.yaml", GOTO)
+    project.write("workspace/data.txt", "")
+    project.write("more.json", '{"Where": "there"}')
+    project.commit()
+    given = ("--context", "my-version=1.10", "--context", "folder=src", "--context-file", "more.json")
+    done = call(*command, *given, "--sandbox", "none", "--json")
+    assert data(done)["steps"][0]["output"] == "1.10 there src"

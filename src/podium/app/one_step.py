@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from podium.app.office import Office
 from podium.app.running import Begun, Order, begin
+from podium.app.values import own_name
 from podium.core.model import Block, Step, Workflow, no_fields
 from podium.core.paths import ROOT
 from podium.core.state import State
@@ -24,6 +25,7 @@ class Trial:
     file: Path
     step: str
     inputs: Mapping[str, Any]
+    vars: Mapping[str, Any] = field(default_factory=dict)
     dirty: bool = False
     no_human: bool = False
     sandbox: str | None = None
@@ -35,6 +37,7 @@ def prepared(apart: Office, trial: Trial) -> Iterator[Begun]:
     order = Order(
         file=trial.file,
         inputs=trial.inputs,
+        vars=trial.vars,
         dirty=trial.dirty,
         no_human=trial.no_human,
         sandbox=trial.sandbox,
@@ -68,7 +71,7 @@ def change_of(begun: Begun, state: State) -> str:
 
 def _find(block: Block, names: list[str], path: str) -> Step:
     known = {step.name: step for step in block.steps}
-    step = known.get(names[0])
+    step = known.get(own_name(names[0], known))
     if step is None:
         raise ConfigurationError(f'there is no step "{path}"', hint=f"there are: {', '.join(known)}")
     if len(names) == 1:

@@ -22,6 +22,7 @@ from podium.app.ground import check_branch, unheld
 from podium.app.history import read_history, usual_of
 from podium.app.layouts import layout_in
 from podium.app.office import Office
+from podium.app.values import own_name
 from podium.app.workflows import open_workflow
 from podium.attempt.past import past_of
 from podium.attempt.site import Site
@@ -190,12 +191,13 @@ def load_source(office: Office, source: Source, inputs: Mapping[str, Any] | None
     workflow = open_workflow(
         path, inputs=inputs, user_dir=office.user_dir, project=office.project, settings=source.settings
     )
-    unknown = sorted(source.vars.keys() - workflow.vars.keys())
+    given = {own_name(name, workflow.vars): value for name, value in source.vars.items()}
+    unknown = sorted(given.keys() - workflow.vars.keys())
     if unknown:
         known = ", ".join(workflow.vars) or "none"
         raise ConfigurationError(f'{workflow.name} has no variable "{unknown[0]}"', hint=f"its vars: {known}")
     width = 1 if source.sequential else workflow.max_parallel
-    return replace(workflow, vars={**workflow.vars, **source.vars}, max_parallel=width)
+    return replace(workflow, vars={**workflow.vars, **given}, max_parallel=width)
 
 
 def reopen(office: Office, run: RunId) -> Site:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from podium.errors import ConfigurationError
 from podium.workflow import yaml
 from podium.workflow.cascade import KEYS
+from podium.workflow.dialects.page import name_of
 from podium.workflow.problems import did_you_mean
 
 MAX_DEPTH: Final = 200
@@ -29,13 +30,30 @@ def read_values(path: Path | None) -> dict[str, Any]:
     return document.value
 
 
-def parse_values(pairs: tuple[str, ...]) -> dict[str, Any]:
+def parse_vars(pairs: tuple[str, ...], known: Mapping[str, Any]) -> dict[str, Any]:
+    """`name=value` pairs for these variables: what is text in the file stays text, however it looks."""
+    texts = {name for name, first in known.items() if isinstance(first, str)}
+    names = [pair.partition("=")[0] for pair in pairs]
+    found = parse_values(pairs, texts={name for name in names if own_name(name, known) in texts})
+    return {own_name(name, known): value for name, value in found.items()}
+
+
+def own_name(written: str, known: Container[str]) -> str:
+    """A name as a file of another format spells it is told as the one that it has got here."""
+    native = name_of(written)
+    return native if written not in known and native in known else written
+
+
+def parse_values(pairs: tuple[str, ...], *, texts: Container[str] = ()) -> dict[str, Any]:
     """`name=value` pairs without declared types: JSON where it is JSON, else text."""
     found: dict[str, Any] = {}
     for pair in pairs:
         name, sign, value = pair.partition("=")
         if not sign or not name:
             raise ConfigurationError(f"{pair!r} is not a name and a value", hint="write name=value")
+        if name in texts:
+            found[name] = value
+            continue
         try:
             given = json.loads(value, parse_constant=_no_number)
         except ValueError:

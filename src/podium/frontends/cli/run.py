@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from podium.app.running import Begun, Order, begin
-from podium.app.values import parse_settings, parse_values, read_values
+from podium.app.values import parse_settings, parse_vars, read_values
 from podium.app.workflows import open_workflow, parse_inputs
 from podium.errors import ConfigurationError
 from podium.frontends.cli.background import go_on_in_background
@@ -94,7 +94,7 @@ def command(  # noqa: PLR0913  # one argument per option
     order = Order(
         file=file,
         inputs={**read_values(inputs_file), **parse_inputs(inputs, workflow)},
-        vars={**read_values(vars_file), **parse_values(vars_)},
+        vars={**read_values(vars_file), **parse_vars(vars_, workflow.vars)},
         dirty=dirty,
         no_human=no_human,
         sequential=sequential,

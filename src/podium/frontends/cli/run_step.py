@@ -11,7 +11,7 @@ import click
 from podium.app.one_step import Trial, change_of, prepared
 from podium.app.places import STATE_DIR
 from podium.app.running import go_on
-from podium.app.values import read_values
+from podium.app.values import parse_vars, read_values
 from podium.app.workflows import open_workflow, parse_inputs
 from podium.frontends.cli.driving import Foreground, office_of
 from podium.wiring import open_store
@@ -24,17 +24,25 @@ from podium.wiring import open_store
 @click.option(
     "--inputs", "inputs_file", type=click.Path(path_type=Path), help="Inputs from a YAML or JSON file."
 )
+@click.option(
+    "--var", "--context", "vars_", multiple=True, metavar="NAME=VALUE", help="A variable's first value."
+)
+@click.option(
+    "--context-file", "vars_file", type=click.Path(path_type=Path), help="Variables from a YAML or JSON file."
+)
 @click.option("--dirty", is_flag=True, help="Start from your uncommitted files too.")
 @click.option("--no-human", is_flag=True, help="What would ask a person fails instead.")
 @click.option(
     "--sandbox", metavar="LEVEL", help="The walls: auto (default), container, bubblewrap, limits or none."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON.")
-def command(  # one argument per option
+def command(  # noqa: PLR0913  # one argument per option
     file: Path,
     step: str,
     inputs: tuple[str, ...],
     inputs_file: Path | None,
+    vars_: tuple[str, ...],
+    vars_file: Path | None,
     dirty: bool,
     no_human: bool,
     sandbox: str | None,
@@ -48,7 +56,15 @@ def command(  # one argument per option
     office = office_of(file)
     workflow = open_workflow(file, user_dir=office.user_dir, project=office.project)
     given = {**read_values(inputs_file), **parse_inputs(inputs, workflow)}
-    trial = Trial(file=file, step=step, inputs=given, dirty=dirty, no_human=no_human, sandbox=sandbox)
+    trial = Trial(
+        file=file,
+        step=step,
+        inputs=given,
+        vars={**read_values(vars_file), **parse_vars(vars_, workflow.vars)},
+        dirty=dirty,
+        no_human=no_human,
+        sandbox=sandbox,
+    )
     with tempfile.TemporaryDirectory(prefix="podium-step-") as folder:
         store = open_store(Path(folder), create=True)
         apart = replace(office, store=store, state_dir=Path(folder) / STATE_DIR)

@@ -16,7 +16,7 @@ from podium.app.definition import project_files
 from podium.app.looking import find_run
 from podium.app.office import Office
 from podium.app.running import Begun, Order, begin
-from podium.app.values import parse_values
+from podium.app.values import parse_vars
 from podium.app.watching import Seen, arrived, changed, inbox, look, own_changes, seen_by
 from podium.app.workflows import open_workflow, parse_inputs
 from podium.core.chain import RunId
@@ -73,7 +73,7 @@ def command(  # noqa: PLR0913  # one argument per option
     order = Order(
         file=file,
         inputs=parse_inputs(inputs, workflow),
-        vars=parse_values(vars_),
+        vars=parse_vars(vars_, workflow.vars),
         no_human=no_human,
         sandbox=sandbox,
         # What has just been saved is what the run is about.
