@@ -98,6 +98,20 @@ def test_a_step_that_is_still_at_work_has_fields_too() -> None:
 
 
 @pytest.mark.req("C29")
+def test_what_commands_have_measured_is_known_to_those_who_judge_after_them() -> None:
+    tested = gates((command("t"), command("u"), check("c", TRUE)), (human("h"),))
+    game = Game(flow(agent("a", gates=tested), review("r", "a")))
+    game.done("a", change={"files": 3})
+    game.done("a#1/t", result={"coverage": 91.5, "tests": {"total": 4}})
+    assert "coverage" not in look(game, "a#1/u", "change"), "commands run at once"
+    game.done("a#1/u", result={"coverage": 85.0})
+
+    assert look(game, "a#1/h", "change") == {"files": 3, "coverage": 85.0, "tests": {"total": 4}}
+    game.answer("a#1/h")
+    assert look(game, "r/j1", "change")["coverage"] == 85.0
+
+
+@pytest.mark.req("C29")
 def test_facts_about_the_change_are_those_the_engine_measured() -> None:
     change = {"files": 3, "paths": ["a"]}
     game = Game(flow(agent("a", gates=gates((command("t"),))), review("r", "a")))

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from podium.core import paths
 from podium.core.expr import MissingValue, NeedFact
-from podium.core.graph import body_of, tree_in_view
-from podium.core.model import Agent, Call, ForEach, Gates, Repeat, Review
+from podium.core.graph import body_of, fresh_children, tree_in_view
+from podium.core.model import Agent, Call, Check, Command, ForEach, Gates, Repeat, Review
 from podium.core.paths import ROOT
 from podium.core.results import fields_of, work_of
 from podium.core.scopes import INPUTS
-from podium.core.state import Instance, Leaf, Scope, State
+from podium.core.state import Instance, Leaf, Scope, State, number_of
 from podium.core.template import fill
 
 DOLLAR = 1_000_000
@@ -245,9 +246,27 @@ class Here:
     def _change(self) -> Any:
         judged = self._judged()
         answer = judged.answer if isinstance(judged, Leaf) else None
-        if answer is None or answer.change is None:
-            return {"files": 0, "added": 0, "removed": 0, "paths": []}
-        return answer.change
+        none: Mapping[str, Any] = {"files": 0, "added": 0, "removed": 0, "paths": []}
+        change = none if answer is None or answer.change is None else answer.change
+        return {**change, **self._reported(judged)}
+
+    def _reported(self, judged: Instance) -> Mapping[str, Any]:
+        """What the commands among its gates have measured, for those who judge after them.
+
+        Commands and checks run at once: what one of them saw of another would be a matter of speed.
+        """
+        if isinstance(self._instance.place.step.verb, Command | Check):
+            return {}
+        gates = self._state.instances.get(paths.attempt(judged.place.path, number_of(judged)))
+        judges = fresh_children(self._state, gates) if isinstance(gates, Scope) else ()
+        reports = [_result(judge) for judge in judges]
+        covered = [report["coverage"] for report in reports if "coverage" in report]
+        tests = [{"tests": report["tests"]} for report in reports if "tests" in report]
+        return {**({"coverage": min(covered)} if covered else {}), **(tests[-1] if tests else {})}
+
+
+def _result(instance: Instance) -> Mapping[str, Any]:
+    return (None if instance.ending is None else instance.ending.result) or {}
 
 
 def _so_far(state: State, call: Scope) -> tuple[str, str]:
