@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from podium.core.expr import Call, Name
+from podium.core.template import walk
 from podium.core.words import LEVELS
 from podium.workflow.context import Context
+from podium.workflow.expressions import ExpressionError, parse_expression
 from podium.workflow.lint.claims import changes_files
 from podium.workflow.lint.contracts import contract_of
 from podium.workflow.lint.walk import Site, Survey
@@ -29,6 +32,8 @@ def check(survey: Survey) -> Iterator[Problem]:
         yield from _level(site.context, site.step)
         if site.step.verb == "review":
             yield from _judged(survey, site)
+        if site.step.verb == "human":
+            yield from _no_change(site)
         for entry in site.step.gates:
             if isinstance(entry, Gate):
                 yield from _level(site.context, entry)
@@ -105,6 +110,27 @@ def _level(context: Context, judge: Judging) -> Iterator[Problem]:
     if judge.level is not None and INSERT not in judge.level and judge.level not in known:
         hint = did_you_mean(judge.level, known)
         yield context.problem(32, judge.at("level"), f'no level or policy "{judge.level}"', hint=hint)
+
+
+def _no_change(site: Site) -> Iterator[Problem]:
+    """A person who is a step of its own is asked about no one's change, so a rule about it could not be held."""
+    level = str(site.step.level)
+    rules = site.context.file.policies.get(level, ())
+    if any(rule.when is not None and _is_about_change(rule.when) for rule in rules):
+        message = f'policy "{level}" looks at a change, and "{site.name}" judges none'
+        hint = "make it a gate of the step that it is about, or a review"
+        yield site.context.problem(32, site.step.at("level"), message, hint=hint)
+
+
+def _is_about_change(when: str) -> bool:
+    try:
+        nodes = tuple(walk(parse_expression(when)))
+    except ExpressionError:
+        # Told where it stands.
+        return False
+    return any(
+        node == Name("change") or (isinstance(node, Call) and node.function == "touched") for node in nodes
+    )
 
 
 def _gate_names(survey: Survey) -> Iterator[Problem]:

@@ -230,8 +230,12 @@ RULES: Final = (
     Rule(
         32,
         "policy",
-        ('policy "risk" must end with a rule without when', 'no level or policy "riks"'),
-        "A policy has an answer for every change.",
+        (
+            'policy "risk" must end with a rule without when',
+            'no level or policy "riks"',
+            'policy "risk" looks at a change, and "approve" judges none',
+        ),
+        "A policy has an answer for every change, and a change to look at.",
     ),
     Rule(
         33,
