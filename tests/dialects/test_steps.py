@@ -260,3 +260,38 @@ def test_names_become_native_names() -> None:
         "x_2nd",
         "x",
     ]
+
+
+LEFT = """
+version: "1.0"
+name: left
+steps:
+  - name: Loop
+    LOOP
+      steps:
+        - {name: Try, command: [test, "${WHAT}", "!=", "2"], on: {failure: {goto: _loop_break}}}
+        - {name: Then, command: [test, "${WHAT}", "!=", "BAD"]REST}
+    on: {success: {goto: After}, failure: {error: the loop has failed}}
+  - {name: After, command: [echo, after]}
+"""
+EACH = ("for_each:\n      items: ['1', '2', '3']", "item")
+WHILE = ("while:\n      condition: {not: {file_exists: stop}}\n      max_iterations: MOST", "loop.iteration")
+
+
+@pytest.mark.parametrize(
+    ("loop", "most", "rest", "bad", "ended"),
+    [
+        (EACH, "", ", on: {failure: {error: no}}", "9", "passed"),
+        (EACH, "", ", on: {failure: {error: no}}", "1", "failed"),
+        (WHILE, "5", "", "9", "passed"),
+        (WHILE, "5", ", on: {success: {goto: _loop_continue}, failure: {error: no}}", "1", "failed"),
+        (WHILE, "1", "", "9", "failed"),
+    ],
+)
+def test_a_loop_that_is_left_because_of_a_failure_goes_on_and_one_that_fails_does_not(  # a row each
+    work: Stage, loop: tuple[str, str], most: str, rest: str, bad: str, ended: str
+) -> None:
+    text = LEFT.replace("LOOP", loop[0]).replace("WHAT", loop[1]).replace("MOST", most)
+    run, state = work.run(work.put(text.replace("REST", rest).replace("BAD", bad)))
+    assert status(state) == ended
+    assert ("after" in steps_of(work.story(run))) is (ended == "passed")

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from podium.workflow.dialects.page import Kind, Names, Page, grown, name_of, seconds
 from podium.workflow.dialects.steps_conditions import condition
-from podium.workflow.dialects.steps_routes import routes
+from podium.workflow.dialects.steps_routes import leaving, routes
 from podium.workflow.dialects.steps_scope import Scope, all_steps, artifact, inner_steps
 from podium.workflow.dialects.steps_shims import shims_of
 from podium.workflow.dialects.steps_text import as_expression, as_value, parts_of
@@ -186,12 +186,12 @@ def _work(kind: str, step: Node, scope: Scope, page: Page, *, top: Node | None) 
                 "set": {name_of(key): _set(item, scope, page) for key, item in fields(said[kind]).items()}
             }
         case "parallel":
-            inner = _block(inner_steps(said[kind]), scope, page, top=top)
+            inner = _block(inner_steps(said[kind]), replace(scope, leave=None), page, top=top)
             return {"parallel": True, "steps": inner}
         case "while":
-            return _while(said[kind], scope, page, top=top)
+            return _while(said[kind], scope, page, top=top, leave=leaving(step, kind))
         case _:
-            return _for_each(said[kind], scope, page, top=top)
+            return _for_each(said[kind], scope, page, top=top, leave=leaving(step, kind))
 
 
 def _set(node: Node, scope: Scope, page: Page) -> Node:
@@ -212,7 +212,7 @@ def _filled(node: Node, scope: Scope, page: Page) -> Node:
     return node
 
 
-def _for_each(loop: Node, scope: Scope, page: Page, *, top: Node | None) -> dict[str, Any]:
+def _for_each(loop: Node, scope: Scope, page: Page, *, top: Node | None, leave: str | None) -> dict[str, Any]:
     page.check_keys(loop, "for_each", ("items", "as", "steps"))
     said = fields(loop)
     item = text(said.get("as")) or "item"
@@ -222,24 +222,34 @@ def _for_each(loop: Node, scope: Scope, page: Page, *, top: Node | None) -> dict
     elif isinstance(over.value, tuple):
         over = replace(over, value=tuple(_set(each, scope, page) for each in over.value))
     named = name_of(item)
-    inner = _block(inner_steps(loop), scope.inside(item), page, top=top)
+    inner = _left(_block(inner_steps(loop), scope.inside(item, leave), page, top=top), leave, loop)
     return {"for_each": over if named == "item" else {"in": over, "as": named}, "steps": inner}
 
 
-def _while(loop: Node, scope: Scope, page: Page, *, top: Node | None) -> dict[str, Any]:
+def _while(loop: Node, scope: Scope, page: Page, *, top: Node | None, leave: str | None) -> dict[str, Any]:
     page.check_keys(loop, "while", ("condition", "max_iterations", "steps"))
     said = fields(loop)
     test = condition(said.get("condition", loop), scope, page)
     rounds = said.get("max_iterations", MAX_ROUNDS)
-    inner = _block(inner_steps(loop), scope.inside(None), page, top=top)
+    inner = _left(_block(inner_steps(loop), scope.inside(None, leave), page, top=top), leave, loop)
     return {"repeat": {"while": test, "max": rounds, "on_exhausted": "fail"}, "steps": inner}
+
+
+def _left(body: dict[str, Node], leave: str | None, loop: Node) -> dict[str, Node]:
+    """With the step behind the others that leaves the loop; only those that failed lead to it."""
+    if leave is None:
+        return body
+    name, last = list(body.items())[-1]
+    leads = {"passed": "end", **fields(fields(last).get("on"))}
+    ends = grown({"check": "true", "on": {"passed": "break", "failed": "fail"}}, loop)
+    return {**body, name: grown({**fields(last), "on": leads}, last), leave: ends}
 
 
 def _catch(  # what surrounds a step
     step: Node, rescue: Node, scope: Scope, page: Page, *, top: Node | None, first: str
 ) -> Node:
     """What is done about a failure; after it the run goes on as if the step had passed."""
-    inner = _block(inner_steps(rescue), scope, page, top=top)
+    inner = _block(inner_steps(rescue), replace(scope, leave=None), page, top=top)
     kept = replace(step, value={key: node for key, node in fields(step).items() if key != "catch"})
     leads = routes(kept, scope, page, kind="for_each", first=first, following="next")
     return grown({"steps": inner, "on": leads}, rescue)

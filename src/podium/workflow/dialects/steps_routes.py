@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from podium.workflow.dialects.page import Page, grown
+from podium.workflow.dialects.page import Page, grown, name_of
 from podium.workflow.dialects.steps_scope import Scope, inner_steps
 from podium.workflow.dialects.steps_text import as_value, parts_of
 from podium.workflow.tree import Node, fields, text
 
 WORDS: Final = {"success": "passed", "timeout": "timeout", "failure": "else"}
-HANDLED: Final = ("_loop_break", "_loop_continue")
+BREAK: Final = "_loop_break"
+HANDLED: Final = (BREAK, "_loop_continue")
 NO_TIMEOUT: Final = ("for_each", "while", "set_context")
 
 
@@ -29,6 +30,8 @@ def routes(  # what surrounds a step
             page.complain(action, 8, f'a step with "{kind}" has no time of its own', 'leave out "timeout"')
             continue
         found[outcome] = _action(action, scope, page, first)
+        if scope.leave is not None and outcome != "passed" and _goal(action) == BREAK:
+            found[outcome] = grown(scope.leave, action)
     if kind == "for_each" and "passed" in found and _handles_failures(step):
         # What the body has given to _loop_break or _loop_continue is dealt with.
         found["else"] = found["passed"]
@@ -54,7 +57,7 @@ def _action(action: Node, scope: Scope, page: Page, first: str) -> Node:
             return grown("break" if scope.in_loop else "fail", goto)
         case "_start":
             return grown(scope.names[first], goto)
-        case "_loop_break":
+        case str(target) if target == BREAK:
             return grown("break", goto)
         case "_loop_continue":
             if not scope.in_loop:
@@ -80,10 +83,27 @@ def _end(node: Node, scope: Scope, page: Page) -> Node:
     return grown("end", node)
 
 
+def leaving(step: Node, kind: str) -> str | None:
+    """What the step is called that a loop needs to be left as passed, after a failure that was dealt with by leaving.
+
+    A loop that is left by a failed round has failed, as it has by `error`. Only where every failure of a `for_each` is
+    dealt with, the loop itself can lead on as if it had passed; `while` also fails when its rounds are used up.
+    """
+    inner = inner_steps(fields(step).get(kind))
+    actions = [fields(fields(each).get("on")).get(word) for each in inner for word in ("failure", "timeout")]
+    is_left = any(action is not None and _goal(action) == BREAK for action in actions)
+    needs_one = is_left and not (kind == "for_each" and _handles_failures(step))
+    return f"{name_of(text(fields(step).get('name')) or 'step')}_leave" if needs_one else None
+
+
+def _goal(action: Node) -> str | None:
+    return text(fields(action).get("goto"))
+
+
 def _handles_failures(step: Node) -> bool:
     """Whether every failure inside the loop leads to the loop itself."""
     failing = [
-        text(fields(action).get("goto"))
+        None if action is None else _goal(action)
         for inner in inner_steps(fields(step).get("for_each"))
         if "set_context" not in fields(inner)
         for action in [fields(fields(inner).get("on")).get("failure")]

@@ -42,6 +42,8 @@ class Scope:
     item: tuple[str, ...] = ()
     """Items of the loops around."""
     in_loop: bool = False
+    leave: str | None = None
+    """The step of the loop around that ends it as passed, where one has to."""
     optional: frozenset[str] = frozenset()
     """References that may be missing at this step."""
 
@@ -49,8 +51,8 @@ class Scope:
     def folder(self) -> str:
         return FOLDER
 
-    def inside(self, item: str | None) -> Scope:
-        return replace(self, item=(*self.item, *([item] if item else [])), in_loop=True)
+    def inside(self, item: str | None, leave: str | None) -> Scope:
+        return replace(self, item=(*self.item, *([item] if item else [])), in_loop=True, leave=leave)
 
     def passed(self, step: str) -> str:
         return f"default(steps.{self.names[step]}.outcome, 'none') == 'passed'"
