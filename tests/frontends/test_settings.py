@@ -97,3 +97,17 @@ def test_a_file_of_another_format_is_spoken_to_in_its_own_names(
     given = ("--context", "my-version=1.10", "--context", "folder=src", "--context-file", "more.json")
     done = call(*command, *given, "--sandbox", "none", "--json")
     assert data(done)["steps"][0]["output"] == "1.10 there src"
+
+
+@pytest.mark.req("R189")
+@pytest.mark.parametrize("workspace", ["private", "inplace"])
+def test_a_command_reads_an_artifact_of_an_earlier_step_wherever_it_works(
+    project: Project, workspace: str
+) -> None:
+    make = "  a: {run: [echo, one], output: {file: a.txt}}\n"
+    read = "  b: {run: [cat], stdin: [.podium/artifacts/a/a.txt, README.md]}\n"
+    project.flow(make + read, head=f"{HEAD}workspace: {workspace}\n")
+
+    done = call("run", "flow.yaml", "--sandbox", "none", "--json")
+
+    assert data(done)["steps"][1]["output"].startswith("one")

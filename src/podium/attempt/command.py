@@ -143,7 +143,8 @@ async def run_in(site: Site, asked: AttemptStarted, step: Step, names: Names, wo
     argv = _argv(site, step, verb, names, workspace)
     stdin = None
     if verb.stdin is not None:
-        stdin = await to_thread.run_sync(stdin_of, verb.stdin, names, workspace.folder)
+        given = (verb.stdin, names, workspace.folder, site.artifacts_dir)
+        stdin = await to_thread.run_sync(stdin_of, *given)
     timeout_s = float("inf") if asked.timeout is None else asked.timeout / 1000
     launch, walls = launch_of(
         site,

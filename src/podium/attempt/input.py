@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import posixpath
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,10 +14,14 @@ from podium.errors import ConfigurationError
 from podium.process import open_inside
 
 MAX_BYTES: Final = 64 << 20
+LENT: Final = ".podium/artifacts"
 
 
-def stdin_of(value: Value, names: Names, folder: Path) -> bytes | None:
-    """A text in the file is a path and a list one after the other; exactly one `${{ }}` is the content itself."""
+def stdin_of(value: Value, names: Names, folder: Path, artifacts: Path) -> bytes | None:
+    """A text in the file is a path and a list one after the other; exactly one `${{ }}` is the content itself.
+
+    `artifacts` are the published ones of the run: they are lent to a workspace, but not to the project itself.
+    """
     if value is None:
         return None
     filled: Any = fill(value, names)
@@ -24,12 +29,14 @@ def stdin_of(value: Value, names: Names, folder: Path) -> bytes | None:
         text = filled if isinstance(filled, str) else json.dumps(plain(filled), ensure_ascii=False)
         return text.encode("utf-8", "surrogateescape")
     paths = filled if is_list(filled) else (filled,)
-    return b"".join(_read(folder, str(path)) for path in paths)
+    return b"".join(_read(folder, str(path), artifacts) for path in paths)
 
 
-def _read(folder: Path, path: str) -> bytes:
+def _read(folder: Path, path: str, artifacts: Path) -> bytes:
+    published = posixpath.normpath(path).removeprefix(f"{LENT}/")
+    place, inner = (artifacts, published) if published != posixpath.normpath(path) else (folder, path)
     try:
-        with open_inside(folder, path, "rb") as file:
+        with open_inside(place, inner, "rb") as file:
             content = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise ConfigurationError(f'stdin: "{path}" cannot be read: {error.strerror or error}') from error
