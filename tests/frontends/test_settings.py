@@ -75,6 +75,25 @@ def test_the_advisor_is_the_one_of_the_configuration_unless_the_run_has_another(
     assert (asked.result or {})["agent"] == advisor
 
 
+@pytest.mark.req("R076")
+def test_what_the_command_line_loosens_is_no_mistake_of_the_file_and_the_rest_still_is(
+    project: Project,
+) -> None:
+    project.write(".podium/config.yaml", "limits: {usd: 1, calls: 5}\nsandbox: limits\n")
+    steps = "  a: {run: [echo, x], sandbox: none}\n"
+    project.flow(steps, head=HEAD + "limits: {usd: 5, calls: 9}\n")
+
+    for typed, faults in (
+        ((), {"usd", "calls", "sandbox"}),
+        (("limits.usd=5",), {"calls", "sandbox"}),
+        (("limits.usd=4",), {"usd", "calls", "sandbox"}),
+        (("limits.usd=5", "limits.calls=9"), {"sandbox"}),
+        (("limits.usd=5", "limits.calls=9", "sandbox=none"), set()),
+    ):
+        told = call("validate", "flow.yaml", *(word for each in typed for word in ("--set", each))).stdout
+        assert {word for word in ("usd", "calls", "sandbox") if f"{word}: " in told} == faults
+
+
 GOTO = """\
 version: "1.0"
 name: goto

@@ -98,7 +98,12 @@ def cascaded(
     workflow itself defines them.
     """
     held = reduce(_over, map(_settings, bounds), replace(workflow, value={}))
-    looser = [*_looser_settings(held, workflow), *_looser_walls(held, workflow, own_roles)]
+    looser = _looser(held, workflow, own_roles)
+    if typed is not None:
+        # What the command line allows is no mistake of the file any more.
+        loosened = merged(held, without(typed, "roles"), overlaid)
+        left = {one.value.place for one in _looser(loosened, workflow, own_roles)}
+        looser = [one for one in looser if one.value.place in left]
     root = _over(_over(_settings(shipped), held), _tightened(workflow, looser))
     if typed is not None:
         root = merged(root, without(typed, "roles"), overlaid, {"notify": _picked})
@@ -124,6 +129,10 @@ def _picked(base: Node, top: Node) -> Node:
     return replace(
         top, value={name: base.value.get(name, replace(item, value={})) for name, item in names.items()}
     )
+
+
+def _looser(held: Node, workflow: Node, own_roles: Sequence[Node]) -> list[Looser]:
+    return [*_looser_settings(held, workflow), *_looser_walls(held, workflow, own_roles)]
 
 
 def _looser_settings(held: Node, workflow: Node) -> Iterator[Looser]:
