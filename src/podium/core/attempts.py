@@ -11,7 +11,7 @@ from podium.core.ask import count_of
 from podium.core.done import Done
 from podium.core.events import AttemptEnded, AttemptQueued, Event, RetryScheduled, StepEnded, StepEntered
 from podium.core.facts import Refused
-from podium.core.graph import TO_A_PERSON
+from podium.core.graph import TO_A_PERSON, failed_gates
 from podium.core.model import Agent, Command, Git, Review
 from podium.core.policy import Backoff
 from podium.core.rules import judged
@@ -223,20 +223,13 @@ def _failure(leaf: Leaf, answer: AttemptEnded) -> Failure:
 
 
 def _gate_failure(state: State, path: Path, ending: StepEnded) -> Failure:
-    gates = state.instances[path]
-    failed: list[Path] = []
-    final = False
-    for index, gate in enumerate(gates.place.step.verb.members):  # type: ignore[union-attr]  # Gates
-        visit = state.latest.get((path, index))
-        inner = None if visit is None else state.instances[visit.path].ending
-        if visit is None or inner is None or inner.outcome in ("passed", "skipped"):
-            continue
-        failed.append(visit.path)
-        final = final or gate.on_fail == "block"
+    failed = failed_gates(state, state.instances[path])
+    final = any(gate.place.step.on_fail == "block" for gate in failed)
     # A gate that could not be carried out says nothing about the work, so there is nothing the worker could mend.
     outcome: Outcome = ending.outcome if ending.outcome in ("aborted", "error") else "failed"
     final = final or outcome != "failed"
-    return Failure(outcome, ending.reason or "gates", ending.exit or 1, tuple(failed), ending.message, final)
+    feedback = tuple(gate.place.path for gate in failed)
+    return Failure(outcome, ending.reason or "gates", ending.exit or 1, feedback, ending.message, final)
 
 
 def _clash(leaf: Leaf, refused: Refused) -> Failure:

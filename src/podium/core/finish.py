@@ -7,7 +7,7 @@ from podium.core.ask import ask_value, count_of
 from podium.core.done import Done
 from podium.core.events import Event, StepEnded, StepReopened
 from podium.core.facts import Refused
-from podium.core.graph import JUDGES, fresh_children, is_accepted, workflow_of
+from podium.core.graph import JUDGES, failed_gates, fresh_children, is_accepted, workflow_of
 from podium.core.model import Block, Call, Review
 from podium.core.paths import ROOT
 from podium.core.people import oversight_of
@@ -40,8 +40,9 @@ def _gated(state: State, scope: Scope, done: Done, now: Millis) -> Event | Done 
     outcome: Outcome = "aborted" if ending.outcome == "aborted" else "failed"
     broken = ending.outcome == "error"
     reason = ending.reason if broken else "gates"
+    final = broken or any(gate.place.step.on_fail == "block" for gate in failed_gates(state, gates))
     failed = Done(
-        outcome, reason, ending.exit or 1, ending.message, hard=ending.hard, feedback=(path,), final=broken
+        outcome, reason, ending.exit or 1, ending.message, hard=ending.hard, feedback=(path,), final=final
     )
     return failed._replace(reason="limit") if ending.hard is not None else failed
 

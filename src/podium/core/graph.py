@@ -226,6 +226,16 @@ def fresh_children(state: State, scope: Scope) -> Iterator[Instance]:
             yield state.instances[visit.path]
 
 
+def failed_gates(state: State, gates: Instance) -> tuple[Instance, ...]:
+    """The gates of an attempt that it did not pass, in their order."""
+    assert isinstance(gates, Scope)
+    return tuple(
+        gate
+        for gate in fresh_children(state, gates)
+        if gate.ending is not None and gate.ending.outcome not in GOOD
+    )
+
+
 def live_children(state: State, scope: Instance) -> tuple[Path, ...]:
     """All living children. O(width): asked once, when a scope is cancelled."""
     found: list[Path] = []
