@@ -55,6 +55,8 @@ class Bias:
     facts: float = 0.1
     dag_back: float = 0.6
     """Routes of a graph that lead back; of two that are due, the first wins."""
+    halts: bool = True
+    """Who is asked by the breaker may end the run, whatever else is under way."""
     once: float = 0.05
     """Steps that must not be repeated after a crash."""
     trouble: float = 1.0
@@ -71,6 +73,7 @@ TIMELESS: Final = Bias(
     signals=False,
     dag_back=0,
     passed_back=0,
+    halts=False,
     once=0,
 )
 """Nothing whose result depends on which of two siblings comes first (core.md 9, P7 and P10)."""

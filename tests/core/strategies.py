@@ -31,7 +31,7 @@ from tests.core.bias import Bias
 from tests.core.outline import outline
 from tests.core.random_leaves import Leaves
 from tests.core.shapes import ADVISOR, VARS, field_of, number_test
-from tests.core.worlds import Wild
+from tests.core.worlds import Lenient, Wild
 
 FAILURES: Final[tuple[Outcome, ...]] = (
     "failed", "failed", "failed", "rejected", "rejected", "timeout", "partial", "error", "aborted", "conflict", "blocked",
@@ -46,9 +46,10 @@ class Case:
     seed: int
     workflow: Workflow
     odds: Odds
+    halts: bool = True
 
     def world(self, pace: int = 0) -> Wild:
-        return Wild(self.seed, self.odds, pace=pace)
+        return (Wild if self.halts else Lenient)(self.seed, self.odds, pace=pace)
 
     def __repr__(self) -> str:
         return f"seed {self.seed}\n{outline(self.workflow)}\n"
@@ -62,7 +63,7 @@ def cases(bias: Bias, odds: Odds | None = None) -> st.SearchStrategy[Case]:
 def case(seed: int, bias: Bias, odds: Odds | None = None) -> Case:
     maker = Maker(random.Random(seed), bias)
     workflow = maker.workflow(bias.depth)
-    return Case(seed, workflow, maker.odds() if odds is None else odds)
+    return Case(seed, workflow, maker.odds() if odds is None else odds, bias.halts)
 
 
 class Maker(Leaves):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from podium.core.events import ApprovalAsked, AttemptEnded, AttemptStarted, WaitStarted
 from podium.core.graph import TO_A_PERSON, actions_of
 from podium.core.messages import Approve, Signal
@@ -12,6 +14,7 @@ from podium.simulate.chance import Chance
 from podium.simulate.world import Later
 
 MINUTE = 60_000
+STOPS = ("halt", "dump_context")
 
 
 class Wild(Chance):
@@ -40,6 +43,30 @@ class Wild(Chance):
             after = Millis(1_000 + int(self._draw(asked.path, "signal") * 90 * MINUTE))
             return Later(after, Signal(verb.detail["signal"], {"n": 1}, "ci"))
         return super().wait(asked, state)
+
+
+class Lenient(Wild):
+    """People and advisors who never end a run for what one part of it has come to."""
+
+    def person(self, asked: ApprovalAsked, state: State, number: int) -> Later | None:
+        later = super().person(asked, state, number)
+        if later is None or not isinstance(later.message, Approve):
+            return later
+        message = later.message
+        goes_on = message.action not in STOPS
+        return later if goes_on else Later(later.after, replace(message, action="force_complete"))
+
+    def attempt(self, asked: AttemptStarted, state: State) -> Later:
+        later = super().attempt(asked, state)
+        ended = later.message
+        output = (ended.result or {}).get("output") if isinstance(ended, AttemptEnded) else None
+        if (
+            not isinstance(ended, AttemptEnded)
+            or not isinstance(output, dict)
+            or output.get("action") not in STOPS
+        ):
+            return later
+        return Later(later.after, replace(ended, result={"output": {"action": "force_complete"}}))
 
 
 class Stubborn(Wild):

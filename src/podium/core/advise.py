@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from podium.core import breaker, enter
 from podium.core.done import Done
 from podium.core.events import Event, JumpOrdered
-from podium.core.graph import ACTIONS, TO_A_PERSON, body_of
+from podium.core.graph import ACTIONS, HALTED, TO_A_PERSON, body_of
 from podium.core.model import Block, Human
-from podium.core.paths import child
+from podium.core.paths import ROOT, child
 from podium.core.state import Instance, Scope, State
 from podium.core.words import Millis, Path
 
@@ -32,16 +32,20 @@ def after_advice(state: State, scope: Scope, told_at: Path, now: Millis) -> Even
     hard = scope.hard if told.ending.hard is None else told.ending.hard
     if hard is not None:
         # Also one that a sibling hit while the question was open: no answer takes a run past it.
-        return Done("failed", "limit", 5, hard=hard, message=told.ending.message)
+        return enter.stopped(state, hard, told.ending.message)
     decision = decision_of(told)
     if decision is None or objection(state, told, decision):
         return _ask_a_person(state, scope, told, rule, now)
     if decision.action in ("halt", "dump_context"):
-        code = 4 if decision.by_person else 1
-        return Done("failed", "halted", code, decision.guidance or rule, final=True)
+        return halted(decision, rule)
     if rule == "complete" and decision.action != "retry_different":
         return None
     return _enter(state, scope, told, decision, now)
+
+
+def halted(decision: Decision, rule: str) -> Done:
+    """The run stops here, whatever routes there are: else `on: {failed: ...}` would overrule who was asked."""
+    return Done("failed", HALTED, 4 if decision.by_person else 1, decision.guidance or rule, hard=ROOT)
 
 
 def _enter(
@@ -108,7 +112,7 @@ def _index(state: State, scope: Scope, name: str, otherwise: int) -> int:
 def _ask_a_person(state: State, scope: Scope, told: Instance, rule: str, now: Millis) -> Event | Done:
     """An advisor that gave no valid decision is not asked twice; a person who could not be asked means no."""
     if not goes_to_a_person(told):
-        return Done("failed", "halted", 1, f"nobody decided about {rule}", final=True)
+        return Done("failed", HALTED, 1, f"nobody decided about {rule}", final=True)
     return enter.advice(state, scope, TO_A_PERSON + rule, told.place.target, now)
 
 

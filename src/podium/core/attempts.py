@@ -6,7 +6,7 @@ import hashlib
 from typing import Final, NamedTuple, assert_never
 
 from podium.core import breaker, enter, paths
-from podium.core.advise import decision_of, goes_to_a_person
+from podium.core.advise import decision_of, goes_to_a_person, halted
 from podium.core.ask import count_of
 from podium.core.done import Done
 from podium.core.events import AttemptEnded, AttemptQueued, Event, RetryScheduled, StepEnded, StepEntered
@@ -271,14 +271,16 @@ def _advised(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event |
     decision = decision_of(told)
     if decision is None and goes_to_a_person(told):
         return or_limit(leaf, enter.advice(state, leaf, TO_A_PERSON + "retries", -1, now), now)
-    match None if decision is None else decision.action:
+    if decision is None:
+        return _give_up(leaf, failure, now)
+    match decision.action:
         case "proceed" | "retry_different":
             feedback = (*failure.feedback, told.place.path)
             return AttemptQueued(now, leaf.place.path, "granted", feedback)
         case "force_complete":
             return _take_best(state, leaf, failure, now)
         case _:
-            return _give_up(leaf, failure, now)
+            return or_limit(leaf, halted(decision, "retries"), now)
 
 
 def _newest_advice(state: State, leaf: Leaf) -> Instance | None:
@@ -288,11 +290,13 @@ def _newest_advice(state: State, leaf: Leaf) -> Instance | None:
 
 
 def or_limit(leaf: Leaf, entry: StepEntered | Done, now: Millis) -> Event:
-    """The question, or the end of the step if the limit leaves no room for one."""
+    """The question, or the end of the step where there is no room for one."""
     if isinstance(entry, StepEntered):
         return entry
     hard = None if paths.without_visit(leaf.place.path) == entry.hard else entry.hard
-    return StepEnded(now, leaf.place.path, "failed", "limit", 5, hard=hard, message=entry.message)
+    return StepEnded(
+        now, leaf.place.path, "failed", entry.reason, entry.exit, hard=hard, message=entry.message
+    )
 
 
 def _is_pointless(leaf: Leaf) -> bool:

@@ -217,7 +217,8 @@ def _wind_up(state: State, instance: Instance, now: Millis) -> Event | None:
             if instance.hard is not None:
                 # Running out of time is no way around a limit that was met inside.
                 hard = None if without_visit(path) == instance.hard else instance.hard
-                return StepEnded(now, path, "failed", "limit", exit=5, hard=hard)
+                done = enter.stopped(state, instance.hard)
+                return StepEnded(now, path, "failed", done.reason, done.exit, hard=hard, message=done.message)
             return StepEnded(now, path, "timeout", exit=124)
     return StepEnded(now, path, "cancelled", exit=130)
 

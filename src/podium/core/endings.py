@@ -8,7 +8,7 @@ from typing import Final
 from podium.core import paths
 from podium.core.effects import EffectKind
 from podium.core.events import StepEnded
-from podium.core.graph import PRICE, dependents_of, is_accepted, join_of
+from podium.core.graph import HALTED, PRICE, dependents_of, is_accepted, join_of
 from podium.core.leaves import leave_queue
 from podium.core.lifecycle import IllegalEvent, phases_after
 from podium.core.model import ForEach
@@ -50,6 +50,8 @@ def ended(state: State, event: StepEnded) -> State:
         state.vars.put((instance.place.frame, name), (value,))
     if event.reason == "limit":
         state = state._replace(limited=True)
+    if event.reason == HALTED and event.hard is not None and state.halt is None:
+        state = state._replace(halt=event)
     return state if event.path == paths.ROOT else _tell_parent(state, over, event)
 
 

@@ -9,7 +9,7 @@ from podium.core.ask import count_of
 from podium.core.branches import base_in_graph, tree_of
 from podium.core.done import Done
 from podium.core.events import StepEnded, StepEntered
-from podium.core.graph import BLOCKS, LOOPS, TO_A_PERSON, TOGETHER, child_step, descendants_of
+from podium.core.graph import BLOCKS, HALTED, LOOPS, TO_A_PERSON, TOGETHER, child_step, descendants_of
 from podium.core.model import Block, Call, ForEach, Git, Step
 from podium.core.policy import Count
 from podium.core.state import Instance, Leaf, Ledger, Scope, State, number_of
@@ -76,6 +76,13 @@ def _refused(state: State, parent: Instance) -> Done | None:
     if empty is None:
         return None
     return Done("failed", "limit", 5, hard=empty.path, message="the limit of transitions is reached")
+
+
+def stopped(state: State, hard: Path, message: str = "") -> Done:
+    """The end of a scope in which something was met that no route leads around: a limit, or the word to halt."""
+    if state.halt is not None and hard == paths.ROOT:
+        return Done("failed", HALTED, state.halt.exit, state.halt.message, hard=hard)
+    return Done("failed", "limit", 5, message, hard=hard)
 
 
 def limited(instance: Instance, book: Ledger, now: Millis, unit: Unit) -> StepEnded:

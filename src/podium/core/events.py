@@ -285,7 +285,7 @@ class StepEnded:
     leaves: bool = False
     """True: the loop around it is left."""
     hard: Path | None = None
-    """The ledger whose limit ended it; no `on` inside that ledger's scope is asked."""
+    """The ledger whose limit ended it, or the run if a decision halted it; no `on` inside that scope is asked."""
     message: str = ""
     score: float | None = None
 

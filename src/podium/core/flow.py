@@ -8,7 +8,7 @@ from podium.core import rules
 from podium.core.advise import after_advice
 from podium.core.ask import ask_bool, count_of
 from podium.core.done import Done
-from podium.core.enter import enter, question, width
+from podium.core.enter import enter, question, stopped, width
 from podium.core.events import Event, JumpOrdered, StepEnded
 from podium.core.expr import ExprError, NeedFact
 from podium.core.finish import conclude
@@ -67,7 +67,7 @@ def _sequence(state: State, scope: Scope, now: Millis) -> Move:
     ending = last.ending
     assert ending is not None
     if ending.hard is not None:
-        return Done("failed", "limit", ending.exit, hard=ending.hard, message=ending.message)
+        return stopped(state, ending.hard, ending.message)
     if ending.leaves:
         return _as_block(ending, leaves=True)
     target = last.place.step.on.get(ending.outcome)
@@ -128,12 +128,13 @@ def _as_block(ending: StepEnded, *, leaves: bool = False, message: str = "") -> 
 def _graph(state: State, scope: Scope, now: Millis) -> Move:
     if scope.jump >= 0:
         return None if _in_the_way(state, scope) else enter(state, scope, scope.jump, now)
-    if scope.routes:
+    if scope.routes and scope.hard is None:
         came_from = state.instances[scope.routes[0]]
         assert came_from.ending is not None
         target = came_from.place.step.on[came_from.ending.outcome]
         return JumpOrdered(now, scope.place.path, target.step, (came_from.place.path,))
-    more = bool(scope.ready) and scope.live < width(state, scope) and not scope.leaving
+    wanted = not scope.leaving and (scope.hard is None or state.halt is None)
+    more = bool(scope.ready) and scope.live < width(state, scope) and wanted
     pending = ask_for_join(state, scope, now, more=more)
     if pending is not None:
         return pending
@@ -144,7 +145,7 @@ def _graph(state: State, scope: Scope, now: Millis) -> Move:
     if isinstance(scope.place.step.verb, ForEach):
         return _by_rule(state, scope)
     if scope.hard is not None:
-        return Done("failed", "limit", 5, hard=scope.hard)
+        return stopped(state, scope.hard)
     if scope.bad:
         first = _first_bad(state, scope)
         last = state.instances[first.path]
@@ -185,7 +186,7 @@ def _many(state: State, scope: Scope, now: Millis) -> Move:
         return None
     verb = scope.place.step.verb
     if scope.hard is not None:
-        return Done("failed", "limit", 5, hard=scope.hard)
+        return stopped(state, scope.hard)
     if isinstance(verb, Review):
         return _panel(state, scope, verb)
     if isinstance(verb, Gates):
@@ -215,7 +216,7 @@ def _by_rule(state: State, scope: Scope) -> Done:
     if isinstance(verb, Block | Members | ForEach):
         rule = verb.rule
     if scope.hard is not None:
-        return Done("failed", "limit", 5, hard=scope.hard)
+        return stopped(state, scope.hard)
     # Left early, the loop is judged by what is done.
     total = (scope.next if scope.leaving else scope.total) - scope.skipped
     outcome = rules.tallied(rule, ok=scope.ok, total=total)
@@ -300,7 +301,7 @@ def _repeat(state: State, scope: Scope, now: Millis) -> Move:
         ending = last.ending
         assert ending is not None
         if ending.hard is not None:
-            return Done("failed", "limit", ending.exit, hard=ending.hard)
+            return stopped(state, ending.hard)
         if ending.outcome not in GOOD:
             return _as_block(ending)
         if ending.leaves:

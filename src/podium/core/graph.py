@@ -57,6 +57,9 @@ PRICE: Final = "price:"
 TO_A_PERSON: Final = "person:"
 """Begins what an advice is about when the advisor could not give it and a person is asked instead."""
 
+HALTED: Final = "halted"
+"""The reason of an end that somebody who was asked has decided."""
+
 ACTIONS: Final = {
     "!exhausted": ("retry", "accept", "fail"),
     "!consent": ("rerun", "fail"),

@@ -12,7 +12,7 @@ from podium.core import enter, ledger, paths
 from podium.core.attempts import or_limit
 from podium.core.events import Event, StepEnded
 from podium.core.facts import Amounts
-from podium.core.graph import PRICE
+from podium.core.graph import HALTED, PRICE
 from podium.core.leaves import agent_of
 from podium.core.model import Call
 from podium.core.state import Leaf, State
@@ -40,7 +40,7 @@ def objection(state: State, leaf: Leaf, reserve: Amounts, now: Millis) -> Event 
         asked = any(state.instances[at].place.about == about for at in waiting)
         return "wait" if asked else or_limit(leaf, enter.question(state, leaf, about, now), now)
     message = f'what calls of "{agent}" cost is not known, and nobody wanted to go on'
-    return StepEnded(now, path, "error", "halted", 4, message=message)
+    return StepEnded(now, path, "error", HALTED, 4, message=message)
 
 
 def _is_bound(state: State, leaf: Leaf) -> bool:

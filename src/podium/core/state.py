@@ -281,6 +281,8 @@ class State:
     forced: bool = False
     paused: bool = False
     limited: bool = False
+    halt: StepEnded | None = None
+    """Where somebody who was asked by the breaker has ended the run, and how."""
     excused: tuple[str, ...] = ()
     """Rules of the breaker about the whole run that have been asked about, each once; and prices somebody goes without."""
     unpriced: tuple[str, ...] = ()

@@ -43,7 +43,12 @@ def answers_to(run: str, pending: Pending) -> Iterator[Hint]:
             yield Hint(f"podium answer VALUE {place}", "to answer")
         case "exhausted" | "consent" | "advice" | "price":
             for action in pending.actions:
-                yield Hint(f"podium approve {place} --action {action}", ACTIONS.get(action, ""))
+                why = (
+                    "to end the step"
+                    if (pending.kind, action) == ("price", "halt")
+                    else ACTIONS.get(action, "")
+                )
+                yield Hint(f"podium approve {place} --action {action}", why)
         case "by_hand":
             yield Hint(f"podium approve {place}", "when the work is done")
         case "signal":
