@@ -6,7 +6,7 @@ from typing import Final
 
 from podium.core.effects import AskPerson, RunAttempt, StartTimer, Watch
 from podium.core.model import Wait
-from podium.core.state import State, is_parkable
+from podium.core.state import Scope, State, is_parkable
 from podium.errors import (
     EXIT_CANCELLED,
     EXIT_FAILED,
@@ -53,6 +53,8 @@ def needs_somebody(state: State, *, or_time: bool = False) -> bool:
                 somebody = True
             case StartTimer() if or_time:
                 somebody = True
+            case StartTimer(path=path) if isinstance(state.instances[path], Scope):
+                pass  # The deadline of a block moves nothing on: it ends what stands in it.
             case Watch(asked=waited):
                 verb = state.instances[waited.path].place.step.verb
                 if not (isinstance(verb, Wait) and verb.what in (BY_CLOCK if or_time else BY_SIGNAL)):
