@@ -20,7 +20,7 @@ from podium.core.state import Instance, Leaf, Ledger, Place, Scope, State
 from podium.core.words import Outcome, Path, Tree
 
 PAST_KEPT: Final = 8
-"""How many visits the rules look back at."""
+"""How many visits the rules look back at, unless one of them counts further."""
 
 
 class Past(NamedTuple):
@@ -75,7 +75,7 @@ def _content(state: State, scope: Scope, index: int, rules: Breaker) -> Iterator
     """Rules about the visits so far of the step and of whoever sent control back to it."""
     if not any((rules.repeat, rules.similar, rules.plateau, rules.reversals, rules.disagree)):
         return
-    for past in _histories(state, scope, index):
+    for past in _histories(state, scope, index, _reach(rules)):
         if rules.repeat is not None and _repeats(past) >= rules.repeat:
             yield "repeat"
         newest = past[-1]
@@ -89,23 +89,29 @@ def _content(state: State, scope: Scope, index: int, rules: Breaker) -> Iterator
             yield "disagree"
 
 
-def _histories(state: State, scope: Scope, index: int) -> Iterator[tuple[Past, ...]]:
+def _reach(rules: Breaker) -> int:
+    """How many visits have to be looked at, so that each rule can be hit."""
+    return max(PAST_KEPT, *((number or 0) + 1 for number in (rules.repeat, rules.plateau, rules.reversals)))
+
+
+def _histories(state: State, scope: Scope, index: int, reach: int) -> Iterator[tuple[Past, ...]]:
     slots = [index]
     if scope.last is not None and state.instances[scope.last].place.slot > index:
         slots.append(state.instances[scope.last].place.slot)
     for slot in slots:
-        past = tuple(_past(visit) for visit in _visits(state, scope, slot))[-PAST_KEPT:]
+        past = tuple(_past(visit) for visit in _visits(state, scope, slot, 2 * reach))[-reach:]
         if past:
             yield past
 
 
-def _visits(state: State, scope: Scope, index: int) -> Iterator[Instance]:
-    """The visits of a step of a block that came to something, oldest first."""
+def _visits(state: State, scope: Scope, index: int, newest_only: int | None = None) -> Iterator[Instance]:
+    """The visits of a step of a block that came to something, oldest first; all, or among that many of the newest."""
     newest = state.latest.get((scope.place.path, index))
     if newest is None:
         return
     step = child_step(state, scope, "step", index, "")
-    for number in range(max(1, newest.number - 2 * PAST_KEPT), newest.number + 1):
+    first = 1 if newest_only is None else max(1, newest.number - newest_only)
+    for number in range(first, newest.number + 1):
         visit = state.instances[child(scope.place.path, step.name, number)]
         if visit.ending is not None and visit.ending.outcome != "skipped":
             yield visit

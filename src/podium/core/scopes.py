@@ -18,6 +18,7 @@ from podium.core.graph import (
     frame_of_child,
     is_accepted,
     order_of_verb,
+    workflow_of,
 )
 from podium.core.leaves import take_ticket
 from podium.core.lifecycle import IllegalEvent, phases_after
@@ -30,6 +31,8 @@ INPUTS: Final = "#inputs"
 """The key of a frame's inputs among its variables; `#` cannot stand in a name."""
 
 TRAIL_KEPT: Final = 64
+TRAIL_MOST: Final = 1024
+"""A bound for what each entry copies, so that a long sequence costs no more than its length."""
 FINALLY_TIME: Final = Millis(600_000)
 FINALLY_TRANSITIONS: Final = 200
 
@@ -135,7 +138,7 @@ def _note_in_parent(state: State, parent: Instance, step: Step, event: StepEnter
         told=None,
         carry=() if step.has_worker else _once((*parent.carry, *event.feedback)),
         ready=parent.ready[1:] if parent.ready and parent.ready[0] == event.index else parent.ready,
-        trail=(*parent.trail[1 - TRAIL_KEPT :], event.index),
+        trail=(*parent.trail[1 - _trail_kept(state, parent) :], event.index),
         head=event.base if back else parent.head,
         # Another round asks again: work in the project itself changes files and no tree.
         facts=() if isinstance(parent.place.step.verb, Repeat) else parent.facts,
@@ -143,6 +146,14 @@ def _note_in_parent(state: State, parent: Instance, step: Step, event: StepEnter
     state.instances.put(event.parent, scope)
     state.latest.put((event.parent, event.index), Visit(event.visit, event.path, False))
     return state
+
+
+def _trail_kept(state: State, scope: Scope) -> int:
+    """So long that a cycle through the whole block, also one that goes through parts of it twice, can be noticed."""
+    if not isinstance(scope.place.step.verb, BLOCKS):
+        return TRAIL_KEPT
+    rounds = workflow_of(state, scope.place).breaker.cycle or 0
+    return min(TRAIL_MOST, max(TRAIL_KEPT, 2 * rounds * scope.total))
 
 
 def _once(feedback: tuple[Path, ...]) -> tuple[Path, ...]:
