@@ -43,6 +43,21 @@ def test_what_is_taken_over_needs_nothing_of_any_limit() -> None:
     assert (game.outcome("a"), game.outcome("b")) == (("passed", ""), ("failed", "limit"))
 
 
+@pytest.mark.req("X10", "R130")
+def test_before_a_limit_refuses_a_step_the_past_is_asked() -> None:
+    """What comes after a step that was done again may be asked in the same words as before."""
+    limits = Limits(calls=1)
+    for reason, ended in (("", ("passed", "")), (GONE, ("failed", "limit"))):
+        game = Game(flow(one("a"), one("b"), limits=limits), facts={"known": ((Path("b"), 1),)})
+        game.done("a", used=Amounts(calls=1))
+        asked = game.events(AttemptStarted)[-1]
+        assert (asked.path, asked.taken, asked.reserve) == ("b", True, Amounts())
+
+        game.done("b", "transient" if reason else "ok", reason=reason, reused="" if reason else "earlier")
+
+        assert game.outcome("b") == ended
+
+
 def test_what_is_not_to_be_had_from_the_past_any_more_has_to_be_paid() -> None:
     game = Game(flow(one("a"), limits=Limits(calls=1)), facts={"taken": ((Path("a"), 1),)})
     game.done("a", "transient", reason=GONE)

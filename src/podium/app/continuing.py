@@ -106,6 +106,7 @@ def look_ahead(
         continues=earlier,
         **carried(workflow, events),
         taken=(),
+        known=(),
         unpriced=unpriced(workflow) if workflow.unknown_cost == "ask" else (),
         usual=usual_of(workflow, read_history(office.store, workflow.name)),
     )
@@ -116,7 +117,7 @@ def look_ahead(
         facts, carried=Amounts(), carried_unknown=MicroUsd(0), carried_time=Millis(0), carried_steps=()
     )
     reused, waiting = anyio.run(_rehearsed, site, make(free))
-    start = make(replace(facts, taken=tuple(reused.items())))
+    start = make(replace(facts, taken=tuple(reused.items()), known=_known(site, reused, waiting)))
     paid = _Paid(office.store)
     return Prospect(
         earlier,
@@ -244,6 +245,16 @@ async def _rehearsed(site: Site, start: Start) -> tuple[Counter[Path], tuple[Pat
             agenda.extend(await answers(effect, state, site))
     open_ones = (path for (kind, path), _ in state.pending.items() if kind in ("attempt", "person"))
     return reused, (*refused, *open_ones)
+
+
+def _known(site: Site, reused: Mapping[Path, int], waiting: Sequence[Path]) -> tuple[tuple[Path, int], ...]:
+    """Where the past has answers that may be asked for once something before them has been done again."""
+    assert site.past is not None
+    last: dict[Path, int] = {}
+    for (path, _), ends in site.past.attempts.items():
+        last[path] = max(last.get(path, 0), *(end.attempt for end in ends))
+    more = ((path, attempt) for path, attempt in last.items() if attempt > reused.get(path, 0))
+    return tuple((path, attempt) for path, attempt in more if path not in waiting)
 
 
 def _refused(events: Sequence[Event], state: State) -> Iterator[Path]:

@@ -60,6 +60,8 @@ def dispatch(state: State, now: Millis) -> Event | None:
         book, unit = poor
         if book.busy or book.held != Amounts():
             return None
+        if leaf.attempt < (state.known.get(path) or 0):
+            return _start(state, leaf, ledger.NOTHING, claim, now, taken=True)
         if leaf.place.shield:
             # Clean-up goes on without what can no longer be paid: `finally` makes no agent call after a limit.
             return StepEnded(now, path, "skipped", "limit", message=f"the limit of {unit} is reached")

@@ -197,7 +197,7 @@ def _started(state: State, event: RunStarted) -> State:
     past = Carried(paths.ROOT, run.carried, run.carried_unknown, run.carried_time)
     state.ledgers.put(paths.ROOT, ledger.opened(paths.ROOT, None, call.workflow.limits, past))
     state.vars.put((paths.ROOT, scopes.INPUTS), (event.inputs,))
-    return state._replace(started=event, taken=Map(dict(run.taken)))
+    return state._replace(started=event, taken=Map(dict(run.taken)), known=Map(dict(run.known)))
 
 
 def _raised(state: State, event: LimitRaised) -> State:

@@ -60,6 +60,8 @@ class RunFacts:
     """The same for each of its steps that has limits of its own."""
     taken: tuple[tuple[Path, int], ...] = ()
     """Where its answers are taken over, and of how many attempts: these need nothing of any limit."""
+    known: tuple[tuple[Path, int], ...] = ()
+    """Where else it has answers, and up to which attempt: they are looked for before a limit refuses to ask anew."""
     unpriced: tuple[str, ...] = ()
     """Agents of which it was known before the run that they tell no price."""
     accepts: tuple[str, ...] = ()

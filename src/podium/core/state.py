@@ -277,6 +277,8 @@ class State:
     usd: MicroUsd = MicroUsd(0)
     taken: Map[Path, int] = Map()
     """How many attempts at a path are taken over from an earlier run."""
+    known: Map[Path, int] = Map()
+    """Up to which attempt the earlier run may have an answer, should the same be asked."""
     cancelling: bool = False
     forced: bool = False
     paused: bool = False
