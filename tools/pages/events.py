@@ -45,7 +45,7 @@ SAYS = {
     "CancelAsked": "A person wants the run to end.",
     "RunPaused": "A person wants no further attempt to start.",
     "RunResumed": "A person lets attempts start again.",
-    "GuidanceGiven": "A person has words for the agents that start from now on.",
+    "GuidanceGiven": "A person has words for the agent that starts to work next.",
     "LimitRaised": "A person gives more than a limit allowed.",
     "RunEnded": "The run is over: its status, its exit code and its outputs.",
 }

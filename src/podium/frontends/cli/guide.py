@@ -19,12 +19,12 @@ from podium.frontends.cli.speaking import by_option, run_named
 @click.argument("text")
 @by_option
 def command(run: str, text: str, by: str | None) -> int:
-    """Hand TEXT to the agents of RUN; every attempt that starts from now on gets it with its prompt.
+    """Hand TEXT to the agents of RUN; the next attempt at a step that starts gets it with its prompt, once.
 
     Nothing that runs is disturbed, and a run that stands is not carried on by this.
     """
     office = office_here()
     name = run_named(office, run)
     anyio.run(partial(send, office, name, Guide(speaker(by), text), carry_on=False))
-    click.echo(f"run {name}: the next attempts get this guidance", err=True)
+    click.echo(f"run {name}: the next attempt that starts gets this guidance", err=True)
     return 0
