@@ -127,3 +127,19 @@ def test_who_works_by_hand_is_told_where_and_why_again(project: Project) -> None
     assert second["folder"] in tell_question(view, view.pending[0])
     assert "podium approve" in tell_question(view, view.pending[0])
     assert call("logs").stdout == f"==> sign attempt 1: output <==\n{BEYOND}\n"
+
+
+@pytest.mark.req("R190")
+@pytest.mark.parametrize("step", [(), ("ask",)])
+def test_a_value_for_a_question_that_wants_a_yes_or_a_no_is_refused_with_its_choices(
+    project: Project, step: tuple[str, ...]
+) -> None:
+    project.flow('  ask: {human: "Go on?"}\n')
+    call("run", "flow.yaml", "--sandbox", "none")
+
+    refused = call("answer", "yes", newest(project), *step)
+
+    assert code(refused) == 2
+    assert str(refused.exception) == "ask asks for no value, but for one of approve, reject, abort: Go on?"
+    hint = str(getattr(refused.exception, "hint", ""))
+    assert hint == f"podium approve {newest(project)} ask --action WORD"

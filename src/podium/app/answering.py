@@ -6,7 +6,7 @@ import getpass
 import json
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from podium.app.looking import find_run, show
@@ -134,15 +134,28 @@ def open_question(
         if len(named) == 1:
             return named[0]
         if not named:
+            _check_kind([each for each in pending if step in (each.path, _name(each.path))], run)
             raise ConfigurationError(
                 f'"{step}" of run {run} does not wait for an answer', hint=_list(open_ones)
             )
         open_ones = named
     if not open_ones:
+        _check_kind(pending, run)
         raise ConfigurationError(f"run {run} does not wait for anybody", hint=f"see: podium show {run}")
     if len(open_ones) > 1:
         raise ConfigurationError(f"run {run} waits for several answers; name one", hint=_list(open_ones))
     return open_ones[0]
+
+
+def _check_kind(others: Sequence[Pending], run: str) -> None:
+    """Refuses a value for what is asked otherwise: it does wait for somebody."""
+    asked = next((each for each in others if each.actions), None)
+    if asked is not None:
+        choices = ", ".join(asked.actions)
+        raise ConfigurationError(
+            f"{asked.path} asks for no value, but for one of {choices}: {asked.question}",
+            hint=f"podium approve {_place(run, asked)} --action WORD",
+        )
 
 
 def _place(run: str, pending: Pending) -> str:
