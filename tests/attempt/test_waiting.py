@@ -42,7 +42,16 @@ def play_while(bench_: Bench, happens: Callable[[], object]) -> Played:
     return anyio.run(go)
 
 
-@pytest.mark.parametrize(("content", "output"), [('{"ok": [1]}', {"ok": [1]}), ("plain\n", "plain\n")])
+@pytest.mark.parametrize(
+    ("content", "output"),
+    [
+        ('{"ok": [1]}', {"ok": [1]}),
+        ("plain\n", "plain\n"),
+        # Half a character and no number: JSON that no other file could hold is text.
+        ('["\\ud83d"]', '["\\ud83d"]'),
+        ("NaN", "NaN"),
+    ],
+)
 @pytest.mark.req("R200", "C44")
 def test_a_file_that_appears_is_read(project: Project, tmp_path: Path, content: str, output: object) -> None:
     bench_ = flow(project, tmp_path, "{file: drop/answer.json}")

@@ -8,6 +8,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 from podium.app.places import run_dir
 from podium.core.words import GOOD
+from podium.views.plain import spelled
 from podium.views.run import RunView, StepView, steps_named
 
 PIECE: Final = 1 << 16
@@ -85,7 +86,7 @@ def _plain_files(folder: Path) -> list[Path]:
 def pieces(file: LogFile, *, start: int = 0) -> Iterator[bytes]:
     """The content from a position on, in bounded pieces."""
     if file.path is None:
-        rest = file.text.encode("utf-8", "surrogateescape")[start:]
+        rest = spelled(file.text)[start:]
         if rest:
             yield rest
         return

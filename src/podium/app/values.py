@@ -51,15 +51,17 @@ def parse_values(pairs: tuple[str, ...], *, texts: Container[str] = ()) -> dict[
         name, sign, value = pair.partition("=")
         if not sign or not name:
             raise ConfigurationError(f"{pair!r} is not a name and a value", hint="write name=value")
-        if name in texts:
-            found[name] = value
-            continue
-        try:
-            given = json.loads(value, parse_constant=_no_number)
-        except ValueError:
-            given = value
-        found[name] = json_value(given, name)
+        found[name] = value if name in texts else parse_value(value, name)
     return found
+
+
+def parse_value(text: str, name: str) -> Any:
+    """JSON where it is JSON, else the words themselves; raises ConfigurationError for what no file could hold."""
+    try:
+        given = json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        given = text
+    return json_value(given, name)
 
 
 def json_value(value: Any, name: str, depth: int = 0) -> Any:

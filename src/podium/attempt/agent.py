@@ -196,7 +196,13 @@ async def _understood(asking: Asking, worker: Worker, answer: AgentResult) -> Ag
     """Masked as a whole: a secret may have come in two pieces, which no mask of a stream can see."""
     # In a thread: the first price that is looked up loads the table.
     priced = await to_thread.run_sync(accounting.priced, answer, worker, asking.site.price_of)
-    return with_texts(priced, asking.site.mask.text)
+    told = with_texts(priced, asking.site.mask.text)
+    return replace(told, text=_whole(told.text), detail=_whole(told.detail))
+
+
+def _whole(text: str) -> str:
+    """JSON can spell half a character (a lone surrogate); no file, no argv and no other agent can be given one."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _listener(asking: Asking, conversation: Conversation) -> OnOutput:

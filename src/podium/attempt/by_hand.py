@@ -29,6 +29,7 @@ from podium.core.words import MicroUsd
 from podium.git.repository import Repository, read_outer_rules, trees
 from podium.git.snapshot import Snapshot, read_snapshot
 from podium.ports import AgentResult
+from podium.views.plain import spelled
 
 TASK: Final = "TASK.md"
 WORK: Final = "work"
@@ -115,7 +116,7 @@ def _lay_out(asking: Asking, task: str) -> None:
         clone_at(site, site.repository, asked, folder / WORK)
     where = f"The files are in {WORK}/, a clone of its own." if site.repository is not None else ""
     done = f"When it is done: podium approve {site.run} {asked.path}"
-    (folder / TASK).write_text(f"{task}\n---\n{where}\n{done}\n", "utf-8")
+    (folder / TASK).write_bytes(spelled(f"{task}\n---\n{where}\n{done}\n"))
 
 
 def _snapshot(site: Site, repository: Repository, asked: AttemptStarted) -> Snapshot:

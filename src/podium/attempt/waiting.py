@@ -126,9 +126,11 @@ class _File:
         except OSError as error:
             raise ConfigurationError(f'"{self._path}" is there, but cannot be read: {error}') from error
         try:
-            return json.loads(text)
-        except ValueError:
+            found = json.loads(text)
+            json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
+        except (ValueError, RecursionError):
             return text
+        return found
 
 
 def _commits(wanted: str, branch: str | None, state: State, site: Site) -> Callable[[], Awaitable[Found]]:

@@ -11,6 +11,7 @@ from podium.core.words import Millis
 from podium.engine.records import replace_file
 from podium.process.mask import Mask
 from podium.views.gates_layout import FOLDER, OWN, SIGNALS, Layout, answers_for, file_name, files_of, gate_of
+from podium.views.plain import spelled
 from podium.views.run import RunView
 
 LARGEST: Final = 1 << 20
@@ -34,7 +35,7 @@ class GatesFolder:
             if self._written.get(name) != text:
                 path = self._folder / name
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                replace_file(path, text.encode("utf-8", "surrogateescape"))
+                replace_file(path, spelled(text))
                 self._written[name] = text
         for path in (path for pattern in OWN for path in self._folder.glob(pattern)):
             name = path.relative_to(self._folder).as_posix()

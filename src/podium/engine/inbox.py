@@ -21,6 +21,7 @@ from podium.core.words import Path as StepPath
 from podium.core.words import Tree
 from podium.engine.gates_folder import Drops, drops_for
 from podium.views.gates_layout import Layout
+from podium.views.plain import spelled
 from podium.views.questions import Render
 from podium.workflow import yaml
 
@@ -129,7 +130,7 @@ def _reason(box: _Letterbox) -> Path:
 
 def _write(file: Path, text: str) -> None:
     temporary = file.with_suffix(".tmp")
-    temporary.write_text(text, "utf-8")
+    temporary.write_bytes(spelled(text))
     temporary.replace(file)
 
 

@@ -21,6 +21,7 @@ from podium.process.mask import Mask
 from podium.views import files, files_lines
 from podium.views.account import Account
 from podium.views.files_summary import SUMMARY, summary_text
+from podium.views.plain import spelled
 from podium.views.questions import Render, as_written, with_state
 from podium.views.run import RunView
 from podium.views.stored import with_stored
@@ -100,7 +101,7 @@ class Records:
         for name, text in self._lines.items():
             self._lines[name] = ""
             if text:
-                self._append(self._dir / name, text.encode("utf-8", "surrogateescape"))
+                self._append(self._dir / name, spelled(text))
 
     def _compare(self) -> None:
         """The first look of this process at files that others may have written."""
@@ -129,7 +130,7 @@ class Records:
 
     def _repair(self, path: Path, expected: str) -> None:
         """Add what is missing if the file is a beginning of what it should be; otherwise write it anew."""
-        data = expected.encode("utf-8", "surrogateescape")
+        data = spelled(expected)
         present = _content(path)
         if present is not None and data.startswith(present):
             self._sizes[path.name] = len(present)
@@ -148,7 +149,7 @@ class Records:
         for name, text_of in WHOLE.items():
             text = self._mask.text(text_of(view))
             if self._written.get(name) != text:
-                replace_file(self._dir / name, text.encode("utf-8", "surrogateescape"))
+                replace_file(self._dir / name, spelled(text))
                 self._written[name] = text
         if self._also is not None:
             self._also(view)

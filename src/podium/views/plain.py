@@ -24,6 +24,11 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
+def spelled(text: str) -> bytes:
+    """For a file: half a character, which no file can hold, is spelled out as JSON does."""
+    return text.encode("utf-8", "backslashreplace")
+
+
 def short(tree: str | None) -> str:
     """A tree or commit as people compare it."""
     return "" if tree is None else tree[:10]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from podium.app.answering import speaker, value_given
+from podium.app.values import parse_value
 from podium.frontends.cli.driving import office_here, say
-from podium.frontends.cli.speaking import by_option, detach_option, json_option, parsed, run_named
+from podium.frontends.cli.speaking import by_option, detach_option, json_option, run_named
 
 
 @click.command("answer", short_help="Answer a question that wants a value.")
@@ -25,5 +26,5 @@ def command(
     """
     office = office_here()
     name = run_named(office, run)
-    answer = value_given(office, name, step, by=speaker(by), value=parsed(value))
+    answer = value_given(office, name, step, by=speaker(by), value=parse_value(value, "the answer"))
     return say(office, name, answer.message, done=str(answer), as_json=as_json, detach=detach)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 from types import ModuleType
 from typing import Final, NoReturn
 
@@ -96,6 +97,7 @@ def podium() -> None:
 
 
 def main() -> NoReturn:
+    _open_streams()
     if any(stream is not None and stream.isatty() for stream in (sys.stdout, sys.stderr)):
         # Imported here: pipes need none of it.
         from podium.frontends.cli.guarded import guard_terminals
@@ -120,6 +122,17 @@ def main() -> NoReturn:
             raise
         _end(fault)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _open_streams() -> None:
+    """Streams for any text: half a character, as the name of a file or an old log may hold one, is spelled out."""
+    for stream, errors in (
+        (sys.stdin, "replace"),
+        (sys.stdout, "backslashreplace"),
+        (sys.stderr, "backslashreplace"),
+    ):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors=errors)
 
 
 def _end(error: PodiumError) -> NoReturn:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import click
 
 from podium.app.answering import speaker
+from podium.app.values import parse_value
 from podium.core.messages import Signal
 from podium.frontends.cli.driving import office_here, say
-from podium.frontends.cli.speaking import by_option, detach_option, json_option, parsed, run_named
+from podium.frontends.cli.speaking import by_option, detach_option, json_option, run_named
 
 
 @click.command("signal", short_help="Tell a run that what it waits for has happened.")
@@ -24,7 +25,7 @@ def command(run: str, name: str, data: str | None, by: str | None, detach: bool,
     """
     office = office_here()
     found = run_named(office, run)
-    message = Signal(name, None if data is None else parsed(data), speaker(by))
+    message = Signal(name, None if data is None else parse_value(data, "--data"), speaker(by))
     return say(
         office, found, message, done=f"run {found}: signal {name} sent", as_json=as_json, detach=detach
     )

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import click
 
 from podium.app.looking import find_run
@@ -18,11 +15,3 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print the ru
 
 def run_named(office: Office, name: str | None) -> RunId:
     return find_run(office.store, name).run
-
-
-def parsed(value: str) -> Any:
-    """JSON where it is JSON, else the words themselves."""
-    try:
-        return json.loads(value)
-    except ValueError:
-        return value

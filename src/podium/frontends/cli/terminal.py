@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from podium.frontends.cli.speaking import parsed
+from podium.app.values import parse_value
+from podium.errors import ConfigurationError
 from podium.views.next_steps import answers_to, background, look_at
 from podium.views.plain import one_line
 from podium.views.run import Pending, RunView
@@ -58,7 +59,10 @@ def read_answer(line: str, pending: Pending) -> Said | str:
     if len(meant) == 1 and not (_is_value(pending) and first != meant[0]):
         return Said(meant[0], rest.strip())
     if "answer" in pending.actions:
-        return Said("answer", "", parsed(words))
+        try:
+            return Said("answer", "", parse_value(words, "the answer"))
+        except ConfigurationError as error:
+            return f"  {error.message}"
     if len(meant) > 1:
         return f"  {first!r} could be {' or '.join(meant)}"
     return f"  {first!r} is none of {', '.join(pending.actions)}"
