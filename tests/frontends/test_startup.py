@@ -43,7 +43,13 @@ def modules(*arguments: str, cwd: Path) -> set[str]:
 def test_help_needs_no_part_but_the_command_line(tmp_path: Path) -> None:
     ours = {name for name in modules("--help", cwd=tmp_path) if name.startswith("podium.")}
 
-    assert ours == {"podium.errors", "podium.frontends", "podium.frontends.cli", "podium.frontends.cli.main"}
+    assert ours == {
+        "podium.errors",
+        "podium.frontends",
+        "podium.frontends.cli",
+        "podium.frontends.cli.main",
+        "podium.frontends.cli.streams",
+    }
 
 
 @pytest.mark.parametrize("text", [PLAIN, BROKEN])

@@ -29,6 +29,7 @@ from podium.engine.status import exit_of
 from podium.engine.wording import worded
 from podium.frontends.cli.background import go_on_in_background
 from podium.frontends.cli.live import Live
+from podium.frontends.cli.streams import let_go
 from podium.frontends.cli.terminal import read_answer, tell_question
 from podium.views.account import Account
 from podium.views.questions import with_state
@@ -167,16 +168,23 @@ class Foreground:
 
     def finish(self, state: State, *, hints: bool = True) -> int:
         """Says how it ended, and gives the exit code."""
-        self._update()
-        self._live.close()
         view = with_state(self._account.view(), state, worded(self._office.project))
         if view.status == "waiting":
             view = view._replace(status="parked")  # This process lets go of it now.
+        try:
+            self._tell_end(view, hints=hints)
+        except BrokenPipeError:
+            # The run has come to its end, whether or not somebody reads of it.
+            let_go()
+        return exit_of(state)
+
+    def _tell_end(self, view: RunView, *, hints: bool) -> None:
+        self._update()
+        self._live.close()
         if self._as_json:
             click.echo(json.dumps(run_data(view), indent=2, ensure_ascii=False))
         else:
             click.echo(self._live.summary(view, hints=hints), err=True)
-        return exit_of(state)
 
 
 def drive(

@@ -8,7 +8,6 @@ from __future__ import annotations
 import gc
 import sys
 from importlib import import_module
-from io import TextIOWrapper
 from types import ModuleType
 from typing import Final, NoReturn
 
@@ -16,6 +15,7 @@ import click
 
 from podium import __version__
 from podium.errors import EXIT_CANCELLED, PodiumError, disk_fault
+from podium.frontends.cli.streams import let_go, open_streams
 
 COMMANDS: Final = {
     "demo": "Watch a scripted team repair a small project, for real.",
@@ -58,6 +58,8 @@ COMMANDS: Final = {
     "verify": "Check that the log of a run, or an exported folder, is whole and unaltered.",
     "schema": "Print the JSON Schema of a kind of file, or of what --json prints.",
 }
+LOOKS: Final = frozenset({"runs", "show", "events", "logs", "costs", "diff", "inbox", "schema"})
+"""They only print, so they have done their work when their reader has seen enough."""
 
 
 class LazyGroup(click.Group):
@@ -72,6 +74,14 @@ class LazyGroup(click.Group):
         module = _imported(f"podium.frontends.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # The reader of our output has gone (`podium ... | head`). Not left to click, which ends with 1 for it.
+            let_go()
+            return 0 if ctx.invoked_subcommand in LOOKS else EXIT_CANCELLED
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -97,7 +107,7 @@ def podium() -> None:
 
 
 def main() -> NoReturn:
-    _open_streams()
+    open_streams()
     if any(stream is not None and stream.isatty() for stream in (sys.stdout, sys.stderr)):
         # Imported here: pipes need none of it.
         from podium.frontends.cli.guarded import guard_terminals
@@ -112,27 +122,12 @@ def main() -> NoReturn:
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(EXIT_CANCELLED)
-    except BrokenPipeError:
-        # The reader of our output has gone (`podium ... | head`): nothing is left to be said to it.
-        sys.stderr.close()
-        sys.exit(0)
     except OSError as error:
         fault = disk_fault(error)
         if fault is None:
             raise
         _end(fault)
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def _open_streams() -> None:
-    """Streams for any text: half a character, as the name of a file or an old log may hold one, is spelled out."""
-    for stream, errors in (
-        (sys.stdin, "replace"),
-        (sys.stdout, "backslashreplace"),
-        (sys.stderr, "backslashreplace"),
-    ):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors=errors)
 
 
 def _end(error: PodiumError) -> NoReturn:
