@@ -110,7 +110,7 @@ def result_for(result: AgentResult, request: Request) -> AgentResult:
 def with_texts(result: AgentResult, change: Callable[[str], str]) -> AgentResult:
     """The same answer in other words."""
     return replace(
-        result, text=change(result.text), value=_each_text(result.value, change), detail=change(result.detail)
+        result, text=change(result.text), value=each_text(result.value, change), detail=change(result.detail)
     )
 
 
@@ -184,14 +184,14 @@ def parsed(data: bytes, name: str) -> Recording:
         ) from error
 
 
-def _each_text(value: Any, change: Callable[[str], str]) -> Any:
+def each_text(value: Any, change: Callable[[str], str]) -> Any:
     match value:
         case str():
             return change(value)
         case Mapping():
-            return {key: _each_text(item, change) for key, item in value.items()}
+            return {key: each_text(item, change) for key, item in value.items()}
         case list() | tuple():
-            return [_each_text(item, change) for item in value]
+            return [each_text(item, change) for item in value]
         case _:
             return value
 

@@ -246,3 +246,50 @@ def test_a_secret_without_a_value_is_said_before_anything_starts(tmp_path: Path)
 
         assert done.code == 2
         assert "TOKEN" in done.err
+
+
+ASKING = """\
+podium: 1
+name: asking
+inputs: {word: {type: string, default: none}}
+vars: {held: none}
+env: [AROUND]
+secrets: [TOKEN]
+steps:
+  ask: {human: "Which word?", output: json}
+  shows: {run: [echo, "${{ env.AROUND }}", "${{ steps.ask.output }}"]}
+"""
+
+
+@pytest.mark.req("R184")
+@pytest.mark.parametrize(
+    ("option", "named"),
+    [("-i", 'input "word"'), ("--var", 'variable "held"')],
+)
+def test_a_secret_is_refused_among_the_values_that_are_kept_with_a_run(
+    tmp_path: Path, option: str, named: str
+) -> None:
+    name = named.split('"')[1]
+    with closing(new_project(tmp_path, {FILE: ASKING}, TOKEN=SECRET)) as project:
+        done = project.podium("run", FILE, option, f"{name}=so {SECRET}")
+
+        assert (done.code, done.err.split(",")[0]) == (2, f"{named} contains a secret")
+        assert "under `secrets`" in done.err
+        assert project.podium("runs").out == ""
+
+
+@pytest.mark.req("R184")
+def test_a_secret_that_a_person_or_a_variable_tells_is_masked_in_the_log(tmp_path: Path) -> None:
+    with closing(
+        new_project(tmp_path, {FILE: ASKING}, TOKEN=SECRET, AROUND=f"before {SECRET} after")
+    ) as project:
+        assert project.podium("run", FILE).code == 6
+
+        done = project.podium("answer", json.dumps([SECRET, "and more"]))
+
+        assert done.code == 0, done.err
+        ask, shows = project.podium("show", "--json").data()["steps"]
+        assert ask["output"] == ["***", "and more"]
+        assert shows["output"] == "before *** after *** and more"
+        told = "".join(record.body for record in project.records(project.run_id()))
+        assert shapes_in(told.encode()) == []

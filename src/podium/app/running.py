@@ -22,6 +22,7 @@ from podium.app.ground import check_branch, unheld
 from podium.app.history import read_history, usual_of
 from podium.app.layouts import layout_in
 from podium.app.office import Office
+from podium.app.unhidden import check_unhidden, masked_env
 from podium.app.values import own_name
 from podium.app.workflows import open_workflow
 from podium.attempt.past import past_of
@@ -135,12 +136,13 @@ def start_of(
     workflow = site.workflow
     defaults = {known.name: known.default for known in workflow.inputs if not known.required}
     env = {name: site.host_env[name] for name in workflow.env if name in site.host_env}
-    return Start(facts, {**defaults, **inputs}, env, tree, no_human)
+    return Start(facts, {**defaults, **inputs}, masked_env(site.mask, env), tree, no_human)
 
 
 def create(office: Office, site: Site, source: Source, start: Start) -> None:
     """The run exists from here on; nothing of it has happened yet."""
     workflow, now = site.workflow, int(site.now())
+    check_unhidden(site.mask, start, source.vars, source.settings)
     expected, mask = workflow.fingerprint, site.mask
     kept = keep_definition(office, source.file, settings=source.settings, expected=expected, mask=mask)
     source = replace(source, kept=kept)
