@@ -155,7 +155,7 @@ def test_an_envelope_tells_usage_cost_and_trouble(tmp_path: Path) -> None:
     "wrong",
     [
         {"usage": 3}, {"usage": {"input": -1}}, {"usage": {"input": "5"}}, {"cost_usd": "free"}, {"cost_usd": -1},
-        {"cost_usd": True}, {"retry_at": "soon"}, {"text": 1}, {"detail": []}, {"session": 2}, {"trouble": "bored"},
+        {"cost_usd": True}, {"cost_usd": 1e305}, {"retry_at": 1e306}, {"retry_at": "soon"}, {"text": 1}, {"detail": []}, {"session": 2}, {"trouble": "bored"},
     ],
 )  # fmt: skip
 def test_an_envelope_is_foreign_data(tmp_path: Path, wrong: dict[str, Any]) -> None:
@@ -163,6 +163,24 @@ def test_an_envelope_is_foreign_data(tmp_path: Path, wrong: dict[str, Any]) -> N
 
     assert result.trouble == "malformed"
     assert str(next(iter(wrong))) in result.detail
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        '{"podium": 1, "trouble": "quota", "cost_usd": NaN}',
+        '{"podium": 1, "trouble": "quota", "cost_usd": 1e999}',
+        '{"podium": 1, "trouble": "quota", "retry_at": 1800000000000000000000}',
+        '{"podium": 1, "trouble": "quota", "trouble": "auth"}',
+    ],
+)
+def test_the_trouble_of_an_envelope_that_cannot_be_read_does_not_pass_for_an_answer(
+    tmp_path: Path, told: str
+) -> None:
+    result = ended(tmp_path, told)
+
+    assert result.trouble == "malformed"
+    assert result.detail.startswith("the answer is not a JSON value that can be used: ")
 
 
 def test_json_without_the_mark_is_an_answer_and_no_envelope(tmp_path: Path) -> None:

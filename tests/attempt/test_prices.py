@@ -39,6 +39,21 @@ def test_what_is_said_to_cost_nothing_costs_nothing_whoever_counts(result: Agent
     assert (found.cost, found.cost_source) == (0, "agents.mine.price")
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        pytest.param(AgentResult(cost=MicroUsd(10**12 + 1)), id="dollars"),
+        pytest.param(replace(TOLD, usage=Usage(input=10**30)), id="tokens"),
+        pytest.param(replace(TOLD, usage=Usage(cached=10**30), cost=MicroUsd(5)), id="cached"),
+    ],
+)
+def test_more_than_one_attempt_can_have_used_is_unknown_and_not_booked(told: AgentResult) -> None:
+    found = priced(told, worker(price=PRICE), no_price)
+
+    assert (found.cost, found.cost_source, found.cut_off) == (None, "unknown", True)
+    assert used_of(found).tokens == 0
+
+
 @pytest.mark.req("R130")
 @pytest.mark.parametrize(
     ("result", "calls"),

@@ -13,6 +13,8 @@ from podium.core.words import MicroUsd
 from podium.ports import AgentResult, PriceOf, Usage
 from podium.workflow.capabilities import CAPABILITIES
 
+MOST: Final = 10**12
+"""Tokens, and millionths of a dollar, that one attempt can have used; whoever tells more has miscounted."""
 WORDS: Final = 2000
 """So many words of two answers are compared; comparing takes time with the square of it."""
 
@@ -36,6 +38,10 @@ def is_refused(result: AgentResult) -> bool:
 
 def priced(result: AgentResult, worker: Worker, public: PriceOf) -> AgentResult:
     """The cost, and who says so: the agent, else the user's own price, else a public one. Unknown stays unknown."""
+    if not _is_possible(result):
+        return replace(
+            result, usage=Usage(calls=result.usage.calls), cut_off=True, cost=None, cost_source="unknown"
+        )
     if result.cost is not None:
         return replace(result, cost_source=result.cost_source or "reported")
     usage = result.usage
@@ -46,6 +52,12 @@ def priced(result: AgentResult, worker: Worker, public: PriceOf) -> AgentResult:
     found = _own_price(worker, usage) or _public_price(result, worker, public)
     cost, source = (None, "unknown") if found is None else found
     return replace(result, cost=cost, cost_source=source)
+
+
+def _is_possible(result: AgentResult) -> bool:
+    """One call that is booked with more than there is would forbid every later one, here and by history in other runs."""
+    usage = result.usage
+    return max(usage.input, usage.output, usage.cached, usage.written, result.cost or 0) <= MOST
 
 
 def _is_free(worker: Worker) -> bool:

@@ -38,6 +38,8 @@ SYSTEM_FILE: Final = "system.md"
 SCHEMA_FILE: Final = "schema.json"
 MOST: Final = 4 * MAX_TEXT
 """Bytes of an answer that are looked at; no text of more than MAX_TEXT characters can be used anyway."""
+FAR: Final = 1e15
+"""Dollars, and seconds since 1970, beyond which nothing can be reckoned with."""
 TOLD: Final = 2000
 """So much of the end of stderr goes into a message."""
 
@@ -99,7 +101,10 @@ class CommandConversation:
             return AgentResult(trouble="unavailable", detail=finished.not_started)
         text = _text(self._said)
         meaning = _meaning(finished, self._exit_codes)
-        envelope = _envelope(text)
+        try:
+            envelope = _envelope(text)
+        except NotOneValue as error:
+            return AgentResult(trouble="malformed", detail=str(error))
         if envelope is not None:
             return _enveloped(envelope, meaning, _told(finished))
         if meaning != "ok":
@@ -207,11 +212,23 @@ def _detail(finished: Finished) -> str:
 
 
 def _envelope(text: str) -> Mapping[str, Any] | None:
+    """Raises NotOneValue for one that is marked and cannot be used: its trouble must not pass for an answer."""
     try:
         found = one_json(text)
     except NotOneValue:
+        if _is_marked(text):
+            raise
         return None
     return found if isinstance(found, dict) and found.get("podium") == 1 else None
+
+
+def _is_marked(text: str) -> bool:
+    """By Python's own reading, which also takes what is no JSON, such as NaN, and fields that stand there twice."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and found.get("podium") == 1
 
 
 def _enveloped(envelope: Mapping[str, Any], meaning: str, told: str) -> AgentResult:
@@ -245,9 +262,9 @@ def _fault_of(envelope: Mapping[str, Any]) -> str | None:
     for key in ("cost_usd", "retry_at"):
         number = envelope.get(key)
         if number is not None and (
-            isinstance(number, bool) or not isinstance(number, int | float) or number < 0
+            isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= FAR
         ):
-            return f'the answer\'s "{key}" is not a number'
+            return f'the answer\'s "{key}" is not a number that can be'
     for key in ("text", "detail", "session"):
         if not isinstance(envelope.get(key, ""), str):
             return f'the answer\'s "{key}" is not text'
