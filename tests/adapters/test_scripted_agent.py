@@ -158,6 +158,18 @@ def test_one_that_says_it_is_blocked_or_ends_badly(request_: Request) -> None:
     assert (failed.trouble, failed.detail) == ("failed", "it broke")
 
 
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ("error: auth", "the cast says: auth"),
+        ("exit: 7", "the cast says: exit code 7"),
+        ("{error: quota, text: come back later}", "come back later"),
+    ],
+)
+def test_one_that_goes_wrong_does_not_say_that_it_is_done(request_: Request, rule: str, told: str) -> None:
+    assert answered(request_, f"- {rule}\n").detail == told
+
+
 def test_usage_and_cost_are_what_the_rule_says(request_: Request) -> None:
     said = answered(request_, "- {usage: {input: 100, output: 20}, cost_usd: 0.25}\n")
     silent = answered(request_, "[]")

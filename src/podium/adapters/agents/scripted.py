@@ -191,10 +191,17 @@ def _text(rule: Rule, request: Request) -> str:
     if rule.text is not None:
         return rule.text
     if not rule.has("output"):
-        return f"{request.path} is done"
+        return _ending(rule) or f"{request.path} is done"
     if isinstance(rule.output, list) and all(isinstance(line, str) for line in rule.output):
         return "\n".join(rule.output)
     return rule.output if isinstance(rule.output, str) else json.dumps(rule.output, ensure_ascii=False)
+
+
+def _ending(rule: Rule) -> str:
+    """Of one that goes wrong: it must not be told as done."""
+    if rule.error is not None:
+        return f"the cast says: {rule.error}"
+    return f"the cast says: exit code {rule.exit}" if rule.exit else ""
 
 
 def _answer(rule: Rule, request: Request, text: str) -> dict[str, Any]:
