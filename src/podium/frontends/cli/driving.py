@@ -121,8 +121,9 @@ class Foreground:
             await anyio.sleep(TICK_S)
             if self._log is not None and not self._as_json:
                 self._tell_replies()
-                self._ask()
+                # What led to a question stands above it.
                 self._update()
+                self._ask()
 
     def _tell_replies(self) -> None:
         """Why what was typed was not taken; that it was shows by itself."""
