@@ -14,6 +14,7 @@ import pytest
 from podium.adapters.stores.memory import MemoryStore
 from podium.adapters.stores.sqlite import ROOM, SqliteStore
 from podium.core.chain import first_fault
+from podium.errors import ConfigurationError
 from podium.ports import Store, StoreError
 from podium.testing.stores import RUN, StoreContract, run_head
 
@@ -148,6 +149,16 @@ class TestSqliteStore(StoreContract):
         assert [writer.wait(60) for writer in writers] == [0, 0, 0]
         assert len(store.letters(RUN)) == 75
         assert first_fault(store.read(RUN)) is None
+
+    def test_a_folder_that_sqlite_cannot_name_is_refused_and_left_alone(self, tmp_path: Path) -> None:
+        folder = tmp_path / os.fsdecode(b"caf\xe9")
+
+        with pytest.raises(
+            ConfigurationError, match=r"caf\ufffd/podium.db has bytes in its path that are no UTF-8"
+        ):
+            SqliteStore(folder / "podium.db")
+
+        assert not folder.exists()
 
     def test_every_event_that_was_acknowledged_survives_a_kill(self, store: Store) -> None:
         """R149: the writer is killed with SIGKILL in the middle of its work."""

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import apsw
 
-from podium.adapters.stores.sqlite_faults import damage_of_log, first_damage, worded
+from podium.adapters.stores.sqlite_faults import check_name, damage_of_log, first_damage, worded
 from podium.adapters.stores.sqlite_schema import VERSION, bring_forward, sum_of
 from podium.core.chain import FIRST_HASH, Record, RunId, links
 from podium.ports import Fenced, Letter, Misplaced, RunHead, StoreError
@@ -70,6 +70,7 @@ class SqliteStore:
             raise StoreError(
                 f"SQLite {apsw.sqlite_lib_version()} is too old for several writers; 3.51.3 is needed"
             )
+        check_name(path)
         self._path = path
         self._wal = path.with_name(f"{path.name}-wal")
         self._posted = 0

@@ -12,6 +12,7 @@ from typing import Final
 import apsw
 
 from podium.adapters.stores.sqlite_schema import sum_of
+from podium.errors import ConfigurationError
 from podium.ports import StoreError
 
 WAL_HEADER: Final = 32
@@ -27,6 +28,18 @@ _WORDS: Final[tuple[tuple[type[apsw.Error], str, str], ...]] = (
     (apsw.CorruptError, "it is damaged", "see: podium verify"),
     (apsw.NotADBError, "it is no database, or damaged", "see: podium verify"),
 )
+
+
+def check_name(path: Path) -> None:
+    """SQLite takes names of files as UTF-8 only."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        raise ConfigurationError(
+            f"{os.fsencode(path).decode('utf-8', 'replace')} has bytes in its path that are no UTF-8, so SQLite cannot "
+            "open it",
+            hint="move the project into a folder with a name in UTF-8",
+        ) from error
 
 
 def worded(path: Path, error: apsw.Error | UnicodeDecodeError) -> StoreError:
