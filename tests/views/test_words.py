@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from podium.core.events import (
@@ -242,6 +244,16 @@ def test_work_that_has_landed_need_not_be_applied() -> None:
 
 def test_a_run_without_a_process_says_so() -> None:
     assert "  no process carries it on" in list(run_lines(view("interrupted"), NOW))
+
+
+@pytest.mark.req("R213")
+def test_what_runs_at_once_stands_below_what_it_belongs_to() -> None:
+    began = "a a[1] a[2] a[1]/x a[2]/x a[2]/x#1/lint a[1]/x#1/lint a[1]/x~2 b b~2".split()
+    seen = run_view([replace(ENTERED, path=Path(path)) for path in began])
+
+    shown = [line.split()[1] for line in run_lines(seen, NOW, hints=False) if line.startswith((">>", ".."))]
+
+    assert shown == "a a[1] a[1]/x a[1]/x#1/lint a[1]/x~2 a[2] a[2]/x a[2]/x#1/lint b b~2".split()
 
 
 def test_unknown_costs_are_told() -> None:

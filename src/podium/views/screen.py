@@ -48,7 +48,7 @@ def plainly(text: str, _: Tone) -> str:
 def run_lines(view: RunView, now: Millis, paint: Paint = plainly, *, hints: bool = True) -> Iterator[str]:
     """A whole run: head, steps, what it waits for, what to do next."""
     yield from head_lines(view, now, paint)
-    steps = [step for step in view.steps if step.role != "gates"]
+    steps = outlined(step for step in view.steps if step.role != "gates")
     if steps:
         yield ""
         yield from step_lines(steps, now, paint)
@@ -56,6 +56,23 @@ def run_lines(view: RunView, now: Millis, paint: Paint = plainly, *, hints: bool
     yield from pending_lines(view, now, paint)
     if hints:
         yield from onward_lines(view, paint)
+
+
+def outlined(steps: Iterable[StepView]) -> list[StepView]:
+    """Each below what it belongs to, in the order in which they began: what runs at once is not mixed up."""
+    known = tuple(steps)
+    places: dict[str, tuple[int, ...]] = {}
+    for number, step in enumerate(known):
+        above = _around(step.path)
+        while above and above not in places:
+            above = _around(above)
+        places[step.path] = (*places.get(above, ()), number)
+    return sorted(known, key=lambda step: places[step.path])
+
+
+def _around(path: str) -> str:
+    """The address that this one stands in: of `each[2]/test#1/lint` they are `each[2]/test#1`, `each[2]/test`, ..."""
+    return path[: max(0, *(path.rfind(sign) for sign in "/[#"))]
 
 
 def head_lines(view: RunView, now: Millis, paint: Paint) -> Iterator[str]:
