@@ -200,7 +200,10 @@ def _after_trouble(leaf: Leaf, answer: AttemptEnded, now: Millis) -> Event:
         return AttemptQueued(now, leaf.place.path, "fallback")
     if answer.kind == "quota" and soft.quota <= QUOTA_WAITS:
         due = answer.retry_at if answer.retry_at is not None else Millis(now + QUOTA_PAUSE)
-        return RetryScheduled(now, leaf.place.path, Millis(max(now, due)), "quota")
+        if due <= now:
+            # It says that it is open, and refuses: asked at once, all waits would be used up in a moment.
+            due = Millis(now + pause(step.retry.backoff, soft.quota, leaf.place.path))
+        return RetryScheduled(now, leaf.place.path, due, "quota")
     return _end(leaf, answer, "error", answer.reason or answer.kind, 1, now)
 
 

@@ -1,0 +1,21 @@
+"""A window that refuses: when it is asked again."""
+
+from __future__ import annotations
+
+from podium.core.events import RetryScheduled
+from podium.core.policy import Backoff, Retry
+from podium.core.state import next_due
+from podium.core.words import Millis
+from tests.core.kit import Game, agent, flow
+
+
+def test_a_quota_that_is_said_to_be_open_is_asked_again_after_growing_pauses() -> None:
+    game = Game(flow(agent("a", retry=Retry(backoff=Backoff(Millis(2_000), 2, Millis(60_000), jitter=0)))))
+    for _ in range(3):
+        game.done("a", "quota", retry_at=Millis(0))
+        due = next_due(game.state)
+        assert due is not None
+        game.fire("a", due)
+
+    pauses = [event.due - event.at for event in game.events(RetryScheduled)]
+    assert pauses == [2_000, 4_000, 8_000]
