@@ -94,8 +94,8 @@ steps:
   long:
     run:
       script: |
-        trap 'touch "$NOTES/told"' TERM
-        touch "$NOTES/busy"
+        trap ': > "$NOTES/told"' TERM
+        : > "$NOTES/busy"
         while true; do sleep 0.05; done
     env: [NOTES]
     sandbox: limits
@@ -111,8 +111,8 @@ def test_who_is_told_twice_to_stop_still_ends_what_it_has_started(
         engine = project.start("run", FILE, "--sandbox", "limits")
         project.while_running(engine, (tmp_path / "busy").exists, "the work")
         engine.send_signal(number)
-        # It is now in the middle of ending a process that does not want to.
-        project.while_running(engine, (tmp_path / "told").exists, "the first to be told")
+        # It is then in the middle of ending a process that does not want to, unless the machine is too busy for that.
+        until(lambda: (tmp_path / "told").exists() or engine.poll() is not None, "somebody to be told")
 
         engine.send_signal(number)
 
