@@ -61,8 +61,8 @@ BACK_BUGS: Final = (
     Bug(
         "the feedback of a gate is lost",
         "attempts.py",
-        "failed.append(visit.path)",
-        "failed.append(path)",
+        "feedback = tuple(gate.place.path for gate in failed)",
+        "feedback = tuple(path for gate in failed)",
         FEEDBACK,
     ),
     Bug(
