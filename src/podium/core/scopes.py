@@ -138,7 +138,7 @@ def _note_in_parent(state: State, parent: Instance, step: Step, event: StepEnter
         told=None,
         carry=() if step.has_worker else _once((*parent.carry, *event.feedback)),
         ready=parent.ready[1:] if parent.ready and parent.ready[0] == event.index else parent.ready,
-        trail=(*parent.trail[1 - _trail_kept(state, parent) :], event.index),
+        trail=(*_trail(state, parent), event.index),
         head=event.base if back else parent.head,
         # Another round asks again: work in the project itself changes files and no tree.
         facts=() if isinstance(parent.place.step.verb, Repeat) else parent.facts,
@@ -148,12 +148,15 @@ def _note_in_parent(state: State, parent: Instance, step: Step, event: StepEnter
     return state
 
 
-def _trail_kept(state: State, scope: Scope) -> int:
+def _trail(state: State, scope: Scope) -> tuple[int, ...]:
     """So long that a cycle through the whole block, also one that goes through parts of it twice, can be noticed."""
-    if not isinstance(scope.place.step.verb, BLOCKS):
-        return TRAIL_KEPT
-    rounds = workflow_of(state, scope.place).breaker.cycle or 0
-    return min(TRAIL_MOST, max(TRAIL_KEPT, 2 * rounds * scope.total))
+    if len(scope.trail) < TRAIL_KEPT:
+        return scope.trail
+    kept = TRAIL_KEPT
+    if isinstance(scope.place.step.verb, BLOCKS):
+        rounds = workflow_of(state, scope.place).breaker.cycle or 0
+        kept = min(TRAIL_MOST, max(TRAIL_KEPT, 2 * rounds * scope.total))
+    return scope.trail[1 - kept :]
 
 
 def _once(feedback: tuple[Path, ...]) -> tuple[Path, ...]:
