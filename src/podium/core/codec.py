@@ -10,7 +10,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    Final,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from podium.core.events import Event
 
@@ -18,6 +29,8 @@ Json: TypeAlias = Any
 """None, bool, int, float, str, list, or dict with text keys."""
 
 Convert: TypeAlias = Callable[[Any], Any]
+
+T = TypeVar("T")
 
 TYPE: Final = "type"
 
@@ -51,6 +64,12 @@ def decode(value: Mapping[str, Json]) -> Event:
         raise CodecError(f"there is no event {name!r}")
     event: Event = _read(kind, rest)
     return event
+
+
+def read_as(kind: type[T], value: Json) -> T:
+    """A part of an event, such as the facts of a run, wherever else it is kept."""
+    found: T = _read(kind, value)
+    return found
 
 
 def _written(record: Any) -> dict[str, Json]:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Final, TypeAlias
 
+from podium.core.codec import CodecError, read_as
 from podium.core.events import ApprovalGiven
-from podium.core.facts import Amounts, Carried, RunFacts, Usual
+from podium.core.facts import RunFacts
 from podium.core.messages import Approve, Cancel, Guide, Jump, Pause, RaiseLimit, Resume, Signal, Start
 from podium.core.words import Path
 from podium.ports import Letter
@@ -69,19 +70,7 @@ def read(letter: Letter) -> Posted | str:
     known = {field.name for field in fields(kind)}
     try:
         if kind is Start:
-            body["run"] = _facts(body["run"])
+            body["run"] = read_as(RunFacts, body["run"])
         return kind(**{key: value for key, value in body.items() if key in known})
-    except (TypeError, KeyError) as error:
+    except (TypeError, KeyError, CodecError) as error:
         return f"the command is incomplete: {error}"
-
-
-def _facts(told: Mapping[str, Any]) -> RunFacts:
-    steps = tuple(
-        Carried(**{**one, "spent": Amounts(**one["spent"])}) for one in told.get("carried_steps", ())
-    )
-    names = {key: tuple(told.get(key, ())) for key in ("unpriced", "accepts")}
-    usual = tuple(Usual(**one) for one in told.get("usual", ()))
-    carried = Amounts(**told.get("carried", {}))
-    taken = tuple((path, count) for path, count in told.get("taken", ()))
-    made = {"carried": carried, "carried_steps": steps, "taken": taken, "usual": usual}
-    return RunFacts(**{**told, **names, **made})
