@@ -348,9 +348,9 @@ HEARD_BUGS: Final = (
     ),
     Bug(
         "a decision to stop is tried again",
-        "finish.py",
-        "final = done.final or done.outcome in GOOD",
-        "final = done.outcome in GOOD",
+        "advise.py",
+        "decision.guidance or rule, hard=ROOT)",
+        "decision.guidance or rule)",
         ADVICE,
     ),
     Bug(

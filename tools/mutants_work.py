@@ -10,6 +10,7 @@ TREES: Final = "tests/core/test_properties_trees.py::test_"
 
 READABLE: Final = (FLOW + "after_a_jump_back_nothing_from_there_on_can_be_read",)
 STALE: Final = (FLOW + "a_jump_back_makes_stale_all_that_was_entered_from_there_on",)
+BLOCKING: Final = ("tests/core/test_gates_that_block.py",)
 FEEDBACK: Final = (FLOW + "feedback_reaches_the_next_attempt_and_the_next_visit",)
 GATES: Final = (FLOW + "a_step_passes_only_if_its_last_attempt_passed_all_gates",)
 RULES: Final = (FLOW + "a_pass_rule_says_what_its_members_say",)
@@ -64,6 +65,13 @@ BACK_BUGS: Final = (
         "feedback = tuple(gate.place.path for gate in failed)",
         "feedback = tuple(path for gate in failed)",
         FEEDBACK,
+    ),
+    Bug(
+        "a gate that blocks does not block a block",
+        "finish.py",
+        "final = done.final or done.outcome in GOOD",
+        "final = done.outcome in GOOD",
+        BLOCKING,
     ),
     Bug(
         "the feedback of a jump is lost",
