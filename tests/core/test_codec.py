@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from podium.core.codec import EVENTS, CodecError, decode, encode
+from podium.core.codec import EVENTS, CodecError, decode, encode, read_as
 from podium.core.events import ApprovalGiven, AttemptEnded, JoinEnded, RunStarted, StepExpanded
 from podium.core.evolve import fold
 from podium.core.facts import Amounts, Refused, RunFacts, Verdict
@@ -124,3 +124,14 @@ def test_values_of_derived_kinds_are_written_as_what_they_are() -> None:
     written = encode(AttemptEnded(Millis(1), Path("a"), 1, "ok", result=said))
 
     assert written["result"] == {"word": "x", "numbers": [2]}
+
+
+def test_a_part_of_an_event_is_read_alone_and_as_strictly() -> None:
+    facts = RunFacts(
+        "r", "w", carried=Amounts(calls=2), taken=((Path("a"), 1),), known=((Path("b"), 2),), unpriced=("x",)
+    )
+    told = encode(RunStarted(Millis(1), facts, "f", {}, {}))["run"]
+
+    assert read_as(RunFacts, told) == facts
+    with pytest.raises(CodecError, match="RunFacts has no extra"):
+        read_as(RunFacts, {**told, "extra": 1})
