@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -79,6 +80,24 @@ class TestBubblewrapSandbox(SandboxContract):
         walls = Walls(writable=(folder,), memory_bytes=256 << 20)
 
         assert is_refused(anyio.run(sandbox.run, self.launch(folder, HUNGRY), walls))
+
+    @pytest.mark.parametrize("place", ["/dev/shm", "/tmp", "/var/tmp"])
+    def test_a_folder_below_one_that_the_sandbox_makes_anew_is_seen_and_its_hidden_part_is_not(
+        self, sandbox: Sandbox, place: str
+    ) -> None:
+        with tempfile.TemporaryDirectory(dir=place) as name:
+            folder = Path(name)
+            secret = folder / "hidden/secret"
+            secret.parent.mkdir()
+            secret.write_text("s", "utf-8")
+            (folder / "file").write_text("here", "utf-8")
+            lend(folder, BubblewrapSandbox().owner)
+            walls = replace(self.walls(folder), hidden=(secret.parent,))
+            code = f"print(open('file').read(), __import__('os').path.exists({str(secret)!r}))"
+
+            done = anyio.run(sandbox.run, self.launch(folder, code), walls)
+
+        assert (done.stdout.text(), done.stderr.text()) == ("here False\n", "")
 
     def test_what_is_inside_hears_that_its_time_is_up_and_may_clean_up(
         self, sandbox: Sandbox, folder: Path

@@ -9,7 +9,7 @@ ordinary user, makes the namespaces around what is there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +30,7 @@ ETC: Final = (
 """What programs look up in /etc; nothing in these is a secret. Each costs: bubblewrap reads all mounts for every one."""
 _OPEN: Final = (Path("/etc"), Path("/var"))
 """Root's bubblewrap would make the folders that lead to something so that only root gets through."""
+_DEV: Final = Path("/dev")
 _NAMES: Final = ("resolv.conf",)
 """Where names of hosts are looked up; of no use without a network."""
 
@@ -57,13 +58,17 @@ def words(view: View, argv: Iterable[str], env: Mapping[str, str], *, is_root: b
     apart = (*_APART, *(("--unshare-net",) if view.own_net else ()))
     calls = () if view.seccomp is None else ("--seccomp", str(view.seccomp))
     end = (*calls, "--chdir", str(view.cwd), *_for_payload(env), "--", *argv)
+    elsewhere, below_dev = _split_at_dev(view)
     if not is_root:
-        return (str(BWRAP), *apart, *_files(view), *_kernel(), *end)
+        return (str(BWRAP), *apart, *_files(elsewhere), *_kernel(_shown(below_dev)), *end)
     drop = (f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all", "--no-new-privs")
+    # The inner bubblewrap starts from what the outer one has arranged, so it finds each mount at its target.
+    arranged = replace(below_dev, mounts=tuple(replace(m, source=m.target) for m in below_dev.mounts))
+    outer = (*_files(elsewhere), "--bind", "/proc", "/proc", "--dev", "/dev", *_shown(below_dev))
     return (
-        *(str(BWRAP), "--die-with-parent", *_files(view), "--bind", "/proc", "/proc", "--dev", "/dev", "--"),
+        *(str(BWRAP), "--die-with-parent", *outer, "--"),
         *(str(SETPRIV), *drop, "--"),
-        *(str(BWRAP), *apart, "--bind", "/", "/", *_kernel(), *end),
+        *(str(BWRAP), *apart, "--bind", "/", "/", *_kernel(_shown(arranged)), *end),
     )
 
 
@@ -83,9 +88,13 @@ def _for_payload(env: Mapping[str, str]) -> Iterator[str]:
             yield from ("--setenv", name, value)
 
 
-def _kernel() -> tuple[str, ...]:
-    """Its own devices and processes. Nothing else may be made in the folders that lead to what is shown."""
-    return ("--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--remount-ro", "/")
+def _kernel(below_dev: Iterable[str]) -> tuple[str, ...]:
+    """Its own devices and processes. Nothing else may be made in the folders that lead to what is shown.
+
+    `--dev` mounts a new /dev, so what lies below it, such as a project in /dev/shm, is mounted after it.
+    """
+    devices = ("--dev", "/dev", *below_dev)
+    return (*devices, "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--remount-ro", "/")
 
 
 def _files(view: View) -> Iterator[str]:
@@ -100,6 +109,19 @@ def _files(view: View) -> Iterator[str]:
         yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
     for fresh in ("/tmp", "/run", "/var/tmp"):  # noqa: S108  # fresh ones, which only this process has
         yield from ("--perms", "1777", "--tmpfs", fresh)
+    yield from _shown(view)
+
+
+def _split_at_dev(view: View) -> tuple[View, View]:
+    """The view without what lies below /dev, and only that."""
+    below = tuple(mount for mount in view.mounts if mount.target.is_relative_to(_DEV))
+    hidden = tuple(folder for folder in view.hidden if folder.is_relative_to(_DEV))
+    elsewhere = tuple(mount for mount in view.mounts if mount not in below)
+    rest = tuple(folder for folder in view.hidden if folder not in hidden)
+    return replace(view, mounts=elsewhere, hidden=rest), replace(view, mounts=below, hidden=hidden)
+
+
+def _shown(view: View) -> Iterator[str]:
     for folder in _folders_above(view.mounts):
         yield from ("--perms", "0755", "--dir", str(folder))
     # From the top down: what is mounted first would cover what was mounted below it.
