@@ -38,6 +38,13 @@ FORCE: Final = (FLOW + "force_ends_the_clean_up_too",)
 
 LIFE_BUGS: Final = (
     Bug(
+        "a loop goes on after a break",
+        "flow.py",
+        "if scope.leaving or scope.hard is not None:",
+        "if scope.hard is not None:",
+        (FLOW + "after_a_break_a_loop_starts_no_iteration_and_lets_the_running_ones_finish",),
+    ),
+    Bug(
         "a reservation of money is never released",
         "ledger.py",
         "held=_minus(ledger.held, reserve)",

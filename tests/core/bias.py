@@ -55,6 +55,8 @@ class Bias:
     facts: float = 0.1
     dag_back: float = 0.6
     """Routes of a graph that lead back; of two that are due, the first wins."""
+    racing_breaks: bool = True
+    """Routes to `break` from work that runs beside other work of the loop: timing decides what has begun by then."""
     halts: bool = True
     """Who is asked by the breaker may end the run, whatever else is under way."""
     once: float = 0.05
@@ -72,6 +74,7 @@ TIMELESS: Final = Bias(
     expiring=False,
     signals=False,
     dag_back=0,
+    racing_breaks=False,
     passed_back=0,
     halts=False,
     once=0,

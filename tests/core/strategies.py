@@ -177,6 +177,8 @@ class Maker(Leaves):
             self.readable.pop()
             steps.append(replace(step, needs=needs))
         routed = tuple(self._routed(kind, steps, place, loop=loop) for place in range(count))
+        if kind != "seq" and not self.bias.racing_breaks:
+            routed = tuple(map(without_breaks, routed))
         return Block(
             kind=kind,
             steps=routed,
@@ -291,6 +293,8 @@ class Maker(Leaves):
             rule=self.rule(count),
             join=self.join(),
         )
+        if verb.parallel != 1 and not self.bias.racing_breaks:
+            verb = replace(verb, body=without_breaks(body))
         return Step(name, verb, has_worker=body.has_worker)
 
     def _repeat(self, depth: int) -> Step:
@@ -311,6 +315,15 @@ class Maker(Leaves):
         child = self.workflow(depth, top=False)
         self.readable = outer
         return self._scope(self.name("c"), Call(child, (("x", self.value()),)))
+
+
+def without_breaks(step: Step) -> Step:
+    """The step with `end` wherever it would leave the loop around it."""
+    on = {outcome: Target("end") if target.kind == "break" else target for outcome, target in step.on.items()}
+    verb = step.verb
+    if isinstance(verb, Block):
+        verb = replace(verb, steps=tuple(map(without_breaks, verb.steps)))
+    return replace(step, on=MappingProxyType(on), verb=verb)
 
 
 def _has_worker(block: Block) -> bool:

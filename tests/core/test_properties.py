@@ -116,6 +116,7 @@ VARIABLE = Bias(
 
 
 @given(cases(VARIABLE), st.integers(1, 5))
+@example(make_case(77, VARIABLE), 1)  # an iteration of a parallel loop is routed to `break`
 def test_parallel_branches_do_not_see_each_others_variables(case: Case, pace: int) -> None:
     """P7: with many variables, written and read in branches that run at once."""
     run, other = drive(case.workflow, case.world()), drive(case.workflow, case.world(pace))

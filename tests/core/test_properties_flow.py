@@ -16,12 +16,13 @@ from podium.core.events import (
     Event,
     JoinQueued,
     RunEnded,
+    StepEnded,
     StepEntered,
     StepReopened,
 )
 from podium.core.expr import MissingValue
 from podium.core.messages import Cancel
-from podium.core.model import Block, Call
+from podium.core.model import Block, Call, ForEach
 from podium.core.names import Here
 from podium.core.paths import FINALLY, child
 from podium.core.state import Instance, Scope, State
@@ -48,6 +49,9 @@ LONG_JUMPS = replace(ANY, width=6, depth=1, routes=0.6, passed_back=0.25, troubl
 GATED = replace(ANY, gates=0.8, depth=2)
 RULES = replace(ANY, scope_kinds=("block", "members", "for_each", "review"), scopes=0.8, depth=2, gates=0.05)
 BOUNDED = replace(ANY, routes=0.6, passed_back=0.15, trouble=2, depth=2, gates=0.4)
+LOOPS = replace(
+    ANY, scope_kinds=("for_each", "for_each", "block"), scopes=0.9, routes=0.8, depth=2, trouble=1.5, tight=0
+)
 HOURS = st.integers(0, 2 * 3_600_000).map(Millis)
 
 
@@ -238,3 +242,30 @@ def test_a_review_passes_only_by_valid_approvals_of_the_tree_shown(case: Case) -
 def test_without_anybody_to_ask_a_run_still_ends(case: Case) -> None:
     """P1: `run --no-human` fails with a reason instead of parking."""
     assert drive(case.workflow, case.world(), no_human=True).state.ended is not None
+
+
+@given(cases(LOOPS))
+def test_after_a_break_a_loop_starts_no_iteration_and_lets_the_running_ones_finish(case: Case) -> None:
+    """R023: which iterations of a parallel loop have started by then is a matter of timing; this is not."""
+    log = drive(case.workflow, case.world()).log
+    story = Story(case.workflow, log)
+    left: set[Path] = set()
+    for event in log:
+        match event:
+            case StepEnded(leaves=True) if (loop := loop_around(story, event.path)) is not None:
+                left.add(loop)
+            case StepEntered(role="step"):
+                assert event.parent not in left, f"{event.path} was entered after a break"
+            case StepReopened() | StepEnded():
+                left.discard(event.path)
+            case CancelOrdered():
+                assert "break" not in event.why
+            case _:
+                pass
+
+
+def loop_around(story: Story, path: Path) -> Path | None:
+    """The loop of which this is an iteration."""
+    parent = story.tales[path].parent
+    step = None if parent is None else story.tales[parent].step
+    return parent if step is not None and isinstance(step.verb, ForEach) else None
