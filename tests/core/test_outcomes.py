@@ -6,7 +6,7 @@ none of the core's own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Final, Literal, NamedTuple
 
@@ -122,10 +122,27 @@ def after_sequence(row: Row, route: str) -> Told:
             return expected(names, 0, x=row.outcome, x_2=again(row))
 
 
-def every(routes: Iterable[str]) -> pytest.MarkDecorator:
-    names = tuple(routes)
-    cases = [pytest.param(row, route, id=f"{row.name}-{route}") for row in ROWS for route in names]
-    return pytest.mark.parametrize(("row", "route"), cases)
+def every(routes: Iterable[str]) -> Callable[[Callable[[Row, str], None]], Callable[[str], None]]:
+    """One test for each route, over all rows; a failure names the rows."""
+
+    def over_rows(check: Callable[[Row, str], None]) -> Callable[[str], None]:
+        def table(route: str) -> None:
+            faults = [fault for row in ROWS if (fault := fault_of(check, row, route))]
+            assert not faults, f"{len(faults)} of {len(ROWS)} rows:\n" + "\n".join(faults)
+
+        table.__name__, table.__doc__ = check.__name__, check.__doc__
+        marked: Callable[[str], None] = pytest.mark.parametrize("route", tuple(routes))(table)
+        return marked
+
+    return over_rows
+
+
+def fault_of(check: Callable[[Row, str], None], row: Row, route: str) -> str:
+    try:
+        check(row, route)
+    except AssertionError as error:
+        return f"{row.name}: {error}"
+    return ""
 
 
 @pytest.mark.req("C8")
