@@ -1,15 +1,28 @@
 # Every target does its own set-up; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow security live faults crash torture damage check coverage mutants fuzz bench requirements docs golden pins setup clean
+.PHONY: help demo test near slow security live faults crash torture damage check coverage mutants thorough fuzz bench requirements docs golden pins setup clean
 
 BIN := .venv/bin
 PY := $(BIN)/python
 STAGE := @sh tools/stage.sh
+PYTEST := $(PY) -m pytest -q
+# Two workers; one that is done takes over from the other. WORKERS=0 runs everything in one process.
+WORKERS ?= 2
+PARALLEL := $(PYTEST) -n $(WORKERS) --dist worksteal
+FAST := -m "not slow and not live and not security"
+# A share of the cases of each test of a long suite, chosen by SEED; at least one case of every test runs.
+SHARE ?= 1
+SEED ?= 1
+SAMPLE = --share $(SHARE) --share-seed $(SEED)
+BASE ?= HEAD
+COUNT ?= 1000
 SECONDS ?= 300
 KILLS ?= 500
 POINTS ?= 60
 PAIRS ?= 4
 FULL ?=
+# Crashes and damage are tried on a disk, where fsync has work to do; other temporary folders lie in memory.
+DISK := $(or $(TMPDIR),/tmp)
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -17,48 +30,54 @@ help: ## list the targets
 demo: setup ## watch a scripted team repair a small project, for real: no key, no network
 	@$(BIN)/podium demo
 
-test: setup ## the fast tests
-	@$(PY) -m pytest -q -m "not slow and not live and not security"
+test: setup ## the fast tests, in less than three minutes
+	$(STAGE) test 10m $(PARALLEL) $(FAST)
 
-slow: setup ## the tests that take longer
-	@$(PY) -m pytest -q -m slow || [ $$? -eq 5 ] # 5: there is none
+near: setup ## the fast tests of what differs from BASE=HEAD, by imports
+	@$(PY) tools/near.py --base $(BASE)
 
-security: setup ## attacks on walls, trees, gates and the ways out, with counts; FULL=1 for all
-	@PODIUM_FULL=$(FULL) $(PY) -m pytest -q -m security tests/security
+slow: setup ## the real command as processes, crashes, long examples; SHARE=0.5 SEED=7 for a sample
+	$(STAGE) slow 30m $(PARALLEL) -m slow $(SAMPLE)
+
+security: setup ## attacks on sandbox, trees, gates and the ways out, with counts; FULL=1 for all
+	@PODIUM_FULL=$(FULL) sh tools/stage.sh security 60m $(PARALLEL) -m security $(SAMPLE) tests/security
 
 live: setup ## the real claude, codex and gemini against a model server on this machine; installs them in .venv-live
 	@sh tools/live.sh
-	@$(PY) -m pytest -q -m live tests/live
+	$(STAGE) live 30m $(PARALLEL) -m live $(SAMPLE) tests/live
 
 faults: setup ## the live tests of faults, whose results become docs/reference/agent-faults.md
 	@sh tools/live.sh
 	@$(PY) tools/faults.py
 
 crash: setup ## real processes: killed at 99 named points and a dozen random moments; strays, secrets, paths
-	@$(PY) -m pytest -q tests/crash tests/e2e
+	@PYTEST_DEBUG_TEMPROOT=$(DISK) $(PYTEST) tests/crash tests/e2e
 
 torture: setup ## runs killed at POINTS=60 points of each story and KILLS=500 random moments, with counts
-	@PODIUM_KILLS=$(KILLS) PODIUM_POINTS=$(POINTS) PODIUM_PAIRS=$(PAIRS) $(PY) -m pytest -q tests/crash
-	@PODIUM_RUNS=10000 $(PY) -m pytest -q -m slow tests/simulate/test_worst.py
+	@PODIUM_KILLS=$(KILLS) PODIUM_POINTS=$(POINTS) PODIUM_PAIRS=$(PAIRS) PYTEST_DEBUG_TEMPROOT=$(DISK) $(PYTEST) tests/crash
+	@PODIUM_RUNS=10000 $(PARALLEL) tests/simulate/test_worst.py
 
 damage: setup ## a disk that fails at many writes, bits that turn over, engines that fight for a run, with counts
-	@PODIUM_FLIPS=1000 PODIUM_FAULTS=84 PODIUM_LEVELS=100 PODIUM_FIGHTS=20 $(PY) -m pytest -q -s \
+	@PODIUM_FLIPS=1000 PODIUM_FAULTS=84 PODIUM_LEVELS=100 PODIUM_FIGHTS=20 PYTEST_DEBUG_TEMPROOT=$(DISK) $(PYTEST) -s \
 		tests/engine/test_damage.py tests/engine/test_faulty_disk.py tests/crash/test_small_disk.py tests/crash/test_fights.py
 
 check: setup ## everything a change must pass: format, lint, types, layers, docs, test
 	$(STAGE) format 1m $(BIN)/ruff format --check .
 	$(STAGE) lint 1m $(BIN)/ruff check .
 	$(STAGE) types 8m $(BIN)/mypy
-	$(STAGE) layers 2m $(PY) -m pytest -q tests/test_architecture.py
+	$(STAGE) layers 2m $(PYTEST) tests/test_architecture.py
 	$(STAGE) docs 2m $(PY) tools/docs.py --check
-	$(STAGE) test 25m $(PY) -m pytest -q -m "not slow and not live and not security"
+	$(STAGE) test 10m $(PARALLEL) $(FAST)
 
 coverage: setup ## every branch of the core and the language must be tested
-	@PODIUM_HYPOTHESIS=coverage $(PY) -m coverage run -m pytest -q -m "not slow and not live and not security" tests/core tests/workflow tests/simulate tests/contracts tests/dialects
-	@$(PY) -m coverage report
+	@PODIUM_HYPOTHESIS=coverage sh tools/stage.sh coverage 20m $(PARALLEL) $(FAST) --cov --cov-report=term \
+		tests/core tests/workflow tests/simulate tests/contracts tests/dialects
 
-mutants: setup ## plant bugs in the core and see that a property catches each
-	@$(PY) tools/mutants.py
+mutants: setup ## plant bugs in the core and see that a property catches each; COUNT=30 SEED=7 for a sample
+	@$(PY) tools/mutants.py --count $(COUNT) --seed $(SEED)
+
+thorough: setup ## every property on new random examples for SECONDS=300; prints its seeds
+	@$(PY) tools/thorough.py --seconds $(SECONDS) $(if $(filter-out 1,$(SEED)),--seed $(SEED))
 
 fuzz: setup ## random files and expressions for SECONDS=300
 	@$(PY) tools/fuzz.py --seconds $(SECONDS)
@@ -83,5 +102,5 @@ setup:
 	@sh tools/setup.sh
 
 clean: ## remove everything that was made here
-	rm -rf .venv .venv-bench build dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-bench .venv-live build dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Final
@@ -144,14 +145,20 @@ def imports(src: Path) -> Iterator[Import]:
     """All imports of the package, also those inside functions and under TYPE_CHECKING."""
     known = modules(src)
     for module, path in known.items():
-        tree = ast.parse(path.read_text("utf-8"), str(path))
-        typing_only = {
-            id(inner) for node in ast.walk(tree) if is_typing_block(node) for inner in ast.walk(node)
-        }
-        for node in ast.walk(tree):
-            where = f"{path.relative_to(src)}:{getattr(node, 'lineno', 0)}"
+        nodes = nodes_of(path.read_text("utf-8"))
+        typing_only = {id(inner) for node in nodes if is_typing_block(node) for inner in ast.walk(node)}
+        file = path.relative_to(src)
+        for node in nodes:
             for target in targets(node, module, is_package=path.name == "__init__.py"):
+                where = f"{file}:{getattr(node, 'lineno', 0)}"
                 yield Import(module, nearest(target, known), where, id(node) in typing_only)
+
+
+@cache
+def nodes_of(text: str) -> tuple[ast.AST, ...]:
+    """The imports, functions and conditions of a source text, read once for all checks."""
+    kinds = (ast.Import, ast.ImportFrom, ast.If, ast.FunctionDef, ast.AsyncFunctionDef)
+    return tuple(node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds))
 
 
 def is_typing_block(node: ast.AST) -> bool:
@@ -183,6 +190,6 @@ def nearest(target: str, known: dict[str, Path]) -> str:
 
 def functions(folder: Path) -> Iterator[tuple[str, str, int]]:
     for path in sorted(folder.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"), str(path))):
+        for node in nodes_of(path.read_text("utf-8")):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 yield f"{path}:{node.lineno}", node.name, (node.end_lineno or node.lineno) - node.lineno + 1

@@ -1,35 +1,45 @@
-"""Keeps every test away from the user's home and from the network, and sets how hard hypothesis tries."""
+"""Keeps every test away from the user's home and from the network, and decides which tests run and where."""
 
 from __future__ import annotations
 
+import fcntl
 import ipaddress
 import os
+import shutil
 import socket
 from collections.abc import Generator, Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.internal.conjecture import providers
 
+from tests import sample
+
 # A loaded machine makes generating random workflows slow; that says nothing about the code.
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 
-settings.register_profile("dev", PATIENT, max_examples=200)
-# Derandomised: a change is judged by the same examples each time; new ones are sought by the other profiles.
-settings.register_profile("ci", PATIENT, max_examples=200, derandomize=True)
+# Derandomised: a change is judged by the same examples each time; `make thorough` draws new ones.
+settings.register_profile("dev", PATIENT, max_examples=200, derandomize=True)
+settings.register_profile("drawn", PATIENT, max_examples=200)
 # Tracing is slow and luck must not decide whether a branch was reached: few examples, always the same.
 settings.register_profile("coverage", PATIENT, max_examples=50, derandomize=True)
 # A planted bug only has to be noticed: a small example of it is of no use. The same examples each time.
 settings.register_profile(
     "mutants", PATIENT, max_examples=400, derandomize=True, phases=(Phase.explicit, Phase.generate)
 )
-settings.register_profile("thorough", PATIENT, max_examples=1000)
 PROFILE = os.environ.get("PODIUM_HYPOTHESIS", "dev")
 settings.load_profile(PROFILE)
 if settings.get_profile(PROFILE).derandomize:
     # Hypothesis mixes constants of our own sources into what it draws: then every edit anywhere would try other examples.
     providers._get_local_constants = lambda: providers._local_constants
+
+TESTS: Final = Path(__file__).parent
+SLOW_FOLDERS: Final = ("crash", "e2e")
+"""Their tests start the real command as processes of its own; `make slow` runs them."""
+MEMORY: Final = Path("/dev/shm")
+MEMORY_BYTES: Final = 2 << 30
 
 HOME_FOLDERS = {
     "HOME": "",
@@ -38,6 +48,50 @@ HOME_FOLDERS = {
     "XDG_DATA_HOME": ".local/share",
     "XDG_STATE_HOME": ".local/state",
 }
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("podium")
+    group.addoption("--share", type=float, default=1.0, help="run this share of the cases of each test")
+    group.addoption("--share-seed", default="1", help="which cases are chosen; printed at the start")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Temporary folders lie in memory where there is room; PYTEST_DEBUG_TEMPROOT names another place."""
+    if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > MEMORY_BYTES:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    share, seed = config.getoption("--share"), config.getoption("--share-seed")
+    return f"{share:.0%} of the cases of each test, chosen by seed {seed}" if share < 1 else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if any(item.path.is_relative_to(TESTS / folder) for folder in SLOW_FOLDERS):
+            item.add_marker(pytest.mark.slow)
+    left_out = sample.left_out(
+        [item.nodeid for item in items], config.getoption("--share"), seed=config.getoption("--share-seed")
+    )
+    if left_out:
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
+        items[:] = [item for item in items if item.nodeid not in left_out]
+
+
+@pytest.fixture(autouse=True)
+def one_clock_watcher(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """Tests marked `clock` measure real time, so only one of them runs at a time, whatever the number of workers."""
+    if request.node.get_closest_marker("clock") is None:
+        yield
+        return
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
+    with (shared / "clock.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 class OutsideCall(AssertionError):

@@ -47,6 +47,7 @@ def test_a_socket_in_the_file_system_can_be_called(tmp_path: Path) -> None:
         caller.connect(str(tmp_path / "s"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("require", "exit_code"), [("", 0), ("all", 1)])
 def test_a_skip_is_a_failure_where_everything_is_required(
     tmp_path: Path, require: str, exit_code: int
@@ -72,12 +73,12 @@ def test_a_skip_is_a_failure_where_everything_is_required(
 @pytest.mark.parametrize(
     ("target", "call", "folder", "proof"),
     [
-        ("test", "pytest -q", "tests/core", "@given"),
-        ("test", "pytest -q", "tests/engine", "scripted"),
+        ("test", "$(PARALLEL) $(FAST)", "tests/core", "@given"),
+        ("test", "$(PARALLEL) $(FAST)", "tests/engine", "scripted"),
         ("crash", "tests/crash tests/e2e", "tests/e2e", "podium("),
         ("crash", "tests/crash tests/e2e", "tests/crash", "kill"),
-        ("security", "-m security tests/security", "tests/security", "mark.security"),
-        ("live", "-m live tests/live", "tests/live", "claude"),
+        ("security", "-m security $(SAMPLE) tests/security", "tests/security", "mark.security"),
+        ("live", "-m live $(SAMPLE) tests/live", "tests/live", "claude"),
         ("bench", "-m bench", "bench", "def "),
     ],
 )

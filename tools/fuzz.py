@@ -7,7 +7,7 @@ reads an attribute of a value; builtins stay what they are. The first violation 
 it, and ends the tool with 1. SECONDS and SEED in the environment are the defaults.
 """
 
-# ruff: noqa: E402, S311 (the sources must be found before they are imported; no secret depends on these numbers)
+# ruff: noqa: E402 (the sources must be found before they are imported; no secret depends on these numbers)
 
 from __future__ import annotations
 

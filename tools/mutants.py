@@ -2,6 +2,7 @@
 
     python tools/mutants.py
     python tools/mutants.py --only money
+    python tools/mutants.py --count 30 --seed 7     (a sample, as in CI)
 
 The examples are the same each time. A bug that no test notices says that a property has become blind, most often
 because the generator of random workflows has changed.
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -47,8 +49,14 @@ def main() -> int:
     parser.add_argument(
         "--only", default="", metavar="SUBSTRING", help="bugs whose name or file contains this"
     )
-    only = parser.parse_args().only
+    parser.add_argument("--count", type=int, default=len(BUGS), help="how many bugs, chosen by the seed")
+    parser.add_argument("--seed", default="1", help="chooses the bugs of a sample")
+    options = parser.parse_args()
+    only = options.only
     bugs = [bug for bug in BUGS if only in bug.name or only in bug.file]
+    if options.count < len(bugs):
+        print(f"{options.count} of {len(bugs)} bugs, chosen by seed {options.seed}")
+        bugs = random.Random(options.seed).sample(bugs, options.count)
     if not bugs:
         print(f"no bug has {only!r} in its name")
         return 1

@@ -13,6 +13,8 @@ from podium.workflow.capabilities import CAPABILITIES
 from tests.e2e.kit import Project, closing, new_project
 from tests.views.kit import conforms
 
+pytestmark = pytest.mark.slow
+
 SECRET = "oat-of-nobody-0123456789-abcdefgh"
 FLOW = """\
 podium: 1

@@ -13,6 +13,8 @@ from podium.process import Captured, Finished, Launch
 from tests.attempt.asked import ask
 from tests.git.kit import Project, new_project
 
+pytestmark = pytest.mark.slow
+
 FLOW = """
 agents: {w: {type: command, command: [bash, -c, "%s"], stall: %s}}
 steps: {it: {agent: w, prompt: x, no_change: pass, timeout: 60s, retry: none}}

@@ -23,6 +23,8 @@ from tests.dialects.fates import supervisor_files
 from tests.dialects.fates.kinds import Contradicts, Fate, Key, Loads, Runs
 from tests.dialects.kit import Stage, status
 
+pytestmark = pytest.mark.slow
+
 FATES: tuple[Fate, ...] = (
     *gates_fates.FATES,
     *states_fates.FATES,

@@ -15,6 +15,8 @@ from podium.views.gates_layout import Layout, file_name, gate_of
 from tests.dialects.kit import Stage, status
 from tests.engine.kit import git
 
+pytestmark = pytest.mark.slow
+
 FLOW = """
 workflow: {id: two-steps, name: Two steps}
 steps:

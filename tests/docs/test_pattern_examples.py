@@ -14,6 +14,8 @@ from tests.docs.page_files import ROOT
 from tests.engine.kit import Project, git, output
 from tests.templates.kit import status, way
 
+pytestmark = pytest.mark.slow
+
 ALONE = {"human_approval": False}
 ENTERPRISE = "plan plan_review interface_definition implement unit_test_gate integration_tests"
 AGAIN = (

@@ -23,6 +23,7 @@ from podium.engine.letters import Posted
 from podium.engine.log import read_events
 from podium.views.run import RunView
 from podium.wiring import open_office
+from tests.repositories import ANN, make_repository, read_head_commit
 
 HEAD = "podium: 1\nname: flow\n"
 TEAM = HEAD + "agents:\n  w: {type: scripted, script: cast.yaml}\n"
@@ -34,7 +35,7 @@ def git(folder: Path, *args: str) -> str:
         "-c",
         "user.name=Ann",
         "-c",
-        "user.email=ann@example.org",
+        "user.email=ann@example.com",
         "-c",
         "init.defaultBranch=main",
     )
@@ -58,9 +59,7 @@ class Project:
         self.root = root
         root.mkdir(parents=True, exist_ok=True)
         if repository:
-            git(root, "init", "--quiet")
-            git(root, "config", "user.name", "Ann")
-            git(root, "config", "user.email", "ann@example.org")
+            make_repository(root, settings=ANN)
             self.write("README.md", "hello\n")
             self.write(".gitignore", ".podium/\n")
         self.office: Office = open_office(root, create=True)
@@ -74,7 +73,7 @@ class Project:
     def commit(self) -> str:
         git(self.root, "add", "--all")
         git(self.root, "commit", "--quiet", "--message=work")
-        return git(self.root, "rev-parse", "HEAD")
+        return read_head_commit(self.root)
 
     def flow(self, steps: str, *, head: str = HEAD, cast: str = "[]\n") -> Path:
         """A workflow of these steps, committed."""

@@ -14,6 +14,8 @@ from podium.core.words import Path as StepPath
 from tests.engine.kit import HEAD, Project, git, outcome
 from tests.engine.test_continuing import made, went_on
 
+pytestmark = pytest.mark.slow
+
 HEADER = HEAD + "".join(
     f"{line}\n"
     for line in (

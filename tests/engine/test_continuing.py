@@ -21,6 +21,8 @@ from podium.engine.letters import Done
 from podium.errors import ConfigurationError
 from tests.engine.kit import TEAM, Project, git, outcome, output
 
+pytestmark = pytest.mark.slow
+
 CAST = "".join(
     f"- {{match: {{step: s{n}}}, text: t{n}, cost_usd: 0.5, usage: {{input: 10, output: 5}}, write: {{s{n}.txt: '{n}'}}}}\n"
     for n in range(1, 13)

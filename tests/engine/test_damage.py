@@ -27,6 +27,8 @@ from podium.errors import PodiumError
 from podium.ports import StoreError
 from tests.engine.kit import Project
 
+pytestmark = pytest.mark.slow
+
 FLIPS = int(os.environ.get("PODIUM_FLIPS", "100"))
 SEED = int(os.environ.get("PODIUM_SEED", "1"))
 STEPS = """\

@@ -23,6 +23,8 @@ from podium.frontends.cli.main import podium
 from tests.engine.kit import TEAM, Project, git
 from tests.views.kit import conforms
 
+pytestmark = pytest.mark.slow
+
 STEPS = """\
   make:
     agent: w

@@ -22,6 +22,8 @@ from podium.wiring import open_store
 from tests.adapters.faulty_disk import KINDS, FaultyDisk
 from tests.engine.kit import Project
 
+pytestmark = pytest.mark.slow
+
 FAULTS = int(os.environ.get("PODIUM_FAULTS", "4"))
 STEPS = """\
   first:

@@ -13,6 +13,8 @@ from podium.views.next_steps import next_steps
 from podium.views.run_data import run_data
 from tests.engine.kit import TEAM, Project, git, outcome
 
+pytestmark = pytest.mark.slow
+
 STEPS = """\
   write: {agent: w, prompt: write it, touches: [a.txt]}
   judge: {review: w, of: write, on: {rejected: write}}

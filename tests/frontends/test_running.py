@@ -374,6 +374,7 @@ def test_no_human_fails_what_would_ask(project: Project) -> None:
     assert data(done)["status"] == "failed"
 
 
+@pytest.mark.slow
 def test_the_demo_repairs_its_project_without_a_question(project: Project, tmp_path: Path) -> None:
     done = call("demo", "--folder", str(tmp_path / "demo"))
 

@@ -14,6 +14,8 @@ from podium.app.watching import arrived, changed, inbox, look, seen_by
 from podium.errors import ConfigurationError
 from tests.engine.kit import Project
 
+pytestmark = pytest.mark.slow
+
 FLOW = (
     "podium: 1\nname: flow\nvars: {note: none}\nsteps:\n  say: {run: [cat, READ], output: {file: said.txt}}\n"
 )

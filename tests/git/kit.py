@@ -15,6 +15,7 @@ from podium.git.checkout import checkout
 from podium.git.found import Bounds
 from podium.git.repository import Person, Repository, Signature, find, read_head
 from podium.git.snapshot import Snapshot
+from tests.repositories import make_repository
 
 ANN = Person("Ann", "ann@example.com")
 NOBODY = 65534
@@ -99,7 +100,10 @@ class Project:
 def new_project(folder: Path, files: Mapping[str, str | bytes] | None = None, *options: str) -> Project:
     root = folder / "project"
     root.mkdir(parents=True)
-    git(root, "init", "-q", "-b", "main", *options)
+    if options:
+        git(root, "init", "-q", "-b", "main", *options)
+    else:
+        make_repository(root)
     (folder / "spare").mkdir()
     repository = find(root, folder / "store")
     assert repository is not None

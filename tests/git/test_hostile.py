@@ -22,6 +22,8 @@ from podium.git.repository import read_head
 from tests.git.kit import SIGNED, Project, git, put
 from tests.security.trees.plants import REFUSED, TAKEN, Plant, git_file, git_link, inner_links
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def evil(tmp_path: Path) -> Path:

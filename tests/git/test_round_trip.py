@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,8 @@ from podium.core.words import Tree
 from podium.git.checkout import update
 from podium.git.names import flaw_of, folded, is_git_folder, is_module_file
 from tests.git.kit import Project, git, new_project, tree_by_git
+
+pytestmark = pytest.mark.slow
 
 
 @dataclass(frozen=True)

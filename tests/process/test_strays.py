@@ -31,6 +31,8 @@ from tests.process.kit import (
 )
 from tests.timing import best_of
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 SIX = ["background", "setsid", "daemon", "deaf", "pipe_holder", "own_group"]
 # Those that can be found only as long as the engine lives, or that need more than a signal.

@@ -29,6 +29,8 @@ from tests.core.shapes import ADVISOR
 from tests.core.strategies import Case, cases
 from tests.core.worlds import Stubborn, Wild
 
+pytestmark = pytest.mark.slow
+
 ONCE: Final = Retry(transient=0, repair=0)
 ASKED: Final = Retry(transient=0, repair=0, on_exhausted="human")
 TEN: Final = Limits(transitions=10)

@@ -19,6 +19,8 @@ from podium.simulate.witness import told, witness
 from podium.simulate.worst import Worst
 from podium.views.trace import Trace, trace
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FILES = sorted(
     file

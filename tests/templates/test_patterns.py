@@ -9,6 +9,8 @@ import pytest
 from tests.engine.kit import git, outcome, output
 from tests.templates.kit import TASK, made, status, way
 
+pytestmark = pytest.mark.slow
+
 ALONE = {**TASK, "human_approval": False}
 
 

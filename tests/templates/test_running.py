@@ -10,6 +10,8 @@ from podium.core.words import Path as StepPath
 from tests.engine.kit import git, outcome
 from tests.templates.kit import TASK, made, status, way
 
+pytestmark = pytest.mark.slow
+
 ALONE = {**TASK, "human_approval": False}
 WRITE = "- {match: {step: implement}, write: {src/hello.txt: hello}}\n"
 

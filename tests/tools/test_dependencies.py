@@ -7,6 +7,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,11 @@ def names(entries: list[str]) -> set[str]:
     return {NAME.findall(entry)[0].lower() for entry in entries}
 
 
+@cache
+def parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"), str(path), feature_version=(3, 11))
+
+
 def imported(tree: ast.Module, *, inside: bool) -> Iterator[str]:
     """The modules that are not ours; with `inside` also those that only a function or a type checker wants."""
     for node in ast.walk(tree) if inside else tree.body:
@@ -43,10 +49,8 @@ def imported(tree: ast.Module, *, inside: bool) -> Iterator[str]:
 
 
 def libraries(*, inside: bool) -> set[str]:
-    found = {
-        module for path in SOURCES for module in imported(ast.parse(path.read_text("utf-8")), inside=inside)
-    }
-    foreign = found - set(sys.stdlib_module_names) - {"podium"}
+    modules = {module for path in SOURCES for module in imported(parse(path), inside=inside)}
+    foreign = modules - set(sys.stdlib_module_names) - {"podium"}
     return {CALLED.get(module, module.lower().replace("_", "-")) for module in foreign}
 
 
@@ -56,7 +60,7 @@ def test_linux_with_python_from_3_11_on_is_enough() -> None:
     assert said["requires-python"] == ">=3.11"
     assert "Operating System :: POSIX :: Linux" in said["classifiers"]
     for path in SOURCES:
-        ast.parse(path.read_text("utf-8"), str(path), feature_version=(3, 11))
+        parse(path)
 
 
 @pytest.mark.req("C23")

@@ -12,6 +12,8 @@ import pytest
 from tests.timing import slowdown
 from tools.mutate_files import LIMIT_MS, Outcome, base_files, load_one, mutants, project_in, report, run_one
 
+pytestmark = pytest.mark.slow
+
 SEED = 20260107
 BLOW_UP_MS = 10_000.0
 """Of the processor: fifty times what a whole process takes."""
