@@ -1,0 +1,88 @@
+"""Projects that an old version of Podium wrote, unpacked into a folder of the test, and the answers stored with them.
+
+`tools/golden_projects.py` packs them. The folder is never the one in which the old version worked, so each test also
+shows that a project may be moved.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tarfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from click.testing import CliRunner
+
+from podium.errors import PodiumError
+from podium.frontends.cli.main import podium
+
+ARCHIVES: Final = Path(__file__).parent / "projects"
+NAMES: Final = tuple(sorted(path.name.removesuffix(".tar.gz") for path in ARCHIVES.glob("*.tar.gz")))
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    question: tuple[str, ...]
+    exit_code: int
+    answer: Any
+
+
+def unpack(name: str, folder: Path) -> Path:
+    root = folder / "project"
+    with tarfile.open(ARCHIVES / f"{name}.tar.gz") as archive:
+        # These archives are ours, and checking each path against links takes longer than writing the file.
+        archive.extractall(root, filter="fully_trusted")
+    return root
+
+
+@cache
+def stored_answers(name: str) -> tuple[StoredAnswer, ...]:
+    content = json.loads((ARCHIVES / f"{name}.json").read_text("utf-8"))
+    return tuple(
+        StoredAnswer(tuple(entry["question"]), entry["exit_code"], entry["answer"])
+        for entry in content["answers"]
+    )
+
+
+def stored_answer(name: str, *question: str) -> Any:
+    return next(stored.answer for stored in stored_answers(name) if stored.question == question)
+
+
+def stored_runs(name: str) -> dict[str, str]:
+    """The newest run of each workflow, by the name of the workflow."""
+    return {str(run["workflow"]): str(run["run"]) for run in reversed(stored_answer(name, "runs", "--json"))}
+
+
+def answer_now(*question: str) -> StoredAnswer:
+    """The answer of the code under test, in the current folder."""
+    result = CliRunner().invoke(podium, question, standalone_mode=False)
+    if isinstance(result.exception, PodiumError):
+        raise result.exception
+    assert result.exception is None, f"podium {' '.join(question)}: {result.exception!r}"
+    return StoredAnswer(question, int(result.return_value or 0), _data(question, result.stdout))
+
+
+def _data(question: tuple[str, ...], text: str) -> Any:
+    if "--json" not in question:
+        return text
+    return [json.loads(line) for line in text.splitlines()] if question[0] == "events" else json.loads(text)
+
+
+def comparable(stored: StoredAnswer) -> Any:
+    """The answer without what may differ: the age of open steps, and the wording of sentences for people."""
+    match stored.question[0]:
+        case "show":
+            steps = [_without_age(step) for step in stored.answer["steps"]]
+            return {**stored.answer, "steps": steps}
+        case "verify" if isinstance(stored.answer, str):
+            return re.findall(r"[0-9a-f]{64}|[\w-]*\d[\w-]*", stored.answer)
+        case _:
+            return stored.answer
+
+
+def _without_age(step: dict[str, Any]) -> dict[str, Any]:
+    """The duration of an open step is the time until now."""
+    return step if step["status"] == "ended" else {**step, "duration_s": None}
