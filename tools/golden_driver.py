@@ -8,7 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,8 +53,8 @@ PARTIALS: Final = {
         "{% if phrase %}\n{{ phrase }} {{ shape }}\n{% endif %}\nnonce: {{ nonce }}\ntree: {{ tree }}\n"
     ),
 }
-"""Own words for all that Podium adds to a prompt, for projects whose prompts must stay equal: a recording and a reused
-result answer exactly one prompt, so they would be lost whenever a shipped partial is reworded."""
+"""The project's own wording of everything that Podium adds to a prompt. A recording, and a result to be reused, belongs to
+exactly one prompt; with the shipped partials, rewording one of them would lose it."""
 
 
 def waiting_script(name: str, indent: str) -> str:
@@ -92,8 +92,15 @@ class Case:
     has_git: bool = True
 
 
+def read_answer(question: Sequence[str], text: str) -> Any:
+    """JSON as data, so that it can be compared by its fields; `events` prints one value per line."""
+    if "--json" not in question:
+        return text
+    return [json.loads(line) for line in text.splitlines()] if question[0] == "events" else json.loads(text)
+
+
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CommandOutput:
     """What the program printed on its standard output, and its exit code."""
 
     exit_code: int
@@ -129,7 +136,7 @@ class OldProject:
         self.git("add", "--all")
         self.git("commit", "--quiet", "--message=first")
 
-    def ask(self, *arguments: str) -> Answer:
+    def ask(self, *arguments: str) -> CommandOutput:
         """Run a command to its end, without a terminal."""
         completed = subprocess.run(
             (self.program, *arguments), cwd=self.root, env=self.environment(), stdin=subprocess.DEVNULL,
@@ -137,17 +144,17 @@ class OldProject:
         )  # fmt: skip
         if completed.returncode not in (0, 1, 4, 5, 6, 124, 130) or "Traceback" in completed.stderr:
             raise RuntimeError(f"podium {' '.join(arguments)}: {completed.returncode} {completed.stderr}")
-        return Answer(completed.returncode, completed.stdout)
+        return CommandOutput(completed.returncode, completed.stdout)
 
     def podium(self, *arguments: str, exit_code: int = 0) -> str:
         """Like `ask`, for a command whose exit code is certain."""
-        answer = self.ask(*arguments)
-        if answer.exit_code != exit_code:
-            raise RuntimeError(f"podium {' '.join(arguments)}: {answer.exit_code} {answer.text}")
-        return answer.text
+        output = self.ask(*arguments)
+        if output.exit_code != exit_code:
+            raise RuntimeError(f"podium {' '.join(arguments)}: {output.exit_code} {output.text}")
+        return output.text
 
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        """Begin a command in a process group of its own."""
+        """Start a command in a process group of its own."""
         return subprocess.Popen(
             (self.program, *arguments), cwd=self.root, env=self.environment(), stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
@@ -158,7 +165,7 @@ class OldProject:
         self.write({f"flags/finish_{name}": ""})
 
     def wait_for(self, name: str) -> None:
-        """Wait until the waiting command of this name has begun."""
+        """Block until the waiting command of this name is running."""
         flag = self.root / "flags" / name
         self.wait_until(lambda: flag.exists() and flag.read_text("utf-8") != "", f"{name} was not started")
 
@@ -170,9 +177,9 @@ class OldProject:
             time.sleep(0.02)
 
     def kill_during(self, name: str, *arguments: str, unread: tuple[str, ...] = ()) -> None:
-        """Begin a command, and SIGKILL it and the waiting command of this name as soon as that has begun.
+        """Start a command, and SIGKILL it together with the waiting command of this name once that is running.
 
-        `unread` is a command that reaches the queue of the run before this, and that the run does not read any more.
+        `unread` is a command that is put into the queue of the run before the kill, and never read by the old version.
         """
         child = self.start(*arguments)
         self.wait_for(name)

@@ -128,8 +128,8 @@ def play_questions(project: OldProject) -> None:
     for name in ("advice", "exhausted", "protected", "veto"):
         project.podium("run", f"{name}.yaml", exit_code=6)
     project.podium("reject", project.newest_run("veto"), "look", "--feedback", "Once more.", exit_code=6)
-    again = ("--action", "retry", "--feedback", "Make it long.")
-    project.podium("approve", project.newest_run("exhausted"), *again, exit_code=6)
+    retry = ("--action", "retry", "--feedback", "Make it long.")
+    project.podium("approve", project.newest_run("exhausted"), *retry, exit_code=6)
 
 
 PAUSED_FLOW: Final = (

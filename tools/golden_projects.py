@@ -27,7 +27,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT)]  # `python tools/golden_projects.py` only knows its own folder
 
 from tools import golden_ended, golden_formats, golden_open
-from tools.golden_driver import Case, OldProject
+from tools.golden_driver import Case, OldProject, read_answer
 
 CASES: Final = (*golden_ended.CASES, *golden_open.CASES, *golden_formats.CASES)
 TARGET: Final = ROOT / "tests/golden/projects"
@@ -91,7 +91,7 @@ def write_golden(case: Case, project: OldProject, commit: str) -> None:
 
 
 def hide_host(root: Path) -> None:
-    """The lock of a run names the machine and the process that last owned it; nothing reads this once it is dead."""
+    """Overwrite the locks: each names the machine and the last owner of its run, which nothing reads once that is dead."""
     for lock in root.glob(".podium/runs/*/lock"):
         lock.write_text('{"pid": 1, "host": "golden"}', "utf-8")
 
@@ -123,19 +123,9 @@ def questions(case: Case, project: OldProject) -> Iterator[tuple[str, ...]]:
 
 
 def stored_answer(project: OldProject, question: tuple[str, ...]) -> dict[str, Any]:
-    answer = project.ask(*question)
-    return {
-        "question": list(question),
-        "exit_code": answer.exit_code,
-        "answer": read_answer(question, answer.text),
-    }
-
-
-def read_answer(question: tuple[str, ...], text: str) -> Any:
-    """JSON as data, so that it can be compared by its fields; `events` prints one value per line."""
-    if "--json" not in question:
-        return text
-    return [json.loads(line) for line in text.splitlines()] if question[0] == "events" else json.loads(text)
+    output = project.ask(*question)
+    answer = read_answer(question, output.text)
+    return {"question": list(question), "exit_code": output.exit_code, "answer": answer}
 
 
 def to_text(commit: str, answers: list[dict[str, Any]]) -> str:

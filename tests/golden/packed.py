@@ -18,16 +18,17 @@ from click.testing import CliRunner
 
 from podium.errors import PodiumError
 from podium.frontends.cli.main import podium
+from tools.golden_driver import read_answer
 
 ARCHIVES: Final = Path(__file__).parent / "projects"
 NAMES: Final = tuple(sorted(path.name.removesuffix(".tar.gz") for path in ARCHIVES.glob("*.tar.gz")))
 
 
 @dataclass(frozen=True, slots=True)
-class StoredAnswer:
+class Answer:
     question: tuple[str, ...]
     exit_code: int
-    answer: Any
+    content: Any
 
 
 def unpack(name: str, folder: Path) -> Path:
@@ -39,16 +40,15 @@ def unpack(name: str, folder: Path) -> Path:
 
 
 @cache
-def stored_answers(name: str) -> tuple[StoredAnswer, ...]:
+def stored_answers(name: str) -> tuple[Answer, ...]:
     content = json.loads((ARCHIVES / f"{name}.json").read_text("utf-8"))
     return tuple(
-        StoredAnswer(tuple(entry["question"]), entry["exit_code"], entry["answer"])
-        for entry in content["answers"]
+        Answer(tuple(entry["question"]), entry["exit_code"], entry["answer"]) for entry in content["answers"]
     )
 
 
 def stored_answer(name: str, *question: str) -> Any:
-    return next(stored.answer for stored in stored_answers(name) if stored.question == question)
+    return next(stored.content for stored in stored_answers(name) if stored.question == question)
 
 
 def stored_runs(name: str) -> dict[str, str]:
@@ -56,31 +56,24 @@ def stored_runs(name: str) -> dict[str, str]:
     return {str(run["workflow"]): str(run["run"]) for run in reversed(stored_answer(name, "runs", "--json"))}
 
 
-def answer_now(*question: str) -> StoredAnswer:
+def answer_now(*question: str) -> Answer:
     """The answer of the code under test, in the current folder."""
     result = CliRunner().invoke(podium, question, standalone_mode=False)
     if isinstance(result.exception, PodiumError):
         raise result.exception
     assert result.exception is None, f"podium {' '.join(question)}: {result.exception!r}"
-    return StoredAnswer(question, int(result.return_value or 0), _data(question, result.stdout))
+    return Answer(question, int(result.return_value or 0), read_answer(question, result.stdout))
 
 
-def _data(question: tuple[str, ...], text: str) -> Any:
-    if "--json" not in question:
-        return text
-    return [json.loads(line) for line in text.splitlines()] if question[0] == "events" else json.loads(text)
-
-
-def comparable(stored: StoredAnswer) -> Any:
-    """The answer without what may differ: the age of open steps, and the wording of sentences for people."""
-    match stored.question[0]:
+def comparable(answer: Answer) -> Any:
+    """The content without what may differ: the age of open steps, and the wording of what `verify` prints for people."""
+    match answer.question[0]:
         case "show":
-            steps = [_without_age(step) for step in stored.answer["steps"]]
-            return {**stored.answer, "steps": steps}
-        case "verify" if isinstance(stored.answer, str):
-            return re.findall(r"[0-9a-f]{64}|[\w-]*\d[\w-]*", stored.answer)
+            return {**answer.content, "steps": [_without_age(step) for step in answer.content["steps"]]}
+        case "verify" if isinstance(answer.content, str):
+            return re.findall(r"[0-9a-f]{64}|[\w-]*\d[\w-]*", answer.content)
         case _:
-            return stored.answer
+            return answer.content
 
 
 def _without_age(step: dict[str, Any]) -> dict[str, Any]:

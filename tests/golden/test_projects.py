@@ -1,6 +1,6 @@
-"""Projects of an old version, in another folder than theirs: the code of today shows, checks, resumes and replays them.
+"""Projects that an old version wrote, moved to another folder: the current code shows, verifies and finishes their runs.
 
-The archives and answers in `projects/` were written by the version that they name. They are added, never edited.
+The archives and answers in `projects/` were written by the commit that the answers name. They are added, never edited.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from tests.golden.packed import (
 )
 
 VIEWS = ("state.json", "log.jsonl", "state_log.jsonl", "token_usage.jsonl")
-NEVER_STORED = {"LimitRaised"}
-"""No command of the old version leads to this kind of event."""
+STORED_KINDS = 30
+"""Of the 31 kinds of events of 627f720, all but LimitRaised, which no command of that version causes."""
 Enter: TypeAlias = Callable[[str], Path]
 
 
 @pytest.fixture
 def enter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Enter:
-    """Unpacks a project and makes it the current folder, with nothing of the machine on which it was packed."""
+    """Unpacks a project and makes it the current folder, with a cache and a configuration folder of its own."""
     for kind in ("cache", "config"):
         monkeypatch.setenv(f"XDG_{kind.upper()}_HOME", str(tmp_path / kind))
     monkeypatch.setenv("PODIUM_USER", "ann")
@@ -69,7 +69,7 @@ def unpacked(shared: Unpacked, monkeypatch: pytest.MonkeyPatch) -> Unpacked:
 
 
 @pytest.mark.req("R149", "X14")
-def test_every_stored_answer_is_given_again(unpacked: Unpacked) -> None:
+def test_every_question_gets_the_stored_answer(unpacked: Unpacked) -> None:
     for stored in stored_answers(unpacked.name):
         current = answer_now(*stored.question)
 
@@ -104,7 +104,7 @@ def test_the_views_of_a_run_are_rebuilt_from_its_log(unpacked: Unpacked) -> None
         rebuilt = answer_now("show", run["run"], "--rebuild", "--json")
 
         if run["outcome"] is not None:
-            assert rebuilt.answer == stored_answer(unpacked.name, "show", run["run"], "--json")
+            assert rebuilt.content == stored_answer(unpacked.name, "show", run["run"], "--json")
         if _count_lines(views) == run["seq"]:
             assert {path: path.read_text("utf-8") for path in views} == views
 
@@ -117,20 +117,21 @@ def _machine_readable(folder: Path) -> dict[Path, str]:
 
 
 def _count_lines(views: dict[Path, str]) -> int:
-    """As many as there were events when the views were written; a killed process leaves them behind its log."""
+    """The number of events when the views were last written; a killed process may have recorded more."""
     return sum(text.count("\n") for path, text in views.items() if path.name == "log.jsonl")
 
 
-def test_the_stored_logs_have_every_kind_of_event() -> None:
+def test_the_stored_logs_have_almost_every_kind_of_event() -> None:
     kinds = {
         event["type"]
         for name in NAMES
         for stored in stored_answers(name)
         if stored.question[0] == "events"
-        for event in stored.answer
+        for event in stored.content
     }
 
-    assert kinds == EVENTS.keys() - NEVER_STORED
+    assert kinds <= EVENTS.keys()
+    assert len(kinds) >= STORED_KINDS
 
 
 def passes(name: str, run: str, *command: str) -> dict[str, Any]:
@@ -140,11 +141,11 @@ def passes(name: str, run: str, *command: str) -> dict[str, Any]:
 
 
 def check_passed(name: str, run: str) -> dict[str, Any]:
-    view: dict[str, Any] = answer_now("show", run, "--json").answer
+    view: dict[str, Any] = answer_now("show", run, "--json").content
     assert (view["status"], view["outcome"]) == ("passed", "passed")
-    assert answer_now("verify", run, "--json").answer["ok"]
+    assert answer_now("verify", run, "--json").content["ok"]
     before = stored_answer(name, "events", run, "--json")
-    assert answer_now("events", run, "--json").answer[: len(before)] == before
+    assert answer_now("events", run, "--json").content[: len(before)] == before
     return view
 
 
@@ -188,7 +189,7 @@ def test_work_by_hand_is_collected_from_the_folder_that_the_old_version_laid_out
 
     passes("parked", run, "approve", run)
 
-    assert "+ann" in answer_now("diff", run).answer
+    assert "+ann" in answer_now("diff", run).content
 
 
 @pytest.mark.parametrize(
@@ -204,7 +205,7 @@ def test_the_questions_of_the_engine_are_answered(
     workflow: str, action: str, times: int, enter: Enter
 ) -> None:
     root, run = enter("questions"), stored_runs("questions")[workflow]
-    # The agents of today do what those of the old version did not: the draft is long, and the judge approves.
+    # Now the draft is long and the judge approves; when the old version ran, neither was the case.
     (root / "cast.yaml").write_text('- {match: {step: draft}, write: {draft.txt: "long\\n"}}\n', "utf-8")
 
     for _ in range(times - 1):
@@ -263,7 +264,7 @@ def test_a_new_run_reuses_the_results_of_an_old_one(enter: Enter) -> None:
     assert answer_now("fork", "@3", "--from", "close", "-i", "size=huge", "--yes").exit_code == 0
 
     earlier = stored_answer("reused", "runs", "--json")[2]["run"]
-    view = answer_now("show", "@1", "--json").answer
+    view = answer_now("show", "@1", "--json").content
     reused = {step["path"] for step in view["steps"] if step["reused"] == earlier}
     assert view["status"] == "passed"
     assert reused == {"plan", "draft", "measure", "review/judge"}
@@ -276,7 +277,7 @@ def test_a_recording_is_replayed_without_the_agent_that_was_recorded(enter: Ente
     assert answer_now("run", "flow.yaml", "--replay", "tapes").exit_code == 0
 
     stored = stored_answer("recorded", "show", stored_runs("recorded")["recorded"], "--json")
-    view = answer_now("show", "@1", "--json").answer
+    view = answer_now("show", "@1", "--json").content
     assert [step["path"] for step in view["steps"]] == [step["path"] for step in stored["steps"]]
     assert view["tree"] == stored["tree"]
     assert (root / "hello.txt").read_text("utf-8") == "hello, please come in\n"
@@ -289,7 +290,7 @@ def test_a_parked_replay_in_a_moved_project_does_not_find_its_recordings(enter: 
 
     assert answer_now("approve", run).exit_code == 1
 
-    steps = answer_now("show", run, "--json").answer["steps"]
+    steps = answer_now("show", run, "--json").content["steps"]
     assert [(step["outcome"], step["reason"]) for step in steps] == [
         ("passed", ""),
         ("passed", ""),
@@ -297,7 +298,7 @@ def test_a_parked_replay_in_a_moved_project_does_not_find_its_recordings(enter: 
     ]
 
 
-def test_a_conversation_goes_on_where_the_old_version_left_it(enter: Enter) -> None:
+def test_a_conversation_is_continued_in_the_stored_session(enter: Enter) -> None:
     enter("talk")
     run = stored_runs("talk")["talk"]
 
@@ -329,6 +330,6 @@ def test_an_old_run_is_exported_as_the_old_version_exported_it(enter: Enter) -> 
 
     assert answer_now("export", "@1", "copy").exit_code == 0
 
-    assert answer_now("verify", "copy", "--json").answer["ok"]
+    assert answer_now("verify", "copy", "--json").content["ok"]
     for name in ("events.jsonl", "verdicts.json", "change.diff", "definition/definition.json"):
         assert (root / "copy" / name).read_bytes() == (root / "evidence" / name).read_bytes(), name
