@@ -1,11 +1,14 @@
-"""Only results that still count are read."""
+"""Only results that still count are read, and only so much of the past is remembered."""
 
 from __future__ import annotations
 
 from podium.core.graph import fresh_children
+from podium.core.model import ForEach, Step
 from podium.core.paths import ROOT
+from podium.core.scopes import TRAIL_KEPT
 from podium.core.state import Scope
-from tests.core.kit import Game, agent, flow
+from podium.core.words import Path
+from tests.core.kit import Game, agent, command, flow
 
 
 def test_a_stale_child_is_left_out() -> None:
@@ -20,3 +23,16 @@ def test_a_stale_child_is_left_out() -> None:
 
     assert [child.place.path for child in fresh_children(state, root)] == ["a", "b"]
     assert [child.place.path for child in fresh_children(stale, root)] == ["b"]
+
+
+def test_a_loop_remembers_a_bounded_number_of_its_last_iterations() -> None:
+    count = 3 * TRAIL_KEPT
+    each = Step("each", ForEach(tuple(range(count)), command("each")))
+    game = Game(flow(each))
+    for number in range(1, count):
+        game.done(f"each[{number}]")
+
+    loop = game.state.instances[Path("each")]
+
+    assert isinstance(loop, Scope)
+    assert loop.trail == tuple(range(count - TRAIL_KEPT, count))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from podium.core.kinds import MAX_INT, MIN_INT
 from podium.workflow.merge import Merged
-from podium.workflow.resolve import resolve
+from podium.workflow.resolve import resolve, standalone
 from podium.workflow.tree import Place, planted
 from podium.workflow.yaml import load
 from tests.workflow.kit import EXAMPLES, merged_in, told, with_templates, write
@@ -163,3 +164,27 @@ def test_the_examples_survive_printing(tmp_path: Path) -> None:
         merged = merged_in(with_templates(tmp_path / path.stem, {"flow.yaml": path.read_text("utf-8")}))
         assert loaded(resolve(merged)) == merged.value
         assert resolve(merged) == resolve(merged)
+
+
+def test_a_resolved_file_keeps_its_roles_also_beside_others_of_the_same_names(tmp_path: Path) -> None:
+    """A list or a text that grows by inheritance would otherwise grow again."""
+    base = "podium: 1\nroles: {lead: {agent: claude, system: You lead., touches: [plan.md]}}\n"
+    child = "podium: 1\nextends: base\nname: f\nroles: {lead: {system: Be brief., touches: [a.md]}}\nsteps: {s: {role: lead, prompt: P}}\n"
+    first = merged_in(write(tmp_path / "first", {"base.yaml": base, "flow.yaml": child}))
+
+    write(
+        tmp_path / "second",
+        {"flow.yaml": resolve(standalone(first)), ".podium/config.yaml": base.removeprefix("podium: 1\n")},
+    )
+    second = merged_in(tmp_path / "second")
+
+    assert told(second) == []
+    for key in ("system", "touches"):
+        assert second.value["roles"]["lead"][key] == first.value["roles"]["lead"][key]
+
+
+def test_a_file_without_roles_stands_alone_as_it_is(tmp_path: Path) -> None:
+    merged = merged_in(write(tmp_path, {"flow.yaml": "podium: 1\nname: f\nsteps: {s: {run: x}}\n"}))
+    bare = replace(merged, root=planted({"name": "f"}, Place("f", 1, 1)))
+
+    assert standalone(bare) is bare
