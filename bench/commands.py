@@ -23,13 +23,16 @@ from bench.engine import RUN, Cost, bare, chain_of, commit, us
 from podium.adapters.sandboxes.none import NoSandbox
 from podium.adapters.stores.sqlite import SqliteStore
 from podium.attempt.site import Site
-from podium.core.chain import FIRST_HASH
-from podium.core.facts import RunFacts
+from podium.core.hash_chain import FIRST_HASH
 from podium.core.messages import Start
-from podium.engine.carry import carry
-from podium.engine.letters import written
-from podium.ports import RunHead
-from podium.process import Launch, Mask, minimal_env, run
+from podium.core.payloads import RunFacts
+from podium.engine.run_owner import carry
+from podium.ports.store import RunHead
+from podium.process.environment import minimal_env
+from podium.process.launch import Launch
+from podium.process.run import run
+from podium.redaction.mask import Mask
+from podium.runtime.commands import written
 
 ROUNDS: Final = 7
 SLICE: Final = 12

@@ -13,8 +13,8 @@ from statistics import median
 from types import MappingProxyType
 from typing import Any, Final
 
-from podium.core.evolve import fold
-from podium.core.expr import Arith, Compare, Const, Field, Name, Node
+from podium.core.evolve.evolve import fold
+from podium.core.expressions.nodes import Arith, Compare, Const, Field, Name, Node
 from podium.core.model import (
     Agent,
     Block,
@@ -32,9 +32,9 @@ from podium.core.model import (
     Workflow,
 )
 from podium.core.policy import Breaker, Limits, Retry
-from podium.core.words import Millis
-from podium.simulate.chance import CALM, Chance, Odds
-from podium.simulate.shell import Simulated, simulate
+from podium.core.types import Millis
+from podium.simulate.random_world import CALM, Chance, Odds
+from podium.simulate.run import Simulated, simulate
 
 QUIET: Final = Breaker(visits=None, cycle=None, repeat=None, plateau=None, reversals=None)
 FREE: Final = Limits()

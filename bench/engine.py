@@ -20,15 +20,15 @@ import apsw
 
 from bench.core import FREE, QUIET
 from podium.adapters.stores.sqlite import SqliteStore
-from podium.core.chain import FIRST_HASH, RunId
 from podium.core.effects import Effect, RunAttempt
 from podium.core.events import AttemptEnded
-from podium.core.facts import RunFacts
+from podium.core.hash_chain import FIRST_HASH, RunId
 from podium.core.messages import Refusal, Start
 from podium.core.model import Block, Command, Step, Workflow
-from podium.core.words import Millis
+from podium.core.payloads import RunFacts
+from podium.core.types import Millis
 from podium.engine.log import Log, open_log
-from podium.ports import RunHead
+from podium.ports.store import RunHead
 
 PEER: Final = Path(__file__).parents[1] / ".venv-bench/bin/python"
 RUN: Final = RunId("20260101-000000-bench")

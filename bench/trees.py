@@ -16,9 +16,9 @@ from typing import Final
 
 from bench.engine import Cost
 from bench.walls import spent
-from podium.git.capture import Captured, capture
-from podium.git.clone import clone
 from podium.git.repository import find, read_head
+from podium.git.workdir.capture import Captured, capture
+from podium.git.workdir.clone import clone
 
 FILES: Final = 5_000
 ROUNDS: Final = 15

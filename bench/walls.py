@@ -17,12 +17,14 @@ from typing import Final
 import anyio
 
 from bench.engine import Cost
-from podium.adapters.sandboxes import probe
+from podium.adapters.sandboxes import bubblewrap_probe
 from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
-from podium.adapters.sandboxes.bwrap_argv import BWRAP, NOBODY, SETPRIV
-from podium.attempt.lending import lend
-from podium.ports import Service, Walls
-from podium.process import Launch, minimal_env, run
+from podium.adapters.sandboxes.bubblewrap_argv import BWRAP, NOBODY, SETPRIV
+from podium.attempt.workspace.ownership import lend
+from podium.ports.sandbox import Service, Walls
+from podium.process.environment import minimal_env
+from podium.process.launch import Launch
+from podium.process.run import run
 
 ROUNDS: Final = 25
 SERVICE: Final = Service(upstream="http://127.0.0.1:9", paths=("GET /",), headers={})
@@ -30,7 +32,7 @@ SERVICE: Final = Service(upstream="http://127.0.0.1:9", paths=("GET /",), header
 
 def costs() -> tuple[Cost, ...]:
     """Empty where bubblewrap does not hold."""
-    if probe.look() is not None:
+    if bubblewrap_probe.look() is not None:
         return ()
     with tempfile.TemporaryDirectory() as folder:
         lend(Path(folder), BubblewrapSandbox().owner)

@@ -12,10 +12,10 @@ from bench.core import FREE, QUIET
 from bench.engine import EVENTS, chain_of, opened, play
 from podium.core.effects import RunAttempt
 from podium.core.events import AttemptEnded
-from podium.core.facts import RunFacts
 from podium.core.messages import Refusal, Start
 from podium.core.model import Block, Command, Step, Workflow
-from podium.core.words import Millis
+from podium.core.payloads import RunFacts
+from podium.core.types import Millis
 from podium.engine.log import Log
 
 

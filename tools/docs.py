@@ -43,9 +43,9 @@ def fresh(root: Path) -> Mapping[str, str]:
 
 def generated() -> Mapping[str, str]:
     """The pages that are written from the code alone."""
-    from podium.workflow.lint.page import rules_page
     from tools.pages import agents, cli, events, outcomes, partials, roles, schemas, states, templates
     from tools.pages.markdown import noticed
+    from tools.pages.validation import rules_page
 
     return {
         "docs/reference/agent-matrix.md": agents.page(),

@@ -27,16 +27,16 @@ from typing import Any, Final
 
 sys.path[:0] = [str(Path(__file__).parents[1] / "src"), str(Path(__file__).parents[1])]
 
-from podium.core.expr import ExprError, Json, MissingValue, NeedFact, evaluate
+from podium.core.expressions.nodes import ExprError, Json, MissingValue, NeedFact, evaluate
+from podium.core.expressions.regex import search
+from podium.core.expressions.templates import calls, fill, references
+from podium.core.expressions.values import Meter, bounded
 from podium.core.globs import glob_matches, globs_overlap
-from podium.core.kinds import Meter, bounded
-from podium.core.pattern import search
-from podium.core.template import calls, fill, references
-from podium.workflow.expressions import ExpressionError, parse_expression, parse_value
-from podium.workflow.infer import TypeProblem, infer
-from podium.workflow.prompts import PromptError, parse_prompt, render
-from podium.workflow.types import ANY
-from podium.workflow.yaml import load
+from podium.workflow.expressions.inference import TypeProblem, infer
+from podium.workflow.expressions.parser import ExpressionError, parse_expression, parse_value
+from podium.workflow.expressions.types import ANY
+from podium.workflow.prompts.render import PromptError, parse_prompt, render
+from podium.workflow.source.yaml import load
 from tools import fuzz_texts
 
 MAX_SECONDS: Final = 0.5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any, Final
 
-from podium.core.functions import ARITY
+from podium.core.expressions.functions import ARITY
 
 NAMES: Final = (
     "steps inputs vars run env with loop item member feedback work change canary long wide deep".split()

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
         PodiumError,
         RunFailed,
     )
-    from podium.frontends.api import (
+    from podium.frontends.api.functions import (
         Workflow,
         answer,
         answer_async,
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
         start,
         start_async,
     )
-    from podium.frontends.refining import Refinement, Turn, refine
-    from podium.views.run import RunView
+    from podium.frontends.api.refine import Refinement, Turn, refine
+    from podium.views.run.view import RunView
 
 __version__ = "0.1.0"
 __all__ = [
@@ -65,7 +65,12 @@ __all__ = [
     "start_async",
 ]
 
-_HOMES = ("podium.errors", "podium.views.run", "podium.frontends.refining", "podium.frontends.api")
+_HOMES = (
+    "podium.errors",
+    "podium.views.run.view",
+    "podium.frontends.api.refine",
+    "podium.frontends.api.functions",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -16,9 +16,9 @@ from dataclasses import asdict, dataclass, field, replace
 from difflib import unified_diff
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from podium.core.words import MicroUsd, Millis
+from podium.core.types import MicroUsd, Millis
 from podium.errors import ConfigurationError
-from podium.ports import AgentResult, AgentTrouble, Request, Usage
+from podium.ports.agent import AgentResult, AgentTrouble, Request, Usage
 
 FORMAT: Final = 1
 SUFFIX: Final = ".json"

@@ -8,18 +8,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from podium.app.places import DATABASE, STATE_DIR, cache_dir, marker_of, work_dir
+from podium.app.paths import DATABASE, STATE_DIR, cache_dir, marker_of, work_dir
 from podium.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from podium.adapters.agents.login_files import Logins
-    from podium.adapters.agents.scripted import Scripted
-    from podium.app.office import Office
-    from podium.app.staging import Staged
+    from podium.adapters.agents.scripted.agent import Scripted
+    from podium.adapters.agents.shared.login_files import Logins
+    from podium.app.project import Office
+    from podium.app.workflow_tests.stage import Staged
     from podium.attempt.site import Site
-    from podium.core.chain import RunId
+    from podium.core.hash_chain import RunId
     from podium.core.model import Step, Workflow
-    from podium.ports import Agent, Agents, Sandbox, Store
+    from podium.ports.agent import Agent, Agents
+    from podium.ports.sandbox import Sandbox
+    from podium.ports.store import Store
 
 
 def open_store(project: Path, *, create: bool = False) -> Store:
@@ -42,7 +44,7 @@ def open_office(
     site_for: Callable[..., Site] | None = None,
 ) -> Office:
     """Everything that the use cases of a project need."""
-    from podium.app.office import Office
+    from podium.app.project import Office
 
     return Office(
         project=project,
@@ -55,8 +57,8 @@ def open_office(
 
 def open_stage(project: Path, staged: Staged) -> tuple[Office, Scripted | None]:
     """A project in which a test is played: nobody works there in earnest but those whom the test says nothing of."""
-    from podium.adapters.agents.recorded import Recorded
-    from podium.adapters.agents.scripted import Scripted
+    from podium.adapters.agents.recorded.agent import Recorded
+    from podium.adapters.agents.scripted.agent import Scripted
 
     actor = None if staged.cast is None else Scripted(staged.cast, staged.source)
     stand_in = actor if staged.replay is None else Recorded(staged.replay)
@@ -79,14 +81,14 @@ def make_site(
     from podium.adapters.prices import public_price
     from podium.attempt.site import Site
     from podium.git.repository import find
-    from podium.process import Mask
+    from podium.redaction.mask import Mask
 
     state_dir = project / STATE_DIR
     marker = marker_of(project, run)
     secrets = read_secrets(workflow, env)
     logins = read_logins(workflow, env)
     if replay is not None:
-        from podium.adapters.agents.recorded import Recorded
+        from podium.adapters.agents.recorded.agent import Recorded
 
         stand_in = Recorded(project / replay)
     there = agents(logins.known) if stand_in is None else played_by(stand_in, workflow)
@@ -124,8 +126,8 @@ def make_looking_site(workflow: Workflow, project: Path) -> Site:
     """For looking only: nothing is made, no secret is read, and files are those of the folder."""
     from podium.adapters.sandboxes.none import NoSandbox
     from podium.attempt.site import Site
-    from podium.core.chain import RunId
-    from podium.process import Mask
+    from podium.core.hash_chain import RunId
+    from podium.redaction.mask import Mask
 
     return Site(
         run=RunId("rehearsal"),
@@ -156,15 +158,15 @@ def read_secrets(workflow: Workflow, env: Mapping[str, str]) -> dict[str, str]:
 
 def agents(logins: Mapping[str, bytes] | None = None) -> Agents:
     """By type. `logins` are the files with which the user has logged in to their vendors."""
-    from podium.adapters.agents.acp import Acp
-    from podium.adapters.agents.api import Api
-    from podium.adapters.agents.claude import Claude
-    from podium.adapters.agents.codex import Codex
-    from podium.adapters.agents.command import Command
-    from podium.adapters.agents.gemini import Gemini
-    from podium.adapters.agents.ollama import Ollama
-    from podium.adapters.agents.recorded import Recorded
-    from podium.adapters.agents.scripted import Scripted
+    from podium.adapters.agents.acp.agent import Acp
+    from podium.adapters.agents.api.agent import Api
+    from podium.adapters.agents.claude.agent import Claude
+    from podium.adapters.agents.codex.agent import Codex
+    from podium.adapters.agents.command.agent import Command
+    from podium.adapters.agents.gemini.agent import Gemini
+    from podium.adapters.agents.ollama.agent import Ollama
+    from podium.adapters.agents.recorded.agent import Recorded
+    from podium.adapters.agents.scripted.agent import Scripted
 
     known = logins or {}
     return {
@@ -182,16 +184,16 @@ def agents(logins: Mapping[str, bytes] | None = None) -> Agents:
 
 def played_by(one: Agent, workflow: Workflow) -> Agents:
     """The same one for all types: nobody else is called."""
-    from podium.app.ability import agents_of
-    from podium.workflow.capabilities import CAPABILITIES
+    from podium.app.run.preflight import agents_of
+    from podium.workflow.agent_capabilities import CAPABILITIES
 
     return dict.fromkeys((*CAPABILITIES, *(kind for kind, _ in agents_of(workflow))), one)
 
 
 async def local_models(configured: Mapping[str, Mapping[str, Any]], env: Mapping[str, str]) -> dict[str, Any]:
     """The graphics cards of this machine, and what Ollama would be asked for here without a model being named."""
-    from podium.adapters.agents.tiers import tier_for
-    from podium.adapters.gpus import find_gpus
+    from podium.adapters.agents.ollama.gpus import find_gpus
+    from podium.adapters.agents.ollama.tiers import tier_for
 
     own = next((config["tiers"] for config in configured.values() if config.get("tiers")), None)
     cards = await find_gpus(env)
@@ -207,9 +209,9 @@ async def local_models(configured: Mapping[str, Mapping[str, Any]], env: Mapping
 
 def read_logins(workflow: Workflow, env: Mapping[str, str]) -> Logins:
     """By type, of those agents only that say `auth: login`, or that say nothing and have no key."""
-    from podium.access import key_names
-    from podium.adapters.agents.login_files import Logins
-    from podium.app.ability import agents_of
+    from podium.adapters.agents.shared.login_files import Logins
+    from podium.app.run.preflight import agents_of
+    from podium.credentials import key_names
 
     home = Path(env["HOME"]) if env.get("HOME") else Path.home()
     places = {
@@ -228,9 +230,9 @@ def read_logins(workflow: Workflow, env: Mapping[str, str]) -> Logins:
 
 def keys_of(workflow: Workflow, there: Agents, env: Mapping[str, str]) -> dict[str, str]:
     """The keys that agents may take from the environment; an attempt is given none that is not among them."""
-    from podium.access import key_names
-    from podium.app.ability import agents_of
-    from podium.process.variants import SHORTEST
+    from podium.app.run.preflight import agents_of
+    from podium.credentials import key_names
+    from podium.redaction.encodings import SHORTEST
 
     asked = (
         *(name for adapter in there.values() for name in key_names(adapter, {})),
@@ -246,7 +248,7 @@ def keys_of(workflow: Workflow, there: Agents, env: Mapping[str, str]) -> dict[s
 
 def tokens_of(logins: Mapping[str, bytes]) -> dict[str, str]:
     """Whatever in a login is long enough to be a secret."""
-    from podium.adapters.agents.login import long_texts
+    from podium.adapters.agents.shared.login import long_texts
 
     return {
         f"{kind} login {number}": text
@@ -257,7 +259,7 @@ def tokens_of(logins: Mapping[str, bytes]) -> dict[str, str]:
 
 def choose_sandbox(level: str | None, image: str = "") -> Sandbox:
     """The strongest that is there, unless the user typed one; that one or none."""
-    from podium.adapters.sandboxes import probe
+    from podium.adapters.sandboxes import bubblewrap_probe
     from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
     from podium.adapters.sandboxes.limits import LimitsSandbox
     from podium.adapters.sandboxes.none import NoSandbox
@@ -268,9 +270,9 @@ def choose_sandbox(level: str | None, image: str = "") -> Sandbox:
         case "limits":
             return LimitsSandbox()
         case None | "auto":
-            return BubblewrapSandbox() if probe.look() is None else LimitsSandbox()
+            return BubblewrapSandbox() if bubblewrap_probe.look() is None else LimitsSandbox()
         case "bubblewrap":
-            lacking = probe.look()
+            lacking = bubblewrap_probe.look()
             if lacking is not None:
                 raise ConfigurationError(f"sandbox bubblewrap: {lacking.reason}", hint=lacking.fix)
             return BubblewrapSandbox()
@@ -286,9 +288,9 @@ def choose_sandbox(level: str | None, image: str = "") -> Sandbox:
 
 def unwalled() -> str:
     """Why there are no strong walls on this machine, and what would help; empty if there are."""
-    from podium.adapters.sandboxes import probe
+    from podium.adapters.sandboxes import bubblewrap_probe
 
-    lacking = probe.look()
+    lacking = bubblewrap_probe.look()
     return "" if lacking is None else f"{lacking.reason}; {lacking.fix}"
 
 
@@ -302,7 +304,7 @@ def uncontained() -> str:
 def sandbox_chooser(workflow: Workflow, there: Agents, typed: str | None) -> Callable[[Step, bool], Sandbox]:
     """The walls of each step: what the user typed for the run, else for the step, else the strongest there is."""
     from podium.adapters.sandboxes.limits import LimitsSandbox
-    from podium.app.ability import has_models
+    from podium.app.run.preflight import has_models
 
     steered = has_models(workflow, there)
 

@@ -10,11 +10,13 @@ from typing import Any
 import anyio
 import pytest
 
-from podium.adapters.agents.acp import Acp
+from podium.adapters.agents.acp.agent import Acp
 from podium.errors import ConfigurationError
-from podium.ports import AgentResult, Progress, Request, Usage
-from podium.process import Launch, minimal_env, run
-from podium.testing.agents import play, understood
+from podium.ports.agent import AgentResult, Progress, Request, Usage
+from podium.process.environment import minimal_env
+from podium.process.launch import Launch
+from podium.process.run import run
+from podium.testing.agent_contract import play, understood
 
 STAND_IN = Path(__file__).with_name("acp_stand_in.py")
 

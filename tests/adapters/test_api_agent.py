@@ -9,11 +9,11 @@ from typing import Any
 import anyio
 import pytest
 
-from podium.adapters.agents.api import Api, reset_at, understood
-from podium.adapters.agents.http import Answer
-from podium.core.words import Millis
-from podium.ports import AgentResult, Request, Usage
-from podium.testing.models import ModelServer, Rule, Tokens
+from podium.adapters.agents.api.agent import Api, reset_at, understood
+from podium.adapters.agents.shared.http import Answer
+from podium.core.types import Millis
+from podium.ports.agent import AgentResult, Request, Usage
+from podium.testing.models.server import ModelServer, Rule, Tokens
 
 AT = Millis(1_700_000_000_000)
 

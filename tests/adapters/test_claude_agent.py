@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from podium.access import key_names
-from podium.adapters.agents.claude import Claude
-from podium.adapters.agents.login import long_texts
+from podium.adapters.agents.claude.agent import Claude
+from podium.adapters.agents.shared.login import long_texts
+from podium.credentials import key_names
 from podium.errors import ConfigurationError
-from podium.ports import AgentResult, Program, Progress, Request, Usage
-from podium.testing.agents import over, understood
+from podium.ports.agent import AgentResult, Program, Progress, Request, Usage
+from podium.testing.agent_contract import over, understood
 
 KEY = "sk-test-0000"
 SCHEMA = {"type": "object", "properties": {"title": {"type": "string"}}}

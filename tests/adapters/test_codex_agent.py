@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from podium.adapters.agents.codex import Codex
-from podium.adapters.agents.codex_faults import failure_of
+from podium.adapters.agents.codex.agent import Codex
+from podium.adapters.agents.codex.errors import failure_of
 from podium.errors import ConfigurationError
-from podium.ports import AgentResult, Progress, Request, Usage
-from podium.testing.agents import over, understood
+from podium.ports.agent import AgentResult, Progress, Request, Usage
+from podium.testing.agent_contract import over, understood
 
 SCHEMA = {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}
 STARTED = '{"type":"thread.started","thread_id":"01a1e1f7-7d32"}\n{"type":"turn.started"}\n'

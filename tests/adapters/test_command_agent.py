@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from podium.adapters.agents.command import Command
+from podium.adapters.agents.command.agent import Command
 from podium.errors import ConfigurationError
-from podium.ports import AgentResult, Request
-from podium.testing.agents import over, play, understood
+from podium.ports.agent import AgentResult, Request
+from podium.testing.agent_contract import over, play, understood
 
 
 def request(folder: Path, config: dict[str, Any], **more: Any) -> Request:

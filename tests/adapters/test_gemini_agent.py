@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from podium.adapters.agents.gemini import Gemini
+from podium.adapters.agents.gemini.agent import Gemini
 from podium.errors import ConfigurationError
-from podium.ports import AgentResult, Request, Usage
-from podium.testing.agents import over, understood
+from podium.ports.agent import AgentResult, Request, Usage
+from podium.testing.agent_contract import over, understood
 
 SUCCESS = {"type": "result", "timestamp": "2026-01-01T00:00:00.000Z", "status": "success"}
 MODELS = {

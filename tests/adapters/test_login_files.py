@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from podium.adapters.agents.login_files import Logins
+from podium.adapters.agents.shared.login_files import Logins
 
 NOW = int(time.time() * 1000)
 

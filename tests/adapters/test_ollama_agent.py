@@ -9,10 +9,10 @@ from typing import Any
 import anyio
 import pytest
 
-from podium.adapters.agents.http import Answer
-from podium.adapters.agents.ollama import Ollama, understood, url_of
-from podium.ports import AgentResult, Request
-from podium.testing.models import ModelServer, Rule, Tokens
+from podium.adapters.agents.ollama.agent import Ollama, understood, url_of
+from podium.adapters.agents.shared.http import Answer
+from podium.ports.agent import AgentResult, Request
+from podium.testing.models.server import ModelServer, Rule, Tokens
 
 
 def ask(tmp_path: Path, url: str, host: str = "", **more: Any) -> AgentResult:

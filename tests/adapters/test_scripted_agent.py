@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from podium.adapters.agents.scripted import Scripted
+from podium.adapters.agents.scripted.agent import Scripted
 from podium.errors import ConfigurationError, PathViolation
-from podium.ports import AgentResult, Request
-from podium.testing.agents import play, understood
+from podium.ports.agent import AgentResult, Request
+from podium.testing.agent_contract import play, understood
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ import pytest
 
 from podium.adapters.stores.sqlite import SqliteStore
 from podium.adapters.stores.sqlite_schema import STEPS, VERSION, backup_of
-from podium.core.chain import RunId, first_fault, link
-from podium.ports import StoreError
+from podium.core.hash_chain import RunId, first_fault, link
+from podium.ports.store import StoreError
 from tests.adapters.faulty_disk import FaultyDisk
 
 RUN = RunId("old")

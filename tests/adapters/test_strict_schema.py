@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from podium.adapters.agents.strict_schema import restored, strict
-from podium.attempt.json_schema import faults_of
-from podium.attempt.verdicts import review_schema
-from podium.workflow.builtin_schemas import BUILTIN
-from podium.workflow.examples import example
+from podium.adapters.agents.codex.strict_schema import restored, strict
+from podium.attempt.agent.verdict import review_schema
+from podium.workflow.contracts.builtin import BUILTIN
+from podium.workflow.contracts.examples import example
+from podium.workflow.contracts.json_schema import faults_of
 
 ALL = {**BUILTIN, "verdict": review_schema()}
 

@@ -9,12 +9,12 @@ from typing import Any
 import anyio
 import pytest
 
-from podium.adapters.agents.ollama import Ollama
-from podium.adapters.agents.tiers import tier_for
-from podium.adapters.gpus import Gpu, find_gpus
+from podium.adapters.agents.ollama.agent import Ollama
+from podium.adapters.agents.ollama.gpus import Gpu, find_gpus
+from podium.adapters.agents.ollama.tiers import tier_for
 from podium.errors import ConfigurationError
-from podium.ports import AgentResult, Request
-from podium.testing.models import Asked, ModelServer, Rule
+from podium.ports.agent import AgentResult, Request
+from podium.testing.models.server import Asked, ModelServer, Rule
 
 OWN = {
     "gb8": {

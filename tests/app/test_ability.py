@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from podium.adapters.agents.claude import Claude
-from podium.adapters.agents.codex import Codex
-from podium.adapters.agents.scripted import Scripted
-from podium.app.ability import Machine, missing, unpriced, unready
-from podium.app.workflows import open_workflow
+from podium.adapters.agents.claude.agent import Claude
+from podium.adapters.agents.codex.agent import Codex
+from podium.adapters.agents.scripted.agent import Scripted
+from podium.app.author.load import open_workflow
+from podium.app.run.preflight import Machine, missing, unpriced, unready
 from podium.attempt.programs import usual_agent
-from podium.ports import Agents
+from podium.ports.agent import Agents
 
 HEAD = "podium: 1\nname: flow\nagents:\n  w: {type: scripted, script: cast.yaml}\n"
 NO_WALLS = "bubblewrap is not installed; install it: sudo apt-get install bubblewrap"

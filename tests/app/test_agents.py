@@ -9,7 +9,7 @@ import pytest
 
 from podium.app.agents import list_agents, matrix
 from podium.wiring import agents
-from podium.workflow.capabilities import CAPABILITIES
+from podium.workflow.agent_capabilities import CAPABILITIES
 
 
 @pytest.mark.req("R057", "R071")

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from podium.app.carrying import carried
+from podium.app.run.carried_budget import carried
+from podium.core.addresses import ROOT
 from podium.core.events import AttemptStarted
-from podium.core.facts import Amounts, Carried, RunFacts
 from podium.core.model import Agent, Step
-from podium.core.paths import ROOT
+from podium.core.payloads import Amounts, Carried, RunFacts
 from podium.core.policy import Estimate, Limits
 from podium.core.state import Ledger
-from podium.core.words import MicroUsd, Millis, Path
+from podium.core.types import MicroUsd, Millis, Path
 from tests.core.bias import Bias
 from tests.core.driver import drive, go_on, resume
 from tests.core.kit import Game, agent, block, flow, with_limits

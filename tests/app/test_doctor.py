@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from podium.testing.models import ModelServer, Rule, Tokens
-from podium.workflow.capabilities import CAPABILITIES
+from podium.testing.models.server import ModelServer, Rule, Tokens
+from podium.workflow.agent_capabilities import CAPABILITIES
 from tests.e2e.kit import Project, closing, new_project
 from tests.views.kit import conforms
 

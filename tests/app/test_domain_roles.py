@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.role_packs import install, open_pack
-from podium.app.roles import check_roles, list_roles, show_role
+from podium.app.author.role_packs import install, open_pack
+from podium.app.author.roles import check_roles, list_roles, show_role
 from tests.docs.page_files import ROOT
 from tests.workflow.kit import write
 

@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 
-from podium.app.ability import agent_steps
-from podium.app.history import Use, fitting, history_of, read_history, usual_of
-from podium.app.planning import plan, refusals
-from podium.app.workflows import open_workflow
-from podium.core.chain import RunId
+from podium.app.author.load import open_workflow
+from podium.app.forecast.plan import plan, refusals
+from podium.app.run.cost_history import Use, fitting, history_of, read_history, usual_of
+from podium.app.run.preflight import agent_steps
+from podium.core.addresses import ROOT, address
 from podium.core.events import AttemptEnded, AttemptStarted, RunStarted
-from podium.core.evolve import fold
-from podium.core.facts import Amounts, Usual
+from podium.core.evolve.evolve import fold
+from podium.core.hash_chain import RunId
 from podium.core.model import Agent, Workflow
-from podium.core.paths import ROOT, address
+from podium.core.payloads import Amounts, Usual
 from podium.core.state import Leaf, State
-from podium.core.words import MicroUsd, Millis
-from podium.core.words import Path as StepPath
-from podium.simulate.chance import Chance
-from podium.simulate.shell import simulate
+from podium.core.types import MicroUsd, Millis
+from podium.core.types import Path as StepPath
+from podium.simulate.random_world import Chance
+from podium.simulate.run import simulate
 from tests.engine.kit import TEAM, Project
 
 STEP = "  a: {agent: w, prompt: x, touches: [], estimate: {usd: 0.2, tokens: 1k}}\n"

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from podium.adapters.stores.memory import MemoryStore
-from podium.app.logs import LogFile, follow_logs, log_files, pieces
-from podium.app.looking import show
-from podium.app.places import run_dir
-from podium.core.words import Path as StepPath
+from podium.app.paths import run_dir
+from podium.app.query.logs import LogFile, follow_logs, log_files, pieces
+from podium.app.query.runs import show
+from podium.core.types import Path as StepPath
 from podium.errors import ConfigurationError
-from podium.ports import Store
-from podium.views.run import RunView
+from podium.ports.store import Store
+from podium.views.run.view import RunView
 from tests.views.kit import Told, keep, tell
 
 

@@ -11,30 +11,22 @@ import pytest
 
 from podium.adapters.stores.memory import MemoryStore
 from podium.adapters.stores.sqlite import SqliteStore
-from podium.app.differing import change_of
-from podium.app.looking import (
-    event_data,
-    find_run,
-    follow,
-    list_runs,
-    read_events,
-    rebuild,
-    show,
-)
-from podium.app.places import has_runs, project_root, run_dir
-from podium.app.questions import open_questions, question_data
-from podium.app.verifying import verify
-from podium.core.chain import Record, RunId
+from podium.app.archive.verify import verify
+from podium.app.paths import has_runs, project_root, run_dir
+from podium.app.query.diff import change_of
+from podium.app.query.inbox import open_questions, question_data
+from podium.app.query.runs import event_data, find_run, follow, list_runs, read_events, rebuild, show
 from podium.core.codec import encode
-from podium.core.words import Path as StepPath
-from podium.core.words import Tree
+from podium.core.hash_chain import Record, RunId
+from podium.core.types import Path as StepPath
+from podium.core.types import Tree
 from podium.engine.lease import lease
 from podium.engine.log import read_chain_head
-from podium.engine.records import Records
+from podium.engine.run_folder import Records
 from podium.errors import ConfigurationError
-from podium.ports import RunHead, Store, StoreError
-from podium.process.mask import Mask
-from podium.views.run_data import list_data, run_data
+from podium.ports.store import RunHead, Store, StoreError
+from podium.redaction.mask import Mask
+from podium.views.files.run_json import list_data, run_data
 from tests.views.kit import SILENT, Told, conforms, keep, tell
 
 

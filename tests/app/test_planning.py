@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.history import history_of
-from podium.app.planning import check_plan, plan, refusals
-from podium.app.workflows import open_workflow
+from podium.app.author.load import open_workflow
+from podium.app.forecast.plan import check_plan, plan, refusals
+from podium.app.run.cost_history import history_of
 from podium.core.model import Workflow
 from podium.errors import ConfigurationError
-from podium.simulate.scripted import Scripted
-from podium.simulate.shell import simulate
-from podium.workflow.cast import NO_CAST
+from podium.simulate.run import simulate
+from podium.simulate.scripted_world import Scripted
+from podium.workflow.scripted.cast import NO_CAST
 from tests.engine.kit import TEAM, Project
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.prompts import Told, told_by_file, told_in_run
-from podium.app.workflows import open_workflow
+from podium.app.author.load import open_workflow
+from podium.app.forecast.prompt import Told, told_by_file, told_in_run
 from podium.errors import ConfigurationError
 from podium.wiring import make_looking_site
 from tests.engine.kit import TEAM, Project

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.role_packs import Pack, install, open_pack
+from podium.app.author.role_packs import Pack, install, open_pack
 from podium.errors import ConfigurationError
 from tests.engine.kit import git
 from tests.workflow.kit import write

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.roles import check_roles, list_roles, show_role
+from podium.app.author.roles import check_roles, list_roles, show_role
 from podium.errors import ConfigurationError
 from tests.workflow.kit import BASE_ROLES, write
 

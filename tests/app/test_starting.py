@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.scanning import scan
-from podium.app.starting import propose, template_names, write
-from podium.app.workflows import check
+from podium.app.author.detect import scan
+from podium.app.author.init import propose, template_names, write
+from podium.app.author.load import check
 from tests.engine.kit import Project, git
 from tests.templates.kit import TASK, TEAM, way
 

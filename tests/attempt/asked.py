@@ -8,15 +8,15 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from podium.adapters.agents.command import Command
-from podium.adapters.agents.scripted import Scripted
+from podium.adapters.agents.command.agent import Command
+from podium.adapters.agents.scripted.agent import Scripted
 from podium.attempt.perform import perform
 from podium.core.effects import AskPerson, StartTimer
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.messages import Approve, Fired, Message
 from podium.core.state import State
-from podium.core.words import Millis
-from podium.ports import Progress
+from podium.core.types import Millis
+from podium.ports.agent import Progress
 from tests.attempt.runs import Bench, Played, bench
 from tests.git.kit import Project
 from tests.workflow.kit import write

@@ -10,26 +10,27 @@ from typing import Any
 import anyio
 
 from podium.adapters.sandboxes.limits import LimitsSandbox
-from podium.attempt import finding, joining, waiting
-from podium.attempt.ending import ended
+from podium.attempt import file_facts, wait
+from podium.attempt.change_policy import objection
+from podium.attempt.landing import join as joining
 from podium.attempt.perform import perform
-from podium.attempt.policy import objection
+from podium.attempt.result import ended
 from podium.attempt.site import Site
-from podium.attempt.workspace import Spoiled, captured, opened
-from podium.core.chain import RunId
+from podium.attempt.workspace.workspace import Spoiled, captured, opened
 from podium.core.effects import AskPerson, FindFact, JoinTrees, RunAttempt, Watch
 from podium.core.events import AttemptEnded, AttemptStarted, Event, JoinEnded, StepEnded
-from podium.core.evolve import initial
-from podium.core.facts import RunFacts
+from podium.core.evolve.evolve import initial
+from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Message, Refusal, Start
 from podium.core.model import Agent, Workflow
-from podium.core.names import Here
+from podium.core.payloads import RunFacts
+from podium.core.queries.names import Here
 from podium.core.state import State
 from podium.core.turn import turn
-from podium.core.words import Path as Address
+from podium.core.types import Path as Address
 from podium.git.repository import read_head
-from podium.ports import Sandbox
-from podium.process import Mask
+from podium.ports.sandbox import Sandbox
+from podium.redaction.mask import Mask
 from tests.git.kit import Project
 from tests.workflow.compiling import compiled
 
@@ -107,9 +108,9 @@ class Bench:
             case JoinTrees(asked=join):
                 return await joining.join(join, state, self.site)
             case FindFact(asked=query):
-                return await finding.find(query, state, self.site)
+                return await file_facts.find(query, state, self.site)
             case Watch(asked=waited):
-                return await waiting.watch(waited, state, self.site)
+                return await wait.watch(waited, state, self.site)
             case AskPerson(asked=question):
                 return Approve(question.path, "approve", "ann")
             case _:

@@ -12,7 +12,7 @@ import pytest
 from podium.attempt.perform import perform
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.state import State
-from podium.process import sweep
+from podium.process.sweep import sweep
 from tests.attempt.asked import Asked, ask
 from tests.git.kit import Project, git
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from podium.adapters.agents.api import Api
-from podium.adapters.agents.ollama import Ollama
-from podium.process import Mask
-from podium.testing.models import Asked as Question
-from podium.testing.models import ModelServer, Rule, Tokens
+from podium.adapters.agents.api.agent import Api
+from podium.adapters.agents.ollama.agent import Ollama
+from podium.redaction.mask import Mask
+from podium.testing.models.server import Asked as Question
+from podium.testing.models.server import ModelServer, Rule, Tokens
 from tests.attempt.asked import Asked, Clock
 from tests.attempt.runs import Played, bench
 from tests.git.kit import Project

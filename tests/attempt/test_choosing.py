@@ -8,7 +8,7 @@ from textwrap import dedent
 
 import pytest
 
-from podium.attempt.accounting import likeness
+from podium.attempt.agent.usage import likeness
 from tests.attempt.asked import ask
 from tests.git.kit import Project
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from podium.core.events import ApprovalAsked
-from podium.process import Mask
+from podium.redaction.mask import Mask
 from tests.attempt.runs import Bench, bench
 from tests.git.kit import Project, git
 

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 
 from podium.attempt import artifacts
-from podium.attempt.contract import Fault, Value, value_of
-from podium.attempt.json_schema import KEYWORDS, UnusableSchema, faults_of
 from podium.attempt.site import Site
 from podium.core.model import Output
 from podium.errors import PathViolation
-from podium.process import Mask
-from podium.workflow.builtin_schemas import BUILTIN
-from podium.workflow.examples import example
-from podium.workflow.schema_fault import SHAPES, schema_fault
+from podium.redaction.mask import Mask
+from podium.workflow.contracts.builtin import BUILTIN
+from podium.workflow.contracts.contract import Fault, Value, value_of
+from podium.workflow.contracts.examples import example
+from podium.workflow.contracts.json_schema import KEYWORDS, UnusableSchema, faults_of
+from podium.workflow.contracts.schema_check import SHAPES, schema_fault
 from tests.attempt.asked import ask
 from tests.attempt.runs import bench
 from tests.git.kit import Project

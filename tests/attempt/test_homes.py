@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from podium.attempt.homes import Homes, Private
+from podium.attempt.workspace.private_dirs import Homes, Private
 
 
 def used_then_given_back(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.core.words import Tree
+from podium.core.types import Tree
 from tests.attempt.runs import Bench, Edit, Played, bench, writes
 from tests.attempt.test_landing import commit_elsewhere, when_landing
 from tests.git.kit import Project, git

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from podium.attempt.contract import Fault
-from podium.attempt.verdicts import identified, review_schema, verdict_of
-from podium.core.words import Tree
-from podium.workflow.builtin_schemas import BUILTIN
+from podium.attempt.agent.verdict import identified, review_schema, verdict_of
+from podium.core.types import Tree
+from podium.workflow.contracts.builtin import BUILTIN
+from podium.workflow.contracts.contract import Fault
 from tests.attempt.asked import ask
 from tests.git.kit import Project, git, put
 

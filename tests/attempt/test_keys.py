@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from podium.adapters.agents.command import Command, CommandConversation
-from podium.app.workflows import open_workflow
-from podium.attempt.agent import _put
-from podium.core.chain import RunId
-from podium.ports import Program, Request
-from podium.process import Mask
+from podium.adapters.agents.command.agent import Command, CommandConversation
+from podium.app.author.load import open_workflow
+from podium.attempt.agent.run import _put
+from podium.core.hash_chain import RunId
+from podium.ports.agent import Program, Request
+from podium.redaction.mask import Mask
 from podium.wiring import agents, keys_of, make_site, read_logins, tokens_of
 from tests.attempt.asked import AGENTS, Asked, ask
 from tests.git.kit import Project

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from podium.attempt.laid_out import with_files_from, without_steering
-from podium.core.words import Tree
+from podium.attempt.command.judge_tree import with_files_from, without_steering
+from podium.core.types import Tree
 from tests.attempt.runs import bench
 from tests.attempt.test_reports import case, junit
 from tests.git.kit import Project, git

@@ -9,12 +9,12 @@ import anyio
 import pytest
 
 from podium.attempt.perform import perform
-from podium.core.chain import RunId
 from podium.core.effects import AskPerson, RunAttempt
 from podium.core.events import AttemptEnded, AttemptStarted
+from podium.core.hash_chain import RunId
 from podium.core.model import Git
 from podium.core.state import State
-from podium.core.words import Path as Address
+from podium.core.types import Path as Address
 from tests.attempt.runs import Bench, bench, writes
 from tests.git.kit import Project, git, put
 

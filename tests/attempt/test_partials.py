@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.workflow.partials import PARTIALS, shipped_partial
+from podium.workflow.prompts.partials import PARTIALS, shipped_partial
 from tests.attempt.asked import ask
 from tests.git.kit import Project
 

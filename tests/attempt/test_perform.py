@@ -12,10 +12,10 @@ import pytest
 from podium.attempt.perform import perform
 from podium.core.effects import RunAttempt
 from podium.core.events import AttemptStarted
-from podium.core.facts import Amounts
+from podium.core.payloads import Amounts
 from podium.core.state import State
-from podium.core.words import Millis, Tree
-from podium.process import Mask
+from podium.core.types import Millis, Tree
+from podium.redaction.mask import Mask
 from tests.attempt.runs import Bench, bench
 from tests.git.kit import Project
 from tests.process.kit import until_async

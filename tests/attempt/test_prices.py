@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from podium.adapters.agents.command import Command
+from podium.adapters.agents.command.agent import Command
 from podium.adapters.prices import public_price
-from podium.attempt.accounting import is_refused, priced, used_of
-from podium.attempt.resolving import Worker
+from podium.attempt.agent.resolve import Worker
+from podium.attempt.agent.usage import is_refused, priced, used_of
 from podium.attempt.site import no_price
-from podium.core.words import MicroUsd
-from podium.ports import AgentResult, Usage
+from podium.core.types import MicroUsd
+from podium.ports.agent import AgentResult, Usage
 
 TOLD = AgentResult(usage=Usage(input=1000, output=100, cached=40, written=300))
 PRICE = {"input": 2.0, "output": 10.0, "cache_read": 0.5, "cache_write": 3.0, "date": "2026-11-01"}

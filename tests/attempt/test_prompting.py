@@ -11,7 +11,7 @@ import pytest
 
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.state import State
-from podium.process import Mask
+from podium.redaction.mask import Mask
 from tests.attempt.asked import Asked, ask
 from tests.git.kit import Project
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.attempt.reports import (
+from podium.attempt.command.test_reports import (
     Report,
     Status,
     UnreadableReport,

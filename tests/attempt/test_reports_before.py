@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from podium.core.words import Millis
-from podium.views.account import run_view
-from podium.views.screen import run_lines
+from podium.core.types import Millis
+from podium.views.run.builder import run_view
+from podium.views.text.terminal import run_lines
 from tests.attempt.runs import Bench, Edit, bench, writes
 from tests.git.kit import Project
 

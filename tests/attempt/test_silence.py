@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from podium.attempt.silence import bounded, stalled
-from podium.ports import AgentResult, Program, Progress, Usage
-from podium.process import Captured, Finished, Launch
+from podium.attempt.agent.stall import bounded, stalled
+from podium.ports.agent import AgentResult, Program, Progress, Usage
+from podium.process.launch import Finished, Launch
+from podium.process.output import Captured
 from tests.attempt.asked import ask
 from tests.git.kit import Project, new_project
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from podium.adapters.sandboxes.none import NoSandbox
-from podium.attempt.toolchain import is_editable, lent, without_editable
+from podium.attempt.workspace.toolchain import is_editable, lent, without_editable
 from tests.attempt.runs import bench, writes
 from tests.git.kit import Project, put
 

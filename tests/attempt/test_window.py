@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from podium.attempt.window import window_of
-from podium.ports import AgentResult
-from podium.testing.models import ModelServer, Rule, Tokens
+from podium.attempt.agent.window import window_of
+from podium.ports.agent import AgentResult
+from podium.testing.models.server import ModelServer, Rule, Tokens
 from tests.e2e.kit import closing, new_project
 
 

@@ -9,12 +9,12 @@ from typing import Any, Literal
 import anyio
 import pytest
 
-from podium.attempt.workspace import Spoiled, Taken, Workspace, captured, clear, opened
+from podium.attempt.workspace.workspace import Spoiled, Taken, Workspace, captured, clear, opened
 from podium.core.events import AttemptStarted
-from podium.core.facts import Amounts
 from podium.core.model import Agent, Step
-from podium.core.words import Millis, Tree
-from podium.core.words import Path as Address
+from podium.core.payloads import Amounts
+from podium.core.types import Millis, Tree
+from podium.core.types import Path as Address
 from tests.attempt.runs import Bench, bench
 from tests.git.kit import Project, git, new_project, put, tree_by_git
 

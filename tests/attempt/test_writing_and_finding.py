@@ -7,8 +7,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from podium.attempt.finding import answer
-from podium.core.words import Tree
+from podium.attempt.file_facts import answer
+from podium.core.types import Tree
 from tests.attempt.runs import Bench, bench, writes
 from tests.git.kit import Project, put
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from podium.adapters.agents.acp import Acp
-from podium.ports import Agent
-from podium.testing.agents import AgentContract
+from podium.adapters.agents.acp.agent import Acp
+from podium.ports.agent import Agent
+from podium.testing.agent_contract import AgentContract
 from tests.adapters.test_acp_agent import STAND_IN
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from podium.adapters.agents.command import Command, CommandConversation
-from podium.adapters.agents.scripted import Scripted
-from podium.ports import Agent, Program, Request
-from podium.testing.agents import AgentContract, reaching_out
+from podium.adapters.agents.command.agent import Command, CommandConversation
+from podium.adapters.agents.scripted.agent import Scripted
+from podium.ports.agent import Agent, Program, Request
+from podium.testing.agent_contract import AgentContract, reaching_out
 
 
 @pytest.mark.req("R060")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from podium.adapters.agents.api import Api
-from podium.adapters.agents.ollama import Ollama
-from podium.ports import Caller
-from podium.testing.callers import CallerContract
+from podium.adapters.agents.api.agent import Api
+from podium.adapters.agents.ollama.agent import Ollama
+from podium.ports.agent import Caller
+from podium.testing.service_agent_contract import CallerContract
 
 
 @pytest.mark.req("R058", "R060")

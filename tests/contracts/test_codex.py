@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from podium.adapters.agents.codex import Codex
-from podium.ports import Agent
-from podium.testing.agents import AgentContract
+from podium.adapters.agents.codex.agent import Codex
+from podium.ports.agent import Agent
+from podium.testing.agent_contract import AgentContract
 
 STAND_IN = r"""
 import json, os, pathlib, sys, tomllib

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from podium.adapters.agents.gemini import Gemini
-from podium.ports import Agent
-from podium.testing.agents import AgentContract
+from podium.adapters.agents.gemini.agent import Gemini
+from podium.ports.agent import Agent
+from podium.testing.agent_contract import AgentContract
 
 PLAYED = """#!{python}
 import json, os, pathlib, sys

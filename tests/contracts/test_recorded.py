@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from podium.adapters.agents.recorded import Recorded
-from podium.ports import Agent, AgentResult
+from podium.adapters.agents.recorded.agent import Recorded
+from podium.ports.agent import Agent, AgentResult
 from podium.recording import Recording, file_name, written
-from podium.testing.agents import PROMPT, SYSTEM, AgentContract
+from podium.testing.agent_contract import PROMPT, SYSTEM, AgentContract
 
 
 @pytest.mark.req("X16", "R060")

@@ -10,15 +10,17 @@ from pathlib import Path
 import anyio
 import pytest
 
-from podium.adapters.sandboxes import probe
+from podium.adapters.sandboxes import bubblewrap_probe
 from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
 from podium.adapters.sandboxes.limits import LimitsSandbox
 from podium.adapters.sandboxes.none import NoSandbox
-from podium.attempt.lending import lend
-from podium.ports import Sandbox, Walls
-from podium.process import Finished, Limits, cgroups
+from podium.attempt.workspace.ownership import lend
+from podium.ports.sandbox import Sandbox, Walls
+from podium.process import cgroups
+from podium.process.launch import Finished
+from podium.process.limits import Limits
 from podium.process.procfs import read_marker, read_pids
-from podium.testing.sandboxes import SandboxContract
+from podium.testing.sandbox_contract import SandboxContract
 from tests.timing import given_time
 
 HUNGRY = "x = b'x' * (1 << 30); print('got it')"
@@ -64,7 +66,7 @@ class TestLimitsSandbox(SandboxContract):
 
 class TestBubblewrapSandbox(SandboxContract):
     def make(self) -> Sandbox:
-        lacking = probe.look()
+        lacking = bubblewrap_probe.look()
         if lacking is not None:
             pytest.skip(lacking.reason)
         return BubblewrapSandbox()

@@ -13,10 +13,10 @@ import pytest
 
 from podium.adapters.stores.memory import MemoryStore
 from podium.adapters.stores.sqlite import ROOM, SqliteStore
-from podium.core.chain import first_fault
+from podium.core.hash_chain import first_fault
 from podium.errors import ConfigurationError
-from podium.ports import Store, StoreError
-from podium.testing.stores import RUN, StoreContract, run_head
+from podium.ports.store import Store, StoreError
+from podium.testing.store_contract import RUN, StoreContract, run_head
 
 
 class TestMemoryStore(StoreContract):

@@ -6,18 +6,18 @@ import heapq
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from podium.core.decide import decide
+from podium.core.decide.decide import decide
 from podium.core.effects import CancelAttempt, Effect
 from podium.core.events import AttemptEnded, Event
-from podium.core.evolve import evolve, fold, initial
-from podium.core.facts import RunFacts, Usual
+from podium.core.evolve.evolve import evolve, fold, initial
 from podium.core.handle import handle
 from podium.core.messages import Message, Recover, Refusal, Signal, Start
 from podium.core.model import Workflow
+from podium.core.payloads import RunFacts, Usual
 from podium.core.state import State
 from podium.core.turn import Turn, turn
-from podium.core.words import Millis
-from podium.simulate.shell import DEATH, perform
+from podium.core.types import Millis
+from podium.simulate.run import DEATH, perform
 from podium.simulate.world import World
 from tests.core.story import Story
 

@@ -8,9 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from podium.core.events import AttemptEnded, Event, FactsFound, JoinEnded, WaitEnded
-from podium.core.evolve import initial
-from podium.core.expr import Const, Field, Name, Node
-from podium.core.facts import RunFacts, Verdict
+from podium.core.evolve.evolve import initial
+from podium.core.expressions.nodes import Const, Field, Name, Node
 from podium.core.messages import Approve, Fired, Message, Refusal, Start
 from podium.core.model import (
     Agent,
@@ -28,10 +27,11 @@ from podium.core.model import (
     Wait,
     Workflow,
 )
+from podium.core.payloads import RunFacts, Verdict
 from podium.core.policy import Limits
 from podium.core.state import Instance, State
 from podium.core.turn import Turn, turn
-from podium.core.words import Millis, Outcome, Path, Tree
+from podium.core.types import Millis, Outcome, Path, Tree
 
 BASE = Tree("base")
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
+from podium.core.decide.entry import FEEDBACK_KEPT
 from podium.core.effects import EffectKey
-from podium.core.enter import FEEDBACK_KEPT
 from podium.core.events import (
     ApprovalAsked,
     ApprovalGiven,
@@ -49,7 +49,7 @@ from podium.core.model import (
     Step,
 )
 from podium.core.policy import PassRule
-from podium.core.words import GOOD, Path
+from podium.core.types import GOOD, Path
 from tests.core.story import Story, Tale, body_of, is_fine
 
 

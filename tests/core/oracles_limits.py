@@ -22,7 +22,7 @@ from podium.core.events import (
 from podium.core.globs import globs_overlap
 from podium.core.model import Agent, Block, Call, ForEach, Human, Members, Repeat, Step, Workflow
 from podium.core.policy import NO_LIMITS, Breaker, Limits
-from podium.core.words import Path
+from podium.core.types import Path
 from tests.core.story import Story, Tale, body_of, entries
 
 QUOTA_WAITS = 20

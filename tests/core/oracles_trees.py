@@ -16,7 +16,7 @@ from podium.core.events import (
     StepReopened,
 )
 from podium.core.model import Gates, Members, Review
-from podium.core.words import Path, Tree
+from podium.core.types import Path, Tree
 from tests.core.story import Story, Tale, body_of
 
 

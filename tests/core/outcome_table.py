@@ -20,9 +20,9 @@ from podium.core.events import (
     WaitEnded,
     WaitStarted,
 )
-from podium.core.expr import Call as Ask
-from podium.core.expr import Compare, Const, Field, Name, Node
-from podium.core.facts import Refused, Verdict
+from podium.core.expressions.nodes import Call as Ask
+from podium.core.expressions.nodes import Compare, Const, Field, Name, Node
+from podium.core.expressions.templates import Value
 from podium.core.messages import Approve
 from podium.core.model import (
     Agent,
@@ -45,10 +45,10 @@ from podium.core.model import (
     Wait,
     Workflow,
 )
+from podium.core.payloads import Refused, Verdict
 from podium.core.policy import Limits, Retry
 from podium.core.state import State
-from podium.core.template import Value
-from podium.core.words import AnswerKind, Millis, Outcome, Path, Tree
+from podium.core.types import AnswerKind, Millis, Outcome, Path, Tree
 from podium.simulate.world import Later
 
 COUNT: Final = Ask("default", (Field(Field(Name("steps"), "first"), "visit"), Const(1)))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 
-from podium.core.expr import Call as FunctionCall
-from podium.core.expr import Compare, Const, Node, show
+from podium.core.expressions.nodes import Call as FunctionCall
+from podium.core.expressions.nodes import Compare, Const, Node, show
 from podium.core.model import (
     Agent,
     Block,

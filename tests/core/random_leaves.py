@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from podium.core.expr import Const, Node
+from podium.core.expressions.nodes import Const, Node
 from podium.core.model import (
     Agent,
     Check,
@@ -24,7 +24,7 @@ from podium.core.model import (
     Write,
 )
 from podium.core.policy import Backoff, Estimate, PolicyRule, Retry, Stop
-from podium.core.words import MicroUsd, Millis
+from podium.core.types import MicroUsd, Millis
 from tests.core.bias import Bias
 from tests.core.shapes import VARS, exists, field_of, found, is_word, less, plus_one, var
 

@@ -9,7 +9,8 @@ from typing import Any, assert_never, cast, get_args
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from podium.core.expr import (
+from podium.core.expressions.functions import ARITY
+from podium.core.expressions.nodes import (
     And,
     Arith,
     Call,
@@ -27,8 +28,7 @@ from podium.core.expr import (
     Not,
     Or,
 )
-from podium.core.functions import ARITY
-from podium.core.operators import ArithmeticSign, CompareSign
+from podium.core.expressions.operators import ArithmeticSign, CompareSign
 
 WORDS = st.sampled_from(["steps", "inputs", "item", "with", "import", "a1", "class", "title"])
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
-from podium.core.expr import Arith, Call, Compare, Const, Field, Name, Node
-from podium.core.graph import ACTIONS
+from podium.core.expressions.nodes import Arith, Call, Compare, Const, Field, Name, Node
 from podium.core.model import Agent, Output, Prompt, Step
 from podium.core.policy import Estimate
-from podium.core.words import MicroUsd
+from podium.core.queries.graph import ACTIONS
+from podium.core.types import MicroUsd
 
 VARS: Final = ("a", "b", "c")
 

@@ -17,7 +17,7 @@ from podium.core.events import (
     StepExpanded,
 )
 from podium.core.model import Block, Call, ForEach, Gates, Members, Repeat, Review, Step, Workflow
-from podium.core.words import GOOD, Path
+from podium.core.types import GOOD, Path
 
 
 @dataclass

@@ -12,21 +12,10 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from podium.core.model import (
-    Block,
-    Call,
-    ForEach,
-    Input,
-    Join,
-    Members,
-    Repeat,
-    Step,
-    Target,
-    Workflow,
-)
+from podium.core.model import Block, Call, ForEach, Input, Join, Members, Repeat, Step, Target, Workflow
 from podium.core.policy import NO_LIMITS, Breaker, Failures, Limits, PassRule
-from podium.core.words import MicroUsd, Millis, Outcome
-from podium.simulate.chance import Odds
+from podium.core.types import MicroUsd, Millis, Outcome
+from podium.simulate.random_world import Odds
 from tests.core.bias import Bias
 from tests.core.outline import outline
 from tests.core.random_leaves import Leaves

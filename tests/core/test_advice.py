@@ -11,7 +11,7 @@ from podium.core.events import JumpOrdered, StepEntered
 from podium.core.messages import Approve, Jump, Refusal
 from podium.core.model import Step
 from podium.core.policy import Breaker, Failures, Limits, Retry
-from podium.core.words import Millis, Path
+from podium.core.types import Millis, Path
 from tests.core.kit import (
     Game,
     agent,

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from podium.core.facts import Amounts
 from podium.core.model import Agent
+from podium.core.payloads import Amounts
 from podium.core.policy import Breaker, Estimate, Limits, Retry
-from podium.core.words import MicroUsd
+from podium.core.types import MicroUsd
 from tests.core.kit import Game, agent, command, flow, on
 from tests.core.shapes import ADVISOR
 from tests.core.test_advice import ONCE, decided, looped

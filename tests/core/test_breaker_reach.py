@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from podium.core.policy import Breaker, Limits
-from podium.core.words import Tree
+from podium.core.types import Tree
 from tests.core.kit import Game, agent, command, flow, on, review
 from tests.core.test_advice import decided
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from podium.core.facts import Amounts
+from podium.core.payloads import Amounts
 from podium.core.policy import Breaker, Limits
-from podium.core.words import MicroUsd, Millis
+from podium.core.types import MicroUsd, Millis
 from tests.core.kit import Game, agent, flow
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from podium.core.decide import decide
+from podium.core.decide.decide import decide
 from podium.core.events import AttemptQueued, StepReopened
-from podium.core.facts import Refused
 from podium.core.model import Step
+from podium.core.payloads import Refused
 from podium.core.policy import Retry
 from podium.core.state import Clash
-from podium.core.words import Path
+from podium.core.types import Path
 from tests.core.kit import Game, agent, block, command, flow, gates, human
 
 WORDS = "src/a.py: both changed it"

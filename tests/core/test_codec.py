@@ -11,9 +11,9 @@ from hypothesis import given
 
 from podium.core.codec import EVENTS, CodecError, decode, encode, read_as
 from podium.core.events import ApprovalGiven, AttemptEnded, JoinEnded, RunStarted, StepExpanded
-from podium.core.evolve import fold
-from podium.core.facts import Amounts, Refused, RunFacts, Verdict
-from podium.core.words import MicroUsd, Millis, Path, Tree
+from podium.core.evolve.evolve import fold
+from podium.core.payloads import Amounts, Refused, RunFacts, Verdict
+from podium.core.types import MicroUsd, Millis, Path, Tree
 from tests.core.bias import Bias
 from tests.core.driver import drive
 from tests.core.strategies import Case, cases

@@ -7,18 +7,18 @@ from types import MappingProxyType
 
 import pytest
 
+from podium.core.decide.pass_rules import blocks
 from podium.core.effects import RunAttempt
 from podium.core.events import AttemptStarted
-from podium.core.expr import And, Compare, Const
-from podium.core.expr import Call as Function
-from podium.core.facts import Verdict
+from podium.core.expressions.nodes import And, Compare, Const
+from podium.core.expressions.nodes import Call as Function
+from podium.core.expressions.templates import Text, Value
 from podium.core.messages import Cancel
 from podium.core.model import Agent, Call, Command, ForEach, Git, Repeat, Set, Step, Target, Wait, Workflow
+from podium.core.payloads import Verdict
 from podium.core.policy import Limits, Retry
-from podium.core.rules import blocks
 from podium.core.state import effects_of, is_parkable, next_due
-from podium.core.template import Text, Value
-from podium.core.words import Millis, Path
+from podium.core.types import Millis, Path
 from tests.core.kit import (
     FALSE,
     TRUE,

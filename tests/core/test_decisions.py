@@ -9,7 +9,7 @@ import pytest
 from podium.core.messages import Approve, Refusal
 from podium.core.model import Block, Step
 from podium.core.policy import Retry
-from podium.core.words import Path
+from podium.core.types import Path
 from tests.core.kit import Game, agent, command, flow, on
 from tests.core.shapes import ADVISOR
 from tests.core.test_advice import ONCE, decided, three_rounds

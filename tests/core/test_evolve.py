@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from podium.core import lifecycle
 from podium.core.events import (
     ApprovalGiven,
     AttemptEnded,
@@ -28,14 +27,15 @@ from podium.core.events import (
     StepReopened,
     TimerFired,
 )
-from podium.core.evolve import evolve, fold, initial
-from podium.core.facts import Amounts, Refused
-from podium.core.lifecycle import IllegalEvent
+from podium.core.evolve import lifecycle
+from podium.core.evolve.evolve import evolve, fold, initial
+from podium.core.evolve.lifecycle import IllegalEvent
 from podium.core.model import ForEach, Step
+from podium.core.payloads import Amounts, Refused
 from podium.core.state import Leaf
-from podium.core.words import ABANDONED, Millis, Path, Tree
-from podium.simulate.chance import CALM, Chance
-from podium.simulate.shell import simulate
+from podium.core.types import ABANDONED, Millis, Path, Tree
+from podium.simulate.random_world import CALM, Chance
+from podium.simulate.run import simulate
 from tests.core.kit import BASE, Game, agent, block, command, flow, human, sets
 
 NOW = Millis(9_999)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from podium.core.events import StepExpanded
-from podium.core.expr import Compare, Const, Field, Name
+from podium.core.expressions.nodes import Compare, Const, Field, Name
 from podium.core.model import Call, ForEach, Step, Workflow
 from podium.core.policy import Limits
-from podium.core.words import Path
+from podium.core.types import Path
 from tests.core.kit import Game, block, command, flow, name_of
 from tests.core.shapes import exists
 

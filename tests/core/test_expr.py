@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.core.expr import (
+from podium.core.expressions.nodes import (
     And,
     Arith,
     Call,
@@ -29,7 +29,7 @@ from podium.core.expr import (
     evaluate,
     show,
 )
-from podium.core.kinds import (
+from podium.core.expressions.values import (
     MAX_ELEMENTS,
     MAX_INT,
     MAX_TEXT,
@@ -41,7 +41,7 @@ from podium.core.kinds import (
     kind_of,
     plain,
 )
-from podium.workflow.expressions import parse_expression
+from podium.workflow.expressions.parser import parse_expression
 from tests.core.random_nodes import LazyMap, Values, nodes, values
 
 KNOWN: dict[str, Any] = {

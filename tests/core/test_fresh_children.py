@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from podium.core.graph import fresh_children
+from podium.core.addresses import ROOT
+from podium.core.evolve.scopes import TRAIL_KEPT
 from podium.core.model import ForEach, Step
-from podium.core.paths import ROOT
-from podium.core.scopes import TRAIL_KEPT
+from podium.core.queries.graph import fresh_children
 from podium.core.state import Scope
-from podium.core.words import Path
+from podium.core.types import Path
 from tests.core.kit import Game, agent, command, flow
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.core.expr import ExprError, Json, MissingValue, TooBig, WrongType
-from podium.core.functions import ARITY, arity_phrase, call
-from podium.core.kinds import MAX_ELEMENTS, MAX_TEXT, Meter
+from podium.core.expressions.functions import ARITY, arity_phrase, call
+from podium.core.expressions.nodes import ExprError, Json, MissingValue, TooBig, WrongType
+from podium.core.expressions.values import MAX_ELEMENTS, MAX_TEXT, Meter
 from tests.core.random_nodes import LazyMap, values
 
 

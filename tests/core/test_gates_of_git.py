@@ -7,7 +7,7 @@ import pytest
 from podium.core.events import AttemptQueued, AttemptStarted
 from podium.core.model import Git, Step
 from podium.core.policy import Retry
-from podium.core.words import Path, Tree
+from podium.core.types import Path, Tree
 from tests.core.kit import Game, agent, block, command, flow, gates, human, review
 
 LOOKED_AT = gates((command("t"),), (review("q"),))

@@ -7,7 +7,7 @@ import pytest
 from podium.core.messages import Approve
 from podium.core.model import Call, ForEach, Step, Workflow
 from podium.core.policy import Breaker, Retry
-from podium.core.words import Millis, Path
+from podium.core.types import Millis, Path
 from tests.core.kit import Game, agent, block, command, flow, on, signal
 from tests.core.test_advice import LOOPING, ONCE, decided
 

@@ -22,8 +22,7 @@ from podium.core.events import (
     SignalReceived,
     WaitEnded,
 )
-from podium.core.evolve import initial
-from podium.core.facts import RunFacts
+from podium.core.evolve.evolve import initial
 from podium.core.handle import handle
 from podium.core.messages import (
     Approve,
@@ -40,8 +39,9 @@ from podium.core.messages import (
     Start,
 )
 from podium.core.model import Agent, ForEach, Output, Step
+from podium.core.payloads import RunFacts
 from podium.core.policy import Limits
-from podium.core.words import Millis, Path, Tree
+from podium.core.types import Millis, Path, Tree
 from tests.core.kit import Game, agent, block, command, flow, human, signal
 
 NOW = Millis(5_000)

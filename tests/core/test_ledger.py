@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
+from podium.core.addresses import ROOT
 from podium.core.events import AttemptStarted
-from podium.core.facts import Amounts, Usual
 from podium.core.ledger import poor_in, time_left, working_time
 from podium.core.messages import RaiseLimit, Recover
 from podium.core.model import Agent, Call, Members, Repeat, Step, Target
-from podium.core.paths import ROOT
+from podium.core.payloads import Amounts, Usual
 from podium.core.policy import Estimate, Limits
-from podium.core.words import MicroUsd, Millis, Path
+from podium.core.types import MicroUsd, Millis, Path
 from tests.core.kit import Game, agent, block, command, flow, human, with_limits
 from tests.core.outcome_table import always
 

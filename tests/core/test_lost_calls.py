@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from podium.core.addresses import ROOT
 from podium.core.events import AttemptDoubted, AttemptStarted, RunRecovered
-from podium.core.evolve import evolve
-from podium.core.facts import Amounts
-from podium.core.lifecycle import IllegalEvent
+from podium.core.evolve.evolve import evolve
+from podium.core.evolve.lifecycle import IllegalEvent
 from podium.core.messages import Recover
 from podium.core.model import Agent, Step
-from podium.core.paths import ROOT
+from podium.core.payloads import Amounts
 from podium.core.policy import Estimate, Limits
-from podium.core.words import MicroUsd, Millis, Path
+from podium.core.types import MicroUsd, Millis, Path
 from tests.core.kit import Game, agent, block, command, flow, with_limits
 
 ONE = Estimate(MicroUsd(5), 50)

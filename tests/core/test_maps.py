@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.core.maps import Map
+from podium.core.persistent_map import Map
 
 STEPS = st.lists(st.tuples(st.sampled_from(("set", "drop")), st.integers(0, 40), st.integers()), max_size=120)
 

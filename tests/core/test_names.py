@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from podium.core.expr import Call as Function
-from podium.core.expr import Compare, Const, MissingValue, NeedFact, Node
-from podium.core.facts import Amounts
+from podium.core.addresses import ROOT
+from podium.core.expressions.nodes import Call as Function
+from podium.core.expressions.nodes import Compare, Const, MissingValue, NeedFact, Node
 from podium.core.model import Agent, Call, ForEach, Input, Members, Repeat, Step, Workflow
-from podium.core.names import Here, Lazy
-from podium.core.paths import ROOT
-from podium.core.results import Fields, fields_of, work_of
-from podium.core.words import MicroUsd
+from podium.core.payloads import Amounts
+from podium.core.queries.names import Here, Lazy
+from podium.core.queries.step_results import Fields, fields_of, work_of
+from podium.core.types import MicroUsd
 from tests.core.kit import (
     FALSE,
     TRUE,

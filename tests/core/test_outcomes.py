@@ -15,8 +15,8 @@ import pytest
 from podium.core.events import Event, RunEnded, StepEnded
 from podium.core.model import Block, ForEach, Step, Target, Workflow
 from podium.core.policy import Limits
-from podium.core.words import Outcome
-from podium.simulate.shell import simulate
+from podium.core.types import Outcome
+from podium.simulate.run import simulate
 from tests.core.outcome_table import ROWS, Row, Scripted, command
 
 STATUS: Final = {0: "passed", 1: "failed", 3: "failed", 4: "rejected", 5: "limited", 124: "timed_out"}

@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.core import pattern_shape
-from podium.core.kinds import ExprError, Meter, TooBig, WrongType
-from podium.core.pattern import (
+from podium.core.expressions import regex_shape
+from podium.core.expressions.regex import (
     MAX_PATTERN,
     MAX_STEPS,
     Actual,
@@ -26,7 +25,8 @@ from podium.core.pattern import (
     check_pattern,
     search,
 )
-from podium.core.pattern_shape import Anchor, Atom, Choice, Parts, Repeat
+from podium.core.expressions.regex_shape import Anchor, Atom, Choice, Parts, Repeat
+from podium.core.expressions.values import ExprError, Meter, TooBig, WrongType
 from tests.timing import work_within
 
 LOG = "tests/test_a.py ........F 12 passed in 3.2s\n" * 2000
@@ -219,10 +219,10 @@ def test_a_group_is_told_from_a_bare_character() -> None:
 
 
 def test_the_private_parser_is_named_in_one_place_only() -> None:
-    folder = Path(pattern_shape.__file__).parents[1]
+    folder = Path(regex_shape.__file__).parents[2]
     users = [path.name for path in folder.rglob("*.py") if "import _parser" in path.read_text("utf-8")]
 
-    assert users == ["pattern_shape.py"]
+    assert users == ["regex_shape.py"]
 
 
 ATOMS = ["a", "b", "[ab]", "[^b]", ".", r"\w", r"\d", "ab", "(a)", "(?:ab)", r"\b", "$", "^", " "]

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
+from podium.core.addresses import ROOT
 from podium.core.events import AttemptStarted, StepEntered
-from podium.core.evolve import fold
-from podium.core.facts import Amounts
+from podium.core.evolve.evolve import fold
 from podium.core.messages import Cancel
 from podium.core.model import Agent, Step
-from podium.core.paths import ROOT
+from podium.core.payloads import Amounts
 from podium.core.policy import Estimate, Limits
-from podium.core.words import MicroUsd
+from podium.core.types import MicroUsd
 from tests.core.kit import Game, agent, block, flow, with_limits
 
 DOLLAR = 1_000_000

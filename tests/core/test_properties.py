@@ -9,15 +9,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from podium.core.decide import decide
+from podium.core.decide.decide import decide
 from podium.core.effects import CancelAttempt
 from podium.core.events import AttemptStarted, CancelOrdered, Event, RunEnded
-from podium.core.evolve import evolve, fold, initial
-from podium.core.lifecycle import IllegalEvent
+from podium.core.evolve.evolve import evolve, fold, initial
+from podium.core.evolve.lifecycle import IllegalEvent
 from podium.core.messages import Cancel, Refusal
 from podium.core.state import Leaf, State
 from podium.core.turn import turn
-from podium.core.words import Millis, Path
+from podium.core.types import Millis, Path
 from podium.simulate.world import Later
 from tests.core.bias import TIMELESS, Bias
 from tests.core.driver import Run, drive, go_on, resume

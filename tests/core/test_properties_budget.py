@@ -8,12 +8,12 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.app.ability import agent_steps
+from podium.app.run.preflight import agent_steps
+from podium.core.addresses import address
 from podium.core.events import AttemptDoubted, AttemptEnded, AttemptStarted, Event, RunRecovered
-from podium.core.facts import Amounts, Usual
-from podium.core.paths import address
+from podium.core.payloads import Amounts, Usual
 from podium.core.state import State
-from podium.core.words import MicroUsd, Path
+from podium.core.types import MicroUsd, Path
 from podium.simulate.world import Later
 from tests.core.bias import Bias
 from tests.core.driver import Run, drive, go_on, resume

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from podium.core.addresses import FINALLY, child
 from podium.core.events import (
     AttemptEnded,
     AttemptStarted,
@@ -20,13 +21,12 @@ from podium.core.events import (
     StepEntered,
     StepReopened,
 )
-from podium.core.expr import MissingValue
+from podium.core.expressions.nodes import MissingValue
 from podium.core.messages import Cancel
 from podium.core.model import Block, Call, ForEach
-from podium.core.names import Here
-from podium.core.paths import FINALLY, child
+from podium.core.queries.names import Here
 from podium.core.state import Instance, Scope, State
-from podium.core.words import Millis, Path
+from podium.core.types import Millis, Path
 from tests.core.bias import Bias
 from tests.core.driver import drive, told
 from tests.core.oracles import (

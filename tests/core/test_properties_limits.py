@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from podium.core.addresses import ROOT
 from podium.core.events import (
     AttemptStarted,
     FactsAsked,
@@ -25,8 +26,7 @@ from podium.core.events import (
 )
 from podium.core.messages import Guide, Pause, RaiseLimit, Resume
 from podium.core.model import Wait
-from podium.core.paths import ROOT
-from podium.core.words import Millis, Path
+from podium.core.types import Millis, Path
 from tests.core.bias import Bias
 from tests.core.driver import drive, told
 from tests.core.oracles import is_worker

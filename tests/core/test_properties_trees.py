@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from hypothesis import example, given
 
-from podium.simulate.chance import Odds
+from podium.simulate.random_world import Odds
 from tests.core.bias import Bias
 from tests.core.driver import told
 from tests.core.oracles_trees import (

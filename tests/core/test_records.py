@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 import pytest
 
-from podium.core.records import dataclass, quick
+from podium.core.fast_dataclass import dataclass, quick
 
 Item = TypeVar("Item")
 

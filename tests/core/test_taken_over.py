@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from podium.core.attempts import GONE
+from podium.core.decide.attempts import GONE
 from podium.core.events import AttemptStarted
-from podium.core.facts import Amounts, Carried
 from podium.core.model import Agent, Step
+from podium.core.payloads import Amounts, Carried
 from podium.core.policy import Estimate, Limits
-from podium.core.words import MicroUsd, Millis, Path
+from podium.core.types import MicroUsd, Millis, Path
 from tests.core.kit import Game, agent, block, flow, with_limits
 
 

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from podium.core.expr import Json, MissingValue, Name, Node, TooBig
-from podium.core.kinds import MAX_TEXT
-from podium.core.template import (
+from podium.core.expressions.nodes import Json, MissingValue, Name, Node, TooBig
+from podium.core.expressions.templates import (
     Reference,
     Text,
     Value,
@@ -21,7 +20,8 @@ from podium.core.template import (
     references,
     walk,
 )
-from podium.workflow.expressions import parse_expression, parse_value
+from podium.core.expressions.values import MAX_TEXT
+from podium.workflow.expressions.parser import parse_expression, parse_value
 from tests.core.random_nodes import Values, nodes
 
 KNOWN: dict[str, Any] = {

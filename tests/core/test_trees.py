@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from podium.core.events import JoinAsked, StepEntered
-from podium.core.facts import Refused
 from podium.core.messages import Cancel
 from podium.core.model import Call, ForEach, Members, Repeat, Step, Workflow
+from podium.core.payloads import Refused
 from podium.core.policy import Retry
-from podium.core.words import Path
+from podium.core.types import Path
 from tests.core.kit import BASE, FALSE, Game, agent, block, command, flow, gates, name_of, on
 
 

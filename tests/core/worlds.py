@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from podium.core.events import ApprovalAsked, AttemptEnded, AttemptStarted, WaitStarted
-from podium.core.graph import TO_A_PERSON, actions_of
 from podium.core.messages import Approve, Signal
 from podium.core.model import Wait
+from podium.core.queries.graph import TO_A_PERSON, actions_of
 from podium.core.state import State
-from podium.core.words import Millis
-from podium.simulate.chance import Chance
+from podium.core.types import Millis
+from podium.simulate.random_world import Chance
 from podium.simulate.world import Later
 
 MINUTE = 60_000

@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from podium.app.verifying import verify
-from podium.core.chain import Record
+from podium.app.archive.verify import verify
+from podium.core.hash_chain import Record
 from podium.process.procfs import send
 from tests.crash.nursery import Nursery
 from tests.crash.stories import ALL, FILE, Story

@@ -19,7 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from podium.frontends.cli.main import COMMANDS, main
+from podium.frontends.cli.main import COMMANDS, main, module_of
 from tests.crash import trap
 from tests.crash.stories import orders_of
 from tests.e2e.kit import PATIENCE_S, Ended, Project
@@ -90,10 +90,10 @@ def nursery() -> Iterator[Nursery]:
 
 def serve() -> None:
     for name in COMMANDS:
-        import_module(f"podium.frontends.cli.{name.replace('-', '_')}")
+        import_module(module_of(name))
     for module, *_ in trap.PLACES.values():
         import_module(module)
-    import_module("podium.attempt.agent")
+    import_module("podium.attempt.agent.run")
     last = 0
     for line in sys.stdin.buffer:
         request = json.loads(line)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from podium.core.messages import Cancel
-from podium.engine.letters import written
+from podium.runtime.commands import written
 from podium.wiring import open_store
 from tests.crash.story import FILES, WORKFLOW_FILE
 

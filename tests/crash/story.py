@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Protocol
 
-from podium.core.chain import RunId
+from podium.core.hash_chain import RunId
 from tests.e2e.kit import Ended, Project
 
 WORKFLOW = """\

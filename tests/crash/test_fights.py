@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.verifying import verify
+from podium.app.archive.verify import verify
 from tests.e2e.kit import Project, closing, new_project, until, until_exit
 
 FIGHTS = int(os.environ.get("PODIUM_FIGHTS", "2"))

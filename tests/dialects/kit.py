@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from podium.adapters.agents.scripted import Scripted, ScriptedConversation
-from podium.app.workflows import converted
-from podium.core.chain import RunId
+from podium.adapters.agents.scripted.agent import Scripted, ScriptedConversation
+from podium.app.author.load import converted
 from podium.core.events import StepEnded
+from podium.core.hash_chain import RunId
 from podium.core.state import State
-from podium.ports import Program, Request
+from podium.ports.agent import Program, Request
 from tests.engine.kit import Project
 
 CAST = "cast.yaml"

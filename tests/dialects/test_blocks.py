@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from podium.app.workflows import check, converted, resolved
+from podium.app.author.load import check, converted, resolved
 from podium.core.messages import Approve
-from podium.views.run import RunView
-from podium.workflow.yaml import load
+from podium.views.run.view import RunView
+from podium.workflow.source.yaml import load
 from tests.dialects.blocks import COUNT, blocks
 from tests.dialects.fates import gates as gates_fates
 from tests.dialects.fates import states as states_fates

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.workflows import converted
+from podium.app.author.load import converted
 from podium.errors import ConfigurationError
 
 STEPS = 'version: "1.0"\nname: t\nsteps:\n'

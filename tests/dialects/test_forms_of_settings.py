@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.workflows import converted
+from podium.app.author.load import converted
 
 STATES = """
 orchestrator: {agent: claude, persona: p/lead.md, session: {enabled: true}, checkpoints: [{on: loop_warning}, {on: timeout_warning}]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podium.core.messages import Approve
-from podium.core.words import Path as StepPath
+from podium.core.types import Path as StepPath
 from podium.errors import ConfigurationError
 from tests.dialects.kit import Stage, status
 from tests.dialects.test_blocks import shown

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.looking import find_run, rebuild
-from podium.app.serving import Service
-from podium.core.chain import RunId
+from podium.app.query.runs import find_run, rebuild
+from podium.app.run.serve import Service
+from podium.core.hash_chain import RunId
 from podium.views.gates_layout import Layout, file_name, gate_of
 from tests.dialects.kit import Stage, status
 from tests.engine.kit import git

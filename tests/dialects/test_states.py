@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podium.app.workflows import converted
+from podium.app.author.load import converted
 from podium.core.events import StepEntered
 from podium.errors import ConfigurationError
 from tests.dialects.kit import Stage, status, steps_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from podium.errors import ConfigurationError
-from podium.workflow.dialects.page import name_of
-from podium.workflow.dialects.steps_text import as_expression, as_prompt, as_value, parts_of
+from podium.workflow.dialects.steps.text import as_expression, as_prompt, as_value, parts_of
+from podium.workflow.dialects.translation import name_of
 from tests.dialects.kit import Stage, status, steps_of
 
 HEAD = 'version: "1.0"\nname: My Flow\n'

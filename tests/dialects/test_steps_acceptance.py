@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.continuing import begin_again, look_ahead
-from podium.app.one_step import Trial, prepared
-from podium.app.running import go_on
+from podium.app.run.rerun import begin_again, look_ahead
+from podium.app.run.run_step import Trial, prepared
+from podium.app.run.start import go_on
 from podium.errors import ConfigurationError, PathViolation
 from tests.dialects.kit import Stage, status, steps_of
 

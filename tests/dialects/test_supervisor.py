@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podium.app.workflows import converted
+from podium.app.author.load import converted
 from podium.core.events import AttemptStarted
 from podium.core.messages import Approve
 from podium.errors import ConfigurationError

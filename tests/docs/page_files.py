@@ -7,19 +7,19 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from podium.app.role_packs import MANIFEST, read_manifest
+from podium.app.author.role_packs import MANIFEST, read_manifest
 from podium.errors import ConfigurationError
-from podium.workflow import yaml
-from podium.workflow.cast import read_cast
-from podium.workflow.dialects import translate
-from podium.workflow.files import read_tree
+from podium.workflow.dialects.detect import translate
 from podium.workflow.load import load
-from podium.workflow.raw import known_keys
-from podium.workflow.schema import read
-from podium.workflow.schema_file import Config, File, Role
-from podium.workflow.schema_step import Feature
-from podium.workflow.testfile import SUFFIX, read_tests
-from podium.workflow.tree import fields
+from podium.workflow.schema.fields import known_keys
+from podium.workflow.schema.file import Config, File, Role
+from podium.workflow.schema.reader import read
+from podium.workflow.schema.step import Feature
+from podium.workflow.scripted.cast import read_cast
+from podium.workflow.scripted.test_file import SUFFIX, read_tests
+from podium.workflow.source import yaml
+from podium.workflow.source.files import read_tree
+from podium.workflow.source.nodes import fields
 from tools.pages.markdown import Fenced, fenced
 from tools.pages.stage import file_of, put, stage
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from podium.app.workflows import check, open_workflow
-from podium.views.graph import as_text
+from podium.app.author.load import check, open_workflow
+from podium.views.text.graph import as_text
 from tests.docs.page_files import ROOT
 from tests.engine.kit import Project, git, output
 from tests.templates.kit import status, way

@@ -9,16 +9,15 @@ from typing import get_args
 import pytest
 
 from podium.core.events import Event, InstanceEvent, RunEvent
-from podium.core.functions import ARITY
-from podium.core.words import OUTCOMES, UNITS
+from podium.core.expressions.functions import ARITY
+from podium.core.types import OUTCOMES, UNITS
 from podium.frontends.cli.main import COMMANDS
-from podium.workflow.builtin_schemas import BUILTIN
-from podium.workflow.cast import Cast, Match, Rule, Usage, VerdictSpec
+from podium.workflow.contracts.builtin import BUILTIN
 from podium.workflow.defaults import BUILT_IN_AGENTS, PRESETS
-from podium.workflow.prompt_environment import FILTERS
-from podium.workflow.raw import Raw, known_keys
-from podium.workflow.schema_file import Agent, File, Input, PolicyRule, Price, Record, Role
-from podium.workflow.schema_parts import (
+from podium.workflow.prompts.environment import FILTERS
+from podium.workflow.schema.fields import Raw, known_keys
+from podium.workflow.schema.file import Agent, File, Input, PolicyRule, Price, Record, Role
+from podium.workflow.schema.parts import (
     Backoff,
     Breaker,
     Context,
@@ -39,8 +38,9 @@ from podium.workflow.schema_parts import (
     Wait,
     Workspace,
 )
-from podium.workflow.schema_step import VERBS, Feature, Gate, Interface, Phase, Step
-from podium.workflow.testfile import (
+from podium.workflow.schema.step import VERBS, Feature, Gate, Interface, Phase, Step
+from podium.workflow.scripted.cast import Cast, Match, Rule, Usage, VerdictSpec
+from podium.workflow.scripted.test_file import (
     Bounds,
     Expect,
     FileWords,
@@ -90,7 +90,7 @@ def test_every_word_of_the_language_is_in_the_reference(words: Iterable[str]) ->
 
 
 def test_every_shipped_role_is_in_the_reference() -> None:
-    roles = [path.stem for path in (ROOT / "src/podium/roles").glob("*.yaml")]
+    roles = [path.stem for path in (ROOT / "src/podium/data/roles").glob("*.yaml")]
 
     assert roles
     assert left_out(roles, WORKFLOW) == []

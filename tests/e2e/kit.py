@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import podium
-from podium.core.chain import Record, RunId
+from podium.core.hash_chain import Record, RunId
 from podium.process.procfs import Process, read_marker, read_pids, read_process, send
 from podium.wiring import open_store
 

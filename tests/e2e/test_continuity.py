@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from podium.testing.models import ModelServer, Rule
+from podium.testing.models.server import ModelServer, Rule
 from tests.e2e.kit import closing, new_project
 
 STEPS = """

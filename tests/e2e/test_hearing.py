@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import pytest
 
-from podium.core.chain import RunId
+from podium.core.hash_chain import RunId
 from tests.e2e.kit import Project, closing, new_project, until, until_exit
 from tests.timing import best_of
 

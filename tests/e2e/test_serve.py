@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.core.chain import RunId
+from podium.core.hash_chain import RunId
 from tests.e2e.kit import Project, closing, new_project, until, until_exit
 from tests.views.kit import conforms
 

@@ -12,8 +12,8 @@ from typing import Any
 import anyio
 from anyio.abc import SocketStream
 
-from podium.egress import serving
-from podium.ports import Decision, Service
+from podium.egress.server import serving
+from podium.ports.sandbox import Decision, Service
 
 KEY = "sk-real-key-of-the-user-4711"
 PATHS = ("POST /v1/messages?beta", "GET /v1/models/*", "POST /v1/models/*:count")

@@ -11,7 +11,7 @@ import pytest
 from anyio.abc import SocketStream
 
 from podium.egress.broker import GONE, MOST_BODY
-from podium.ports import Decision
+from podium.ports.sandbox import Decision
 from tests.egress.kit import ANSWER, KEY, api, post, service, status, way
 
 

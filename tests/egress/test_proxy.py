@@ -8,10 +8,9 @@ import anyio
 import pytest
 from anyio.abc import SocketStream
 
-from podium.egress import allowed_hosts
-from podium.egress.hosts import is_public
+from podium.egress.hosts import allowed_hosts, is_public
 from podium.errors import ConfigurationError
-from podium.ports import Decision
+from podium.ports.sandbox import Decision
 from tests.egress.kit import Way, api, status, way
 
 HOSTS = ("packages.example", "api.vendor.example:8443")

@@ -11,17 +11,17 @@ from typing import Any
 
 import anyio
 
-from podium.app.looking import find_run, show
-from podium.app.office import Office
-from podium.app.running import Begun, Order, begin, go_on, reopen
-from podium.app.sending import Heard, send
-from podium.core.chain import RunId
+from podium.app.project import Office
+from podium.app.query.runs import find_run, show
+from podium.app.run.send import Heard, send
+from podium.app.run.start import Begun, Order, begin, go_on, reopen
 from podium.core.events import Event
+from podium.core.hash_chain import RunId
 from podium.core.state import State
-from podium.core.words import Path as StepPath
-from podium.engine.letters import Posted
+from podium.core.types import Path as StepPath
 from podium.engine.log import read_events
-from podium.views.run import RunView
+from podium.runtime.commands import Posted
+from podium.views.run.view import RunView
 from podium.wiring import open_office
 from tests.repositories import ANN, make_repository, read_head_commit
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from podium.app.continuing import look_ahead
-from podium.core.chain import RunId
+from podium.app.run.rerun import look_ahead
 from podium.core.events import AttemptEnded, AttemptStarted, StepEnded, StepExpanded
+from podium.core.hash_chain import RunId
 from podium.core.state import State
-from podium.core.words import Path as StepPath
+from podium.core.types import Path as StepPath
 from tests.engine.kit import HEAD, Project, git, outcome
 from tests.engine.test_continuing import made, went_on
 

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from podium.app.continuing import Prospect, begin_again, look_ahead
-from podium.app.running import go_on
-from podium.attempt.past import past_of
-from podium.core.chain import RunId
+from podium.app.run.rerun import Prospect, begin_again, look_ahead
+from podium.app.run.start import go_on
+from podium.attempt.prior_results import past_of
 from podium.core.events import ApprovalAsked, AttemptEnded, Event, JoinEnded, RunStarted
+from podium.core.hash_chain import RunId
 from podium.core.messages import Approve
 from podium.core.state import State
-from podium.core.words import Millis
-from podium.core.words import Path as StepPath
-from podium.engine.letters import Done
+from podium.core.types import Millis
+from podium.core.types import Path as StepPath
 from podium.errors import ConfigurationError
+from podium.runtime.commands import Done
 from tests.engine.kit import TEAM, Project, git, outcome, output
 
 pytestmark = pytest.mark.slow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podium.app.continuing import look_ahead
+from podium.app.run.rerun import look_ahead
 from tests.engine.kit import TEAM, Project
 from tests.engine.test_continuing import made, went_on
 

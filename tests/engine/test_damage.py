@@ -16,15 +16,15 @@ import apsw
 import pytest
 
 from podium.adapters.stores.sqlite import SqliteStore
-from podium.app.looking import find_run
-from podium.app.places import STATE_DIR
-from podium.app.verifying import verify
-from podium.core.chain import RunId
+from podium.app.archive.verify import verify
+from podium.app.paths import STATE_DIR
+from podium.app.query.runs import find_run
+from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Signal
-from podium.core.words import Path as StepPath
-from podium.engine.letters import written
+from podium.core.types import Path as StepPath
 from podium.errors import PodiumError
-from podium.ports import StoreError
+from podium.ports.store import StoreError
+from podium.runtime.commands import written
 from tests.engine.kit import Project
 
 pytestmark = pytest.mark.slow

@@ -11,15 +11,15 @@ from pathlib import Path
 import anyio
 import pytest
 
-from podium.app.running import go_on
-from podium.core.chain import first_fault
+from podium.app.run.start import go_on
 from podium.core.codec import decode
 from podium.core.events import RunStarted, StepEnded, StepEntered, TimerFired
-from podium.core.evolve import fold
+from podium.core.evolve.evolve import fold
+from podium.core.hash_chain import first_fault
 from podium.core.messages import Approve, Cancel, Guide, Pause, Resume, Signal
-from podium.core.words import Path as StepPath
-from podium.engine.carry import carry
+from podium.core.types import Path as StepPath
 from podium.engine.lease import Owned, is_owned, lease
+from podium.engine.run_owner import carry
 from podium.errors import ConfigurationError
 from tests.engine.kit import HEAD, TEAM, Project, git, outcome, output
 from tests.timing import best_of

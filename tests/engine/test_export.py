@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from podium.app.exported import check_export
-from podium.app.exporting import Exported, as_json, export, file_names, hash_of
-from podium.app.looking import find_run
+from podium.app.archive.check_export import check_export
+from podium.app.archive.export import Exported, as_json, export, file_names, hash_of
+from podium.app.query.runs import find_run
 from podium.core.messages import Approve
-from podium.core.words import Path as StepPath
+from podium.core.types import Path as StepPath
 from podium.errors import ConfigurationError
 from podium.frontends.cli.main import podium
 from tests.engine.kit import TEAM, Project, git

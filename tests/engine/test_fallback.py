@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from podium.core.facts import Amounts
-from podium.core.words import Path as StepPath
-from podium.views.screen import run_lines
+from podium.core.payloads import Amounts
+from podium.core.types import Path as StepPath
+from podium.views.text.terminal import run_lines
 from tests.engine.kit import HEAD, Project, outcome
 
 AGENTS = """\

@@ -13,11 +13,11 @@ from dataclasses import replace
 
 import pytest
 
-from podium.app.running import go_on
-from podium.app.verifying import verify
-from podium.core.chain import RunId
+from podium.app.archive.verify import verify
+from podium.app.run.start import go_on
 from podium.core.events import StepEnded
-from podium.ports import StoreError
+from podium.core.hash_chain import RunId
+from podium.ports.store import StoreError
 from podium.wiring import open_store
 from tests.adapters.faulty_disk import KINDS, FaultyDisk
 from tests.engine.kit import Project

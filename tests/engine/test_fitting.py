@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from podium.app.running import go_on, reopen
-from podium.app.serving import Service
-from podium.core.chain import RunId
+from podium.app.run.serve import Service
+from podium.app.run.start import go_on, reopen
+from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Cancel
-from podium.core.words import Path as StepPath
+from podium.core.types import Path as StepPath
 from podium.engine.log import Log
 from podium.errors import ConfigurationError
 from tests.engine.kit import Project, output

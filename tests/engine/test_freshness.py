@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from podium.core.messages import Approve
-from podium.core.words import Path as StepPath
-from podium.views.run_data import run_data
-from podium.views.screen import run_lines
+from podium.core.types import Path as StepPath
+from podium.views.files.run_json import run_data
+from podium.views.text.terminal import run_lines
 from tests.engine.kit import TEAM, Project, outcome
 from tests.views.kit import conforms
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from podium.app.workflows import open_workflow
+from podium.app.author.load import open_workflow
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.messages import Approve
-from podium.ports import AgentResult, Request, Usage
+from podium.ports.agent import AgentResult, Request, Usage
 from tests.engine.kit import HEAD, TEAM, Project, outcome, output
 
 WITNESS = "import os; print(os.getpid(), os.environ['HOME'])"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from podium.app.questions import open_questions
+from podium.app.query.inbox import open_questions
 from podium.core.messages import Approve
-from podium.core.words import Path as StepPath
+from podium.core.types import Path as StepPath
 from tests.engine.kit import TEAM, Project, git, outcome
 
 CAST = """

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from podium.engine.records import Records, read_stored, replace_file
-from podium.process.mask import Mask
-from podium.views.files import SHOWN_BYTES, truncated
-from podium.views.files_lines import AUDIT, GROWING, LOG, STATE_LOG, TOKENS
+from podium.engine.run_folder import Records, read_stored, replace_file
+from podium.redaction.mask import Mask
+from podium.views.files.growing_logs import AUDIT, GROWING, LOG, STATE_LOG, TOKENS
+from podium.views.files.snapshot import SHOWN_BYTES, truncated
 from tests.views.kit import SILENT, Told, conforms, tell
 
 FILES = ("run.json", "state.json", "run_manifest.yaml", "run_summary.md", *GROWING)

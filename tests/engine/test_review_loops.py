@@ -8,9 +8,9 @@ import pytest
 
 from podium.core.events import ApprovalGiven, StepEntered
 from podium.core.messages import Approve
-from podium.core.words import Path as StepPath
-from podium.views.next_steps import next_steps
-from podium.views.run_data import run_data
+from podium.core.types import Path as StepPath
+from podium.views.files.run_json import run_data
+from podium.views.text.next_steps import next_steps
 from tests.engine.kit import TEAM, Project, git, outcome
 
 pytestmark = pytest.mark.slow

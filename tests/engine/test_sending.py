@@ -9,11 +9,11 @@ import anyio
 import anyio.from_thread
 import pytest
 
-from podium.app.places import work_dir
-from podium.app.sending import Heard, send
+from podium.app.paths import work_dir
+from podium.app.run.send import Heard, send
 from podium.attempt.site import Site
 from podium.core.messages import Approve, Cancel, Pause
-from podium.core.words import Path as StepPath
+from podium.core.types import Path as StepPath
 from podium.engine.lease import lease
 from podium.engine.log import DONE, Changed
 from podium.errors import ConfigurationError, PodiumError

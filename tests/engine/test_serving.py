@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from podium.app.running import go_on, reopen
-from podium.app.serving import AGAIN, Service
-from podium.core.chain import RunId
+from podium.app.run.serve import AGAIN, Service
+from podium.app.run.start import go_on, reopen
 from podium.core.events import TimerFired
+from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Pause
 from podium.core.state import State
-from podium.core.words import Millis
-from podium.core.words import Path as StepPath
+from podium.core.types import Millis
+from podium.core.types import Path as StepPath
 from podium.engine.lease import lease
-from podium.engine.letters import written
+from podium.runtime.commands import written
 from tests.engine.kit import TEAM, Project, outcome
 
 HOUR = 3_600_000

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from podium.core.model import Step
-from podium.core.words import Millis
-from podium.engine.status import needs_somebody, status_of
+from podium.core.types import Millis
+from podium.runtime.status import needs_somebody, status_of
 from tests.core.kit import Game, agent, block, flow, human
 
 HOUR = Millis(3_600_000)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.running import go_on
+from podium.app.run.start import go_on
 from podium.core.events import AttemptEnded
-from podium.core.words import Path as StepPath
-from podium.engine.letters import Done
+from podium.core.types import Path as StepPath
 from podium.errors import ConfigurationError
+from podium.runtime.commands import Done
 from tests.engine.kit import HEAD, TEAM, Project, git, outcome, output
 
 

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from podium.frontends.cli.terminal import tell_question
+from podium.frontends.cli.question import tell_question
 from tests.engine.kit import TEAM, Project
 from tests.frontends.test_running import call, code, data, newest
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from podium.app.places import work_dir
+from podium.app.paths import work_dir
 from tests.engine.kit import Project
 from tests.frontends.test_running import ASK, call, code, data, newest
 

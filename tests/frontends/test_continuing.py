@@ -68,7 +68,7 @@ def test_without_a_terminal_and_without_yes_nothing_begins(project: Project) -> 
 
 def test_a_no_at_the_terminal_begins_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     run = start(project, STEPS)
-    monkeypatch.setattr("podium.frontends.cli.continuing.is_terminal", lambda: True)
+    monkeypatch.setattr("podium.frontends.cli.confirm_rerun.is_terminal", lambda: True)
 
     assert code(call("rerun", run, "b", typed="n\n")) == 0
 

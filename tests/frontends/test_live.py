@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from podium.core.words import Millis
-from podium.frontends.cli.live import Live
-from podium.views.account import run_view
-from podium.views.questions import with_state
-from podium.views.run import RunView
+from podium.core.types import Millis
+from podium.frontends.cli.live_display import Live
+from podium.views.run.builder import run_view
+from podium.views.run.questions import with_state
+from podium.views.run.view import RunView
 from tests.views.kit import SILENT, Told, tell
 
 MOVE = re.compile(r"\x1b\[(\d+)A\x1b\[J")

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from podium.app.schemas import names
+from podium.app.author.schemas import names
 from podium.core.events import AttemptEnded, AttemptStarted, RunStarted, StepEnded, StepEntered
-from podium.core.words import Tree
+from podium.core.types import Tree
 from podium.errors import ConfigurationError, PodiumError
-from podium.frontends.cli.look import is_colourful
 from podium.frontends.cli.main import podium
+from podium.frontends.cli.open_run import is_colourful
 from tests.views.kit import SILENT, Told, conforms, project, tell
 
 LOOKING = ("runs", "show", "events", "logs", "diff", "inbox", "verify", "schema")

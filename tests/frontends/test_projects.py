@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.frontends import api
+from podium.frontends.api import functions as api
 from tests.engine.kit import HEAD, Project, git
 from tests.frontends.test_running import call, code, data
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from podium.app.places import work_dir
+from podium.app.paths import work_dir
 from podium.errors import PodiumError
 from podium.frontends.cli.main import COMMANDS, podium
 from tests.engine.kit import HEAD, Project, git

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.watching import arrived, changed, inbox, look, seen_by
+from podium.app.run.watch import arrived, changed, inbox, look, seen_by
 from podium.errors import ConfigurationError
 from tests.engine.kit import Project
 

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from podium.core.words import Tree
-from podium.git.capture import Captured, Refused, capture
-from podium.git.checkout import checkout
-from podium.git.found import Bounds
+from podium.core.types import Tree
 from podium.git.repository import Person, Repository, Signature, find, read_head
-from podium.git.snapshot import Snapshot
+from podium.git.trees.snapshot import Snapshot
+from podium.git.workdir.capture import Captured, Refused, capture
+from podium.git.workdir.checkout import checkout
+from podium.git.workdir.found import Bounds
 from tests.repositories import make_repository
 
 ANN = Person("Ann", "ann@example.com")

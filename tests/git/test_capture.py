@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from podium.git.capture import Captured, Refused
-from podium.git.checkout import checkout, update
-from podium.git.found import Bounds, Fault
 from podium.git.repository import trees
-from podium.git.snapshot import read_snapshot
+from podium.git.trees.snapshot import read_snapshot
+from podium.git.workdir.capture import Captured, Refused
+from podium.git.workdir.checkout import checkout, update
+from podium.git.workdir.found import Bounds, Fault
 from tests.git.kit import Project, git, new_project, ordinary_user, put, tree_by_git
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from podium.git.change import Change, changed_paths, changes, diff, patch_id
-from podium.git.join import Clashed, Joined, join
+from podium.git.trees.diff import Change, changed_paths, changes, diff, patch_id
+from podium.git.trees.merge import Clashed, Joined, join
 from tests.git.kit import Project, git
 
 

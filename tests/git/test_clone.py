@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from podium.git.clone import clone
 from podium.git.repository import find
+from podium.git.workdir.clone import clone
 from tests.git.kit import Project, git, new_project, put
 
 

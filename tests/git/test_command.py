@@ -11,7 +11,7 @@ from anyio import to_thread
 from podium.git import command
 from podium.git.command import Git, GitError, run, text
 from podium.git.repository import personal, read_head, refs, trees
-from podium.git.snapshot import read_blobs
+from podium.git.trees.snapshot import read_blobs
 from tests.git.kit import Project, git, put
 
 
@@ -60,7 +60,7 @@ def test_a_missing_object_is_named_with_what_to_do(project: Project) -> None:
 def test_contents_come_in_bounded_batches_and_in_order(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("podium.git.snapshot.BATCH_BYTES", 10)
+    monkeypatch.setattr("podium.git.trees.snapshot.BATCH_BYTES", 10)
     contents = [b"12345678", b"", b"abc\n", b"x" * 50, b"end"]
     names = [git(project.root, "hash-object", "-w", "--stdin", stdin=content) for content in contents]
 

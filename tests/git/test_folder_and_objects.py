@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from podium.git.capture import Refused, capture
-from podium.git.folder import discard, made, write_entry
-from podium.git.listing import LINK, Entry, read_listing
-from podium.git.names import is_git_folder, is_module_file
-from podium.git.objects import Changed, Objects, name_of, write, write_file
 from podium.git.repository import trees
+from podium.git.trees.listing import LINK, Entry, read_listing
+from podium.git.trees.names import is_git_folder, is_module_file
+from podium.git.trees.objects import Changed, Objects, name_of, write, write_file
+from podium.git.workdir.capture import Refused, capture
+from podium.git.workdir.folder import discard, made, write_entry
 from tests.git.kit import Project, git, ordinary_user, put
 from tests.security.trees.plants import deep
 
@@ -92,7 +92,7 @@ def test_a_file_that_changes_after_the_walk_is_refused(
         put(folder, {"src/app.py": "then another\n"})
         return []
 
-    monkeypatch.setattr("podium.git.capture._faults_of_links", change_first)
+    monkeypatch.setattr("podium.git.workdir.capture._faults_of_links", change_first)
     refused = capture(project.repository.objects, folder, snapshot)
 
     assert isinstance(refused, Refused)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podium.git.land import Landed, Landing, Piece, follow, land
+from podium.git.branches.land import Landed, Landing, Piece, follow, land
 from tests.git.kit import Project, git, put
 from tests.git.test_land import landing, prepared, status
 

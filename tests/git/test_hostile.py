@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from podium.git.capture import Captured, Refused
-from podium.git.change import changes, diff
-from podium.git.checkout import update
-from podium.git.clone import clone
-from podium.git.folder import discard
-from podium.git.join import Joined, join
-from podium.git.land import Landed, Landing, Prepared, land, prepare
+from podium.git.branches.land import Landed, Landing, Prepared, land, prepare
 from podium.git.repository import read_head
+from podium.git.trees.diff import changes, diff
+from podium.git.trees.merge import Joined, join
+from podium.git.workdir.capture import Captured, Refused
+from podium.git.workdir.checkout import update
+from podium.git.workdir.clone import clone
+from podium.git.workdir.folder import discard
 from tests.git.kit import SIGNED, Project, git, put
 from tests.security.trees.plants import REFUSED, TAKEN, Plant, git_file, git_link, inner_links
 

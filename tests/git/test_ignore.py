@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium.git.ignore import is_ignored, parse_rules
+from podium.git.trees.ignore import is_ignored, parse_rules
 from tests.git.kit import git, put
 from tests.timing import work_within
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from podium.core.words import Tree
-from podium.git.land import InTheWay, Landed, land
+from podium.core.types import Tree
+from podium.git.branches.land import InTheWay, Landed, land
 from tests.git.kit import Project, git, new_project, put
 from tests.git.test_land import landing, prepared
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from podium.git.land import Landed, Nothing, Prepared, follow, land, prepare
-from podium.git.worktree import IndexLocked
+from podium.git.branches.land import Landed, Nothing, Prepared, follow, land, prepare
+from podium.git.branches.user_worktree import IndexLocked
 from tests.git.kit import Project, git, put
 from tests.git.test_land import landing, prepared, status
 
@@ -22,7 +22,7 @@ def test_a_lock_that_goes_away_is_waited_for(
 ) -> None:
     lock = project.root / ".git/index.lock"
     lock.touch()
-    monkeypatch.setattr("podium.git.worktree.time.sleep", lambda _: lock.unlink())
+    monkeypatch.setattr("podium.git.branches.user_worktree.time.sleep", lambda _: lock.unlink())
 
     assert land(project.repository, ready) == Landed(ready.commit)
     assert status(project) == ""
@@ -34,7 +34,7 @@ def test_a_lock_that_stays_is_named_and_nothing_is_moved(
 ) -> None:
     lock = project.root / ".git/index.lock"
     lock.touch()
-    monkeypatch.setattr("podium.git.worktree.LOCK_WAIT_S", 0.0)
+    monkeypatch.setattr("podium.git.branches.user_worktree.LOCK_WAIT_S", 0.0)
 
     with pytest.raises(IndexLocked, match=r"is locked by .*\.git/index\.lock") as caught:
         land(project.repository, ready)
@@ -49,8 +49,8 @@ def test_files_that_a_lock_has_left_behind_follow_when_the_work_is_landed_again(
 ) -> None:
     """Also by another run, for which there is nothing left to land."""
     lock = project.root / ".git/index.lock"
-    monkeypatch.setattr("podium.git.worktree.LOCK_WAIT_S", 0.0)
-    monkeypatch.setattr("podium.git.land.in_the_way", lambda *_: lock.touch())
+    monkeypatch.setattr("podium.git.branches.user_worktree.LOCK_WAIT_S", 0.0)
+    monkeypatch.setattr("podium.git.branches.land.in_the_way", lambda *_: lock.touch())
     done = land(project.repository, ready)
     assert isinstance(done, Landed) and "index.lock" in (done.left_behind or "")
     assert not (project.root / "new").exists()

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from podium.core.words import Tree
+from podium.core.types import Tree
 from podium.errors import ConfigurationError
-from podium.git.join import Clashed
-from podium.git.land import InTheWay, Landed, Landing, Moved, Nothing, Piece, Prepared, land, prepare
+from podium.git.branches.land import InTheWay, Landed, Landing, Moved, Nothing, Piece, Prepared, land, prepare
 from podium.git.repository import Person, Signature, find, read_head, tree_with_uncommitted
+from podium.git.trees.merge import Clashed
 from tests.git.kit import SIGNED, Project, git, new_project, put
 
 
@@ -140,7 +140,7 @@ def test_a_swap_that_comes_too_late_changes_nothing(
     def move_meanwhile(*_: object) -> None:
         project.commit({"b": "user\n"})
 
-    monkeypatch.setattr("podium.git.land.with_branch", move_meanwhile)
+    monkeypatch.setattr("podium.git.branches.land.with_branch", move_meanwhile)
 
     assert land(project.repository, ready) == Moved(git(project.root, "rev-parse", "main"))
     assert not (project.root / "a").exists()
@@ -337,7 +337,7 @@ def test_a_bad_name_for_a_branch_is_refused(project: Project, branch: str) -> No
 def test_files_that_cannot_follow_are_told(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The user saves a file between our check and the move: the branch has moved, the file is still theirs."""
     ready = prepared(project, landing(project, project.edited("work", {"src/app.py": "done\n"})))
-    monkeypatch.setattr("podium.git.land.in_the_way", lambda *_: ())
+    monkeypatch.setattr("podium.git.branches.land.in_the_way", lambda *_: ())
     put(project.root, {"src/app.py": "the user's own\n"})
 
     result = land(project.repository, ready)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podium.git.land import Landed, land, prepare
+from podium.git.branches.land import Landed, land, prepare
 from tests.git.kit import Project, git
 from tests.git.test_land import landing, prepared
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podium.git.links import leaving
+from podium.git.trees.links import leaving
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from podium.errors import ConfigurationError
+from podium.git.branches.gc import delete, list_runs, preview
+from podium.git.branches.land import Landed, land, prepare
+from podium.git.branches.publish import Published, Unpublished, publish
 from podium.git.command import GitError
-from podium.git.gc import delete, list_runs, preview
-from podium.git.land import Landed, land, prepare
-from podium.git.publish import Published, Unpublished, publish
 from podium.git.repository import Person, Signature, attempt_ref, keep, write_commit
 from tests.git.kit import SIGNED, Project, git, put
 from tests.git.test_land import landing, prepared

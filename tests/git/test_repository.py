@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from podium.errors import ConfigurationError
-from podium.git.checkout import checkout
 from podium.git.command import Git, GitError
 from podium.git.repository import (
     Person,
@@ -27,6 +26,7 @@ from podium.git.repository import (
     tree_with_uncommitted,
     write_commit,
 )
+from podium.git.workdir.checkout import checkout
 from tests.git.kit import SIGNED, Project, git, new_project, put
 
 

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium.core.words import Tree
-from podium.git.checkout import update
-from podium.git.names import flaw_of, folded, is_git_folder, is_module_file
+from podium.core.types import Tree
+from podium.git.trees.names import flaw_of, folded, is_git_folder, is_module_file
+from podium.git.workdir.checkout import update
 from tests.git.kit import Project, git, new_project, tree_by_git
 
 pytestmark = pytest.mark.slow

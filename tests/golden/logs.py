@@ -10,20 +10,20 @@ import tempfile
 from pathlib import Path as FilePath
 from typing import Final
 
-from podium.app.workflows import open_workflow
+from podium.app.author.load import open_workflow
 from podium.core.codec import decode
 from podium.core.events import Event
-from podium.core.evolve import fold
+from podium.core.evolve.evolve import fold
 from podium.core.messages import Cancel, Guide, Message, Pause, RaiseLimit, Recover, Resume, Signal
 from podium.core.model import Workflow
 from podium.core.state import State
-from podium.core.words import Millis, Path
+from podium.core.types import Millis, Path
 from podium.engine.log import to_text
-from podium.engine.records import Records
-from podium.process.mask import Mask
-from podium.simulate.scripted import Scripted
-from podium.simulate.shell import simulate
-from podium.workflow.cast import read_cast
+from podium.engine.run_folder import Records
+from podium.redaction.mask import Mask
+from podium.simulate.run import simulate
+from podium.simulate.scripted_world import Scripted
+from podium.workflow.scripted.cast import read_cast
 
 ROOT: Final = FilePath(__file__).parent
 LOG: Final = "events.jsonl"

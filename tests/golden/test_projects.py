@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pytest
 
-from podium.app.running import Source, load_source
+from podium.app.run.start import Source, load_source
 from podium.core.codec import EVENTS
-from podium.core.evolve import fold
+from podium.core.evolve.evolve import fold
 from podium.engine.log import read_events
 from podium.wiring import open_office
 from tests.e2e.kit import Project, closing

@@ -6,7 +6,7 @@ import json
 import time
 from dataclasses import dataclass, field
 
-from podium.testing.models import Rule
+from podium.testing.models.server import Rule
 from tests.live.kit import PROGRAMS
 
 OPENS = int(time.time()) + 5000

@@ -9,19 +9,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from podium.adapters.agents.claude import Claude
-from podium.adapters.agents.codex import Codex
-from podium.adapters.agents.gemini import Gemini
+from podium.adapters.agents.claude.agent import Claude
+from podium.adapters.agents.codex.agent import Codex
+from podium.adapters.agents.gemini.agent import Gemini
 from podium.attempt.perform import perform
 from podium.core.effects import AskPerson
 from podium.core.events import AttemptEnded, AttemptStarted
-from podium.core.graph import PRICE
 from podium.core.messages import Approve, Message
+from podium.core.queries.graph import PRICE
 from podium.core.state import State
-from podium.ports import Agent, Progress
-from podium.process import Mask
+from podium.ports.agent import Agent, Progress
 from podium.process.procfs import read_marker, read_pids
-from podium.testing.models import ModelServer, Rule
+from podium.redaction.mask import Mask
+from podium.testing.models.server import ModelServer, Rule
 from tests.attempt.asked import Asked, Clock
 from tests.attempt.runs import Played, bench
 from tests.git.kit import Project, new_project

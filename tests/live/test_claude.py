@@ -12,11 +12,14 @@ from typing import Any
 import anyio
 import pytest
 
-from podium.adapters.agents.claude import Claude
-from podium.ports import Agent, AgentResult, Progress, Request, Usage
-from podium.process import Finished, Launch, Mask, minimal_env, run
-from podium.testing.agents import AgentContract
-from podium.testing.models import ModelServer, Rule, Tokens
+from podium.adapters.agents.claude.agent import Claude
+from podium.ports.agent import Agent, AgentResult, Progress, Request, Usage
+from podium.process.environment import minimal_env
+from podium.process.launch import Finished, Launch
+from podium.process.run import run
+from podium.redaction.mask import Mask
+from podium.testing.agent_contract import AgentContract
+from podium.testing.models.server import ModelServer, Rule, Tokens
 from tests.live.programs import found
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]

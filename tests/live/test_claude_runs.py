@@ -11,8 +11,10 @@ from typing import Any
 import anyio
 import pytest
 
-from podium.process import Launch, minimal_env, run
-from podium.testing.models import ModelServer, Rule, Tokens
+from podium.process.environment import minimal_env
+from podium.process.launch import Launch
+from podium.process.run import run
+from podium.testing.models.server import ModelServer, Rule, Tokens
 from tests.e2e.kit import Project, closing, new_project
 from tests.live.programs import found
 

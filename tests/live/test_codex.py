@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from podium.adapters.agents.codex import Codex
-from podium.testing.models import Asked, ModelServer, Rule, Tokens
+from podium.adapters.agents.codex.agent import Codex
+from podium.testing.models.server import Asked, ModelServer, Rule, Tokens
 from tests.e2e import kit
 from tests.git.kit import Project, git, new_project
 from tests.live import kit as live_kit

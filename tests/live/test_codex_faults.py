@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.testing.models import ModelServer, Rule
+from podium.testing.models.server import ModelServer, Rule
 from tests.git.kit import Project
 from tests.live import kit
 from tests.live.kit import CODEX, survivors

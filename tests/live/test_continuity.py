@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.testing.models import ModelServer, Received, Rule, Tokens
+from podium.testing.models.server import ModelServer, Received, Rule, Tokens
 from tests.e2e.kit import closing, new_project
 from tests.live.programs import found
 

@@ -15,7 +15,7 @@ import pytest
 
 from podium.core.events import AttemptEnded, AttemptQueued, AttemptStarted, RetryScheduled, StepEnded
 from podium.core.state import State
-from podium.testing.models import ModelServer, Rule, Tokens
+from podium.testing.models.server import ModelServer, Rule, Tokens
 from tests.attempt.runs import Played
 from tests.e2e import kit as e2e
 from tests.live.conftest import Row, rows

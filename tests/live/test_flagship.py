@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from podium.testing.models import ModelServer, Rule, Tokens
+from podium.testing.models.server import ModelServer, Rule, Tokens
 from tests.e2e.kit import Project, closing, new_project
 from tests.live.programs import found
 from tests.live.verdicts import Judging

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from podium.core.events import AttemptEnded
-from podium.testing.models import ModelServer, Rule, Tokens
+from podium.testing.models.server import ModelServer, Rule, Tokens
 from tests.git.kit import Project, git, new_project
 from tests.live import kit
 from tests.live.kit import GEMINI, KEY, survivors

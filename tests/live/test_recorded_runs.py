@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.testing.models import ModelServer
+from podium.testing.models.server import ModelServer
 from tests.e2e.kit import closing
 from tests.live.test_claude_runs import KEY, TOKEN, project, rules, texts
 

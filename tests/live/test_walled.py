@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from podium.adapters.agents.claude import Claude
-from podium.adapters.agents.codex import Codex
-from podium.adapters.agents.gemini import Gemini
+from podium.adapters.agents.claude.agent import Claude
+from podium.adapters.agents.codex.agent import Codex
+from podium.adapters.agents.gemini.agent import Gemini
 from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
-from podium.ports import Agents
-from podium.testing.models import ModelServer, Rule
+from podium.ports.agent import Agents
+from podium.testing.models.server import ModelServer, Rule
 from tests.git.kit import Project, new_project
 from tests.live.kit import patch
 from tests.live.programs import found

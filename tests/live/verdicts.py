@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from podium.testing.models import Asked, ModelServer, Rule
+from podium.testing.models.server import Asked, ModelServer, Rule
 
 BOUND = re.compile(r"^nonce: (?P<nonce>\w+)\ntree: (?P<tree>\w+)$", re.MULTILINE)
 FINDING = {"severity": "minor", "issue": "short"}

@@ -17,15 +17,15 @@ from typing import Any
 
 import pytest
 
-from podium.adapters.sandboxes import probe
+from podium.adapters.sandboxes import bubblewrap_probe
 from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
-from podium.attempt.outward import RECORD
+from podium.attempt.network import RECORD
 from podium.core.effects import AskPerson
 from podium.core.messages import Approve, Message
 from podium.core.state import State
-from podium.ports import Agents, Progress
-from podium.process import Mask
-from podium.testing.models import ModelServer
+from podium.ports.agent import Agents, Progress
+from podium.redaction.mask import Mask
+from podium.testing.models.server import ModelServer
 from tests.attempt.asked import Asked, Clock
 from tests.attempt.runs import Played, bench
 from tests.git.kit import Project
@@ -50,7 +50,7 @@ ACCOUNT = {
 
 
 def needs_walls() -> None:
-    lacking = probe.look()
+    lacking = bubblewrap_probe.look()
     if lacking is not None:
         pytest.skip(f"{lacking.reason}; {lacking.fix}")
 

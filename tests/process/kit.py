@@ -12,8 +12,11 @@ from typing import Any, TypeVar
 
 import anyio
 
-from podium.process import Finished, Launch, StreamName, minimal_env, run
+from podium.process.environment import minimal_env
+from podium.process.launch import Finished, Launch
+from podium.process.output import StreamName
 from podium.process.procfs import Process, read_process
+from podium.process.run import run
 
 T = TypeVar("T")
 STRAY = Path(__file__).with_name("stray.py")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from podium.process import Mask, OutputLimits
-from podium.process.capture import Sink
+from podium.process.output import OutputLimits, Sink
+from podium.redaction.mask import Mask
 from tests.process.kit import Heard
 
 SMALL = OutputLimits(memory=100, record=10, total=1000)

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from podium.errors import ConfigurationError
-from podium.process import Mask, minimal_env
+from podium.process.environment import minimal_env
+from podium.redaction.mask import Mask
 from tests.process.kit import finish, launch
 
 HOST = {"HOME": "/home/me", "PATH": "/bin:.::relative:/usr/bin", "AWS_SECRET": "no", "EDITOR": "vi"}

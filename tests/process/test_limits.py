@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.process import Limits
-from podium.process.limits import PRLIMIT, wrapper
+from podium.process.limits import PRLIMIT, Limits, wrapper
 from tests.process.kit import finish, launch, python
 
 REPORT = """

@@ -12,9 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from podium.errors import ConfigurationError
-from podium.process import Mask
 from podium.process.ansi import plain
-from podium.process.variants import variants
+from podium.redaction.encodings import variants
+from podium.redaction.mask import Mask
 from tests.timing import work_of
 
 SECRET = 'pa/ss wörd+"42"?'

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from podium.errors import EXIT_PATH, PathViolation
-from podium.process import inside, open_inside
-from podium.process.paths import Mode
+from podium.files.inside import Mode, inside, open_inside
 from tests.process.tricks import LEXICAL, LINKED, SPECIAL, plant
 
 TRICKS = {**LEXICAL, **LINKED}

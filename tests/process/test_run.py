@@ -13,8 +13,12 @@ from pathlib import Path
 import anyio
 import pytest
 
-from podium.process import Launch, Mask, OutputLimits, StreamName, run, sweep
+from podium.process.launch import Launch
+from podium.process.output import OutputLimits, StreamName
 from podium.process.procfs import Process, read_process, send
+from podium.process.run import run
+from podium.process.sweep import sweep
+from podium.redaction.mask import Mask
 from tests.process.kit import PATIENCE_S, Heard, finish, is_gone, launch, new_marker, python, until_async
 from tests.process.test_mask import SECRET, SEVEN
 from tests.timing import given_time

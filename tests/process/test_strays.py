@@ -16,8 +16,10 @@ import anyio
 import pytest
 
 from podium.errors import ConfigurationError
-from podium.process import Launch, run, sweep
+from podium.process.launch import Launch
 from podium.process.procfs import Process, listed_children, read_process, searched_children
+from podium.process.run import run
+from podium.process.sweep import sweep
 from tests.process.kit import (
     finish,
     is_alive,
@@ -127,7 +129,7 @@ def test_a_sweep_for_what_is_no_marker_is_refused(marker: str) -> None:
 def test_a_sweep_spares_its_own_process_and_ancestors() -> None:
     """As when a step of a run resumes that very run."""
     marker = new_marker()
-    code = f"from podium.process import sweep; print(sweep({marker!r}))"
+    code = f"from podium.process.sweep import sweep; print(sweep({marker!r}))"
     env = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PODIUM_MARKER": f"{marker}/1"}
 
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, check=True, cwd=ROOT)
@@ -150,7 +152,7 @@ finish(stray("daemon", Path({str(tmp_path)!r}), then="stay"))
 
 
 def test_a_nameless_orphan_waits_for_the_last_launch_it_may_belong_to(tmp_path: Path) -> None:
-    """Rule 4 of tree.py: while two launches are older than it, nobody can tell whose it is."""
+    """Rule 4 of process_tree.py: while two launches are older than it, nobody can tell whose it is."""
     one, two = tmp_path / "one", tmp_path / "two"
     one.mkdir()
     two.mkdir()

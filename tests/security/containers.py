@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from podium.adapters.sandboxes.container import ENGINES
-from podium.ports import Mount
+from podium.ports.sandbox import Mount
 
 IMAGE = "localhost/podium-tests:1"
 FOLDERS = ("usr", "etc", "proc", "sys", "dev", "tmp", "run", "var", "var/tmp", "root", "home")

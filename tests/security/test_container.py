@@ -10,10 +10,10 @@ import anyio
 import pytest
 
 from podium.adapters.sandboxes.container import ContainerSandbox, find_engine
-from podium.attempt.lending import lend
+from podium.attempt.workspace.ownership import lend
 from podium.errors import ConfigurationError
-from podium.ports import Sandbox, Walls
-from podium.testing.sandboxes import SandboxContract
+from podium.ports.sandbox import Sandbox, Walls
+from podium.testing.sandbox_contract import SandboxContract
 from podium.wiring import choose_sandbox
 from tests.security.containers import IMAGE, made_image, python_mounts
 

@@ -16,18 +16,21 @@ from pathlib import Path
 import anyio
 import pytest
 
-from podium.adapters.sandboxes import bwrap_argv, probe
+from podium.adapters.sandboxes import bubblewrap_argv, bubblewrap_probe
 from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
-from podium.adapters.sandboxes.bwrap_argv import View
+from podium.adapters.sandboxes.bubblewrap_argv import View
 from podium.adapters.sandboxes.limits import LimitsSandbox
-from podium.attempt.lending import lend
-from podium.ports import BROKER, Service, Walls
-from podium.process import Launch, Limits, cgroups, completed
+from podium.attempt.workspace.ownership import lend
+from podium.ports.sandbox import BROKER, Service, Walls
+from podium.process import cgroups
+from podium.process.launch import Launch
+from podium.process.limits import Limits
+from podium.process.run import completed
 from tests.e2e.kit import Ended, Project, closing, new_project
 from tests.security.kit import ORDINARY, as_ordinary_user, without_namespaces
 
 pytestmark = pytest.mark.security
-needs_walls = pytest.mark.skipif(probe.look() is not None, reason="bubblewrap does not hold here")
+needs_walls = pytest.mark.skipif(bubblewrap_probe.look() is not None, reason="bubblewrap does not hold here")
 
 FILE = "workflows/w.yaml"
 MODEL = "podium: 1\nname: w\nsteps:\n  fix: {agent: claude, prompt: Fix it., gates: [{run: [echo, ok]}]}\n"
@@ -59,7 +62,7 @@ def podium(project: Project, around: Callable[..., tuple[str, ...]], *args: str)
 
 
 def test_bubblewrap_that_is_not_installed_is_said_with_the_line_that_installs_it(tmp_path: Path) -> None:
-    lacking = probe.look(tmp_path / "bwrap")
+    lacking = bubblewrap_probe.look(tmp_path / "bwrap")
 
     assert lacking is not None
     assert (lacking.reason, lacking.fix) == (
@@ -71,14 +74,14 @@ def test_bubblewrap_that_is_not_installed_is_said_with_the_line_that_installs_it
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives up rights")
 def test_root_builds_no_walls_that_it_could_not_stand_outside_of(tmp_path: Path) -> None:
     """bubblewrap of root is no wall, so without the program that drops root's rights there is none (facts 0.1)."""
-    lacking = probe.look(setpriv=tmp_path / "setpriv")
+    lacking = bubblewrap_probe.look(setpriv=tmp_path / "setpriv")
 
     assert lacking is not None
     assert "root gives up its rights" in lacking.reason
 
 
 def test_the_user_within_walls_that_root_builds_is_not_root() -> None:
-    words = bwrap_argv.words(View(mounts=(), cwd=Path("/")), ["true"], {}, is_root=True)
+    words = bubblewrap_argv.words(View(mounts=(), cwd=Path("/")), ["true"], {}, is_root=True)
 
     assert words.index("--reuid=65534") < len(words) - 1 - words[::-1].index("/usr/bin/bwrap")
 

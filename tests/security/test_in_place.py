@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.adapters.sandboxes import probe
+from podium.adapters.sandboxes import bubblewrap_probe
 from tests.e2e.kit import closing, new_project
 from tests.e2e.test_toolchains import (
     BROKEN,
@@ -26,7 +26,7 @@ from tests.e2e.test_toolchains import (
 
 pytestmark = [
     pytest.mark.security,
-    pytest.mark.skipif(probe.look() is not None, reason="bubblewrap does not hold here"),
+    pytest.mark.skipif(bubblewrap_probe.look() is not None, reason="bubblewrap does not hold here"),
 ]
 
 CASES = pytest.mark.parametrize(

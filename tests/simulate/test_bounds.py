@@ -10,24 +10,24 @@ import pytest
 from hypothesis import given, settings
 
 from podium.core.events import ApprovalAsked, AttemptEnded, AttemptStarted, Event
-from podium.core.expr import Const
+from podium.core.expressions.nodes import Const
 from podium.core.messages import Approve
 from podium.core.model import Call, Repeat, Step, Workflow
 from podium.core.policy import Breaker, Limits, Retry
 from podium.core.state import State
-from podium.core.words import Millis
-from podium.simulate import shell
-from podium.simulate.bounds import calls, worst
-from podium.simulate.chance import Odds
-from podium.simulate.witness import witness
+from podium.core.types import Millis
+from podium.simulate import run
+from podium.simulate.forecast.witness import witness
+from podium.simulate.forecast.worst_case import calls, worst
+from podium.simulate.random_world import Odds
 from podium.simulate.world import Later
-from podium.simulate.worst import Worst
 from tests.core.bias import Bias
 from tests.core.driver import drive
 from tests.core.kit import agent, block, command, flow, on
 from tests.core.shapes import ADVISOR
 from tests.core.strategies import Case, cases
 from tests.core.worlds import Stubborn, Wild
+from tests.simulate.worst_world import Worst
 
 pytestmark = pytest.mark.slow
 
@@ -131,7 +131,7 @@ def test_what_an_advisor_causes_is_within_the_bound() -> None:
     found = worst(workflow, {}, calls)
 
     led_on = made(workflow)
-    sent_back = used(shell.simulate(workflow, Elsewhere(witness(found))).events)
+    sent_back = used(run.simulate(workflow, Elsewhere(witness(found))).events)
     assert led_on < sent_back <= found.either[-1]
 
 
@@ -147,7 +147,7 @@ class Answering(Worst):
 
 def made(workflow: Workflow) -> int:
     """The calls of the run that goes the way of the witness."""
-    return used(shell.simulate(workflow, Answering(witness(worst(workflow, {}, calls)))).events)
+    return used(run.simulate(workflow, Answering(witness(worst(workflow, {}, calls)))).events)
 
 
 def used(events: Iterable[Event]) -> int:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.rehearsal import rehearse
-from podium.app.workflows import open_workflow
-from podium.views.trace import Trace
+from podium.app.author.load import open_workflow
+from podium.app.forecast.simulate import rehearse
+from podium.views.run.trace import Trace
 
 EXAMPLES = Path(__file__).parents[1] / "workflow" / "examples"
 CASTS = Path(__file__).parent / "casts"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from podium.core.words import Tree
-from podium.simulate.forest import Forest
+from podium.core.types import Tree
+from podium.simulate.memory_trees import Forest
 
 FILES = {"a.txt": "1", "dir/b.txt": "2"}
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from podium.app.planning import plan
-from podium.app.workflows import open_workflow
+from podium.app.author.load import open_workflow
+from podium.app.forecast.plan import plan
+from podium.core.addresses import ROOT
 from podium.core.model import Output, Workflow
-from podium.core.paths import ROOT
-from podium.simulate.chance import Chance
-from podium.simulate.lists import Listing, answer_with, lists_of
-from podium.simulate.shell import simulate
-from podium.workflow.examples import middle
+from podium.simulate.loop_lists import Listing, answer_with, lists_of
+from podium.simulate.random_world import Chance
+from podium.simulate.run import simulate
+from podium.workflow.contracts.examples import middle
 
 ONCE = "retry: {attempts: 1, transient: 0, repair: 0, on_exhausted: fail}"
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.workflows import open_workflow
-from podium.core.paths import ROOT
-from podium.simulate.scripted import Scripted
-from podium.simulate.shell import simulate
-from podium.workflow.cast import read_cast
+from podium.app.author.load import open_workflow
+from podium.core.addresses import ROOT
+from podium.simulate.run import simulate
+from podium.simulate.scripted_world import Scripted
+from podium.workflow.scripted.cast import read_cast
 
 FLOW = """\
 podium: 1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from podium.app.rehearsal import assumed, forecast
-from podium.app.workflows import open_workflow
-from podium.simulate.chance import CALM, Odds
+from podium.app.author.load import open_workflow
+from podium.app.forecast.simulate import assumed, forecast
+from podium.simulate.random_world import CALM, Odds
 
 FLOW = """\
 podium: 1

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from podium.core.model import Block, Step, Target
 from podium.core.policy import Breaker, Retry
-from podium.simulate.charged import FAILED, PASSED, Ends
-from podium.simulate.tables import NEVER
-from podium.simulate.walk import Walk, exits_of, walked
+from podium.simulate.forecast.breaker_costs import FAILED, PASSED, Ends
+from podium.simulate.forecast.cost_tables import NEVER
+from podium.simulate.forecast.paths import Walk, exits_of, walked
 from tests.core.kit import agent, block, command, on
 
 FREE = Breaker(visits=2, cycle=None)

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.workflows import open_workflow
+from podium.app.author.load import open_workflow
+from podium.core.addresses import ROOT
 from podium.core.events import StepExpanded
 from podium.core.model import Members, Step, Workflow
-from podium.core.paths import ROOT
-from podium.core.words import Path as Address
-from podium.simulate.bounds import calls, worst
-from podium.simulate.shell import Simulated, simulate
-from podium.simulate.witness import Part, Witness, ends_of, told, witness
-from podium.simulate.worst import Worst
+from podium.core.types import Path as Address
+from podium.simulate.forecast.witness import Part, Witness, ends_of, told, witness
+from podium.simulate.forecast.worst_case import calls, worst
+from podium.simulate.run import Simulated, simulate
 from tests.core.kit import agent, block
+from tests.simulate.worst_world import Worst
 
 ONCE = "retry: {attempts: 1, transient: 0, repair: 0, on_exhausted: fail}"
 

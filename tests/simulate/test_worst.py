@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.rehearsal import assumed
-from podium.app.workflows import open_workflow
+from podium.app.author.load import open_workflow
+from podium.app.forecast.simulate import assumed
+from podium.core.addresses import ROOT
 from podium.core.model import Workflow
-from podium.core.paths import ROOT
-from podium.simulate.bounds import Unbounded, calls, worst
-from podium.simulate.chance import Chance, Odds
-from podium.simulate.least import least
-from podium.simulate.shell import simulate
-from podium.simulate.witness import told, witness
-from podium.simulate.worst import Worst
-from podium.views.trace import Trace, trace
+from podium.simulate.forecast.best_case import least
+from podium.simulate.forecast.witness import told, witness
+from podium.simulate.forecast.worst_case import Unbounded, calls, worst
+from podium.simulate.random_world import Chance, Odds
+from podium.simulate.run import simulate
+from podium.views.run.trace import Trace, trace
+from tests.simulate.worst_world import Worst
 
 pytestmark = pytest.mark.slow
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from podium.core.state import State
-from podium.core.words import Path as StepPath
-from podium.workflow.files import SHIPPED
+from podium.core.types import Path as StepPath
+from podium.workflow.source.files import SHIPPED
 from tests.engine.kit import Project
 
 TEMPLATES: Final = sorted(path.stem for path in (SHIPPED / "templates").glob("*.yaml"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.core.words import Path as StepPath
+from podium.core.types import Path as StepPath
 from tests.engine.kit import git, outcome
 from tests.templates.kit import TASK, made, status, way
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.rehearsal import forecast, rehearse
-from podium.app.workflows import check, open_workflow, resolved
-from podium.workflow.files import SHIPPED, read_tree
-from podium.workflow.tree import plain
-from podium.workflow.yaml import load
+from podium.app.author.load import check, open_workflow, resolved
+from podium.app.forecast.simulate import forecast, rehearse
+from podium.workflow.source.files import SHIPPED, read_tree
+from podium.workflow.source.nodes import plain
+from podium.workflow.source.yaml import load
 from tests.templates.kit import TEMPLATES, inputs_of
 
 LUCK = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from podium.testing.models import ModelServer, Rule, Tokens
+from podium.testing.models.server import ModelServer, Rule, Tokens
 
 
 def post(server: ModelServer, body: Any, *, timeout_s: float = 60) -> tuple[int, bytes]:

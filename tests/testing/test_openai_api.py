@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from podium.testing.models import ModelServer, Rule, Tokens
+from podium.testing.models.server import ModelServer, Rule, Tokens
 
 TOOLS = [{"type": "custom", "name": "apply_patch"}, {"type": "function", "name": "exec_command"}]
 

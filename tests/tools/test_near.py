@@ -12,7 +12,7 @@ FILES = {
     "tests/a/kit.py": "from podium.core import ledger\n",
     "tests/a/test_through_a_kit.py": "from tests.a.kit import game\n",
     "tests/a/test_direct.py": "import podium.core.ledger\n",
-    "tests/b/test_other.py": "from podium.views.run import RunView\n",
+    "tests/b/test_other.py": "from podium.views.run.view import RunView\n",
 }
 
 

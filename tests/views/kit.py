@@ -10,20 +10,20 @@ from typing import Any, NamedTuple
 from jsonschema import Draft202012Validator
 
 from podium.adapters.stores.sqlite import SqliteStore
-from podium.app.schemas import schema_text
-from podium.app.workflows import open_workflow
-from podium.core.chain import FIRST_HASH, RunId
+from podium.app.author.load import open_workflow
+from podium.app.author.schemas import schema_text
 from podium.core.codec import encode
 from podium.core.events import Event
-from podium.core.evolve import fold
+from podium.core.evolve.evolve import fold
+from podium.core.hash_chain import FIRST_HASH, RunId
 from podium.core.model import Workflow
 from podium.core.state import State
-from podium.engine.records import Records
-from podium.ports import RunHead, Store
-from podium.process.mask import Mask
-from podium.simulate.scripted import Scripted
-from podium.simulate.shell import simulate
-from podium.workflow.cast import NO_CAST, read_cast
+from podium.engine.run_folder import Records
+from podium.ports.store import RunHead, Store
+from podium.redaction.mask import Mask
+from podium.simulate.run import simulate
+from podium.simulate.scripted_world import Scripted
+from podium.workflow.scripted.cast import NO_CAST, read_cast
 
 FLOW = """\
 podium: 1

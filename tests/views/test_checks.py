@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from podium.views.account import run_view
-from podium.views.files_summary import summary_text
-from podium.views.questions import with_state
-from podium.views.run_data import run_data
-from podium.views.screen import run_lines
-from podium.views.stored import with_stored
+from podium.views.files.run_json import run_data
+from podium.views.files.summary import summary_text
+from podium.views.run.builder import run_view
+from podium.views.run.questions import with_state
+from podium.views.run.stored_text import with_stored
+from podium.views.text.terminal import run_lines
 from tests.views.kit import tell
 
 FLOW = """\

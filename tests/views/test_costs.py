@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from podium.core.events import AttemptDoubted, AttemptEnded, AttemptStarted, Event
-from podium.core.facts import Amounts
-from podium.core.words import MicroUsd, Millis, Path
-from podium.views.costs import By, Spent, bill
+from podium.core.payloads import Amounts
+from podium.core.types import MicroUsd, Millis, Path
+from podium.views.run.costs import By, Spent, bill
 
 DAY = 86_400_000
 

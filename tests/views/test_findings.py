@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from podium.core.facts import Verdict
-from podium.core.words import Path
-from podium.views.findings import Judged, Reviewed, reviews_of
+from podium.core.payloads import Verdict
+from podium.core.types import Path
+from podium.views.run.findings import Judged, Reviewed, reviews_of
 
 
 def said(path: str, score: float | None, *findings: tuple[str, str]) -> Judged:

@@ -25,14 +25,14 @@ from podium.core.events import (
     WaitEnded,
     WaitStarted,
 )
-from podium.core.facts import Amounts
-from podium.core.words import MicroUsd, Millis
-from podium.core.words import Path as Address
-from podium.views.account import Account, run_view
-from podium.views.questions import with_state
-from podium.views.run import active, with_status
-from podium.views.run_data import list_data, run_data
-from podium.views.stored import has_words_for, with_stored
+from podium.core.payloads import Amounts
+from podium.core.types import MicroUsd, Millis
+from podium.core.types import Path as Address
+from podium.views.files.run_json import list_data, run_data
+from podium.views.run.builder import Account, run_view
+from podium.views.run.questions import with_state
+from podium.views.run.stored_text import has_words_for, with_stored
+from podium.views.run.view import active, with_status
 from podium.views.times import iso
 from tests.views.kit import CAST, SILENT, Told, conforms, tell
 

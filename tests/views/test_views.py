@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.workflows import open_workflow
-from podium.core.words import MicroUsd, Millis
-from podium.simulate.scripted import Scripted
-from podium.simulate.shell import simulate
-from podium.views.graph import as_mermaid, as_text
-from podium.views.numbers import count, dollars, duration
-from podium.views.trace import trace
-from podium.workflow.cast import NO_CAST
+from podium.app.author.load import open_workflow
+from podium.core.types import MicroUsd, Millis
+from podium.simulate.run import simulate
+from podium.simulate.scripted_world import Scripted
+from podium.views.format import count, dollars, duration
+from podium.views.run.trace import trace
+from podium.views.text.graph import as_mermaid, as_text
+from podium.workflow.scripted.cast import NO_CAST
 
 FLOW = """\
 podium: 1

@@ -29,17 +29,17 @@ from podium.core.events import (
     TimerFired,
     WaitStarted,
 )
-from podium.core.facts import Amounts, Refused, Verdict
-from podium.core.words import MicroUsd, Millis, Path, Tree
-from podium.views.account import Account, run_view
-from podium.views.files_audit import audit_line
-from podium.views.files_lines import level_of
-from podium.views.files_summary import summary_text
-from podium.views.next_steps import Hint, answers_to, next_steps, waits_for
+from podium.core.payloads import Amounts, Refused, Verdict
+from podium.core.types import MicroUsd, Millis, Path, Tree
+from podium.views.files.audit_log import audit_line
+from podium.views.files.growing_logs import level_of
+from podium.views.files.run_json import run_data
+from podium.views.files.summary import summary_text
 from podium.views.plain import as_text, many, one_line, short
-from podium.views.run import Pending, RunView
-from podium.views.run_data import run_data
-from podium.views.screen import list_lines, run_lines
+from podium.views.run.builder import Account, run_view
+from podium.views.run.view import Pending, RunView
+from podium.views.text.next_steps import Hint, answers_to, next_steps, waits_for
+from podium.views.text.terminal import list_lines, run_lines
 
 NOW = Millis(5)
 A = Path("a")

@@ -8,8 +8,8 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from podium.workflow.merge import Merged, merge
-from podium.workflow.sources import Sources, gather
+from podium.workflow.merge.merge import Merged, merge
+from podium.workflow.source.sources import Sources, gather
 
 EXAMPLES = Path(__file__).parent / "examples"
 

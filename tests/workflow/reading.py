@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from podium.workflow.fit import check_file
-from podium.workflow.schema import Fault, read_file
-from podium.workflow.schema_file import File
+from podium.workflow.schema.file import File
+from podium.workflow.schema.reader import Fault, read_file
+from podium.workflow.schema.verb_keys import check_file
 
 
 def a_file(**steps: Any) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 import yaml
 
-from podium.workflow.lint import check
-from podium.workflow.lint.page import RULES
+from podium.workflow.lint.check import check
 from podium.workflow.load import load
 from podium.workflow.problems import Problem
+from tools.pages.validation import RULES
 
 BROKEN = Path(__file__).parent / "broken"
 FILES = sorted(BROKEN.glob("*.yaml"))

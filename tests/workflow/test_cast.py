@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.rehearsal import rehearse
-from podium.app.workflows import open_workflow
+from podium.app.author.load import open_workflow
+from podium.app.forecast.simulate import rehearse
 from podium.errors import ConfigurationError
-from podium.views.trace import Trace
-from podium.workflow.cast import iteration_of, judged_by, place_of, read_cast
+from podium.views.run.trace import Trace
+from podium.workflow.scripted.cast import iteration_of, judged_by, place_of, read_cast
 
 FLOW = """\
 podium: 1

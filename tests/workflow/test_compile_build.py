@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from podium.core import features
-from podium.core.expr import Call, Const, Field, MissingValue, Name, WrongType, evaluate
-from podium.core.kinds import Json
+from podium.core.expressions import feature_functions
+from podium.core.expressions.nodes import Call, Const, Field, MissingValue, Name, WrongType, evaluate
+from podium.core.expressions.templates import fill
+from podium.core.expressions.values import Json
 from podium.core.model import Agent, Block, Command, ForEach, Step, Write
-from podium.core.template import fill
-from podium.workflow.expressions import ExpressionError, parse_expression
+from podium.workflow.expressions.parser import ExpressionError, parse_expression
 from tests.workflow.compiling import compiled, errors, gates_of, only, step_of, verb_of
 
 AUTH = """\
@@ -220,8 +220,8 @@ def test_a_design_answers_its_phase_before_the_components(tmp_path: Path) -> Non
 
 def test_a_design_makes_phases_wait_for_all_before_them() -> None:
     feature = {"phases": {"a": {}, "b": {"barrier": "none"}}}
-    assert [phase["needs"] for phase in features.phases(feature)] == [[], []]
-    assert [phase["needs"] for phase in features.phases(feature, strict=True)] == [[], ["a"]]
+    assert [phase["needs"] for phase in feature_functions.phases(feature)] == [[], []]
+    assert [phase["needs"] for phase in feature_functions.phases(feature, strict=True)] == [[], ["a"]]
 
 
 @pytest.mark.req("C26")
@@ -229,7 +229,7 @@ def test_a_phase_waits_for_all_before_it_for_their_interfaces_or_for_nothing() -
     """Interfaces are written by the first step of a build, so who waits for them only waits for no phase."""
     barriers = {"a": "strict", "b": None, "c": "interfaces", "d": "none", "e": "strict"}
     feature = {"phases": {name: {"barrier": word} if word else {} for name, word in barriers.items()}}
-    assert {phase["id"]: phase["needs"] for phase in features.phases(feature)} == {
+    assert {phase["id"]: phase["needs"] for phase in feature_functions.phases(feature)} == {
         "a": [],
         "b": ["a"],
         "c": [],
@@ -240,19 +240,19 @@ def test_a_phase_waits_for_all_before_it_for_their_interfaces_or_for_nothing() -
 
 def test_lists_with_ids_and_maps_by_name_are_the_same_feature() -> None:
     listed = {"phases": [{"id": "a", "components": [{"id": "x", "needs": ["y"]}, {"name": "y"}, {}]}]}
-    [phase] = features.phases(listed)
-    assert [component["id"] for component in features.components(phase)] == ["x", "y", "3"]
-    assert features.components({"components": {"x": None}})[0]["id"] == "x"
+    [phase] = feature_functions.phases(listed)
+    assert [component["id"] for component in feature_functions.components(phase)] == ["x", "y", "3"]
+    assert feature_functions.components({"components": {"x": None}})[0]["id"] == "x"
 
 
 def test_the_answer_of_a_design_is_laid_over_its_phase() -> None:
     phase = {"id": "a", "title": "A", "interfaces": {"i": {"file": "i.ts", "text": "1"}}, "components": []}
     design = {"components": {"x": {}}, "interfaces": {"j": {"file": "j.ts", "text": "2", "check": ["true"]}}}
-    found = features.designed(phase, design)
+    found = feature_functions.designed(phase, design)
     assert (found["id"], found["title"]) == ("a", "A")
-    assert features.files(found["interfaces"]) == ["i.ts", "j.ts"]
-    assert features.checks(found["interfaces"]) == [["true"]]
-    assert [item["id"] for item in features.components(found)] == ["x"]
+    assert feature_functions.files(found["interfaces"]) == ["i.ts", "j.ts"]
+    assert feature_functions.checks(found["interfaces"]) == [["true"]]
+    assert [item["id"] for item in feature_functions.components(found)] == ["x"]
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_what_is_no_feature_is_a_wrong_type_and_no_crash(feature: Any) -> None:
 
 
 def test_nobody_can_write_the_internal_functions() -> None:
-    for name in features.FUNCTIONS:
+    for name in feature_functions.FUNCTIONS:
         with pytest.raises(ExpressionError):
             parse_expression(f"{name}(feature)")
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from podium.core.expr import Compare, Const, Field, Name
+from podium.core.expressions.nodes import Compare, Const, Field, Name
+from podium.core.expressions.templates import Text
 from podium.core.model import Agent, Block, Call, Check, ForEach, Members, Repeat, Review, Set, Step, Target
-from podium.core.template import Text
-from podium.core.words import Outcome
+from podium.core.types import Outcome
 from podium.workflow.outcomes import possible_failures, possible_outcomes
-from podium.workflow.schema_step import VERBS
+from podium.workflow.schema.step import VERBS
 from tests.workflow.compiling import compiled, errors, gates_of, only, step_of, verb_of
 from tests.workflow.reading import a_file, read_well
 

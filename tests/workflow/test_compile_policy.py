@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from podium.core.expr import Call, Const, Field, Name
+from podium.core.expressions.nodes import Call, Const, Field, Name
 from podium.core.model import Agent, Block, Input
 from podium.core.policy import Backoff, Breaker, Failures, Limits, PolicyRule, Retry, Stop
-from podium.core.words import MicroUsd, Millis
-from podium.workflow import compile_policy
+from podium.core.types import MicroUsd, Millis
+from podium.workflow.compile import policy
 from tests.workflow.compiling import compiled, errors, only, step_of, verb_of
 
 ONE = "\nsteps: {a: {run: x}}"
@@ -40,8 +40,8 @@ def test_the_shipped_breaker_holds_where_nothing_is_said(tmp_path: Path) -> None
 
 def test_what_is_not_said_is_what_is_shipped() -> None:
     """The shipped configuration says all of it; the figures in the code hold where it is not laid under."""
-    assert compile_policy.breaker(None) == Breaker()
-    assert compile_policy.limits(None, Limits(calls=1)) == Limits(calls=1)
+    assert policy.breaker(None) == Breaker()
+    assert policy.limits(None, Limits(calls=1)) == Limits(calls=1)
 
 
 def test_rules_of_the_breaker_are_added_and_switched_off(tmp_path: Path) -> None:

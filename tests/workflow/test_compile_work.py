@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from podium.core.expr import Field, Name
+from podium.core.expressions.nodes import Field, Name
+from podium.core.expressions.templates import Text
 from podium.core.model import Agent, Check, Command, Git, Human, Members, Review, Wait
 from podium.core.policy import Estimate
-from podium.core.template import Text
-from podium.core.words import MicroUsd, Millis
-from podium.workflow.compile_values import split_command
+from podium.core.types import MicroUsd, Millis
+from podium.workflow.compile.values import split_command
 from tests.workflow.compiling import compiled, errors, gates_of, only, step_of, verb_of
 
 # Agents

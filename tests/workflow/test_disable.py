@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.workflow.merge import Merged
+from podium.workflow.merge.merge import Merged
 from tests.workflow.kit import extended, merged_in, told, with_templates
 
 SEQUENCE = """
@@ -227,7 +227,7 @@ def test_values_that_only_look_like_steps_are_left_alone(tmp_path: Path) -> None
 
 
 def test_a_rewired_route_remembers_who_disabled_the_step(tmp_path: Path) -> None:
-    from podium.workflow.resolve import resolve
+    from podium.workflow.merge.write_yaml import resolve
 
     text = resolve(without(tmp_path, "c"), origin=True)
 

@@ -6,8 +6,8 @@ import jsonschema
 import pytest
 
 from podium.core.model import Output
-from podium.workflow.builtin_schemas import BUILTIN
-from podium.workflow.examples import example, example_of
+from podium.workflow.contracts.builtin import BUILTIN
+from podium.workflow.contracts.examples import example, example_of
 
 
 @pytest.mark.parametrize("name", sorted(BUILTIN))

@@ -10,10 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.core.expr import And, Call, Compare, Const, Field, Item, ListOf, Name, Negate, Node, Not
-from podium.core.kinds import MAX_INT, MAX_NODES, MIN_INT
-from podium.core.template import Text, walk
-from podium.workflow.expressions import (
+from podium.core.expressions.nodes import (
+    And,
+    Call,
+    Compare,
+    Const,
+    Field,
+    Item,
+    ListOf,
+    Name,
+    Negate,
+    Node,
+    Not,
+)
+from podium.core.expressions.templates import Text, walk
+from podium.core.expressions.values import MAX_INT, MAX_NODES, MIN_INT
+from podium.workflow.expressions.parser import (
     ExpressionError,
     has_insert,
     has_jinja,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podium.workflow.schema import read_feature, read_file
+from podium.workflow.schema.reader import read_feature, read_file
 from tests.workflow.reading import a_file, faults_of, read_well, told, told_of_step
 
 

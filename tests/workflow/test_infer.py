@@ -9,13 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.core.expr import Call, Const, ExprError, IfElse, Item, MissingValue, Node, WrongType, evaluate
-from podium.core.expr import ListOf as ListNode
-from podium.core.template import walk
-from podium.workflow.expressions import parse_expression
-from podium.workflow.infer import TypeProblem, check_condition, infer, join, kind
-from podium.workflow.problems import did_you_mean
-from podium.workflow.types import (
+from podium.core.expressions.nodes import (
+    Call,
+    Const,
+    ExprError,
+    IfElse,
+    Item,
+    MissingValue,
+    Node,
+    WrongType,
+    evaluate,
+)
+from podium.core.expressions.nodes import ListOf as ListNode
+from podium.core.expressions.templates import walk
+from podium.workflow.expressions.inference import TypeProblem, check_condition, infer, join, kind
+from podium.workflow.expressions.parser import parse_expression
+from podium.workflow.expressions.types import (
     ANY,
     ANY_LIST,
     ANY_MAP,
@@ -29,6 +38,7 @@ from podium.workflow.types import (
     MapOf,
     Type,
 )
+from podium.workflow.problems import did_you_mean
 from tests.core.random_nodes import Values, nodes
 
 PLAN = MapOf(

@@ -7,11 +7,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from podium.workflow.json_schema import config_schema, feature_schema, workflow_schema
-from podium.workflow.raw import known_keys
-from podium.workflow.schema_file import File
-from podium.workflow.schema_step import Step
-from podium.workflow.yaml import load
+from podium.workflow.editor_schema import config_schema, feature_schema, workflow_schema
+from podium.workflow.schema.fields import known_keys
+from podium.workflow.schema.file import File
+from podium.workflow.schema.step import Step
+from podium.workflow.source.yaml import load
 from tests.workflow.test_examples import OWN, THEIRS
 
 FILES = {**OWN, **{f"reference/{name}": text for name, text in THEIRS.items()}}

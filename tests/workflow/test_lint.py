@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from podium.workflow.context import Context
-from podium.workflow.lint import CHECKS, check
-from podium.workflow.lint.circles import circles
-from podium.workflow.lint.flow import NEVER, Edge, Flow
-from podium.workflow.lint.page import RULES, rules_page
+from podium.workflow.lint.analysis.control_flow import NEVER, Edge, Flow
+from podium.workflow.lint.analysis.cycles import circles
+from podium.workflow.lint.check import CHECKS, check
 from podium.workflow.load import Loaded, load
-from podium.workflow.schema_parts import known_keys
-from podium.workflow.schema_step import Step
+from podium.workflow.schema.parts import known_keys
+from podium.workflow.schema.step import Step
 from tests.timing import work_of, work_within
 from tests.workflow.kit import EXAMPLES
 from tools.mutate_files import project_in
+from tools.pages.validation import RULES, rules_page
 
 GOOD = sorted([*(EXAMPLES / "workflows").glob("*.yaml"), *(EXAMPLES / "templates").glob("*.yaml")])
 
@@ -115,9 +115,16 @@ def test_each_circle_is_found_once() -> None:
 
 def test_the_keys_of_a_step_are_all_placed() -> None:
     """A new key of the language must say what its texts are; those that are not texts need no word."""
-    from podium.workflow.lint import spots
+    from podium.workflow.lint.analysis import text_fields
 
-    placed = spots.EXPRESSIONS | spots.TEMPLATES | spots.PLAIN | spots.PATHS | spots.ELSEWHERE | spots.FREE
+    placed = (
+        text_fields.EXPRESSIONS
+        | text_fields.TEMPLATES
+        | text_fields.PLAIN
+        | text_fields.PATHS
+        | text_fields.ELSEWHERE
+        | text_fields.FREE
+    )
     values = set(
         "run review level model output parallel repeat retry git wait done env role agent team workspace sandbox".split()
     )

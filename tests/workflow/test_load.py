@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium.workflow.compile import compile_workflow
-from podium.workflow.compile_values import Site
+from podium.workflow.compile.values import Site
+from podium.workflow.compile.workflow import compile_workflow
 from podium.workflow.load import Loaded, load
-from podium.workflow.raw import Raw, known_keys
-from podium.workflow.schema import read
-from podium.workflow.schema_file import File
-from podium.workflow.schema_step import Step
+from podium.workflow.schema.fields import Raw, known_keys
+from podium.workflow.schema.file import File
+from podium.workflow.schema.reader import read
+from podium.workflow.schema.step import Step
 from tests.workflow.compiling import errors, loaded
 from tests.workflow.kit import write
 

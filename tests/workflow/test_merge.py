@@ -9,11 +9,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from podium.workflow import cascade
-from podium.workflow.merge import ORDER, Merged
-from podium.workflow.raw import known_keys
-from podium.workflow.schema_file import CASCADE_KEYS, File
-from podium.workflow.tree import Place, added, overlaid, plain, planted
+from podium.workflow.merge import config_layers
+from podium.workflow.merge.merge import ORDER, Merged
+from podium.workflow.schema.fields import known_keys
+from podium.workflow.schema.file import CASCADE_KEYS, File
+from podium.workflow.source.nodes import Place, added, overlaid, plain, planted
 from tests.workflow.kit import merged_in, told, write
 
 FLOW = "podium: 1\nsteps: {a: {run: a}}\n"
@@ -127,7 +127,7 @@ def test_a_workflow_may_not_loosen_what_a_project_or_user_has_set(
 def test_a_workflow_may_tighten(tmp_path: Path, held: str, said: str) -> None:
     merged = cascaded(tmp_path, project=held, flow=said)
 
-    assert [problem for problem in merged.problems if problem.rule == cascade.LOOSER] == []
+    assert [problem for problem in merged.problems if problem.rule == config_layers.LOOSER] == []
     for key, value in cascaded(tmp_path, flow=said).value.items():
         if key in {"network", "sandbox"}:
             assert merged.value[key] == value
@@ -201,7 +201,7 @@ def test_a_configuration_is_checked_even_where_it_is_hidden(tmp_path: Path) -> N
 
 def test_every_key_of_the_language_has_its_place_in_the_merged_file() -> None:
     assert set(ORDER) | {"extends", "disable"} == set(known_keys(File))
-    assert set(cascade.KEYS) == set(CASCADE_KEYS)
+    assert set(config_layers.KEYS) == set(CASCADE_KEYS)
 
 
 def test_origins_fall_back_to_what_is_around(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podium.workflow.one_json import NotOneValue, one_json
+from podium.workflow.contracts.single_json import NotOneValue, one_json
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from podium.workflow.files import SHIPPED
 from podium.workflow.load import load
-from podium.workflow.partials import FOLDER, MOST, PARTIALS, shipped_partial
-from podium.workflow.prompts import parse_prompt
+from podium.workflow.prompts.partials import FOLDER, MOST, PARTIALS, shipped_partial
+from podium.workflow.prompts.render import parse_prompt
+from podium.workflow.source.files import SHIPPED
 from tests.workflow.compiling import loaded
 from tests.workflow.kit import write
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from podium.core.kinds import MAX_TEXT
-from podium.workflow.prompts import MAX_INCLUDES, MAX_TAGS, Prompt, PromptError, parse_prompt, render
+from podium.core.expressions.values import MAX_TEXT
+from podium.workflow.prompts.render import MAX_INCLUDES, MAX_TAGS, Prompt, PromptError, parse_prompt, render
 
 
 def parsed(text: str, folder: Path | None = None) -> Prompt:

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.core.expr import MissingValue, NeedFact
-from podium.core.kinds import MAX_TEXT
-from podium.workflow.prompt import plain_prompt
-from podium.workflow.prompts import Prompt, PromptError, parse_prompt, render
+from podium.core.expressions.nodes import MissingValue, NeedFact
+from podium.core.expressions.values import MAX_TEXT
+from podium.workflow.prompts.prompt import plain_prompt
+from podium.workflow.prompts.render import Prompt, PromptError, parse_prompt, render
 from tests.core.random_nodes import LazyMap, values
 from tests.timing import work_within
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.core.kinds import MAX_INT, MIN_INT
-from podium.workflow.merge import Merged
-from podium.workflow.resolve import resolve, standalone
-from podium.workflow.tree import Place, planted
-from podium.workflow.yaml import load
+from podium.core.expressions.values import MAX_INT, MIN_INT
+from podium.workflow.merge.merge import Merged
+from podium.workflow.merge.write_yaml import resolve, standalone
+from podium.workflow.source.nodes import Place, planted
+from podium.workflow.source.yaml import load
 from tests.workflow.kit import EXAMPLES, merged_in, told, with_templates, write
 
 HERE = Place("x.yaml", 7, 1)

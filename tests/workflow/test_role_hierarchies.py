@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium.workflow.inherit import effective_roles
-from podium.workflow.tree import Node, Place, plain, planted
+from podium.workflow.merge.role_inheritance import effective_roles
+from podium.workflow.source.nodes import Node, Place, plain, planted
 
 NAMES = ("a", "b", "c", "d")
 LISTS = ("tools", "strengths")

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.workflow.inherit import effective_roles
-from podium.workflow.merge import Merged
-from podium.workflow.tree import Node, Place, plain, planted
+from podium.workflow.merge.merge import Merged
+from podium.workflow.merge.role_inheritance import effective_roles
+from podium.workflow.source.nodes import Node, Place, plain, planted
 
 KEYS = ("model", "timeout")
 values = st.sampled_from(["a", "b", "c", "d"])

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from podium.workflow.files import SHIPPED, read_tree
-from podium.workflow.merge import Merged
-from podium.workflow.prompts import parse_prompt, render
-from podium.workflow.schema import read
-from podium.workflow.schema_file import File
-from podium.workflow.tree import plain
+from podium.workflow.merge.merge import Merged
+from podium.workflow.prompts.render import parse_prompt, render
+from podium.workflow.schema.file import File
+from podium.workflow.schema.reader import read
+from podium.workflow.source.files import SHIPPED, read_tree
+from podium.workflow.source.nodes import plain
 from tests.workflow.kit import BASE_ROLES, EXAMPLES, merged_in, told, write
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from podium.workflow import scalars
-from podium.workflow.raw import Wrong
+from podium.workflow.schema import scalars
+from podium.workflow.schema.fields import Wrong
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from podium.workflow.raw import known_keys
-from podium.workflow.schema import read_config, read_file
-from podium.workflow.schema_file import CASCADE_KEYS
-from podium.workflow.schema_parts import Retry, Script
-from podium.workflow.schema_step import Gate, Route
+from podium.workflow.schema.fields import known_keys
+from podium.workflow.schema.file import CASCADE_KEYS
+from podium.workflow.schema.parts import Retry, Script
+from podium.workflow.schema.reader import read_config, read_file
+from podium.workflow.schema.step import Gate, Route
 from tests.workflow.reading import a_file, read_well, told_of_step
 
 # Short spellings

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from podium.workflow.schema_fault import schema_fault
+from podium.workflow.contracts.schema_check import schema_fault
 from tests.workflow.compiling import errors
 
 DEEP: dict[str, Any] = {}

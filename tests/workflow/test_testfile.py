@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from podium.errors import ConfigurationError
-from podium.workflow.json_schema import test_schema as schema_of_tests
-from podium.workflow.sources import NOWHERE, gather_roles
-from podium.workflow.testfile import line_of_test, read_tests
-from podium.workflow.tree import is_scalar, planted
+from podium.workflow.editor_schema import test_schema as schema_of_tests
+from podium.workflow.scripted.test_file import line_of_test, read_tests
+from podium.workflow.source.nodes import is_scalar, planted
+from podium.workflow.source.sources import NOWHERE, gather_roles
 
 GOOD = """\
 podium: 1

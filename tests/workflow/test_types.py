@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from podium.workflow.builtin_schemas import BUILTIN, TYPES
-from podium.workflow.types import (
+from podium.workflow.contracts.builtin import BUILTIN, TYPES
+from podium.workflow.expressions.types import (
     ANY,
     ANY_LIST,
     ANY_MAP,

@@ -11,10 +11,10 @@ import yaml as pyyaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.workflow import yaml as strict
 from podium.workflow.problems import Problem, did_you_mean, in_order, nearest
-from podium.workflow.yaml import MAX_BYTES, Document, Position, load, read
-from podium.workflow.yaml_errors import explain
+from podium.workflow.source import yaml as strict
+from podium.workflow.source.yaml import MAX_BYTES, Document, Position, load, read
+from podium.workflow.source.yaml_errors import explain
 from tests.core.random_nodes import values
 from tests.timing import work_within
 

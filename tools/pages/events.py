@@ -9,15 +9,15 @@ from dataclasses import fields
 from itertools import pairwise
 from typing import get_args
 
-from podium.core import effects, events, words
-from podium.core.lifecycle import TABLE
+from podium.core import effects, events, types
+from podium.core.evolve.lifecycle import TABLE
 from tools.pages import markdown
 from tools.pages.markdown import code, codes, table
 
 INTRO = """\
 An event is a fact about a run. The log of events is the truth; state, reports and screens are computed from it.
 Every choice is exactly one event. Each carries `at`, the time of its turn in milliseconds. The types are those of
-`podium.core.words` and `podium.core.facts`."""
+`podium.core.types` and `podium.core.payloads`."""
 
 
 # To a reader of the code the names say it; a reader of the page has only these sentences.
@@ -146,7 +146,7 @@ def _texts_below(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
 
 def _aliases() -> Iterator[str]:
     texts = dict(_texts_below(ast.parse(inspect.getsource(events)).body))
-    lent = _texts_below(ast.parse(inspect.getsource(words)).body)
+    lent = _texts_below(ast.parse(inspect.getsource(types)).body)
     texts |= {name: text for name, text in lent if get_args(getattr(events, name, None))}
     for name, meaning in texts.items():
         said = get_args(getattr(events, name))

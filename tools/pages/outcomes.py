@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podium.core.words import GOOD, OUTCOMES, REASONS
+from podium.core.types import GOOD, OUTCOMES, REASONS
 from podium.workflow.outcomes import OUTCOMES_OF_VERB
 from tools.pages import markdown
 from tools.pages.markdown import code, codes, table

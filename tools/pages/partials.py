@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podium.workflow.partials import PARTIALS, shipped_partial
+from podium.workflow.prompts.partials import PARTIALS, shipped_partial
 from tools.pages import markdown
 from tools.pages.markdown import code, table
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from podium.app.roles import list_roles, show_role
+from podium.app.author.roles import list_roles, show_role
 from tools.pages import markdown
 from tools.pages.markdown import code, table
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from podium.workflow.builtin_schemas import SHORTHAND
+from podium.workflow.contracts.builtin import SHORTHAND
 from tools.pages import markdown
 
 INTRO = """\

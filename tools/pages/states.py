@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import get_args
 
-from podium.core.lifecycle import TABLE, Kind
+from podium.core.evolve.lifecycle import TABLE, Kind
 from podium.core.state import Phase
 from tools.pages import markdown
 from tools.pages.markdown import code, codes, table

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from podium.app.workflows import open_workflow, resolved
-from podium.views.graph import as_text
-from podium.workflow.files import SHIPPED
-from podium.workflow.yaml import load, read
+from podium.app.author.load import open_workflow, resolved
+from podium.views.text.graph import as_text
+from podium.workflow.source.files import SHIPPED
+from podium.workflow.source.yaml import load, read
 from tools.pages import markdown
 from tools.pages.markdown import code, table
 

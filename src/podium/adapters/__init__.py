@@ -1,1 +1,1 @@
-"""The world behind the ports: one file per thing."""
+"""Implementations of the ports."""

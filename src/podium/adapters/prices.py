@@ -8,8 +8,8 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Decimal
 from importlib.metadata import version
 
-from podium.core.words import MicroUsd
-from podium.ports import Usage
+from podium.core.types import MicroUsd
+from podium.ports.agent import Usage
 
 
 def public_price(vendor: str, model: str, usage: Usage) -> tuple[MicroUsd, str] | None:

@@ -1,1 +1,1 @@
-"""Use cases: what every frontend can ask of Podium."""
+"""Use cases that every frontend shares."""

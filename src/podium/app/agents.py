@@ -9,11 +9,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from podium.access import auth_of, key_names
 from podium.attempt.programs import PROGRAMS, program_of, wanting
-from podium.ports import Agents
-from podium.process import Launch, minimal_env, run
-from podium.workflow.capabilities import CAPABILITIES
+from podium.credentials import auth_of, key_names
+from podium.ports.agent import Agents
+from podium.process.environment import minimal_env
+from podium.process.launch import Launch
+from podium.process.run import run
+from podium.workflow.agent_capabilities import CAPABILITIES
 
 SERVICES: Final = ("ollama", "api")
 VERSION_S: Final = 10.0

@@ -14,19 +14,20 @@ from typing import Any, Final
 import yaml
 
 from podium import __version__
-from podium.app import ability
-from podium.app.ability import missing, unready
 from podium.app.agents import Listed, list_agents, version_of
-from podium.app.office import Office
-from podium.app.running import Order, begin, go_on
-from podium.app.workflows import resolved
+from podium.app.author.load import resolved
+from podium.app.project import Office
+from podium.app.run import preflight
+from podium.app.run.preflight import missing, unready
+from podium.app.run.start import Order, begin, go_on
 from podium.core.model import Workflow
 from podium.engine.log import Log
 from podium.errors import ConfigurationError
-from podium.ports import Agents, Sandbox
-from podium.views.account import Account
-from podium.views.run import duration_of
-from podium.views.run_data import cost_of
+from podium.ports.agent import Agents
+from podium.ports.sandbox import Sandbox
+from podium.views.files.run_json import cost_of
+from podium.views.run.builder import Account
+from podium.views.run.view import duration_of
 
 PROMPT: Final = (
     "This is a test of the connection. Change no file and use no tool. Answer with one word: ready"
@@ -99,7 +100,7 @@ def problems_of(
     """Each with the step and what to do. `sandbox` is a level that the user typed, `unwalled` why there is no better."""
     secrets = [name for name in workflow.config.get("secrets") or () if not env.get(name)]
     return (
-        *missing(workflow, ability.Machine(there, sandbox, unwalled)),
+        *missing(workflow, preflight.Machine(there, sandbox, unwalled)),
         *unready(workflow, there, env),
         *(f"secret {name} has no value; export {name}=..." for name in secrets),
         *(() if shutil.which("git", path=env.get("PATH", "")) else ("git is not installed",)),

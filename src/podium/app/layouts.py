@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import Final
 
-from podium.app.definition import read_kept
-from podium.ports import RunHead
+from podium.app.run.definition import read_kept
+from podium.ports.store import RunHead
 from podium.views.gates_layout import Layout
 
 _NATIVE: Final = re.compile(r"^podium\s*:", re.MULTILINE)
@@ -19,9 +19,9 @@ def layout_of(spec: str) -> Layout | None:
     if _NATIVE.search(spec) is not None:
         return None
     # Imported only for files without the native mark, as the dialect itself is.
-    from podium.workflow.dialects.gates import labels_of
-    from podium.workflow.files import tree_of
-    from podium.workflow.yaml import load
+    from podium.workflow.dialects.gates.translate import labels_of
+    from podium.workflow.source.files import tree_of
+    from podium.workflow.source.yaml import load
 
     node = tree_of(load(spec, name=""), Path()).node
     labels = None if node is None else labels_of(node)

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from podium.errors import ConfigurationError
-from podium.workflow import yaml
-from podium.workflow.cascade import KEYS
-from podium.workflow.dialects.page import name_of
+from podium.workflow.dialects.translation import name_of
+from podium.workflow.merge.config_layers import KEYS
 from podium.workflow.problems import did_you_mean
+from podium.workflow.source import yaml
 
 MAX_DEPTH: Final = 200
 """Deeper than any file; a value that contains itself has no end."""

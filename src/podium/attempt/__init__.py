@@ -1,1 +1,1 @@
-"""One attempt from workspace to verdict: what a leaf of a run does in the world, for every engine alike."""
+"""Carry out one task: workspace, prompt, launch, capture, contract; one verb per module or folder."""

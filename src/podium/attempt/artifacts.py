@@ -13,11 +13,11 @@ from typing import Any, Final
 
 from podium.attempt.site import Site
 from podium.core.globs import glob_matches
-from podium.core.words import Tree
-from podium.git.listing import files, read_listing
-from podium.git.objects import name_of
+from podium.core.types import Tree
+from podium.files.inside import inside
 from podium.git.repository import trees
-from podium.process import inside
+from podium.git.trees.listing import files, read_listing
+from podium.git.trees.objects import name_of
 
 ARTIFACTS: Final = "artifacts"
 """The field of a result that lists what was kept: `file` and `hash`."""

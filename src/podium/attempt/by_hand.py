@@ -12,23 +12,24 @@ from typing import Any, Final
 
 from anyio import to_thread
 
-from podium.attempt import judging, prompting
-from podium.attempt.asking import Asking
-from podium.attempt.finding import known_names
-from podium.attempt.past import key_of
-from podium.attempt.policy import globs_of
-from podium.attempt.reusing import known
+from podium.attempt.agent import assess
+from podium.attempt.agent.agent_attempt import Asking
+from podium.attempt.change_policy import globs_of
+from podium.attempt.file_facts import known_names
+from podium.attempt.prior_results import key_of
+from podium.attempt.prompt import build
+from podium.attempt.reuse import known
 from podium.attempt.site import Site
-from podium.attempt.waiting import look_out
-from podium.attempt.workspace import Workspace, clone_at, start_of
+from podium.attempt.wait import look_out
+from podium.attempt.workspace.workspace import Workspace, clone_at, start_of
 from podium.core.events import AttemptEnded, AttemptStarted
-from podium.core.names import Here
+from podium.core.expressions.templates import fill_argv
+from podium.core.queries.names import Here
 from podium.core.state import Leaf, State
-from podium.core.template import fill_argv
-from podium.core.words import MicroUsd
+from podium.core.types import MicroUsd
 from podium.git.repository import Repository, read_outer_rules, trees
-from podium.git.snapshot import Snapshot, read_snapshot
-from podium.ports import AgentResult
+from podium.git.trees.snapshot import Snapshot, read_snapshot
+from podium.ports.agent import AgentResult
 from podium.views.plain import spelled
 
 TASK: Final = "TASK.md"
@@ -81,7 +82,7 @@ async def take_in(
     )
     asking.story.result = said
     key = _key(asking, await to_thread.run_sync(_task, asking))
-    return replace(await judging.work_of(asking, workspace, said), key=key)
+    return replace(await assess.work_of(asking, workspace, said), key=key)
 
 
 async def _asking(asked: AttemptStarted, state: State, site: Site) -> Asking:
@@ -94,7 +95,7 @@ async def _asking(asked: AttemptStarted, state: State, site: Site) -> Asking:
 
 
 def _task(asking: Asking) -> str:
-    return prompting.told(asking, None).prompt
+    return build.told(asking, None).prompt
 
 
 def _key(asking: Asking, task: str) -> str:

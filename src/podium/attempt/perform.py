@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from podium.attempt import command, landing, writing
-from podium.attempt.ending import ended
-from podium.attempt.extras import SetupFailed
+from podium.attempt import write_interfaces
+from podium.attempt.command import run as command
+from podium.attempt.landing import land as landing
+from podium.attempt.result import ended
 from podium.attempt.site import Site
-from podium.attempt.toolchain import EditableInstall
+from podium.attempt.workspace.setup import SetupFailed
+from podium.attempt.workspace.toolchain import EditableInstall
 from podium.core.events import AttemptEnded, AttemptStarted
-from podium.core.expr import ExprError, NeedFact
+from podium.core.expressions.nodes import ExprError, NeedFact
 from podium.core.model import Agent, Command, Git, Write
 from podium.core.state import State
-from podium.core.words import Reason
+from podium.core.types import Reason
 from podium.errors import ConfigurationError, PathViolation, PodiumError, disk_fault
 from podium.git.command import GitError
 
@@ -39,7 +41,7 @@ async def _work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded
     match verb:
         case Agent():
             # Prompts and adapters are heavy, and many runs have commands only.
-            from podium.attempt import agent
+            from podium.attempt.agent import run as agent
 
             return await agent.work(asked, state, site)
         case Command():
@@ -47,7 +49,7 @@ async def _work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded
         case Git():
             return await landing.work(asked, state, site)
         case Write():
-            return await writing.work(asked, state, site)
+            return await write_interfaces.work(asked, state, site)
         case _:
             raise AssertionError(f"{asked.path} is no work of an attempt: {type(verb).__name__}")
 

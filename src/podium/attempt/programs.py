@@ -6,8 +6,8 @@ import shutil
 from collections.abc import Mapping
 from typing import Any, Final
 
-from podium.access import auth_of, lacking
-from podium.ports import Agent, Agents, Caller
+from podium.credentials import auth_of, lacking
+from podium.ports.agent import Agent, Agents, Caller
 
 PROGRAMS: Final = ("claude", "codex", "gemini")
 """Types that are programs of the same name. The first that is installed works for a role that names no agent."""

@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from podium.attempt.homes import Homes
-from podium.attempt.past import Past
-from podium.attempt.pool import Pool
-from podium.core.chain import RunId
+from podium.attempt.prior_results import Past
+from podium.attempt.workspace.checkout_pool import Pool
+from podium.attempt.workspace.private_dirs import Homes
+from podium.core.hash_chain import RunId
 from podium.core.model import Step, Workflow
-from podium.core.words import Millis
+from podium.core.types import Millis
 from podium.git.repository import Repository
-from podium.ports import Agents, OnProgress, PriceOf, Sandbox, Usage
-from podium.process import Mask
+from podium.ports.agent import Agents, OnProgress, PriceOf, Usage
+from podium.ports.sandbox import Sandbox
+from podium.redaction.mask import Mask
 from podium.views.gates_layout import Layout
 
 

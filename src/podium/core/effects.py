@@ -21,8 +21,8 @@ from podium.core.events import (
     TimerFired,
     WaitStarted,
 )
-from podium.core.records import dataclass
-from podium.core.words import Millis, Path
+from podium.core.fast_dataclass import dataclass
+from podium.core.types import Millis, Path
 
 EffectKind: TypeAlias = Literal["attempt", "timer", "person", "wait", "fact", "join"]
 EffectKey: TypeAlias = tuple[EffectKind, Path]

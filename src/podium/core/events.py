@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
-from podium.core.facts import Amounts, Refused, RunFacts, Verdict
-from podium.core.records import dataclass
-from podium.core.words import AnswerKind, Level, Millis, Outcome, Path, Reason, RunStatus, Tree, Unit
+from podium.core.fast_dataclass import dataclass
+from podium.core.payloads import Amounts, Refused, RunFacts, Verdict
+from podium.core.types import AnswerKind, Level, Millis, Outcome, Path, Reason, RunStatus, Tree, Unit
 
 SCHEMA_VERSION = 1
 Result: TypeAlias = Mapping[str, Any]

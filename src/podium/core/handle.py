@@ -10,7 +10,10 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Any, Final, TypeVar, assert_never
 
-from podium.core.advise import decision_in, objection
+from podium.core.addresses import ROOT
+from podium.core.decide.advice import decision_in, objection
+from podium.core.decide.approvals import has_answered, may_answer
+from podium.core.decide.veto import late_veto
 from podium.core.effects import IN_FLIGHT, AskPerson, RunAttempt, StartTimer, Watch
 from podium.core.events import (
     ApprovalGiven,
@@ -31,8 +34,7 @@ from podium.core.events import (
     TimerFired,
     WaitEnded,
 )
-from podium.core.evolve import evolve
-from podium.core.graph import actions_of, body_of, order_of, workflow_of
+from podium.core.evolve.evolve import evolve
 from podium.core.ledger import poor_in
 from podium.core.messages import (
     Approve,
@@ -50,11 +52,9 @@ from podium.core.messages import (
     Start,
 )
 from podium.core.model import Block, Call, Wait
-from podium.core.paths import ROOT
-from podium.core.people import has_answered, may_answer
+from podium.core.queries.graph import actions_of, body_of, order_of, workflow_of
 from podium.core.state import Leaf, Scope, State
-from podium.core.veto import late_veto
-from podium.core.words import Millis, Path
+from podium.core.types import Millis, Path
 
 Handled = tuple[Event, ...] | Refusal
 R = TypeVar("R", AttemptEnded, WaitEnded, FactsFound, JoinEnded)

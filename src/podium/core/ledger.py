@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Final
 
 from podium.core.events import AttemptEnded, AttemptStarted, Role
-from podium.core.facts import Amounts, Carried
 from podium.core.model import Block, Call, ForEach, Repeat
+from podium.core.payloads import Amounts, Carried
 from podium.core.policy import Limits
 from podium.core.state import Ledger, Place, State
-from podium.core.words import MicroUsd, Millis, Path, Unit
+from podium.core.types import MicroUsd, Millis, Path, Unit
 
 NOTHING: Final = Amounts()
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from podium.core.events import AttemptEnded, FactsFound, JoinEnded, WaitEnded
-from podium.core.facts import RunFacts
-from podium.core.words import Millis, Path, Tree, Unit
+from podium.core.payloads import RunFacts
+from podium.core.types import Millis, Path, Tree, Unit
 
 
 @dataclass(frozen=True, slots=True)

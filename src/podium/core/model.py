@@ -13,7 +13,9 @@ from dataclasses import field
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
-from podium.core.expr import Node
+from podium.core.expressions.nodes import Node
+from podium.core.expressions.templates import Value
+from podium.core.fast_dataclass import dataclass
 from podium.core.policy import (
     NO_LIMITS,
     NO_RETRY,
@@ -26,9 +28,7 @@ from podium.core.policy import (
     PolicyRule,
     Retry,
 )
-from podium.core.records import dataclass
-from podium.core.template import Value
-from podium.core.words import Level, Millis, Outcome, Severity
+from podium.core.types import Level, Millis, Outcome, Severity
 
 Fields: TypeAlias = Mapping[str, Any]
 """JSON-like settings that are carried through the core to whoever performs an attempt."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final, Literal, TypeAlias
 
-from podium.core.expr import Node
-from podium.core.records import dataclass
-from podium.core.words import Level, MicroUsd, Millis
+from podium.core.expressions.nodes import Node
+from podium.core.fast_dataclass import dataclass
+from podium.core.types import Level, MicroUsd, Millis
 
 Count: TypeAlias = int | Node
 """A number, or the expression that gives it when the run gets there."""

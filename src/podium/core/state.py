@@ -32,12 +32,12 @@ from podium.core.events import (
     RunStarted,
     StepEnded,
 )
-from podium.core.facts import Amounts, Refused
-from podium.core.maps import Draft, Map
+from podium.core.fast_dataclass import dataclass, quick
 from podium.core.model import Step
+from podium.core.payloads import Amounts, Refused
+from podium.core.persistent_map import Draft, Map
 from podium.core.policy import Limits
-from podium.core.records import dataclass, quick
-from podium.core.words import MicroUsd, Millis, Path, Tree
+from podium.core.types import MicroUsd, Millis, Path, Tree
 
 Merge: TypeAlias = Literal["queued", "joined"] | Refused | None
 """How far a member's tree is on its way onto the head of its scope."""

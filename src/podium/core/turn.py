@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from podium.core.decide import settle, touches
+from podium.core.decide.decide import settle, touches
 from podium.core.effects import Effect, EffectKey, key_of
 from podium.core.events import Event
-from podium.core.evolve import advance
+from podium.core.evolve.evolve import advance
 from podium.core.handle import handle
 from podium.core.messages import Message, Refusal
 from podium.core.state import State, draft, freeze
-from podium.core.words import Millis, Path
+from podium.core.types import Millis, Path
 
 
 class Turn(NamedTuple):

@@ -20,10 +20,10 @@ import anyio
 from anyio.abc import ByteReceiveStream, ByteStream, SocketAttribute, SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from podium.egress.answers import LINGER_S, refuse
-from podium.egress.heads import END, MOST_HEAD, PIECE, Head, HungUp, Refused, body_length, read_head
-from podium.egress.paths import Rule, check, rules
-from podium.ports import Decision, OnDecision, Service
+from podium.egress.allowed_calls import Rule, check, rules
+from podium.egress.refusal import LINGER_S, refuse
+from podium.egress.request_head import END, MOST_HEAD, PIECE, Head, HungUp, Refused, body_length, read_head
+from podium.ports.sandbox import Decision, OnDecision, Service
 
 MOST_BODY: Final = 64 * 1024 * 1024
 CONNECT_S: Final = 15.0

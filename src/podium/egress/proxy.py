@@ -8,10 +8,10 @@ import anyio
 from anyio.abc import ByteReceiveStream, ByteStream, SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from podium.egress.answers import refuse
-from podium.egress.heads import PIECE, Head, HungUp, Refused, read_head
 from podium.egress.hosts import NotPublic, Resolve
-from podium.ports import Decision, OnDecision
+from podium.egress.refusal import refuse
+from podium.egress.request_head import PIECE, Head, HungUp, Refused, read_head
+from podium.ports.sandbox import Decision, OnDecision
 
 CONNECT_S: Final = 15.0
 ESTABLISHED: Final = b"HTTP/1.1 200 Connection established\r\n\r\n"

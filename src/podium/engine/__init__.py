@@ -1,1 +1,1 @@
-"""The embedded shell: one process owns a run, keeps its log, and performs what the core asks for."""
+"""The local runtime: own a run, keep its log, perform effects, write its folder."""

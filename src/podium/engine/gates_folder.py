@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from podium.core.words import Millis
-from podium.engine.records import replace_file
-from podium.process.mask import Mask
+from podium.core.types import Millis
+from podium.engine.run_folder import replace_file
+from podium.redaction.mask import Mask
 from podium.views.gates_layout import FOLDER, OWN, SIGNALS, Layout, answers_for, file_name, files_of, gate_of
 from podium.views.plain import spelled
-from podium.views.run import RunView
+from podium.views.run.view import RunView
 
 LARGEST: Final = 1 << 20
 COARSE: Final = 100

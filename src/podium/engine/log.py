@@ -12,20 +12,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from podium.core.chain import Record, RunId, first_fault
 from podium.core.codec import CodecError, decode, encode
 from podium.core.effects import Effect
 from podium.core.events import Event
-from podium.core.evolve import fold
+from podium.core.evolve.evolve import fold
+from podium.core.hash_chain import Record, RunId, first_fault
 from podium.core.messages import Message, Refusal
 from podium.core.model import Workflow
 from podium.core.state import State
 from podium.core.turn import turn
-from podium.core.words import Millis
-from podium.engine.fitting import fitted
-from podium.engine.status import status_of
+from podium.core.types import Millis
 from podium.errors import ConfigurationError
-from podium.ports import Letter, RunHead, Store, StoreError
+from podium.ports.store import Letter, RunHead, Store, StoreError
+from podium.runtime.answers import fitted
+from podium.runtime.status import status_of
 
 CHAIN_HEAD: Final = "chain_head"
 DONE: Final = "done"

@@ -16,23 +16,24 @@ import anyio
 from anyio.abc import TaskGroup
 
 from podium.attempt.artifacts import publish
-from podium.attempt.reusing import answers_to
+from podium.attempt.reuse import answers_to
 from podium.attempt.site import Site
 from podium.core.effects import AskPerson, CancelAttempt, Effect, EffectKey, RunAttempt
 from podium.core.events import AttemptEnded, Event, StepEnded
 from podium.core.messages import Approve, Message, Recover, Refusal, Report
 from podium.core.state import State, is_parkable
-from podium.engine import letters, perform
-from podium.engine.inbox import Inbox
-from podium.engine.letters import Done
+from podium.engine import effects as perform
+from podium.engine.effects import Work
+from podium.engine.inbox_files import Inbox
 from podium.engine.log import Log
-from podium.engine.perform import Work
-from podium.engine.status import needs_somebody
-from podium.engine.timers import Timers
-from podium.engine.wording import worded
 from podium.errors import disk_fault
-from podium.ports import Letter, Store
+from podium.ports.store import Letter, Store
 from podium.recording import each_text
+from podium.runtime import commands
+from podium.runtime.commands import Done
+from podium.runtime.question_text import worded
+from podium.runtime.status import needs_somebody
+from podium.runtime.timers import Timers
 
 LISTEN_S: Final = 0.1
 """How often letters are looked for: a person's answer is heard well within 300 ms, for a tenth of a percent of a core."""
@@ -147,7 +148,7 @@ class Loop:
             return
         if isinstance(effect, AskPerson):
             for given in answers_to(self._site, effect.asked):
-                self._post(letters.approval(given), "past")
+                self._post(commands.approval(given), "past")
         work = perform.work_for(effect, self._log.state, self._site)
         if work is not None:
             key: EffectKey = (perform.kind_of(effect), effect.asked.path)  # type: ignore[union-attr]  # no timer
@@ -223,7 +224,7 @@ class Loop:
     def _open(self, letter: Letter) -> None:
         # People say secrets as well, by mistake or to hand them on; what they say is kept.
         body = each_text(letter.body, self._site.mask.text)
-        said = letters.read(replace(letter, body=body))
+        said = commands.read(replace(letter, body=body))
         if isinstance(said, str):
             self._store.answer(letter, said)
         elif isinstance(said, Done):

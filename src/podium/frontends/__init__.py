@@ -1,1 +1,1 @@
-"""Ways to talk to Podium: each parses, calls `app`, and prints."""
+"""Frontends: parse, call `app`, print."""

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from podium import process
 from podium.errors import PodiumError
-from podium.process import Launch, OutputLimits
+from podium.process.launch import Launch
+from podium.process.output import OutputLimits
+from podium.process.run import completed
 
 Surroundings: TypeAlias = Literal["closed", "personal"]
 
@@ -171,7 +172,7 @@ def _base_environment(surroundings: Surroundings) -> dict[str, str]:
 
 def _start(launch: Launch) -> Answer:
     # Trees are file work, done in a worker thread.
-    finished = process.completed(launch)
+    finished = completed(launch)
     if finished.not_started is not None:
         if not launch.cwd.is_dir():
             raise GitError(f"{launch.cwd} does not exist")

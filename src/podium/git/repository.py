@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from podium.core.words import Tree
+from podium.core.types import Tree
 from podium.errors import ConfigurationError, PodiumError
 from podium.git.command import MARKER, Answer, Git, GitError, discover, run, text
-from podium.git.ignore import Rule, parse_rules
-from podium.git.objects import HashName, Objects, write
+from podium.git.trees.ignore import Rule, parse_rules
+from podium.git.trees.objects import HashName, Objects, write
 
 STATE_FOLDER: Final = ".podium"
 REFS: Final = "refs/podium"

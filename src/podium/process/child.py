@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 from typing import Final, Self
 
-from podium.process import tree
+from podium.process import process_tree
 from podium.process.launch import Launch
 from podium.process.limits import wrapper
 from podium.process.procfs import MARKER_VARIABLE, open_pidfd
@@ -29,7 +29,7 @@ class Child:
         marker = f"{launch.marker}/{name}"
         stdin = _open_stdin(launch.stdin)
         try:
-            with tree.starting:
+            with process_tree.starting:
                 self._popen = subprocess.Popen(  # noqa: S603 - starting what a user declared is what this is for
                     (*prefix, program if prefix else launch.argv[0], *launch.argv[1:]),
                     executable=None if prefix else program,
@@ -42,7 +42,7 @@ class Child:
                     pass_fds=launch.fds,
                     start_new_session=True,
                 )
-                self.root = tree.begin(self._popen.pid, marker, walled=launch.walled)
+                self.root = process_tree.begin(self._popen.pid, marker, walled=launch.walled)
         finally:
             os.close(stdin)
         self.pidfd: Final = open_pidfd(self._popen.pid)
@@ -59,7 +59,7 @@ class Child:
     def __exit__(self, *_: object) -> None:
         if self.has_ended():
             self._popen.wait()
-        tree.end(self.root)
+        process_tree.end(self.root)
         for pipe in (self._popen.stdout, self._popen.stderr):
             assert pipe is not None
             pipe.close()

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Final
 
 from podium.errors import ConfigurationError
-from podium.process.capture import Captured, OutputLimits
 from podium.process.environment import check_env
 from podium.process.limits import Limits
-from podium.process.mask import Mask
+from podium.process.output import Captured, OutputLimits
+from podium.redaction.mask import Mask
 
 NOTHING_HIDDEN: Final = Mask()
 MARKER: Final = re.compile(r"[A-Za-z0-9._-]{6,200}")

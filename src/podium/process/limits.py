@@ -55,7 +55,7 @@ def wrapper(limits: Limits, *, programs: tuple[Path, ...] = PRLIMIT) -> tuple[st
     enter = _entering(limits.groups)
     if program:
         return (*enter, str(program), *(f"--{option}={value}:{value}" for option, _, value in allowed), "--")
-    script = Path(__file__).with_name("limited.py")
+    script = Path(__file__).with_name("apply_limits.py")
     return (
         *enter,
         sys.executable,

@@ -13,12 +13,12 @@ import anyio
 from anyio import from_thread
 
 from podium.errors import EXIT_TIMED_OUT
-from podium.process import tree
+from podium.process import process_tree
 from podium.process.ansi import PlainStream
-from podium.process.capture import Captured, OnOutput, Sink, StreamName
 from podium.process.child import Child, new_name
-from podium.process.ears import Ears
 from podium.process.launch import Finished, Launch
+from podium.process.output import Captured, OnOutput, Sink, StreamName
+from podium.process.pipes import Ears
 
 LINGER_S: Final = 0.2
 STRAY_GRACE_S: Final = 1.0
@@ -33,7 +33,7 @@ async def run(launch: Launch, *, on_output: OnOutput | None = None) -> Finished:
     Cancelling the surrounding scope ends the whole tree within `cancel_grace_s` before the cancellation goes on; so
     does an exception of `on_output`.
     """
-    tree.adopt_orphans()
+    process_tree.adopt_orphans()
     began = time.monotonic()
     name = new_name()
     with _sinks(launch, name, on_output) as sinks, Ears(*sinks) as ears:
@@ -72,7 +72,7 @@ async def _attend(child: Child, launch: Launch, ears: Ears) -> _End:
         # Cancelled, or a sink has failed: a full disk, or the caller's callback. Nothing may interrupt this, or a child
         # would be left.
         with anyio.CancelScope(shield=True):
-            await _while(ears.listen_anyhow, tree.kill(child.root, grace_s=launch.cancel_grace_s))
+            await _while(ears.listen_anyhow, process_tree.kill(child.root, grace_s=launch.cancel_grace_s))
         raise
     return end
 
@@ -83,13 +83,15 @@ async def _end(child: Child, launch: Launch, ears: Ears) -> _End:
         now = time.monotonic()
         silent_s, allowed_s = _silence(launch, ears, now)
         if silent_s >= allowed_s or now >= deadline:
-            survivors = await _while(ears.listen_to_the_end, tree.kill(child.root, grace_s=launch.grace_s))
+            survivors = await _while(
+                ears.listen_to_the_end, process_tree.kill(child.root, grace_s=launch.grace_s)
+            )
             return _End(True, survivors, silent_s if silent_s >= allowed_s else None)
         await ears.listen(min(deadline - now, allowed_s - silent_s))
-    if not tree.has_left(child.root):
+    if not process_tree.has_left(child.root):
         return _End(False, ())
     grace_s = min(STRAY_GRACE_S, launch.grace_s)
-    strays = tree.kill_strays(child.root, linger_s=LINGER_S, grace_s=grace_s)
+    strays = process_tree.kill_strays(child.root, linger_s=LINGER_S, grace_s=grace_s)
     return _End(False, await _while(ears.listen_to_the_end, strays))
 
 

@@ -1,1 +1,1 @@
-"""The in-memory shell: simulated time, a scripted or a random world, the same core."""
+"""The in-memory runtime: simulated time, random or scripted world."""

@@ -17,7 +17,7 @@ from podium.core.events import (
 )
 from podium.core.messages import Approve, Signal
 from podium.core.state import State
-from podium.core.words import Millis, Tree
+from podium.core.types import Millis, Tree
 
 
 @dataclass(frozen=True, slots=True)

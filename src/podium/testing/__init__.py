@@ -1,1 +1,1 @@
-"""Contract suites and test kits, shipped so that plugin authors can use them too."""
+"""Contract suites for adapter authors."""

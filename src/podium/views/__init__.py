@@ -1,1 +1,1 @@
-"""Events and graphs as people look at them; pure, and shared by every frontend."""
+"""Events to what people look at; pure."""

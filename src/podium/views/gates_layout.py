@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from podium.core.words import GOOD
+from podium.core.types import GOOD
 from podium.views.plain import one_line
-from podium.views.run import Pending, RunView, StepView
+from podium.views.run.view import Pending, RunView, StepView
 from podium.views.times import iso, iso_or_none
 
 FOLDER: Final = ".workflow"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Final
 
-from podium.core.words import Millis
+from podium.core.types import Millis
 
 LAST: Final = 253_402_300_799_000
 """The end of the year 9999."""

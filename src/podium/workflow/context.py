@@ -8,16 +8,16 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Protocol
 
+from podium.core.fast_dataclass import dataclass
 from podium.core.model import Prompt
-from podium.core.records import dataclass
 from podium.workflow.defaults import BUILT_IN_AGENTS
-from podium.workflow.partials import Own
 from podium.workflow.problems import Problem
-from podium.workflow.raw import DocPath
-from podium.workflow.schema import Fault
-from podium.workflow.schema_file import File, Role
-from podium.workflow.schema_step import Feature, Gate, Step
-from podium.workflow.tree import Place
+from podium.workflow.prompts.partials import Own
+from podium.workflow.schema.fields import DocPath
+from podium.workflow.schema.file import File, Role
+from podium.workflow.schema.reader import Fault
+from podium.workflow.schema.step import Feature, Gate, Step
+from podium.workflow.source.nodes import Place
 
 PROMPT_FILES: Final = (".md", ".txt", ".j2")
 

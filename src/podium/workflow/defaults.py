@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from podium.core.policy import Backoff, Breaker, Estimate, Limits, Retry
-from podium.core.words import MicroUsd, Millis
+from podium.core.types import MicroUsd, Millis
 
 MINUTE: Final = 60_000
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from podium.core.records import dataclass
-from podium.workflow.assemble import Session, gather_context
-from podium.workflow.lint import check
+from podium.core.fast_dataclass import dataclass
+from podium.workflow.gather import Session, gather_context
+from podium.workflow.lint.check import check
 from podium.workflow.problems import Problem, in_order
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def load(
 
 def _compiled(context: Context, problems: list[Problem]) -> Workflow | None:
     # Imported only now: a file with mistakes is told about them without all this.
-    from podium.workflow.compile import compile_workflow
-    from podium.workflow.compile_values import Site
+    from podium.workflow.compile.values import Site
+    from podium.workflow.compile.workflow import compile_workflow
 
     site = Site(context)
     workflow = compile_workflow(site, fingerprint=fingerprint(context))

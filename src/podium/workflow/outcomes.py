@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from podium.core.words import GOOD, OUTCOMES, ROUTABLE, Outcome
-from podium.workflow.schema_step import Gate, Step
+from podium.core.types import GOOD, OUTCOMES, ROUTABLE, Outcome
+from podium.workflow.schema.step import Gate, Step
 
 OUTCOMES_OF_VERB: Final[dict[str, tuple[Outcome, ...]]] = {
     "agent": ("failed", "blocked", "timeout", "error"),

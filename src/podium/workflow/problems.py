@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from podium.core.records import dataclass
+from podium.core.fast_dataclass import dataclass
 
 MAX_WORD: Final = 80
 

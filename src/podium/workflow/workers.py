@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from podium.core.records import dataclass
+from podium.core.fast_dataclass import dataclass
 from podium.workflow.context import Context
 from podium.workflow.defaults import BASE_REVIEWER
-from podium.workflow.scalars import INSERT
-from podium.workflow.schema_file import Role
-from podium.workflow.schema_step import Judging, Step
+from podium.workflow.schema.file import Role
+from podium.workflow.schema.scalars import INSERT
+from podium.workflow.schema.step import Judging, Step
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,12 @@ from types import MappingProxyType
 import anyio
 import pytest
 
-from podium.adapters.sandboxes import probe as machine
+from podium.adapters.sandboxes import bubblewrap_probe as machine
 from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
-from podium.attempt.lending import lend
+from podium.attempt.workspace.ownership import lend
 from podium.errors import ConfigurationError
-from podium.ports import Decision, Walls
-from podium.process import Finished, Launch
+from podium.ports.sandbox import Decision, Walls
+from podium.process.launch import Finished, Launch
 from tests.egress.kit import KEY, Api, api, service
 
 pytestmark = [pytest.mark.security, pytest.mark.timeout(300)]

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from podium.adapters.sandboxes import probe as machine
+from podium.adapters.sandboxes import bubblewrap_probe as machine
 from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
-from podium.attempt.outward import RECORD
-from podium.ports import Agent, AgentResult, Program, Request
-from podium.process import Finished, Mask
-from podium.testing.models import ModelServer
+from podium.attempt.network import RECORD
+from podium.ports.agent import Agent, AgentResult, Program, Request
+from podium.process.launch import Finished
+from podium.redaction.mask import Mask
+from podium.testing.models.server import ModelServer
 from tests.attempt.asked import Asked, Clock
 from tests.attempt.runs import Played, bench
 from tests.git.kit import new_project

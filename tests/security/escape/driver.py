@@ -21,9 +21,9 @@ from typing import Any
 
 import anyio
 
-from podium.attempt.lending import lend
-from podium.ports import Mount, Sandbox, Walls
-from podium.process import Launch
+from podium.attempt.workspace.ownership import lend
+from podium.ports.sandbox import Mount, Sandbox, Walls
+from podium.process.launch import Launch
 from podium.wiring import choose_sandbox
 from tests.security.containers import python_mounts
 from tests.security.escape.probes import PROBES

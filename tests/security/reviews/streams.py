@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from podium.adapters.agents.claude import Claude
-from podium.adapters.agents.codex import Codex
-from podium.adapters.agents.gemini import Gemini
-from podium.attempt.contract import Fault
-from podium.attempt.verdicts import review_schema, verdict_of
+from podium.adapters.agents.claude.agent import Claude
+from podium.adapters.agents.codex.agent import Codex
+from podium.adapters.agents.gemini.agent import Gemini
+from podium.attempt.agent.verdict import review_schema, verdict_of
+from podium.core.decide.pass_rules import judged
 from podium.core.model import Review
-from podium.core.rules import judged
-from podium.core.words import Tree
-from podium.ports import Program, Request
-from podium.testing.agents import over, understood
-from podium.workflow.one_json import NotOneValue, one_json
+from podium.core.types import Tree
+from podium.ports.agent import Program, Request
+from podium.testing.agent_contract import over, understood
+from podium.workflow.contracts.contract import Fault
+from podium.workflow.contracts.single_json import NotOneValue, one_json
 
 NONCE: Final = "5f3a9c0d1e2b4a68"
 TREE: Final = Tree("9fceb02d0ae598e95dc970b74767f19372d61af8")

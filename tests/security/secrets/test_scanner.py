@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.process.scan import cleaned, find
+from podium.redaction.scan import cleaned, find
 from tests.attempt.asked import ask
 from tests.git.kit import Project, new_project
 from tests.security.secrets.corpus import Maker

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.git.folder import discard
+from podium.git.workdir.folder import discard
 from tests.git.kit import git, put
 from tests.security.trees.plants import REFUSED, TAKEN, Plant, nested
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.git.folder import discard
+from podium.git.workdir.folder import discard
 from tests.git.kit import put
 
 Plant = Callable[[Path, Path], None]

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from podium.core.words import Tree
-from podium.git.capture import Captured
-from podium.git.checkout import update
-from podium.git.folder import remove
-from podium.git.listing import files, read_listing
+from podium.core.types import Tree
 from podium.git.repository import trees
-from podium.git.snapshot import Snapshot
+from podium.git.trees.listing import files, read_listing
+from podium.git.trees.snapshot import Snapshot
+from podium.git.workdir.capture import Captured
+from podium.git.workdir.checkout import update
+from podium.git.workdir.folder import remove
 from tests.git.kit import Project, new_project
 from tests.security.trees.oracle import look
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from podium.core.messages import Approve
-from podium.core.words import Path as StepPath
+from podium.core.types import Path as StepPath
 from tests.engine.kit import HEAD, Project, git, outcome
 from tests.git.kit import put
 from tests.security.trees.more_plants import ALL

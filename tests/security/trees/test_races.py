@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from podium.git.capture import Captured
-from podium.git.listing import files, read_listing
-from podium.git.objects import name_of
 from podium.git.repository import trees
+from podium.git.trees.listing import files, read_listing
+from podium.git.trees.objects import name_of
+from podium.git.workdir.capture import Captured
 from tests.git.kit import Project, new_project, put
 
 pytestmark = pytest.mark.security

@@ -10,8 +10,8 @@ import pytest
 
 from podium.core.codec import decode
 from podium.core.events import AttemptQueued
-from podium.core.words import Millis
-from podium.core.words import Path as StepPath
+from podium.core.types import Millis
+from podium.core.types import Path as StepPath
 from podium.engine.log import to_text
 from tests.engine.kit import HEAD, Project
 

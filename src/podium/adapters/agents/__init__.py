@@ -1,1 +1,1 @@
-"""Programs that work: each says what to start and understands what comes back."""
+"""One folder per agent."""

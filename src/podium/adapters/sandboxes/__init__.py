@@ -1,1 +1,1 @@
-"""The walls around a process, one level each; see the ladder in ports.SandboxLevel."""
+"""The sandboxes: none, limits, bubblewrap, container."""

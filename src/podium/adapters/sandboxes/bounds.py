@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from podium.ports import Walls
-from podium.process import Launch, Limits, cgroups
+from podium.ports.sandbox import Walls
+from podium.process import cgroups
+from podium.process.launch import Launch
+from podium.process.limits import Limits
 
 
 @contextmanager

@@ -16,11 +16,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
-from podium import process
-from podium.adapters.sandboxes import bounds, bwrap_argv, programs, seccomp
-from podium.adapters.sandboxes.bwrap_argv import NOBODY, View
-from podium.ports import Mount, Walls
-from podium.process import Finished, Launch, OnOutput
+from podium.adapters.sandboxes import bounds, bubblewrap_argv, host_programs, seccomp
+from podium.adapters.sandboxes.bubblewrap_argv import NOBODY, View
+from podium.ports.sandbox import Mount, Walls
+from podium.process.launch import Finished, Launch
+from podium.process.output import OnOutput
+from podium.process.run import run as run_process
+from podium.process.run import unstarted
 
 if TYPE_CHECKING:
     from podium.egress.hosts import Resolve
@@ -48,9 +50,9 @@ class BubblewrapSandbox:
                 try:
                     walled = enclosed(launch, opened, before=before, calls=calls, is_root=self._is_root)
                 except OSError as error:
-                    return process.unstarted(launch, error)
+                    return unstarted(launch, error)
                 with bounds.bounded(walled, walls) as bound:
-                    return _told(await process.run(bound, on_output=on_output))
+                    return _told(await run_process(bound, on_output=on_output))
 
 
 @contextmanager
@@ -71,17 +73,18 @@ async def ways_out(
     if walls.network == "open" or not (walls.network or walls.service):
         yield walls, ()
         return
-    from podium import egress  # Heavy, and most processes have no way out.
+    from podium.egress.sandbox_setup import INSIDE, inside
+    from podium.egress.server import serving  # Heavy, and most processes have no way out.
 
-    way = egress.inside(walls)
+    way = inside(walls)
     assert way is not None, "there is a service or a host"
     # Not in the workspace: the kernel takes only short paths for a socket.
     with tempfile.TemporaryDirectory(prefix="podium-") as name:
         folder = Path(name)
         if owner is not None:
             os.chown(folder, *owner)
-        mounts = (Mount(folder, egress.INSIDE), *(Mount(path, path) for path in way.reads))
-        async with egress.serving(
+        mounts = (Mount(folder, INSIDE), *(Mount(path, path) for path in way.reads))
+        async with serving(
             folder, walls.service, walls.network, on_decision=walls.on_decision, owner=owner, resolve=resolve
         ):
             yield replace(walls, mounts=(*walls.mounts, *mounts)), way.argv
@@ -102,8 +105,8 @@ def enclosed(
     if not host(launch.cwd).is_dir():
         raise NotADirectoryError(f'folder "{launch.cwd}" does not exist')
     path = launch.env.get("PATH", os.defpath)
-    program = programs.find(launch.argv[0], cwd=launch.cwd, path=path, host=host)
-    needed = programs.outermost(
+    program = host_programs.find(launch.argv[0], cwd=launch.cwd, path=path, host=host)
+    needed = host_programs.outermost(
         place for place in _needs(program, shown, path, host) if not _is_shown(place, shown)
     )
     view = View(
@@ -116,9 +119,9 @@ def enclosed(
     argv = (*before, str(program), *launch.argv[1:])
     return replace(
         launch,
-        argv=bwrap_argv.words(view, argv, launch.env, is_root=is_root),
+        argv=bubblewrap_argv.words(view, argv, launch.env, is_root=is_root),
         cwd=Path("/"),
-        env=bwrap_argv.split(launch.env),
+        env=bubblewrap_argv.split(launch.env),
         walled=True,
         fds=() if calls is None else (calls,),
     )
@@ -141,17 +144,19 @@ def on_host(path: Path, mounts: tuple[Mount, ...]) -> Path:
     return nearest.source / path.relative_to(nearest.target)
 
 
-def _needs(program: Path, shown: tuple[Mount, ...], path: str, host: programs.HostPath) -> Iterator[Path]:
+def _needs(
+    program: Path, shown: tuple[Mount, ...], path: str, host: host_programs.HostPath
+) -> Iterator[Path]:
     """Also what the environments need that are lent to it: their interpreter lies elsewhere."""
     home = Path(os.path.expanduser("~"))  # noqa: PTH111  # never fails, unlike Path.home()
     pythons = (mount.target / "bin/python" for mount in shown if (mount.source / VENV).is_file())
     for start in (program, *(python for python in pythons if host(python).exists())):
-        yield from programs.needs(start, path=path, home=home, host=host)
+        yield from host_programs.needs(start, path=path, home=home, host=host)
 
 
 def _is_system(mount: Mount) -> bool:
     """There already: a Python of the system's, as the one that relays."""
-    return mount.source == mount.target and not mount.writable and programs.is_system(mount.target)
+    return mount.source == mount.target and not mount.writable and host_programs.is_system(mount.target)
 
 
 def _is_shown(place: Path, mounts: tuple[Mount, ...]) -> bool:

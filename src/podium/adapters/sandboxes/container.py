@@ -18,13 +18,15 @@ from typing import ClassVar, Final, Literal
 
 import anyio
 
-from podium import process
 from podium.adapters.sandboxes import container_calls
-from podium.adapters.sandboxes.bwrap_argv import NOBODY
+from podium.adapters.sandboxes.bubblewrap_argv import NOBODY
 from podium.errors import ConfigurationError
-from podium.ports import Mount, Walls
-from podium.process import Finished, Launch, OnOutput
+from podium.ports.sandbox import Mount, Walls
+from podium.process.launch import Finished, Launch
+from podium.process.output import OnOutput
 from podium.process.procfs import MARKER_VARIABLE
+from podium.process.run import completed
+from podium.process.run import run as run_process
 
 # The first that is there; fixed places, as for every program that stands around another.
 ENGINES: Final = (Path("/usr/bin/podman"), Path("/usr/bin/docker"))
@@ -70,11 +72,11 @@ class ContainerSandbox:
             words = (*calls, *_words(walls, launch, name=name, is_root=self._is_root))
             argv = (*_command(self._engine), "run", *words, self._image, *launch.argv)
             try:
-                return await process.run(_asked(launch, argv), on_output=on_output)
+                return await run_process(_asked(launch, argv), on_output=on_output)
             finally:
                 # What runs a container is a service and no child of ours: it may outlive whoever asked for it.
                 with anyio.CancelScope(shield=True), suppress(OSError):
-                    await process.run(_removal(self._engine, name, launch))
+                    await run_process(_removal(self._engine, name, launch))
 
 
 @contextmanager
@@ -118,7 +120,7 @@ def _found(image: str) -> Engine | str:
     for options in ((), ("--runtime=runc",)) if program.name == "podman" else ((),):
         engine = Engine(program, options)
         with _calls(engine) as calls:
-            done = process.completed(_probe(engine, calls, image))
+            done = completed(_probe(engine, calls, image))
         # 125: the engine itself could not. What an image without `true` says is the image's own affair.
         if done.exit_code in (0, 127):
             return engine

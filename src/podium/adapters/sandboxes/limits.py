@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from podium import process
 from podium.adapters.sandboxes import bounds
-from podium.ports import Walls
-from podium.process import Finished, Launch, OnOutput
+from podium.ports.sandbox import Walls
+from podium.process.launch import Finished, Launch
+from podium.process.output import OnOutput
+from podium.process.run import run as run_process
 
 
 class LimitsSandbox:
@@ -21,4 +22,4 @@ class LimitsSandbox:
 
     async def run(self, launch: Launch, walls: Walls, *, on_output: OnOutput | None = None) -> Finished:
         with bounds.bounded(launch, walls) as bound:
-            return await process.run(bound, on_output=on_output)
+            return await run_process(bound, on_output=on_output)

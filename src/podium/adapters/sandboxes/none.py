@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from podium import process
-from podium.ports import Walls
-from podium.process import Finished, Launch, OnOutput
+from podium.ports.sandbox import Walls
+from podium.process.launch import Finished, Launch
+from podium.process.output import OnOutput
+from podium.process.run import run as run_process
 
 
 class NoSandbox:
@@ -17,4 +18,4 @@ class NoSandbox:
 
     async def run(self, launch: Launch, walls: Walls, *, on_output: OnOutput | None = None) -> Finished:
         free = launch if launch.limits is None else replace(launch, limits=None)
-        return await process.run(free, on_output=on_output)
+        return await run_process(free, on_output=on_output)

@@ -1,1 +1,1 @@
-"""Where the log of runs is kept."""
+"""The stores of runs: memory, SQLite."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from podium.core.chain import FIRST_HASH, Record, RunId, links
-from podium.ports import Fenced, Letter, Misplaced, RunHead, StoreError
+from podium.core.hash_chain import FIRST_HASH, Record, RunId, links
+from podium.ports.store import Fenced, Letter, Misplaced, RunHead, StoreError
 
 
 class MemoryStore:

@@ -15,10 +15,10 @@ from typing import Any, Final
 
 import apsw
 
-from podium.adapters.stores.sqlite_faults import check_name, damage_of_log, first_damage, worded
+from podium.adapters.stores.sqlite_errors import check_name, damage_of_log, first_damage, worded
 from podium.adapters.stores.sqlite_schema import VERSION, bring_forward, sum_of
-from podium.core.chain import FIRST_HASH, Record, RunId, links
-from podium.ports import Fenced, Letter, Misplaced, RunHead, StoreError
+from podium.core.hash_chain import FIRST_HASH, Record, RunId, links
+from podium.ports.store import Fenced, Letter, Misplaced, RunHead, StoreError
 
 BUSY_MS: Final = 10_000
 NEEDED: Final = (3, 51, 3)

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import apsw
 
-from podium.ports import StoreError
+from podium.ports.store import StoreError
 
 TABLES: Final = Path(__file__).with_name("sqlite.sql")
 NEW_TABLES: Final = Path(__file__).with_name("sqlite_3.sql")

@@ -1,1 +1,1 @@
-"""The command line."""
+"""The `podium` command and what its subcommands share."""

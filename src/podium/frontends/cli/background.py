@@ -6,8 +6,8 @@ import sys
 import time
 from typing import Final
 
-from podium.app.office import Office
-from podium.core.chain import RunId
+from podium.app.project import Office
+from podium.core.hash_chain import RunId
 from podium.engine.lease import is_owned
 from podium.process.detach import begin, leave
 

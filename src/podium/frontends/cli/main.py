@@ -58,6 +58,13 @@ COMMANDS: Final = {
     "verify": "Check that the log of a run, or an exported folder, is whole and unaltered.",
     "schema": "Print the JSON Schema of a kind of file, or of what --json prints.",
 }
+GROUPS: Final = {
+    "author": frozenset("init validate resolve convert graph plan simulate prompt test schema roles".split()),
+    "run": frozenset("demo run resume rerun fork watch run-step serve".split()),
+    "control": frozenset("approve reject answer guide signal pause cancel apply inbox".split()),
+    "inspect": frozenset("runs show events logs costs diff export verify gc agents doctor".split()),
+}
+"""The folder in which the module of a command is."""
 LOOKS: Final = frozenset({"runs", "show", "events", "logs", "costs", "diff", "inbox", "schema"})
 """They only print, so they have done their work when their reader has seen enough."""
 
@@ -71,7 +78,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = _imported(f"podium.frontends.cli.{cmd_name.replace('-', '_')}")
+        module = _imported(module_of(cmd_name))
         command: click.Command = module.command
         return command
 
@@ -86,6 +93,11 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+
+def module_of(command: str) -> str:
+    (group,) = (group for group, names in GROUPS.items() if command in names)
+    return f"podium.frontends.cli.{group}.{command.replace('-', '_')}"
 
 
 def _imported(name: str) -> ModuleType:
@@ -110,7 +122,7 @@ def main() -> NoReturn:
     open_streams()
     if any(stream is not None and stream.isatty() for stream in (sys.stdout, sys.stderr)):
         # Imported here: pipes need none of it.
-        from podium.frontends.cli.guarded import guard_terminals
+        from podium.frontends.cli.safe_terminal import guard_terminals
 
         guard_terminals()
     try:
@@ -132,7 +144,7 @@ def main() -> NoReturn:
 
 def _end(error: PodiumError) -> NoReturn:
     # Imported here: most calls have nothing to complain about.
-    from podium.frontends.cli.printing import complain
+    from podium.frontends.cli.output import complain
 
     complain(error)
     sys.exit(error.exit_code)

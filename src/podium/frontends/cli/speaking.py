@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from podium.app.looking import find_run
-from podium.app.office import Office
-from podium.core.chain import RunId
+from podium.app.project import Office
+from podium.app.query.runs import find_run
+from podium.core.hash_chain import RunId
 
 by_option = click.option("--by", metavar="NAME", help="Who speaks; default $PODIUM_USER, or your login name.")
 detach_option = click.option("--detach", is_flag=True, help="Let the run go on in the background.")

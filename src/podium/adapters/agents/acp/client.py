@@ -1,0 +1,155 @@
+"""Speaks the Agent Client Protocol (version 1) with one agent for one prompt: a program of its own, within the walls.
+
+Started as `python -I -S client.py`; what to start and what to ask comes as JSON on stdin, and what happens is told
+as lines of JSON on stdout. The agent's own stderr is ours. It lends the agent no files and no terminal, and answers its
+questions for permission by the kinds of tools that it may use. Imports nothing of Podium.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import sys
+import time
+
+VERSION = 1
+LEAVE_S = 2.0
+NO_SUCH_METHOD = -32601
+
+
+class Gone(Exception):
+    """The agent has ended."""
+
+
+class Refused(Exception):
+    """The agent answers a request with an error."""
+
+
+class Line:
+    """The line to the agent: requests are answered in order, and what it asks meanwhile is answered at once."""
+
+    def __init__(self, argv: list[str], allowed: list[str]) -> None:
+        ours_in, theirs_out = os.pipe()
+        theirs_in, ours_out = os.pipe()
+        actions = [
+            (os.POSIX_SPAWN_DUP2, theirs_in, 0),
+            (os.POSIX_SPAWN_DUP2, theirs_out, 1),
+            *((os.POSIX_SPAWN_CLOSE, pipe) for pipe in (ours_in, ours_out)),
+        ]
+        self.pid = os.posix_spawnp(argv[0], argv, os.environ, file_actions=actions)
+        os.close(theirs_in)
+        os.close(theirs_out)
+        self._from = os.fdopen(ours_in, "rb")
+        self._to = os.fdopen(ours_out, "wb")
+        self._allowed = allowed
+        self._number = 0
+
+    def ask(self, method: str, **params: object) -> dict:  # type: ignore[type-arg]  # whatever the agent says
+        self._number += 1
+        self._send({"id": self._number, "method": method, "params": params})
+        while True:
+            message = self._read()
+            if "method" in message:
+                self._hear(message)
+            elif message.get("id") == self._number:
+                if isinstance(message.get("error"), dict):
+                    raise Refused(message["error"])
+                result = message.get("result")
+                return result if isinstance(result, dict) else {}
+
+    def close(self) -> int | None:
+        """Its exit code, if it leaves by itself now that nobody will ask it anything."""
+        with contextlib.suppress(OSError):
+            self._to.close()
+        end = time.monotonic() + LEAVE_S
+        while time.monotonic() < end:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(0.02)
+        return None
+
+    def _send(self, message: dict) -> None:  # type: ignore[type-arg]  # JSON-RPC
+        try:
+            self._to.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+            self._to.flush()
+        except OSError as error:
+            raise Gone from error
+
+    def _read(self) -> dict:  # type: ignore[type-arg]  # JSON-RPC
+        while line := self._from.readline():
+            try:
+                message = json.loads(line)
+            except (ValueError, RecursionError):
+                message = None
+            if isinstance(message, dict):
+                return message
+            say("noise", text=line[:200].decode("utf-8", "replace"))
+        raise Gone
+
+    def _hear(self, message: dict) -> None:  # type: ignore[type-arg]  # JSON-RPC
+        params = message.get("params")
+        params = params if isinstance(params, dict) else {}
+        if message["method"] == "session/update":
+            say("update", update=params.get("update"))
+        elif message["method"] == "session/request_permission":
+            self._send({"id": message.get("id"), "result": {"outcome": self._permitted(params)}})
+        elif "id" in message:
+            error = {"code": NO_SUCH_METHOD, "message": f"{message['method']} is not there"}
+            self._send({"id": message["id"], "error": error})
+
+    def _permitted(self, params: dict) -> dict:  # type: ignore[type-arg]  # of the protocol
+        call = params.get("toolCall")
+        call = call if isinstance(call, dict) else {}
+        kind = call.get("kind") or "other"
+        allowed = kind in self._allowed
+        say("permission", title=str(call.get("title") or kind), allowed=allowed)
+        options = params.get("options")
+        for wanted in ("allow_once", "allow_always") if allowed else ("reject_once", "reject_always"):
+            for option in options if isinstance(options, list) else ():
+                if isinstance(option, dict) and option.get("kind") == wanted:
+                    return {"outcome": "selected", "optionId": option.get("optionId")}
+        return {"outcome": "cancelled"}
+
+
+def main() -> int:
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    part = json.load(sys.stdin)
+    try:
+        line = Line(part["argv"], part["allowed"])
+    except OSError as error:
+        say("error", stage="start", message=f"{part['argv'][0]}: {error.strerror}")
+        return 127
+    stage = "initialize"
+    try:
+        capabilities = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
+        known = line.ask("initialize", protocolVersion=VERSION, clientCapabilities=capabilities)
+        say("agent", version=known.get("protocolVersion"), methods=known.get("authMethods"))
+        if part["authenticate"]:
+            stage = "authenticate"
+            line.ask("authenticate", methodId=part["authenticate"])
+        stage = "session/new"
+        session = line.ask("session/new", cwd=str(pathlib.Path.cwd()), mcpServers=[]).get("sessionId")
+        stage = "session/prompt"
+        prompt = [{"type": "text", "text": text} for text in part["prompt"]]
+        end = line.ask("session/prompt", sessionId=session, prompt=prompt)
+    except Refused as error:
+        say("error", stage=stage, error=error.args[0])
+        line.close()
+        return 1
+    except Gone:
+        say("error", stage=stage, message="it ended before it had answered", exit=line.close())
+        return 1
+    say("end", session=session, reply=end)
+    line.close()
+    return 0
+
+
+def say(kind: str, **fields: object) -> None:
+    sys.stdout.write(json.dumps({"type": kind, **fields}) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

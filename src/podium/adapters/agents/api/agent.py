@@ -1,0 +1,201 @@
+"""Any service that speaks OpenAI's chat completions, as an agent (R058): text in, text out.
+
+    agents:
+      small: {type: api, base_url: "https://models.example/v1", key: MODELS_KEY, model: small-1, max_tokens: 4k}
+
+`key` names the variable that holds the key (OPENAI_API_KEY if none is named); a server at a base_url of its own may do
+without. `timeout` bounds one call, `stall` a silence. Costs are unknown unless `price` says them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import time
+from collections.abc import Callable, Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+
+import anyio
+
+from podium.adapters.agents.shared.http import Answer, BrokenOff, Silent, Unreachable, post
+from podium.adapters.agents.shared.settings import (
+    address,
+    count,
+    messages,
+    plain,
+    seconds,
+    temperature,
+    wrong,
+)
+from podium.core.types import MicroUsd, Millis
+from podium.ports.agent import AgentResult, AgentTrouble, Request, Usage
+from podium.workflow.contracts.single_json import NotOneValue, one_json
+
+BASE_URL: Final = "https://api.openai.com/v1"
+KEY: Final = "OPENAI_API_KEY"
+USED_UP: Final = frozenset({"insufficient_quota", "billing_hard_limit_reached", "usage_limit_reached"})
+RESETS: Final = ("retry-after", "x-ratelimit-reset-requests", "x-ratelimit-reset-tokens")
+_SPAN: Final = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
+
+
+def now() -> Millis:
+    return Millis(time.time_ns() // 1_000_000)
+
+
+class Api:
+    def __init__(self, clock: Callable[[], Millis] = now) -> None:
+        self._clock = clock
+
+    def key_names(self, config: Mapping[str, Any]) -> tuple[str, ...]:
+        """Variables of the user's environment that it needs. A key of OpenAI goes nowhere that was not meant."""
+        if config.get("key"):
+            return (str(config["key"]),)
+        return () if config.get("base_url") else (KEY,)
+
+    def lacking(self, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
+        """What a person has to do to be known to the service."""
+        return next(
+            (f"{name} is not set; export it" for name in self.key_names(config) if not env.get(name)), ""
+        )
+
+    async def call(self, request: Request) -> AgentResult:
+        url = address(request, BASE_URL)
+        key = next(
+            (request.env[name] for name in self.key_names(request.config) if name in request.env), None
+        )
+        lacking = self.lacking(request.config, request.env)
+        if lacking:
+            return _failed("auth", lacking)
+        body, headers = _body(request), {"Authorization": f"Bearer {key}"} if key else {}
+        limit, silence = seconds(request, "timeout"), seconds(request, "stall")
+        with anyio.move_on_after(math.inf if limit is None else limit):
+            try:
+                answer = await post(f"{url}/chat/completions", body, headers=headers, silence_s=silence)
+            except Unreachable as error:
+                # Nothing was sent, so nothing is owed.
+                detail = f"nobody answers at {url} ({error}); look at agents.{request.agent}.base_url"
+                return AgentResult(trouble="transient", detail=detail, usage=Usage(calls=0), cost=MicroUsd(0))
+            except Silent as error:
+                return _failed("timeout", str(error))
+            except BrokenOff as error:
+                return _failed("transient", f"the line broke off: {error}")
+            return understood(answer, self._clock(), wants_value=request.schema is not None)
+        return _failed("timeout", f"no answer within {limit:g} s (agents.{request.agent}.timeout)")
+
+
+def understood(answer: Answer, at: Millis, *, wants_value: bool) -> AgentResult:
+    try:
+        body = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        body = None
+    if answer.status != 200:
+        return _refused(answer, body if isinstance(body, dict) else {}, at)
+    match body:
+        case {"choices": [{"message": dict(message), **choice}, *_]}:
+            return _said(message, choice.get("finish_reason"), _usage(body), wants_value=wants_value)
+        case _:
+            return _failed("transient", "the answer is not one of chat completions")
+
+
+def _said(message: Mapping[str, Any], reason: Any, usage: Usage, *, wants_value: bool) -> AgentResult:
+    refusal, content = message.get("refusal"), message.get("content")
+    text = content if isinstance(content, str) else ""
+    trouble: AgentTrouble | None = None
+    detail = ""
+    if refusal or reason == "content_filter":
+        trouble, detail = "refused", str(refusal or "the answer was withheld by a filter")
+    elif reason == "length":
+        trouble, detail = "malformed", "the answer breaks off at its longest; raise max_tokens"
+    elif not text.strip():
+        trouble, detail = "malformed", "the answer is empty"
+    if trouble is not None:
+        return AgentResult(text=text, usage=usage, trouble=trouble, detail=detail)
+    try:
+        return AgentResult(text=text, value=one_json(text), has_value=True, usage=usage)
+    except NotOneValue as error:
+        trouble = "malformed" if wants_value else None
+        return AgentResult(text=text, usage=usage, trouble=trouble, detail=str(error) if trouble else "")
+
+
+def _body(request: Request) -> dict[str, Any]:
+    if not request.model:
+        raise wrong(request, "model", "is missing; name one that the service has")
+    optional: dict[str, Any] = {
+        "temperature": temperature(request),
+        "max_tokens": count(request, "max_tokens"),
+    }
+    schema = plain(request.schema) if request.schema else None
+    if schema:
+        shape = {"name": "answer", "schema": schema}
+        optional["response_format"] = {"type": "json_schema", "json_schema": shape}
+    return {
+        "model": request.model,
+        "messages": messages(request),
+        **{key: value for key, value in optional.items() if value is not None},
+    }
+
+
+def _usage(body: Mapping[str, Any]) -> Usage:
+    """`prompt_tokens` has the cached ones in it, `completion_tokens` the thinking."""
+    said = body.get("usage")
+    found: Mapping[str, Any] = said if isinstance(said, dict) else {}
+    details = found.get("prompt_tokens_details")
+    cached = _count(details if isinstance(details, dict) else {}, "cached_tokens")
+    prompt = _count(found, "prompt_tokens")
+    return Usage(input=max(0, prompt - cached), output=_count(found, "completion_tokens"), cached=cached)
+
+
+def _refused(answer: Answer, body: Mapping[str, Any], at: Millis) -> AgentResult:
+    fault = body.get("error")
+    told: Mapping[str, Any] = fault if isinstance(fault, dict) else {"message": fault}
+    said = str(told.get("message") or answer.body[:200].decode("utf-8", "replace") or "no reason given")
+    code = str(told.get("code") or told.get("type") or "")
+    match answer.status:
+        case 401 | 403:
+            return _failed("auth", f"the service refuses the key: {said}")
+        case 404:
+            return _failed("unavailable", f"no such model, or no such address: {said}")
+        case 402 | 429:
+            until = None if code in USED_UP else reset_at(answer.headers, at)
+            # Its only request was refused, so nothing is owed.
+            return AgentResult(trouble="quota", detail=said, retry_at=until, cost=MicroUsd(0))
+        case 408 | 409 | 425:
+            return _failed("transient", f"status {answer.status}: {said}")
+        case status:
+            return _failed("transient" if status >= 500 else "error", f"status {status}: {said}")
+
+
+def reset_at(headers: Mapping[str, str], at: Millis) -> Millis | None:
+    """When to come again; of several limits the one that opens last."""
+    if "retry-after-ms" in headers and headers["retry-after-ms"].isdecimal():
+        return Millis(at + int(headers["retry-after-ms"]))
+    found = [when for name in RESETS if (when := _moment(headers.get(name, ""), at)) is not None]
+    return max(found, default=None) if "retry-after" not in headers else next(iter(found), None)
+
+
+def _moment(text: str, at: Millis) -> Millis | None:
+    """Seconds, a span such as 6m0s, or a date."""
+    text = text.strip()
+    try:
+        return Millis(at + round(float(text) * 1000))
+    except (ValueError, OverflowError):
+        pass
+    span = _SPAN.fullmatch(text)
+    if span is not None and any(span.groups()):
+        hours, minutes, whole, thousandths = (float(part or 0) for part in span.groups())
+        return Millis(at + round((hours * 3600 + minutes * 60 + whole) * 1000 + thousandths))
+    try:
+        return Millis(round(parsedate_to_datetime(text).timestamp() * 1000))
+    except (ValueError, TypeError):
+        return None
+
+
+def _failed(trouble: AgentTrouble, detail: str) -> AgentResult:
+    return AgentResult(trouble=trouble, detail=detail)
+
+
+def _count(record: Mapping[str, Any], key: str) -> int:
+    found = record.get(key)
+    return found if type(found) is int and found > 0 else 0

@@ -1,0 +1,262 @@
+"""What `claude -p --output-format stream-json` says, understood.
+
+It went well only if the exit code, the last event, its subtype and its is_error agree: each of them alone is seen to
+say "success" of a failure. Tokens and cost are those of the last event's `modelUsage`, for its `usage` is zero after a
+broken stream, and those of single messages are placeholders.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from podium.adapters.agents.shared.json_lines import JsonLines
+from podium.core.types import MicroUsd, Millis
+from podium.ports.agent import AgentResult, AgentTrouble, Progress, Request, Usage
+from podium.process.launch import Finished
+from podium.workflow.contracts.single_json import NotOneValue, one_json
+
+TOLD: Final = 2000
+"""So much of the end of stderr goes into a message."""
+ALIASES: Final = frozenset({"sonnet", "opus", "haiku"})
+
+WORDS: Final[Mapping[str, AgentTrouble]] = {
+    "authentication_failed": "auth",
+    "rate_limit": "quota",
+    "billing_error": "quota",
+    "server_error": "transient",
+    "overloaded": "transient",
+    # A reply that was no JSON, for one: nothing that the agent has done.
+    "unknown": "transient",
+}
+"""By the `error` of the message that claude makes up when a call has failed; any other is a call that is wrong."""
+STATUSES: Final[Mapping[int, AgentTrouble]] = {
+    401: "auth",
+    403: "auth",
+    404: "unavailable",
+    408: "transient",
+    429: "quota",
+}
+LIMITS: Final = ("error_max_turns", "error_max_budget_usd", "error_max_structured_output_retries")
+
+
+class ClaudeConversation:
+    def __init__(self, request: Request, *, structured: bool, lacking: str = "") -> None:
+        self._wants_value = request.schema is not None
+        self._structured = structured
+        self._lacking = lacking
+        self._is_priced = _is_priced(request.model)
+        self._lines = JsonLines()
+        self._last: Mapping[str, Any] | None = None
+        self._error = ""
+        self._reset: Millis | None = None
+        self._calls: dict[str, Usage] = {}
+        self._session: str | None = None
+        self._model = ""
+
+    def feed(self, data: bytes) -> Iterable[Progress]:
+        return [progress for record in self._lines.feed(data) for progress in self._seen(record)]
+
+    def finish(self, finished: Finished) -> AgentResult:
+        if finished.not_started is not None:
+            return AgentResult(trouble="unavailable", detail=finished.not_started)
+        trouble, detail = self._judged(finished)
+        value, has_value = self._value() if trouble is None else (None, False)
+        if trouble is None and self._wants_value and not has_value:
+            trouble, detail = "malformed", "it ended well without the structured answer it was asked for"
+        text = self._text()
+        if trouble is None and not text.strip():
+            trouble, detail = "malformed", "it ended well and said nothing"
+        return AgentResult(
+            text=text,
+            value=value,
+            has_value=has_value,
+            usage=self._usage(),
+            cut_off=self._last is None,
+            cost=self._cost(),
+            trouble=trouble,
+            detail=detail,
+            retry_at=self._reset if trouble == "quota" else None,
+            session=self._session,
+            model=self._model,
+            context=self._context(),
+            window=self._window(),
+        )
+
+    def _seen(self, record: Mapping[str, Any]) -> Iterator[Progress]:
+        match record:
+            case {"type": "assistant", "message": {"content": list(blocks)}}:
+                message: Mapping[str, Any] = record["message"]
+                self._note(record, message)
+                # What claude makes up itself is an error, and comes again at the end.
+                if message.get("model") != "<synthetic>":
+                    yield from (progress for block in blocks if (progress := _block(block)) is not None)
+            case {"type": "user", "tool_use_result": {"filePath": str(path), "type": "create" | "update"}}:
+                yield Progress("file", path)
+            case {"type": "user", "tool_use_result": {"filePath": str(path), "structuredPatch": list()}}:
+                yield Progress("file", path)
+            case {"type": "user", "tool_use_result": _}:
+                yield Progress("done", "")
+            case {"type": "system", "subtype": "init", "session_id": str(session)}:
+                self._session = session
+                self._model = str(record.get("model") or "").partition("[")[0]
+            case {"type": "system", "subtype": "api_retry"}:
+                why = record.get("error_status") or record.get("error") or "no reply"
+                yield Progress("retry", f"call {record.get('attempt')} failed ({why}); trying again")
+            case {"type": "rate_limit_event", "rate_limit_info": {"status": "rejected", "resetsAt": int(at)}}:
+                self._reset = Millis(at * 1000)
+            case {"type": "result"}:
+                self._last = record
+                usage = self._usage()
+                yield Progress("usage", f"{usage.input} in, {usage.cached} cached, {usage.output} out")
+            case _:
+                pass
+
+    def _note(self, record: Mapping[str, Any], message: Mapping[str, Any]) -> None:
+        """Remembers what a call has used, should the end never come, and of a failed one why."""
+        self._error = str(record.get("error") or "")
+        usage, name = message.get("usage"), message.get("id")
+        if isinstance(usage, dict) and isinstance(name, str):
+            self._calls[name] = Usage(
+                input=_count(usage, "input_tokens") + _count(usage, "cache_creation_input_tokens"),
+                output=_count(usage, "output_tokens"),
+                cached=_count(usage, "cache_read_input_tokens"),
+                written=_count(usage, "cache_creation_input_tokens"),
+            )
+
+    def _judged(self, finished: Finished) -> tuple[AgentTrouble | None, str]:
+        last = self._last
+        if finished.timed_out:
+            return "timeout", "its time ran out"
+        if finished.signal is not None:
+            return "transient", f"it was ended by signal {finished.signal}"
+        if last is None:
+            return self._without_result(finished)
+        said = self._text() or "; ".join(str(error) for error in _list(last.get("errors")))
+        subtype = last.get("subtype")
+        if last.get("stop_reason") == "refusal":
+            return "refused", said or "the model refused"
+        if subtype in LIMITS:
+            return "failed", said or f"claude stopped: {subtype}"
+        if last.get("is_error") is True:
+            return self._failed_call(last, said)
+        if subtype != "success":
+            trouble: AgentTrouble = "transient" if last.get("terminal_reason") == "aborted_tools" else "error"
+            return trouble, said or f"claude stopped: {subtype}"
+        if finished.exit_code != 0:
+            return "error", _with_told(
+                f"it reported success and ended with exit code {finished.exit_code}", finished
+            )
+        return (
+            (None, "")
+            if last.get("is_error") is False
+            else ("malformed", "its last event says nothing of success")
+        )
+
+    def _without_result(self, finished: Finished) -> tuple[AgentTrouble, str]:
+        if finished.exit_code == 0:
+            return "malformed", "it ended without a result"
+        return "error", _with_told(f"it ended with exit code {finished.exit_code} and no result", finished)
+
+    def _failed_call(self, last: Mapping[str, Any], said: str) -> tuple[AgentTrouble, str]:
+        status = last.get("api_error_status")
+        if last.get("terminal_reason") == "aborted_tools":
+            trouble: AgentTrouble = "transient"
+        elif type(status) is int:
+            trouble = STATUSES.get(status, "transient" if status >= 500 else "error")
+        else:
+            trouble = WORDS.get(self._error, "error")
+        shown = said or "a call of the model failed"
+        if trouble == "auth" and self._lacking:
+            return trouble, f"{shown}\n{self._lacking}"
+        return trouble, shown
+
+    def _value(self) -> tuple[Any, bool]:
+        last = self._last or {}
+        if self._structured:
+            return last.get("structured_output"), "structured_output" in last
+        try:
+            return one_json(self._text()), True
+        except NotOneValue:
+            return None, False
+
+    def _text(self) -> str:
+        last = self._last or {}
+        said = last.get("result")
+        if isinstance(said, str) and said:
+            return said
+        value = last.get("structured_output")
+        return "" if value is None else json.dumps(value, ensure_ascii=False)
+
+    def _usage(self) -> Usage:
+        models = (self._last or {}).get("modelUsage")
+        if isinstance(models, dict):
+            found = [model for model in models.values() if isinstance(model, dict)]
+            return Usage(
+                input=sum(
+                    _count(one, "inputTokens") + _count(one, "cacheCreationInputTokens") for one in found
+                ),
+                output=sum(_count(one, "outputTokens") for one in found),
+                cached=sum(_count(one, "cacheReadInputTokens") for one in found),
+                written=sum(_count(one, "cacheCreationInputTokens") for one in found),
+                calls=max(len(self._calls), 1),
+            )
+        # Killed before its end. What went in is exact; of what came out each message tells a placeholder.
+        calls = self._calls.values()
+        return Usage(
+            input=sum(call.input for call in calls),
+            output=sum(call.output for call in calls),
+            cached=sum(call.cached for call in calls),
+            written=sum(call.written for call in calls),
+            calls=max(len(calls), 1),
+        )
+
+    def _context(self) -> int | None:
+        """Of the last call; what all calls have read together says nothing about how full the window is."""
+        last = next(reversed(self._calls.values()), None)
+        return None if last is None else last.input + last.cached
+
+    def _window(self) -> int | None:
+        models = (self._last or {}).get("modelUsage")
+        sizes = [_count(one, "contextWindow") for one in models.values()] if isinstance(models, dict) else []
+        return max(sizes, default=0) or None
+
+    def _cost(self) -> MicroUsd | None:
+        said = (self._last or {}).get("total_cost_usd")
+        if not self._is_priced or isinstance(said, bool) or not isinstance(said, int | float) or said < 0:
+            return None
+        return MicroUsd(round(said * 1_000_000))
+
+
+def _is_priced(model: str | None) -> bool:
+    """Of a model that it does not know claude tells the price of another one."""
+    name = (model or "sonnet").partition("[")[0]
+    return name in ALIASES or name.startswith("claude-")
+
+
+def _block(block: Any) -> Progress | None:
+    match block:
+        case {"type": "text", "text": str(text)} if text.strip():
+            return Progress("text", text)
+        case {"type": "tool_use", "name": str(name), "input": dict(given)}:
+            about = next(
+                (given[key] for key in ("file_path", "command", "pattern", "url") if key in given), ""
+            )
+            return Progress("tool", f"{name} {about}".strip())
+        case _:
+            return None
+
+
+def _count(usage: Mapping[str, Any], key: str) -> int:
+    found = usage.get(key)
+    return found if type(found) is int and found > 0 else 0
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _with_told(how: str, finished: Finished) -> str:
+    told = finished.stderr.text()[-TOLD:].strip()
+    return f"{how}:\n{told}" if told else how

@@ -1,0 +1,274 @@
+"""Codex as an agent: `codex exec --json`, the prompt on stdin, a CODEX_HOME of its own for each attempt.
+
+    agents:
+      codex: {type: codex, model: gpt-5.5, effort: high}
+      proxy: {type: codex, base_url: "https://models.example/v1", key: MODELS_KEY}
+      mine:  {type: codex, auth: login}                        # a subscription instead of a key
+
+Nothing of the repository configures it, for an earlier agent may have written it: the folder is never trusted, so its
+`.codex/` (MCP servers, instructions), AGENTS.md and skills are not read. A worker writes within its folder, a judge
+nowhere; neither has a network of its own. Its answers are understood in stream.py. Tried with 0.166.0.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, Final
+
+from podium.adapters.agents.codex.stream import CodexConversation
+from podium.adapters.agents.codex.strict_schema import strict
+from podium.adapters.agents.shared.broker import DUMMY_KEY, URL, host_of, is_brokered, service
+from podium.adapters.agents.shared.settings import address, plain, seconds, wrong
+from podium.ports.agent import Program, Request
+from podium.ports.sandbox import Service
+
+KEY: Final = "OPENAI_API_KEY"
+MODEL: Final = "gpt-5.5"
+"""Only a model of its own catalogue is offered apply_patch, so that a default has to be one."""
+BASE_URL: Final = "https://api.openai.com/v1"
+LOGIN_URL: Final = "https://chatgpt.com/backend-api/codex"
+LOGIN_HOSTS: Final = ("chatgpt.com", "auth.openai.com")
+"""A login is renewed at another place than where it is used."""
+FOLDER: Final = ".codex"
+LOGIN_FILE: Final = f"{FOLDER}/auth.json"
+PATHS: Final = ("POST /responses", "POST /responses/compact")
+"""The calls of a model that it makes; not those for files or the account."""
+SCHEMA_FILE: Final = f"{FOLDER}/answer.schema.json"
+EFFORTS: Final = ("minimal", "low", "medium", "high", "xhigh")
+REQUEST_RETRIES: Final = 1
+STREAM_RETRIES: Final = 2
+SILENCE_MS: Final = 180_000
+"""After so long without an event a stream is given up; before the first one only the attempt's own time limits it."""
+
+FEATURES: Final = (
+    "apps",
+    # With a login requests would be packed, and nobody in between could say what was asked.
+    "enable_request_compression",
+    "goals",
+    "hooks",
+    "image_generation",
+    "memories",
+    "multi_agent",
+    "plugins",
+    "shell_snapshot",
+    "skill_mcp_dependency_install",
+    "tool_suggest",
+    # Else a refused connection is tried for ever.
+    "unbounded_connection_retries",
+)
+"""Switched off: plug-ins and apps ask three hosts at each start, others call models nobody counts, or run hooks."""
+FLAGS: Final = (
+    "exec",
+    "--json",
+    # A setting that this version does not know would silently not hold; better that it says so and ends.
+    "--strict-config",
+    "--ignore-rules",
+    "--skip-git-repo-check",
+    "--color=never",
+)
+
+
+def no_login() -> bytes | None:
+    """For callers that hand no login in."""
+    return None
+
+
+class Codex:
+    """`login` gives the file with which the user has logged in, if there is one."""
+
+    program: ClassVar[str] = "codex"
+    usual_model: ClassVar[str] = MODEL
+
+    def __init__(self, login: Callable[[], bytes | None] = no_login) -> None:
+        self._login = login
+
+    def key_names(self, config: Mapping[str, Any]) -> tuple[str, ...]:
+        """Variables of the user's environment that it needs."""
+        return () if config.get("auth") == "login" else (str(config.get("key") or KEY),)
+
+    def prepare(self, request: Request) -> tuple[Program, CodexConversation]:
+        schema = None if request.schema is None else strict(request.schema)
+        files = {f"{FOLDER}/config.toml": _config(request)}
+        if schema is not None:
+            files[SCHEMA_FILE] = json.dumps(plain(schema), ensure_ascii=False, indent=1)
+        session = request.session
+        going_on = () if session is None else ("resume", session.id)
+        program = Program(
+            argv=(
+                *_program(request),
+                *FLAGS,
+                *_flags(request, structured=schema is not None),
+                *going_on,
+                "-",
+            ),
+            env=self._environment(request),
+            stdin=_bytes(request.prompt),
+            network=() if is_brokered(request) else _network(request),
+            service=self._service(request),
+            login=LOGIN_FILE if _auth(request) == "login" else None,
+            files={
+                **{name: _bytes(text) for name, text in files.items()},
+                **self._login_file(request),
+                **({} if session is None else session.files),
+            },
+            remembers=(f"{FOLDER}/sessions/*/*/*/*.jsonl",),
+            speaks=True,
+        )
+        return program, CodexConversation(request, lacking=self._refused(request))
+
+    def has_login(self) -> bool:
+        return self._login() is not None
+
+    def lacking(self, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
+        """What a person has to do to be known to the vendor."""
+        if config.get("auth") == "login":
+            return "" if self.has_login() else "nobody has logged in: codex login"
+        (name,) = self.key_names(config)
+        return "" if env.get(name) else f"{name} is not set: export it, or log in with: codex login"
+
+    def _environment(self, request: Request) -> dict[str, str]:
+        keys = self._keys(request)
+        if is_brokered(request):
+            keys = dict.fromkeys(self.key_names(request.config), DUMMY_KEY)
+        return {"CODEX_HOME": str(request.home / FOLDER), **keys}
+
+    def _keys(self, request: Request) -> dict[str, str]:
+        return {name: request.env[name] for name in self.key_names(request.config) if request.env.get(name)}
+
+    def _service(self, request: Request) -> Service | None:
+        key = next(iter(self._keys(request).values()), None)
+        return service(request, _base_url(request), PATHS, {"Authorization": f"Bearer {key}"} if key else {})
+
+    def _login_file(self, request: Request) -> dict[str, bytes]:
+        login = self._login() if _auth(request) == "login" else None
+        return {} if login is None else {LOGIN_FILE: login}
+
+    def _refused(self, request: Request) -> str:
+        """What a person has to do if it turns out that nobody is known to the vendor."""
+        if _auth(request) == "login":
+            return "log in with: codex login"
+        (name,) = self.key_names(request.config)
+        return self.lacking(request.config, request.env) or f"the key in {name} was not accepted"
+
+
+def _auth(request: Request) -> str:
+    auth = request.config.get("auth") or "key"
+    if auth not in ("key", "login"):
+        raise wrong(request, "auth", f'is "{auth}"; it is key or login')
+    return str(auth)
+
+
+def _program(request: Request) -> tuple[str, ...]:
+    said = request.config.get("command")
+    words = (said,) if isinstance(said, str) else tuple(said or ("codex",))
+    if not all(isinstance(word, str) and word for word in words):
+        raise wrong(request, "command", "is not the argv of a program, a list of texts")
+    return words
+
+
+def _flags(request: Request, *, structured: bool) -> Iterator[str]:
+    # Without the flag the mode would depend on what earlier runs have written into the configuration.
+    yield f"--sandbox={_sandbox(request)}"
+    yield f"--model={request.model or MODEL}"
+    yield f"--cd={request.cwd}"
+    if not request.lasting:
+        yield "--ephemeral"
+    if structured:
+        yield f"--output-schema={request.home / SCHEMA_FILE}"
+
+
+def _sandbox(request: Request) -> str:
+    """Of its own. Within walls it would need namespaces that are closed there, and every command would fail."""
+    if request.walled:
+        return "danger-full-access"
+    return "read-only" if request.judge else "workspace-write"
+
+
+def _config(request: Request) -> str:
+    lines = [f"{key} = {_toml(value)}" for key, value in _settings(request).items()]
+    for title, table in _tables(request).items():
+        lines += ["", f"[{title}]", *(f"{key} = {_toml(value)}" for key, value in table.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _settings(request: Request) -> dict[str, Any]:
+    effort = request.config.get("effort")
+    if effort is not None and effort not in EFFORTS:
+        raise wrong(request, "effort", f'is "{effort}"; there are {", ".join(EFFORTS)}')
+    return {
+        "model": request.model or MODEL,
+        "model_provider": "podium",
+        "approval_policy": "never",
+        "check_for_update_on_startup": False,
+        "web_search": "disabled",
+        "project_doc_max_bytes": 0,
+        "project_root_markers": [],
+        # A login shell would put the machine's PATH before that of the project's own tools.
+        "allow_login_shell": False,
+        "cli_auth_credentials_store": "file",
+        # With a login it asks here for what concerns the account; the login goes nowhere but where it was sent.
+        **({"chatgpt_base_url": _called(request)} if request.config.get("base_url") else {}),
+        **({"model_reasoning_effort": effort} if effort is not None else {}),
+        **({"developer_instructions": request.system} if request.system else {}),
+    }
+
+
+def _tables(request: Request) -> dict[str, dict[str, Any]]:
+    # By every name it may be known by: codex trusts a folder it has no word about as soon as it may write there, and
+    # starts the MCP servers that the folder's own configuration names.
+    folders = dict.fromkeys((str(request.cwd), str(request.cwd.resolve())))
+    keys = [] if _auth(request) == "login" else [str(request.config.get("key") or KEY)]
+    return {
+        "analytics": {"enabled": False},
+        "otel": {"exporter": "none"},
+        "history": {"persistence": "none"},
+        "features": dict.fromkeys(FEATURES, False),
+        "skills": {"include_instructions": False},
+        "skills.bundled": {"enabled": False},
+        # What the model runs is not to see the key.
+        "shell_environment_policy": {"ignore_default_excludes": False, "exclude": keys},
+        "sandbox_workspace_write": {"network_access": False, "exclude_slash_tmp": True},
+        "model_providers.podium": _provider(request),
+        **{f"projects.{_toml(folder)}": {"trust_level": "untrusted"} for folder in folders},
+    }
+
+
+def _provider(request: Request) -> dict[str, Any]:
+    """Under a name of ours: the retries of the one that is built in cannot be bounded."""
+    is_login = _auth(request) == "login"
+    silence = seconds(request, "stall")
+    return {
+        "name": "OpenAI",
+        "base_url": _called(request),
+        **(
+            {"requires_openai_auth": True} if is_login else {"env_key": str(request.config.get("key") or KEY)}
+        ),
+        "wire_api": "responses",
+        "request_max_retries": REQUEST_RETRIES,
+        "stream_max_retries": STREAM_RETRIES,
+        # A little sooner than the silence for which it is ended, so that it can say why itself.
+        "stream_idle_timeout_ms": SILENCE_MS if silence is None else int(silence * 800),
+    }
+
+
+def _base_url(request: Request) -> str:
+    return address(request, LOGIN_URL if _auth(request) == "login" else BASE_URL)
+
+
+def _called(request: Request) -> str:
+    return URL if is_brokered(request) else _base_url(request)
+
+
+def _network(request: Request) -> tuple[str, ...]:
+    hosts = (host_of(_base_url(request)),)
+    return tuple(dict.fromkeys((*hosts, *LOGIN_HOSTS))) if _auth(request) == "login" else hosts
+
+
+def _toml(value: Any) -> str:
+    """JSON says it alike, but for one character that TOML wants escaped."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")

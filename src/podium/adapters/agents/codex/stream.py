@@ -1,0 +1,210 @@
+"""What `codex exec --json` says, understood.
+
+It went well only if the exit code, the last event of the turn and a message behind the last tool agree: codex exits 0
+after a turn in which nothing was said. Of tokens the last report counts, since each is the sum of the whole thread;
+what was cached is part of its input, and what was thought part of its output. A turn that failed reports none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import PurePath
+from typing import Any, Final
+
+from podium.adapters.agents.codex.errors import Failure, Now, failure_of
+from podium.adapters.agents.codex.strict_schema import restored
+from podium.adapters.agents.shared.json_lines import JsonLines
+from podium.ports.agent import AgentResult, Progress, Request, Usage
+from podium.process.launch import Finished
+from podium.workflow.contracts.single_json import NotOneValue, one_json
+
+TOLD: Final = 2000
+"""So much of the end of stderr goes into a message."""
+RETRY: Final = re.compile(r"Reconnecting\.\.\. \d+/\d+ \((.*)\)", re.DOTALL)
+ACTS: Final = frozenset({"command_execution", "file_change", "mcp_tool_call", "web_search"})
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).astimezone()
+
+
+class CodexConversation:
+    def __init__(self, request: Request, *, lacking: str = "", now: Now = _now) -> None:
+        self._request = request
+        self._lacking = lacking
+        self._now = now
+        self._lines = JsonLines()
+        self._thread: str | None = None
+        self._answer: str | None = None
+        self._usage = Usage()
+        self._started = self._completed = False
+        self._failed: str | None = None
+        self._retrying: str | None = None
+
+    def feed(self, data: bytes) -> Iterable[Progress]:
+        return [progress for record in self._lines.feed(data) for progress in self._seen(record)]
+
+    def finish(self, finished: Finished) -> AgentResult:
+        if finished.not_started is not None:
+            return AgentResult(trouble="unavailable", detail=finished.not_started)
+        failure = self._judged(finished)
+        value, has_value, fault = self._value() if failure is None else (None, False, "")
+        if failure is None and fault and self._request.schema is not None:
+            failure = Failure("malformed", fault)
+        return AgentResult(
+            text=self._answer or "",
+            value=value,
+            has_value=has_value,
+            usage=self._usage,
+            trouble=None if failure is None else failure.trouble,
+            detail="" if failure is None else failure.detail,
+            retry_at=None if failure is None else failure.retry_at,
+            session=self._thread,
+        )
+
+    def _seen(self, record: Mapping[str, Any]) -> Iterator[Progress]:
+        match record:
+            case {"type": "thread.started", "thread_id": str(thread)}:
+                self._thread = thread
+            case {"type": "turn.started"}:
+                self._started = True
+            case {"type": "item.started" | "item.completed" as moment, "item": {"type": str(kind)}}:
+                yield from self._item(kind, record["item"], is_done=moment == "item.completed")
+            case {"type": "error", "message": str(message)}:
+                self._retrying = retry[1] if (retry := RETRY.fullmatch(message)) is not None else None
+                yield Progress("note" if self._retrying is None else "retry", message)
+            case {"type": "turn.completed"}:
+                self._completed = True
+                yield from self._count(record.get("usage"))
+            case {"type": "turn.failed"}:
+                self._failed = _message(record)
+            case _:
+                pass
+
+    def _item(self, kind: str, item: Mapping[str, Any], *, is_done: bool) -> Iterator[Progress]:
+        self._retrying = None
+        if kind in ACTS and not is_done:
+            # What was said before was on the way. A command that ends late, behind the answer, takes nothing back.
+            self._answer = None
+        match kind, item:
+            case "agent_message", {"text": str(text)} if is_done:
+                self._answer = text
+                yield Progress("text", text)
+            case "reasoning", {"text": str(text)} if is_done and text.strip():
+                yield Progress("note", text)
+            case "error", {"message": str(message)}:
+                yield Progress("note", message)
+            case "command_execution", {"command": str(command)} if not is_done:
+                yield Progress("tool", command)
+            case "command_execution" | "mcp_tool_call", _ if is_done:
+                yield Progress("done", "")
+            case "mcp_tool_call", {"server": str(server), "tool": str(tool)} if not is_done:
+                yield Progress("tool", f"{server}.{tool}")
+            case "web_search", {"query": str(query)} if is_done:
+                yield Progress("tool", f"web search: {query}")
+            case "file_change", {"changes": list(changes), "status": "completed"} if is_done:
+                yield from (Progress("file", self._place(path)) for path in _paths(changes))
+            case "file_change", {"status": "failed"} if is_done:
+                yield Progress("note", "a change of files failed")
+
+    def _place(self, path: str) -> str:
+        try:
+            return PurePath(path).relative_to(self._request.cwd).as_posix()
+        except ValueError:
+            return path
+
+    def _count(self, usage: Any) -> Iterator[Progress]:
+        if not isinstance(usage, dict):
+            return
+        cached = min(_number(usage, "cached_input_tokens"), _number(usage, "input_tokens"))
+        made, thought = _number(usage, "output_tokens"), _number(usage, "reasoning_output_tokens")
+        whole = Usage(input=_number(usage, "input_tokens") - cached, output=made, cached=cached)
+        self._usage = whole if self._request.session is None else _since(self._request.session.usage, whole)
+        yield Progress(
+            "usage", f"{self._usage.input} in, {cached} cached, {made} out, {thought} of them reasoning"
+        )
+
+    def _judged(self, finished: Finished) -> Failure | None:
+        if finished.timed_out:
+            return self._out_of_time()
+        if finished.signal is not None:
+            return Failure("transient", f"it was ended by signal {finished.signal}")
+        if self._failed is not None:
+            return self._turn_failed(self._failed)
+        if not self._completed:
+            return self._broken_off(finished)
+        if finished.exit_code != 0:
+            how = f"it reported success and ended with exit code {finished.exit_code}"
+            return Failure("error", _with_told(how, finished))
+        if not (self._answer or "").strip():
+            # A refusal looks like this too: codex passes nothing on of it.
+            return Failure("malformed", "it ended well and said nothing; the model may have refused")
+        return None
+
+    def _out_of_time(self) -> Failure:
+        """A vendor may ask for an hour's pause, and codex keeps it in silence: that is not the worker's time."""
+        why = None if self._retrying is None else failure_of(self._retrying, self._now)
+        if why is None or why.trouble not in ("quota", "transient"):
+            return Failure("timeout", "its time ran out")
+        detail = f"its time ran out while it waited to try again: {why.detail}"
+        return Failure(why.trouble, detail, why.retry_at)
+
+    def _turn_failed(self, sentence: str) -> Failure:
+        found = failure_of(sentence, self._now)
+        if found.trouble == "auth" and self._lacking:
+            return Failure("auth", f"{found.detail}\n{self._lacking}")
+        return found
+
+    def _broken_off(self, finished: Finished) -> Failure:
+        if self._started:
+            how = f"it ended with exit code {finished.exit_code} in the middle of its turn"
+            return Failure("transient", _with_told(how, finished))
+        if finished.exit_code == 0:
+            return Failure("malformed", "it ended without a turn")
+        how = f"it ended with exit code {finished.exit_code} before its turn began"
+        return Failure("error", _with_told(how, finished))
+
+    def _value(self) -> tuple[Any, bool, str]:
+        """codex does not look at the answer itself: a plain text goes through where a value was asked for."""
+        try:
+            value = one_json(self._answer or "")
+        except NotOneValue as error:
+            return None, False, str(error)
+        schema = self._request.schema
+        return value if schema is None else restored(value, schema), True, ""
+
+
+def _since(before: Usage, whole: Usage) -> Usage:
+    """Of this turn alone: codex counts from the beginning of the thread."""
+    return Usage(
+        input=max(0, whole.input - before.input),
+        output=max(0, whole.output - before.output),
+        cached=max(0, whole.cached - before.cached),
+    )
+
+
+def _message(record: Mapping[str, Any]) -> str:
+    error = record.get("error")
+    message = error.get("message") if isinstance(error, dict) else None
+    return message if isinstance(message, str) and message else "the turn failed, and nothing was said of why"
+
+
+def _paths(changes: Iterable[Any]) -> Iterator[str]:
+    for change in changes:
+        match change:
+            case {"path": str(path)}:
+                yield path
+            case _:
+                pass
+
+
+def _number(usage: Mapping[str, Any], key: str) -> int:
+    found = usage.get(key)
+    return found if type(found) is int and found > 0 else 0
+
+
+def _with_told(how: str, finished: Finished) -> str:
+    told = finished.stderr.text()[-TOLD:].strip()
+    return f"{how}:\n{told}" if told else how

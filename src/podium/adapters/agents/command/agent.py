@@ -1,0 +1,273 @@
+"""Any program as an agent (R059): an argv with placeholders, or the plain contract of a shim.
+
+    agents:
+      local: {type: command, command: [my-shim, --model, "{model}"], model: small}
+      tool:  {type: command, command: "tool --ask {prompt_file}", exit_codes: {"75": quota}}
+
+Shim: the prompt on stdin, the answer on stdout, nothing else there; what it tells people goes to stderr. With
+`{prompt_file}` in the argv the prompt is a file instead and stdin is closed. Further placeholders: `{model}`,
+`{system_file}` (without it the system text stands before the prompt) and `{schema_file}`. The prompt itself never
+stands in an argv, where every user of the machine could read it.
+
+Exit codes: 0 ok · 1 transient (network, overload) · 2 error (the call is wrong) · 124 timeout · 126, 127 unavailable ·
+any other error. `exit_codes` gives others a meaning: ok, failed, refused, blocked, malformed, quota, transient, auth,
+unavailable, timeout, error. Death by a signal is transient.
+
+Usage and cost are unknown unless stdout is one JSON object with `"podium": 1`, and then as it says:
+`{"podium": 1, "text", "value", "usage": {"input", "output", "cached"}, "cost_usd", "trouble", "detail", "retry_at",
+"session"}`; `retry_at` is in seconds since 1970, and `value` is the structured answer.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, get_args
+
+from podium.core.expressions.values import MAX_TEXT
+from podium.core.types import MicroUsd, Millis
+from podium.errors import ConfigurationError
+from podium.ports.agent import AgentResult, AgentTrouble, Program, Progress, Request, Usage
+from podium.process.launch import Finished
+from podium.workflow.contracts.single_json import NotOneValue, one_json
+
+PROMPT_FILE: Final = "prompt.md"
+SYSTEM_FILE: Final = "system.md"
+SCHEMA_FILE: Final = "schema.json"
+MOST: Final = 4 * MAX_TEXT
+"""Bytes of an answer that are looked at; no text of more than MAX_TEXT characters can be used anyway."""
+FAR: Final = 1e15
+"""Dollars, and seconds since 1970, beyond which nothing can be reckoned with."""
+TOLD: Final = 2000
+"""So much of the end of stderr goes into a message."""
+
+TROUBLES: Final = frozenset(get_args(AgentTrouble))
+EXIT_CODES: Final[Mapping[int, str]] = {
+    0: "ok",
+    1: "transient",
+    2: "error",
+    124: "timeout",
+    126: "unavailable",
+    127: "unavailable",
+}
+_PLACEHOLDER: Final = re.compile(r"\{(prompt_file|system_file|schema_file|model|prompt|system|session)\}")
+
+
+class Command:
+    def prepare(self, request: Request) -> tuple[Program, CommandConversation]:
+        template = _template(request)
+        used = {name for word in template for name in _PLACEHOLDER.findall(word)}
+        values = {
+            "prompt_file": str(request.home / PROMPT_FILE),
+            "system_file": str(request.home / SYSTEM_FILE),
+            "schema_file": str(request.home / SCHEMA_FILE),
+            "model": request.model or "",
+            "session": "" if request.session is None else request.session.id,
+        }
+        _check(request, used)
+        prompt = request.prompt if "system_file" in used else _both(request.system, request.prompt)
+        files = {
+            "prompt_file": (PROMPT_FILE, prompt),
+            "system_file": (SYSTEM_FILE, request.system),
+            "schema_file": (SCHEMA_FILE, json.dumps(_plain(request.schema), indent=2)),
+        }
+        program = Program(
+            argv=tuple(_PLACEHOLDER.sub(lambda found: values[found[1]], word) for word in template),
+            stdin=None if "prompt_file" in used else _bytes(prompt),
+            files={name: _bytes(text) for key, (name, text) in files.items() if key in used},
+        )
+        return program, CommandConversation(request, _exit_codes(request))
+
+
+class CommandConversation:
+    """Plain text has no records: what is seen on the way are its lines."""
+
+    def __init__(self, request: Request, exit_codes: Mapping[int, str]) -> None:
+        self._wants_value = request.schema is not None
+        self._exit_codes = exit_codes
+        self._said = bytearray()
+        self._shown = 0
+
+    def feed(self, data: bytes) -> Iterable[Progress]:
+        self._said += data[: max(0, MOST - len(self._said))]
+        end = self._said.rfind(b"\n") + 1
+        fresh, self._shown = self._said[self._shown : end], max(end, self._shown)
+        return [Progress("text", line) for line in _text(fresh).splitlines() if line.strip()]
+
+    def finish(self, finished: Finished) -> AgentResult:
+        if finished.not_started is not None:
+            return AgentResult(trouble="unavailable", detail=finished.not_started)
+        text = _text(self._said)
+        meaning = _meaning(finished, self._exit_codes)
+        try:
+            envelope = _envelope(text)
+        except NotOneValue as error:
+            return AgentResult(trouble="malformed", detail=str(error))
+        if envelope is not None:
+            return _enveloped(envelope, meaning, _told(finished))
+        if meaning != "ok":
+            return AgentResult(text=text, trouble=_trouble(meaning), detail=_detail(finished))
+        if not text.strip():
+            return AgentResult(trouble="malformed", detail="it ended well and said nothing")
+        return self._understood(text)
+
+    def _understood(self, text: str) -> AgentResult:
+        try:
+            return AgentResult(text=text, value=one_json(text), has_value=True)
+        except NotOneValue as error:
+            trouble: AgentTrouble | None = "malformed" if self._wants_value else None
+            return AgentResult(text=text, trouble=trouble, detail=str(error) if trouble else "")
+
+
+def _template(request: Request) -> tuple[str, ...]:
+    again = request.config.get("resume") if request.session is not None else None
+    said = again or request.config.get("command")
+    try:
+        words: list[Any] = shlex.split(said) if isinstance(said, str) else list(said or ())
+    except ValueError as error:
+        raise _wrong(request, "command", f"cannot be split: {error}") from error
+    words += list(request.config.get("args") or ())
+    if not words or not all(isinstance(word, str) for word in words):
+        raise _wrong(request, "command", "is missing; it is the argv of the program, a list of texts")
+    return tuple(words)
+
+
+def _check(request: Request, used: set[str]) -> None:
+    for name in ("prompt", "system"):
+        if name in used:
+            raise _wrong(
+                request,
+                "command",
+                f"uses {{{name}}}, and every user of the machine can read an argv; use {{{name}_file}}",
+            )
+    if "model" in used and not request.model:
+        raise _wrong(request, "command", "uses {model}, and no model is named")
+    if "schema_file" in used and request.schema is None:
+        raise _wrong(request, "command", "uses {schema_file}, and this step declares no schema")
+
+
+def _exit_codes(request: Request) -> Mapping[int, str]:
+    said = request.config.get("exit_codes") or {}
+    if not isinstance(said, Mapping):
+        raise _wrong(request, "exit_codes", "is not a map of exit codes")
+    found = dict(EXIT_CODES)
+    for code, word in said.items():
+        if not str(code).isdecimal() or (word != "ok" and word not in TROUBLES):
+            words = ", ".join(("ok", *get_args(AgentTrouble)))
+            raise _wrong(request, "exit_codes", f"gives {code} the meaning {word}; there are {words}")
+        found[int(code)] = str(word)
+    return found
+
+
+def _wrong(request: Request, key: str, fact: str) -> ConfigurationError:
+    return ConfigurationError(f"agents.{request.agent}.{key} {fact}")
+
+
+def _both(system: str, prompt: str) -> str:
+    return f"{system}\n\n{prompt}" if system else prompt
+
+
+def _plain(value: Any) -> Any:
+    """Frozen settings as the JSON encoder knows them."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _text(data: bytes | bytearray) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _meaning(finished: Finished, exit_codes: Mapping[int, str]) -> str:
+    if finished.timed_out:
+        return "timeout"
+    if finished.signal is not None:
+        return "transient"
+    return exit_codes.get(finished.exit_code, "error")
+
+
+def _trouble(word: str) -> AgentTrouble:
+    return word if word in TROUBLES else "error"  # type: ignore[return-value]  # TROUBLES are its words
+
+
+def _told(finished: Finished) -> str:
+    return finished.stderr.text()[-TOLD:].strip()
+
+
+def _detail(finished: Finished) -> str:
+    if finished.timed_out:
+        how = "its time ran out"
+    elif finished.signal is not None:
+        how = f"it was ended by signal {finished.signal}"
+    else:
+        how = f"it ended with exit code {finished.exit_code}"
+    told = _told(finished)
+    return f"{how}:\n{told}" if told else how
+
+
+def _envelope(text: str) -> Mapping[str, Any] | None:
+    """Raises NotOneValue for one that is marked and cannot be used: its trouble must not pass for an answer."""
+    try:
+        found = one_json(text)
+    except NotOneValue:
+        if _is_marked(text):
+            raise
+        return None
+    return found if isinstance(found, dict) and found.get("podium") == 1 else None
+
+
+def _is_marked(text: str) -> bool:
+    """By Python's own reading, which also takes what is no JSON, such as NaN, and fields that stand there twice."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and found.get("podium") == 1
+
+
+def _enveloped(envelope: Mapping[str, Any], meaning: str, told: str) -> AgentResult:
+    said = envelope.get("trouble") or (None if meaning == "ok" else meaning)
+    fault = _fault_of(envelope)
+    if fault is not None:
+        return AgentResult(trouble="malformed", detail=fault)
+    usage, cost, at = envelope.get("usage") or {}, envelope.get("cost_usd"), envelope.get("retry_at")
+    value = envelope.get("value")
+    return AgentResult(
+        text=envelope.get("text") or ("" if value is None else json.dumps(value, ensure_ascii=False)),
+        value=value,
+        has_value="value" in envelope,
+        usage=Usage(**{key: usage.get(key, 0) for key in ("input", "output", "cached")}),
+        cost=None if cost is None else MicroUsd(round(cost * 1_000_000)),
+        trouble=None if said is None else _trouble(said),
+        detail=envelope.get("detail") or ("" if said is None else told),
+        retry_at=None if at is None else Millis(int(at * 1000)),
+        session=envelope.get("session"),
+    )
+
+
+def _fault_of(envelope: Mapping[str, Any]) -> str | None:
+    """What is wrong with an envelope: it is foreign data, whoever wrote it."""
+    usage = envelope.get("usage") or {}
+    counts = (
+        [usage.get(key, 0) for key in ("input", "output", "cached")] if isinstance(usage, dict) else [None]
+    )
+    if not all(type(count) is int and count >= 0 for count in counts):
+        return 'the answer\'s "usage" is not a map of whole numbers'
+    for key in ("cost_usd", "retry_at"):
+        number = envelope.get(key)
+        if number is not None and (
+            isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= FAR
+        ):
+            return f'the answer\'s "{key}" is not a number that can be'
+    for key in ("text", "detail", "session"):
+        if not isinstance(envelope.get(key, ""), str):
+            return f'the answer\'s "{key}" is not text'
+    if envelope.get("trouble") is not None and envelope["trouble"] not in TROUBLES:
+        return f'the answer\'s "trouble" is not one of {", ".join(get_args(AgentTrouble))}'
+    return None

@@ -1,0 +1,1 @@
+"""Local models, GPU detection, model tiers."""

@@ -1,0 +1,191 @@
+"""A model of an Ollama server on this machine or near it (R066): text in, text out, no program, no files.
+
+    agents:
+      local: {type: ollama, model: "qwen3:8b", temperature: 0.2, max_tokens: 4k, context_window: 32k, timeout: 5m}
+
+The server is `base_url`, else OLLAMA_BASE_URL, else OLLAMA_HOST, else 127.0.0.1:11434. `timeout` bounds one call, `stall`
+a silence. OLLAMA_MODEL_NAME, OLLAMA_TEMPERATURE and OLLAMA_REQUEST_TIMEOUT (seconds) hold where the file is silent (R082).
+Without any model the one that suits the role and this machine is taken (tiers.py). What a call costs is known: nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import anyio
+
+from podium.adapters.agents.ollama.gpus import Gpu, find_gpus
+from podium.adapters.agents.ollama.tiers import tier_for
+from podium.adapters.agents.shared.http import Answer, BrokenOff, Silent, Unreachable, post
+from podium.adapters.agents.shared.settings import address, count, messages, plain, seconds, temperature
+from podium.core.types import MicroUsd
+from podium.errors import ConfigurationError
+from podium.ports.agent import AgentResult, AgentTrouble, Request, Usage
+from podium.workflow.contracts.single_json import NotOneValue, one_json
+
+PORT: Final = 11434
+USUAL: Final = f"http://127.0.0.1:{PORT}"
+FREE: Final = MicroUsd(0)
+MISSING: Final = "get it with: ollama pull"
+
+FindGpus = Callable[[Mapping[str, str]], Awaitable[Sequence[Gpu]]]
+
+
+class Ollama:
+    """`env` is the user's environment; `gpus` finds the graphics cards of this machine."""
+
+    def __init__(self, env: Mapping[str, str] | None = None, gpus: FindGpus = find_gpus) -> None:
+        self._env = env or {}
+        self._gpus = gpus
+
+    async def call(self, request: Request) -> AgentResult:
+        request = replace(request, config={**from_env(self._env), **request.config})
+        model = request.model or self._env.get("OLLAMA_MODEL_NAME")
+        if model:
+            return await self._ask(request, model)
+        cards = await self._gpus(self._env)
+        tier = tier_for(cards[0].gb if cards else 0, request.config.get("tiers"))
+        model = tier.model_for(request.role, judge=request.judge)
+        sized = replace(request, config={"context_window": tier.context, **request.config})
+        answer = await self._ask(sized, model)
+        if answer.trouble == "unavailable" and MISSING in answer.detail and model != tier.fallback:
+            # Not pulled yet: the smaller one may be.
+            second = await self._ask(sized, tier.fallback)
+            return answer if second.trouble == "unavailable" else second
+        return answer
+
+    async def _ask(self, request: Request, model: str) -> AgentResult:
+        answer = await self._post(request, model)
+        return replace(answer, model=model, context=answer.usage.input or None)
+
+    async def _post(self, request: Request, model: str) -> AgentResult:
+        url = address(request, url_of(self._env.get("OLLAMA_HOST", "")))
+        body = _body(request, model)
+        limit, silence = seconds(request, "timeout"), seconds(request, "stall")
+        with anyio.move_on_after(math.inf if limit is None else limit) as scope:
+            try:
+                answer = await post(f"{url}/api/chat", body, silence_s=silence)
+            except Unreachable as error:
+                return _failed("unavailable", f"no Ollama server at {url} ({error}); start one: ollama serve")
+            except Silent as error:
+                return _failed("timeout", str(error))
+            except BrokenOff as error:
+                return _failed("transient", f"the line broke off: {error}")
+            return understood(answer, model, wants_value=request.schema is not None)
+        assert scope.cancelled_caught
+        return _failed("timeout", f"no answer within {limit:g} s (agents.{request.agent}.timeout)")
+
+
+def from_env(env: Mapping[str, str]) -> dict[str, Any]:
+    """What the environment says of the settings; a file goes first."""
+    temperature, limit = env.get("OLLAMA_TEMPERATURE"), env.get("OLLAMA_REQUEST_TIMEOUT")
+    try:
+        return {
+            **({"base_url": env["OLLAMA_BASE_URL"]} if env.get("OLLAMA_BASE_URL") else {}),
+            **({"temperature": float(temperature)} if temperature else {}),
+            **({"timeout": f"{int(limit)}s"} if limit else {}),
+        }
+    except ValueError as error:
+        raise ConfigurationError(
+            f"OLLAMA_TEMPERATURE or OLLAMA_REQUEST_TIMEOUT is no number: {error}"
+        ) from error
+
+
+def url_of(host: str) -> str:
+    """OLLAMA_HOST as the programs of Ollama read it: 0.0.0.0 is where a server listens, not where it is called."""
+    if not host:
+        return USUAL
+    scheme, there, rest = host.partition("://")
+    scheme, rest = (scheme, rest) if there else ("http", host)
+    name, _, port = rest.rstrip("/").rpartition(":") if ":" in rest else (rest.rstrip("/"), "", "")
+    name = "127.0.0.1" if name in ("", "0.0.0.0") else name  # noqa: S104 (read, not bound)
+    return f"{scheme}://{name}:{port or PORT}"
+
+
+def understood(answer: Answer, model: str, *, wants_value: bool) -> AgentResult:
+    if answer.status != 200:
+        return _refused(answer, model)
+    text, last, fault = _read(answer.body)
+    usage = Usage(input=_count(last, "prompt_eval_count"), output=_count(last, "eval_count"))
+    if fault:
+        return AgentResult(text=text, usage=usage, cost=FREE, trouble="transient", detail=fault)
+    if last.get("done_reason") == "length":
+        detail = "the answer breaks off at its longest; raise max_tokens or context_window"
+        return AgentResult(text=text, usage=usage, cost=FREE, trouble="malformed", detail=detail)
+    if not text.strip():
+        return AgentResult(usage=usage, cost=FREE, trouble="malformed", detail="the answer is empty")
+    try:
+        return AgentResult(text=text, value=one_json(text), has_value=True, usage=usage, cost=FREE)
+    except NotOneValue as error:
+        trouble: AgentTrouble | None = "malformed" if wants_value else None
+        return AgentResult(
+            text=text, usage=usage, cost=FREE, trouble=trouble, detail=str(error) if trouble else ""
+        )
+
+
+def _body(request: Request, model: str) -> dict[str, Any]:
+    options = {
+        "temperature": temperature(request),
+        "num_predict": count(request, "max_tokens"),
+        # Without it the server cuts off what does not fit into its small default, and says nothing.
+        "num_ctx": count(request, "context_window"),
+    }
+    schema = None if request.schema is None else plain(request.schema) or "json"
+    return {
+        "model": model,
+        "messages": messages(request),
+        "stream": True,
+        "options": {key: value for key, value in options.items() if value is not None},
+        **({} if schema is None else {"format": schema}),
+    }
+
+
+def _read(body: bytes) -> tuple[str, Mapping[str, Any], str]:
+    """The text, the record that ends it, and what is wrong with the stream."""
+    text: list[str] = []
+    for line in body.splitlines():
+        try:
+            record = json.loads(line) if line.strip() else {}
+        except (ValueError, RecursionError):
+            return "".join(text), {}, "the answer is no JSON; something else may listen at this address"
+        match record:
+            case {"error": str(message)}:
+                return "".join(text), {}, message
+            case {"message": {"content": str(piece)}}:
+                text.append(piece)
+            case _:
+                pass
+        if isinstance(record, dict) and record.get("done") is True:
+            return "".join(text), record, ""
+    return "".join(text), {}, "the answer breaks off"
+
+
+def _refused(answer: Answer, model: str) -> AgentResult:
+    try:
+        said = json.loads(answer.body)["error"]
+    except (ValueError, TypeError, LookupError, RecursionError):
+        said = answer.body[:200].decode("utf-8", "replace")
+    match answer.status:
+        case 404 if "model" in str(said):
+            return _failed("unavailable", f"{said}; {MISSING} {model}")
+        case 404:
+            return _failed("unavailable", f"there is no /api/chat at base_url: {said}")
+        case 401 | 403:
+            return _failed("auth", f"the server refuses: {said}")
+        case 429:
+            return _failed("quota", str(said))
+        case status:
+            return _failed("transient" if status >= 500 else "error", f"status {status}: {said}")
+
+
+def _failed(trouble: AgentTrouble, detail: str) -> AgentResult:
+    return AgentResult(trouble=trouble, detail=detail, cost=FREE)
+
+
+def _count(record: Mapping[str, Any], key: str) -> int:
+    found = record.get(key)
+    return found if type(found) is int and found > 0 else 0

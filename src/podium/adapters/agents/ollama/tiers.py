@@ -1,0 +1,71 @@
+"""Which local model suits whom on this machine (R066): by the memory of its graphics card, and by what is to be done.
+
+    agents:
+      local:
+        type: ollama
+        tiers:
+          gb16: {vram: [12, 20], writer: "gemma3:12b", auditor: "qwen3:14b", fallback: "qwen3:8b", context: 32k}
+
+A tier of that name replaces the built-in one. The keys of a tier are names of roles, or `writer`, `auditor` and `coder`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from podium.errors import ConfigurationError
+from podium.workflow.schema.fields import Wrong
+from podium.workflow.schema.scalars import tokens
+
+BUILT_IN: Final[Mapping[str, Mapping[str, Any]]] = {
+    "cpu": {"vram": [0, 6], "writer": "phi3:mini", "auditor": "phi3:mini", "coder": "qwen2.5-coder:1.5b",
+            "fallback": "tinyllama", "context": "4k"},
+    "gb8": {"vram": [6, 12], "writer": "llama3.1:8b", "auditor": "mistral:7b", "coder": "qwen2.5-coder:7b",
+            "fallback": "phi3:mini", "context": "8k"},
+    "gb16": {"vram": [12, 20], "writer": "phi4:14b", "auditor": "phi4:14b", "coder": "qwen2.5-coder:14b",
+             "fallback": "llama3.1:8b", "context": "32k"},
+    "gb24": {"vram": [20, 40], "writer": "qwen2.5:32b", "auditor": "qwen2.5:32b", "coder": "qwen2.5-coder:32b",
+             "fallback": "phi4:14b", "context": "64k"},
+    "gb48": {"vram": [40, 1000], "writer": "llama3.3:70b", "auditor": "llama3.3:70b", "coder": "qwen2.5-coder:32b",
+             "fallback": "qwen2.5:32b", "context": "128k"},
+}  # fmt: skip
+ROLES: Final[Mapping[str, str]] = {
+    "implementer": "coder",
+    "implementer_fast": "coder",
+    "test_engineer": "coder",
+    "reviewer": "auditor",
+    "reviewer_gemini": "auditor",
+    "reviewer_codex": "auditor",
+    "security_auditor": "auditor",
+}
+OTHER_KEYS: Final = ("vram", "fallback", "context")
+
+
+class Tier(NamedTuple):
+    name: str
+    models: Mapping[str, str]
+    """By role."""
+    fallback: str
+    context: int
+
+    def model_for(self, role: str, *, judge: bool) -> str:
+        usual = "auditor" if judge else ROLES.get(role, "writer")
+        return self.models.get(role) or self.models.get(usual) or self.fallback
+
+
+def tier_for(gb: float, own: Mapping[str, Any] | None = None) -> Tier:
+    """The highest one that this much memory reaches; 0 is a machine without a card."""
+    known = {**BUILT_IN, **(own or {})}
+    try:
+        name = max(
+            (name for name in known if known[name]["vram"][0] <= gb), key=lambda name: known[name]["vram"][0]
+        )
+        entry = known[name]
+        models = {role: str(model) for role, model in entry.items() if role not in OTHER_KEYS}
+        return Tier(name, models, str(entry["fallback"]), tokens(entry["context"]))
+    except (KeyError, TypeError, IndexError, ValueError, Wrong) as error:
+        raise ConfigurationError(
+            f"tiers are not of the right shape ({type(error).__name__}: {error})",
+            hint="write {NAME: {vram: [12, 20], writer: MODEL, auditor: MODEL, coder: MODEL, fallback: MODEL, context: 32k}}",
+        ) from error

@@ -1,0 +1,245 @@
+"""An agent that follows a script: rules of a YAML file, of which the first that matches speaks.
+
+The rules are read in `workflow/scripted/cast.py`.
+
+    agents: {writer: {type: scripted, script: cast.yaml}}
+
+What no rule speaks of goes well. The answer is played by a real process (player.py), so that workspaces, walls, limits
+and kills are the same as for any other agent.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from podium.adapters.agents.shared.json_lines import JsonLines
+from podium.core.types import MicroUsd
+from podium.errors import ConfigurationError
+from podium.files.inside import inside
+from podium.files.path_rules import path_fault
+from podium.ports.agent import AgentResult, AgentTrouble, Program, Progress, Request, Usage
+from podium.process.launch import Finished
+from podium.workflow.contracts.examples import example
+from podium.workflow.schema.fields import DocPath
+from podium.workflow.scripted.cast import Cast, Rule, iteration_of, judged_by, line_of, place_of, read_cast
+
+PLAYER: Final = Path(__file__).with_name("player.py")
+USUAL: Final = Rule({})
+USUAL_SCORE: Final = {"approve": 9, "reject": 4, "abort": 1}
+TROUBLES: Final[Mapping[str, AgentTrouble]] = {
+    "quota": "quota",
+    "overloaded": "transient",
+    "auth": "auth",
+    "refused": "refused",
+    "blocked": "blocked",
+    "failed": "failed",
+}
+
+
+class Scripted:
+    """Reads its script anew for every request: it may be edited while a run waits.
+
+    With a `cast` it plays that one for all agents; `played` are the rules that have spoken.
+    """
+
+    def __init__(self, cast: Cast | None = None, source: Path | None = None) -> None:
+        self._cast = cast
+        self._source = source or Path()
+        self.played: set[DocPath] = set()
+
+    def prepare(self, request: Request) -> tuple[Program, ScriptedConversation]:
+        script, rules = (self._source, self._cast.rules) if self._cast is not None else _script(request)
+        rule = next((rule for rule in rules if _matches(rule, request, script)), USUAL)
+        _check_paths(rule, script)
+        self.played.add(rule.path)
+        part = json.dumps(_part(rule, request)).encode("ascii")
+        argv = (sys.executable, "-I", "-S", str(PLAYER))
+        return Program(argv=argv, stdin=part, reads=(PLAYER,)), ScriptedConversation()
+
+
+class ScriptedConversation:
+    def __init__(self) -> None:
+        self._lines = JsonLines()
+        self._last: Mapping[str, Any] | None = None
+
+    def feed(self, data: bytes) -> Iterable[Progress]:
+        return [progress for record in self._lines.feed(data) if (progress := self._seen(record)) is not None]
+
+    def _seen(self, record: Mapping[str, Any]) -> Progress | None:
+        if record.get("type") == "file":
+            return Progress("file", str(record.get("path")))
+        self._last = record
+        return Progress("text", str(record.get("text", ""))) if record.get("type") == "answer" else None
+
+    def finish(self, finished: Finished) -> AgentResult:
+        return replace(self._understood(finished), cost=_cost(self._last or {}))
+
+    def _understood(self, finished: Finished) -> AgentResult:
+        if finished.not_started is not None:
+            return AgentResult(trouble="unavailable", detail=finished.not_started)
+        if finished.timed_out:
+            return AgentResult(trouble="timeout", detail="its time ran out")
+        if finished.signal is not None:
+            return AgentResult(trouble="transient", detail=f"it was ended by signal {finished.signal}")
+        last: Mapping[str, Any] = self._last or {}
+        match last:
+            case {"type": "error", "error": str(word), "text": str(detail)} if word in TROUBLES:
+                return AgentResult(trouble=TROUBLES[word], detail=detail, usage=_usage(last))
+            case {"type": "answer", "text": str(text)} if finished.exit_code == 0:
+                value, there = last.get("value"), "value" in last
+                return AgentResult(text=text, value=value, has_value=there, usage=_usage(last))
+            case _ if finished.exit_code:
+                told = finished.stderr.record().strip()
+                detail = f"the player ended with exit code {finished.exit_code}"
+                return AgentResult(trouble="error", detail=f"{detail}: {told}" if told else detail)
+            case _:
+                return AgentResult(
+                    trouble="malformed", detail="the answer breaks off", text=self._lines.rest()
+                )
+
+
+def _usage(record: Mapping[str, Any]) -> Usage:
+    said = record.get("usage") or {}
+    return Usage(input=int(said.get("input", 0)), output=int(said.get("output", 0)))
+
+
+def _cost(record: Mapping[str, Any]) -> MicroUsd:
+    """Always known: a script that names no cost has none."""
+    return MicroUsd(round(float(record.get("cost_usd") or 0) * 1_000_000))
+
+
+def _script(request: Request) -> tuple[Path, tuple[Rule, ...]]:
+    script = request.config.get("script")
+    if script is None:
+        return Path(), ()
+    path = _file(request, str(script))
+    return path, _rules(path, str(script))
+
+
+def _rules(path: Path, script: str) -> tuple[Rule, ...]:
+    try:
+        return read_cast(path).rules
+    except ConfigurationError as error:
+        # The file is called what the user calls it, wherever the project lies.
+        raise ConfigurationError(error.message.replace(str(path), script)) from error
+
+
+def _file(request: Request, script: str) -> Path:
+    path = inside(request.project, script)
+    if not path.is_file():
+        raise ConfigurationError(
+            f'agents.{request.agent}.script names "{script}", which is no file of the project',
+            hint="name the cast by its path from the project's folder",
+        )
+    return path
+
+
+def _matches(rule: Rule, request: Request, path: Path) -> bool:
+    match = rule.match
+    visit, attempt = judged_by(request.path) or (request.visit, request.attempt)
+    return (
+        match.step in (None, request.step, place_of(request.path), request.path)
+        and match.visit in (None, visit)
+        and match.attempt in (None, attempt)
+        and match.iteration in (None, iteration_of(request.path))
+        and (match.prompt is None or _found(match.prompt, request.prompt, rule, path))
+    )
+
+
+def _found(pattern: str, prompt: str, rule: Rule, path: Path) -> bool:
+    try:
+        return re.search(pattern, prompt) is not None
+    except re.error as error:
+        where = f"{path.name}:{line_of(path, rule)}"
+        raise ConfigurationError(f'{where}: prompt "{pattern}" is not a pattern: {error}') from error
+
+
+def _check_paths(rule: Rule, path: Path) -> None:
+    for name in (*rule.write, *rule.delete):
+        if fault := path_fault(name):
+            raise ConfigurationError(f'{path.name}:{line_of(path, rule)}: path "{name}" {fault}')
+
+
+def _part(rule: Rule, request: Request) -> dict[str, Any]:
+    """What the player has to do."""
+    error: str | None = rule.error
+    text = _text(rule, request)
+    if error is None and rule.blocked is not None:
+        error, text = "blocked", rule.blocked
+    elif error is None and rule.exit:
+        error = "failed"
+    return {
+        "delay_s": (rule.delay or 0) / 1000,
+        "write": dict(rule.write) or ({} if rule.delete or error else _usual_files(request)),
+        "delete": list(rule.delete),
+        "error": error,
+        "exit": rule.exit or 0,
+        "answer": _answer(rule, request, text),
+    }
+
+
+def _usual_files(request: Request) -> dict[str, str]:
+    """A worker that must change something does, even if no rule says what."""
+    names = (glob.replace("**", "changed").replace("*", "changed") for glob in request.must_touch)
+    return dict.fromkeys(names, f"{request.path} {request.attempt}\n")
+
+
+def _text(rule: Rule, request: Request) -> str:
+    if rule.text is not None:
+        return rule.text
+    if not rule.has("output"):
+        return _ending(rule) or f"{request.path} is done"
+    if isinstance(rule.output, list) and all(isinstance(line, str) for line in rule.output):
+        return "\n".join(rule.output)
+    return rule.output if isinstance(rule.output, str) else json.dumps(rule.output, ensure_ascii=False)
+
+
+def _ending(rule: Rule) -> str:
+    """Of one that goes wrong: it must not be told as done."""
+    if rule.error is not None:
+        return f"the cast says: {rule.error}"
+    return f"the cast says: exit code {rule.exit}" if rule.exit else ""
+
+
+def _answer(rule: Rule, request: Request, text: str) -> dict[str, Any]:
+    usage = None if rule.usage is None else {"input": rule.usage.input, "output": rule.usage.output}
+    answer: dict[str, Any] = {"text": text, "usage": usage, "cost_usd": rule.cost_usd}
+    if request.judge and not rule.has("output"):
+        # Where a phrase approves, nobody asks for a verdict's shape, and what the rule lets it say is all there is.
+        if request.schema is not None or rule.verdict is not None or rule.text is None:
+            answer["value"] = _verdict(rule, request)
+    elif rule.has("output"):
+        answer["value"] = rule.output
+    elif request.schema is not None:
+        answer["value"] = _usual_value(request.schema, text)
+    return answer
+
+
+def _usual_value(schema: Mapping[str, Any], text: str) -> Any:
+    if schema.get("title") == "Decision":
+        # An advisor whom no rule speaks of stops a run that the breaker has stopped.
+        return {"action": "halt", "reason": text}
+    return example(schema, text)
+
+
+def _verdict(rule: Rule, request: Request) -> dict[str, Any]:
+    """Bound to the request, as a real reviewer's must be."""
+    spec = rule.verdict
+    decision = "approve" if spec is None else spec.decision
+    findings = [] if spec is None else [dict(finding) for finding in spec.findings]
+    if decision == "reject" and not findings:
+        findings = [{"severity": "major", "issue": rule.text or "not good enough"}]
+    return {
+        "decision": decision,
+        "score": USUAL_SCORE[decision] if spec is None or spec.score is None else spec.score,
+        "findings": findings,
+        "summary": (spec.summary if spec is not None else "") or rule.text or "",
+        "nonce": request.nonce,
+        "tree": request.tree,
+    }

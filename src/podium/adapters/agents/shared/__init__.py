@@ -1,0 +1,1 @@
+"""Helpers for agents: HTTP, JSON lines, settings, login files, broker."""

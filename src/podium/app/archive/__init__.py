@@ -1,0 +1,1 @@
+"""Export, verify, delete."""

@@ -1,0 +1,161 @@
+"""Check a folder that `export` has written, with nothing but the folder: no project, no network, no trust in its writer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from podium.app.archive.export import (
+    BUNDLE,
+    DEFINITION,
+    EVENTS,
+    FORMAT,
+    MANIFEST,
+    VERDICTS,
+    as_json,
+    file_names,
+    hash_of,
+    trees_of,
+)
+from podium.app.archive.verify import fault_of
+from podium.app.query.runs import event_of
+from podium.core.events import Event, RunStarted
+from podium.core.hash_chain import Record, RunId
+from podium.core.types import Tree
+from podium.git.trees.bundle import lacking_trees
+from podium.views.run.verdicts import verdicts_of
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    run: str
+    files: int
+    events: int
+    trees: int
+    last_hash: str
+    manifest: str
+    fault: str | None
+    notes: tuple[str, ...] = ()
+    """What is no fault, and cannot be checked."""
+
+
+def is_export(folder: Path) -> bool:
+    """Whether it is, or has been, one: a folder with any of its files."""
+    return any((folder / name).is_file() for name in (MANIFEST, EVENTS, VERDICTS, BUNDLE))
+
+
+def check_export(folder: Path) -> Checked:
+    """The first fault, if there is one."""
+    if not (folder / MANIFEST).is_file():
+        return Checked("", 0, 0, 0, "", "", f"{MANIFEST} is missing")
+    digest = hash_of(folder / MANIFEST)
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+        if manifest["podium_export"] != FORMAT:
+            words = f"{MANIFEST} has format {manifest['podium_export']}; this Podium knows {FORMAT}"
+            return Checked("", 0, 0, 0, "", digest, words)
+        looks = (_look_at_files, _look_at_events, _look_at_definition, _look_at_trees, _look_at_verdicts)
+        fault = _first(looks, folder, manifest)
+        size = (len(manifest["files"]) + 1, int(manifest["events"]), len(manifest["trees"]))
+        notes = tuple(_notes(folder, manifest))
+        return Checked(str(manifest["run"]), *size, str(manifest["last_hash"]), digest, fault, notes)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return Checked("", 0, 0, 0, "", digest, f"{MANIFEST} cannot be read: {type(error).__name__} {error}")
+
+
+def _first(
+    looks: tuple[Callable[[Path, dict[str, Any]], str | None], ...], folder: Path, manifest: dict[str, Any]
+) -> str | None:
+    return next((fault for look in looks if (fault := look(folder, manifest)) is not None), None)
+
+
+def _look_at_files(folder: Path, manifest: dict[str, Any]) -> str | None:
+    expected, present = manifest["files"], file_names(folder)
+    for name in present:
+        if name == MANIFEST:
+            continue
+        if name not in expected:
+            return f"{name} is not in {MANIFEST}"
+        if (folder / name).is_symlink():
+            return f"{name} is a link"
+        if hash_of(folder / name) != expected[name]:
+            return f"{name} has been altered"
+    missing = sorted(expected.keys() - set(present))
+    return f"{missing[0]} is missing" if missing else None
+
+
+def _look_at_events(folder: Path, manifest: dict[str, Any]) -> str | None:
+    try:
+        records = _records(folder)
+    except (OSError, ValueError, TypeError) as error:
+        return f"{EVENTS} cannot be read: {error}"
+    fault = fault_of(records)
+    if fault is not None:
+        return f"{EVENTS}: {fault}"
+    if any(record.run != manifest["run"] for record in records):
+        return f"{EVENTS} has events of another run"
+    if len(records) != manifest["events"] or (records and records[-1].hash != manifest["last_hash"]):
+        return f"{EVENTS} does not end where {MANIFEST} says"
+    return None
+
+
+def _look_at_definition(folder: Path, manifest: dict[str, Any]) -> str | None:
+    started = next((event for event in _events(folder) if isinstance(event, RunStarted)), None)
+    if started is not None and started.fingerprint != manifest["fingerprint"]:
+        return f"the run was started with definition {started.fingerprint}, which {MANIFEST} does not name"
+    for path, expected in _definitions(folder, manifest["fingerprint"]):
+        if path.is_file() and hash_of(path) != expected:
+            return f"{path.relative_to(folder)} is not the definition {expected}"
+    return None
+
+
+def _definitions(folder: Path, fingerprint: str) -> Iterator[tuple[Path, str]]:
+    yield folder / DEFINITION / "definition.json", fingerprint
+    for path in sorted((folder / DEFINITION / "children").glob("*.json")):
+        yield path, path.stem
+
+
+def _look_at_trees(folder: Path, manifest: dict[str, Any]) -> str | None:
+    named = trees_of(_events(folder))
+    unknown = [tree for tree in named if tree not in (*manifest["trees"], *manifest["lost_trees"])]
+    if unknown:
+        return f"an event names tree {unknown[0]}, of which {MANIFEST} says nothing"
+    trees = [Tree(tree) for tree in manifest["trees"]]
+    if trees and not (folder / BUNDLE).is_file():
+        return f"{BUNDLE} is missing"
+    lacking = lacking_trees(folder / BUNDLE, trees) if trees else ()
+    return f"tree {lacking[0]} is not in {BUNDLE}" if lacking else None
+
+
+def _look_at_verdicts(folder: Path, manifest: dict[str, Any]) -> str | None:
+    verdicts = verdicts_of(_events(folder))
+    if (folder / VERDICTS).read_bytes() != as_json(verdicts):
+        return f"{VERDICTS} does not say what the events say"
+    known = {*manifest["trees"], *manifest["lost_trees"], None}
+    unbound = [verdict for verdict in verdicts if verdict["tree"] not in known]
+    if unbound:
+        return (
+            f"the verdict of event {unbound[0]['seq']} is about tree {unbound[0]['tree']}, which is not here"
+        )
+    return None
+
+
+def _notes(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
+    lost = len(manifest["lost_trees"])
+    if lost:
+        yield f"{lost} trees were lost before the export, so what they held cannot be checked"
+    if not (folder / DEFINITION / "definition.json").is_file():
+        yield "the definition was not kept, so it cannot be checked"
+
+
+def _records(folder: Path) -> tuple[Record, ...]:
+    lines = (folder / EVENTS).read_text("utf-8").split("\n")
+    rows = (json.loads(line) for line in lines if line)
+    return tuple(Record(**{**row, "run": RunId(row["run"])}) for row in rows)
+
+
+def _events(folder: Path) -> tuple[Event, ...]:
+    return tuple(event_of(record) for record in _records(folder))

@@ -1,0 +1,85 @@
+"""Delete what old runs have left: after showing it, and never what is still needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from podium.app.paths import work_dir
+from podium.app.project import Office
+from podium.app.run.definition import discard_unused
+from podium.core.hash_chain import RunId
+from podium.core.types import Millis
+from podium.engine.lease import is_owned
+from podium.git.branches import gc
+from podium.git.repository import find
+from podium.git.workdir.folder import discard
+from podium.ports.store import RunHead
+
+RUNNING = ("running", "waiting", "paused", "parked")
+
+
+@dataclass(frozen=True, slots=True)
+class Old:
+    """A run that may go, and what goes with it."""
+
+    run: RunId
+    workflow: str
+    status: str
+    created: Millis
+    bytes: int
+    refs: int
+    landed: bool
+    """Whether its work has reached a branch; if not, the refs are all that is left of it."""
+
+
+def preview(office: Office, *, before: Millis, unlanded: bool = False) -> tuple[Old, ...]:
+    """What a deletion would take: ended runs from before that moment, and with work that never landed only if asked."""
+    kept = _refs(office)
+    found = (
+        _old(office, head, kept.get(head.run))
+        for head in office.store.heads()
+        if _may_go(office, head, before)
+    )
+    return tuple(old for old in found if unlanded or old.landed or not old.refs)
+
+
+def delete(office: Office, olds: Iterable[Old]) -> None:
+    """Exactly what was shown. The log goes last, so that what was interrupted is found again."""
+    kept = _refs(office)
+    repository = find(office.project, office.state_dir / "git")
+    for old in olds:
+        if repository is not None and old.run in kept:
+            gc.delete(repository, (kept[old.run],))
+        # Workspaces too: a process that was killed after the last event has left them.
+        for folder in (office.run_dir(old.run), work_dir(office.project, old.run)):
+            discard(folder)
+        office.store.forget(old.run)
+    discard_unused(office.state_dir, office.store.heads())
+
+
+def _may_go(office: Office, head: RunHead, before: Millis) -> bool:
+    ended = head.status not in RUNNING
+    return ended and head.created < before and not is_owned(office.run_dir(head.run))
+
+
+def _refs(office: Office) -> dict[str, gc.RunRefs]:
+    repository = find(office.project, office.state_dir / "git")
+    return {} if repository is None else {each.run: each for each in gc.list_runs(repository)}
+
+
+def _old(office: Office, head: RunHead, refs: gc.RunRefs | None) -> Old:
+    return Old(
+        run=head.run,
+        workflow=head.workflow,
+        status=head.status,
+        created=Millis(head.created),
+        bytes=_size(office.run_dir(head.run)),
+        refs=0 if refs is None else len(refs.refs),
+        landed=refs is not None and refs.landed,
+    )
+
+
+def _size(folder: Path) -> int:
+    return sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir())

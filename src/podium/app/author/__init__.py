@@ -1,0 +1,1 @@
+"""Load, convert, init, roles, schemas, demo."""

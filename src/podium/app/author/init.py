@@ -1,0 +1,220 @@
+"""A first workflow for a project: gates, roles and agents by what was found there, as files that a person may accept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from podium.app.author.detect import Command, Purpose, Scan, scan
+from podium.app.paths import IGNORED
+from podium.attempt.programs import PROGRAMS, program_of
+from podium.errors import ConfigurationError
+from podium.workflow.problems import did_you_mean
+from podium.workflow.source.files import SHIPPED
+from podium.workflow.source.yaml import read
+
+ROLES_OF_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "web": ("ui_designer",),
+    "data": ("test_engineer",),
+    "database": ("investigator",),
+    "contracts": ("security_auditor",),
+}
+PURPOSES: Final[Mapping[str, Purpose]] = {
+    "make test": "tests",
+    "make test-unit": "tests",
+    "make test-integration": "tests",
+    "make ci": "tests",
+    "make lint": "lint",
+}
+"""What a template runs unless it is told otherwise, and what it means by it."""
+
+CHANGE: Final = """\
+# yaml-language-server: $schema=podium.schema.json
+podium: 1
+name: change
+description: One change, planned, made, proven, judged, and landed after your yes.
+inputs:
+  task: {{type: string, help: "What should be different afterwards."}}
+limits: {{usd: 5, time: 1h}}
+{gates}
+steps:
+  plan:
+    role: planner
+    prompt: "Plan this change: {{{{ inputs.task }}}}"
+    output: {{schema: Plan}}
+  implement:
+    role: implementer
+    prompt: |
+      Make this change: {{{{ inputs.task }}}}
+
+      The plan: {{{{ steps.plan.output | json }}}}
+{used}  review:
+    review: {reviewer}
+    of: implement
+    on: {{rejected: implement}}
+  approve:
+    human: Land this change?
+    show: [diff, verdicts, cost]
+    on: {{rejected: implement}}
+  land:
+    git: {{land: "${{{{ run.branch }}}}", message: "${{{{ steps.plan.output.title }}}}"}}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    scan: Scan
+    agents: Mapping[str, bool]
+    """The usual agents, and whether each is installed."""
+    roles: tuple[str, ...]
+    """Shipped roles that fit what the project is about."""
+    workflow: Path
+    files: Mapping[Path, str]
+    """To be written, by path."""
+    kept: tuple[Path, ...]
+    """Files that are there already and stay as they are."""
+    open: tuple[str, ...]
+    """What a person still has to say."""
+
+
+def propose(project: Path, env: Mapping[str, str], *, template: str | None = None) -> Proposal:
+    found = scan(project)
+    agents = {name: program_of(name, {}, env) is not None for name in PROGRAMS}
+    workflow = Path(f"workflows/{template or 'change'}.yaml")
+    text, left = _child(template, found) if template else (_change(found, agents), list(_unproven(found)))
+    wanted = {workflow: text, **_role(found), **_ignore(project)}
+    kept = tuple(path for path in wanted if path.name != ".gitignore" and (project / path).exists())
+    return Proposal(
+        scan=found,
+        agents=agents,
+        roles=tuple(role for field in found.fields for role in ROLES_OF_FIELDS[field]),
+        workflow=workflow,
+        files={path: text for path, text in wanted.items() if path not in kept},
+        kept=kept,
+        open=tuple(left),
+    )
+
+
+def write(project: Path, proposal: Proposal) -> None:
+    for path, text in proposal.files.items():
+        (project / path).parent.mkdir(parents=True, exist_ok=True)
+        (project / path).write_text(text, "utf-8")
+
+
+def proposal_data(proposal: Proposal, *, written: bool) -> dict[str, Any]:
+    return {
+        "languages": [stack.language for stack in proposal.scan.stacks],
+        "fields": list(proposal.scan.fields),
+        "gates": [
+            {"name": name, "run": list(one.argv), "because": one.because, "installed": one.installed}
+            for name, one in proposal.scan.gates().items()
+        ],
+        "agents": [{"name": name, "installed": there} for name, there in proposal.agents.items()],
+        "roles": list(proposal.roles),
+        "workflow": str(proposal.workflow),
+        "files": {str(path): text for path, text in proposal.files.items()},
+        "kept": list(map(str, proposal.kept)),
+        "open": list(proposal.open),
+        "written": written,
+    }
+
+
+def template_names() -> tuple[str, ...]:
+    return tuple(sorted(path.stem for path in (SHIPPED / "templates").glob("*.yaml")))
+
+
+def _change(found: Scan, agents: Mapping[str, bool]) -> str:
+    gates = found.gates()
+    lines = [f"  {name}: {_run(one)}\n" for name, one in gates.items()]
+    return CHANGE.format(
+        gates="gates:\n" + "".join(lines) if gates else "",
+        used=f"    gates: [{', '.join(gates)}]\n" if gates else "",
+        reviewer=_reviewer(agents),
+    )
+
+
+def _reviewer(agents: Mapping[str, bool]) -> str:
+    """Another mind than the author's, who is the first that is installed."""
+    others = [name for name, there in agents.items() if there][1:]
+    return next((f"reviewer_{name}" for name in reversed(others)), "reviewer")
+
+
+def _unproven(found: Scan) -> Iterator[str]:
+    if not any(one.purpose == "tests" for one in found.gates().values()):
+        yield "no command was found that tests this project; add a gate to the workflow"
+
+
+def _run(command: Command) -> str:
+    return f"{{run: {json.dumps(list(command.argv))}}}"
+
+
+def _child(template: str, found: Scan) -> tuple[str, list[str]]:
+    """A workflow that extends a template and says what this project runs where the template says `make ...`."""
+    if template not in template_names():
+        hint = did_you_mean(template, template_names()) or f"there are {', '.join(template_names())}"
+        raise ConfigurationError(f'there is no template "{template}"', hint=hint)
+    left: list[str] = []
+    lines = [f"podium: 1\nname: {template}\nextends: {template}\n"]
+    for section in ("gates", "steps"):
+        said = {name: _said(command, found) for name, command in _made(template, section).items()}
+        unknown = [name for name, run in said.items() if run is None]
+        left += [
+            f'{section}.{name}: say what to run instead of "{_made(template, section)[name]}"'
+            for name in unknown
+        ]
+        own = {name: run for name, run in said.items() if run}
+        if own:
+            lines += [f"{section}:\n", *(f"  {name}: {run}\n" for name, run in own.items())]
+    return "".join(lines), left
+
+
+def _made(template: str, section: str) -> dict[str, str]:
+    """The commands of a template and its parents that are targets of a Makefile, by the gate or step that runs them."""
+    value = read(SHIPPED / "templates" / f"{template}.yaml").value
+    parent = value.get("extends")
+    inherited = {} if parent is None else _made(str(parent), section)
+    return {**inherited, **dict(_commands(value.get(section) or {}))}
+
+
+def _commands(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, said in section.items():
+        command = said.get("run")
+        if isinstance(command, str) and command.startswith("make "):
+            yield name, command
+
+
+def _said(command: str, found: Scan) -> str | None:
+    """How the child spells it: empty where the project has the target, None where nothing is known."""
+    if command.removeprefix("make ") in found.targets:
+        return ""
+    wanted = PURPOSES.get(command)
+    matching = [one for one in found.gates().values() if one.purpose == wanted]
+    if matching:
+        return _run(matching[0])
+    return '{check: "true"}' if wanted == "lint" else None
+
+
+def _role(found: Scan) -> dict[Path, str]:
+    """What an implementer of this project should know."""
+    gates = found.gates()
+    if not gates:
+        return {}
+    languages = " and ".join(stack.language for stack in found.stacks if stack.language != "make")
+    about = f"This project is written in {languages}. " if languages else ""
+    lines = [f"  {name}: {' '.join(one.argv)}" for name, one in gates.items()]
+    text = f"system: |\n  {about}What proves a change here, to be run before you finish:\n"
+    return {Path(".podium/roles/implementer.yaml"): text + "".join(f"  {line}\n" for line in lines)}
+
+
+def _ignore(project: Path) -> dict[Path, str]:
+    path = project / ".gitignore"
+    old = path.read_text("utf-8") if path.exists() else ""
+    missing = [line for line in IGNORED if line not in old.splitlines()]
+    if not (project / ".git").exists() or ".podium/" in old.splitlines() or not missing:
+        return {}
+    return {
+        Path(".gitignore"): old + ("" if not old or old.endswith("\n") else "\n") + "\n".join(missing) + "\n"
+    }

@@ -1,0 +1,135 @@
+"""Files on disk: check them, show what they resolve to, and load them for a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from podium.core.fast_dataclass import dataclass
+from podium.errors import EXIT_CONFIGURATION, EXIT_PASSED, EXIT_PATH, ConfigurationError, PathViolation
+from podium.workflow.load import load
+
+if TYPE_CHECKING:
+    from podium.core.model import Workflow
+    from podium.workflow.problems import Problem
+
+PATH_RULE = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """All that is to be said about one file."""
+
+    path: Path
+    problems: tuple[Problem, ...]
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        return tuple(problem for problem in self.problems if not problem.warning)
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        return tuple(problem for problem in self.problems if problem.warning)
+
+    @property
+    def exit_code(self) -> int:
+        if any(problem.rule == PATH_RULE for problem in self.errors):
+            return EXIT_PATH
+        return EXIT_CONFIGURATION if self.errors else EXIT_PASSED
+
+
+def check(path: Path, *, user_dir: Path | None = None, settings: Mapping[str, Any] | None = None) -> Checked:
+    """Every mistake in a file and in what it stands on. `settings` are those that were typed."""
+    return Checked(path, load(path, user_dir=user_dir, overrides=settings).problems)
+
+
+def open_workflow(
+    path: Path,
+    *,
+    inputs: Mapping[str, Any] | None = None,
+    user_dir: Path | None = None,
+    project: Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Workflow:
+    """A workflow that is ready to run; raises with all its mistakes otherwise."""
+    loaded = load(path, user_dir=user_dir, inputs=inputs, project=project, overrides=settings)
+    if loaded.workflow is not None:
+        return loaded.workflow
+    checked = Checked(path, loaded.problems)
+    message = "\n".join(problem.render() for problem in checked.errors)
+    if checked.exit_code == EXIT_PATH:
+        raise PathViolation(message)
+    raise ConfigurationError(message)
+
+
+def resolved(
+    path: Path,
+    *,
+    origin: bool = False,
+    user_dir: Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> str:
+    """The file that a workflow stands for once templates and configuration are merged in."""
+    from podium.workflow.merge.merge import merge
+    from podium.workflow.merge.write_yaml import resolve, standalone
+    from podium.workflow.source.sources import gather
+
+    merged = merge(gather(path, user_dir=user_dir, overrides=settings))
+    checked = Checked(path, tuple(merged.problems))
+    if checked.errors:
+        raise ConfigurationError("\n".join(problem.render() for problem in checked.errors))
+    return resolve(merged, origin=True) if origin else resolve(standalone(merged))
+
+
+def converted(path: Path) -> str:
+    """A file of another format as a native one, with what has no native form told in comments."""
+    from podium.workflow.dialects.detect import MARK, translate
+    from podium.workflow.merge.write_yaml import written
+    from podium.workflow.source.files import read_tree
+    from podium.workflow.source.nodes import fields
+
+    tree = read_tree(path, Path.cwd())
+    if tree.node is None:
+        raise ConfigurationError("\n".join(problem.render() for problem in tree.problems))
+    done = None if MARK in fields(tree.node) else translate(tree.node)
+    if done is None:
+        fact = (
+            "is native already" if MARK in fields(tree.node) else "has the shape of no format that is known"
+        )
+        raise ConfigurationError(f"{path} {fact}", hint="docs/how-to lists the formats: coming-from-*.md")
+    problems = (*tree.problems, *done.page.problems)
+    if problems:
+        raise ConfigurationError("\n".join(problem.render() for problem in problems))
+    notes = "".join(f"# Line {place.line}: {text}\n" for place, text in done.page.notes)
+    return f"# Translated from {path.name}, a file in the {done.dialect} format ({done.kind}).\n{notes}{written(done.node)}"
+
+
+def parse_inputs(pairs: tuple[str, ...], workflow: Workflow | None = None) -> dict[str, Any]:
+    """`key=value` pairs of a command line, with values of the declared types."""
+    types = {} if workflow is None else {known.name: known.type for known in workflow.inputs}
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        key, sign, value = pair.partition("=")
+        if not sign or not key:
+            raise ConfigurationError(f"{pair!r} is not an input", hint="write -i name=value")
+        if workflow is not None and key not in types:
+            raise ConfigurationError(f'{workflow.name} has no input "{key}"', hint=_known(set(types)))
+        found[key] = _typed(key, value, types.get(key, "string"))
+    return found
+
+
+def _typed(key: str, value: str, kind: str) -> Any:
+    if kind in ("string", "path"):
+        return value
+    from podium.workflow.source.yaml import load as load_yaml
+
+    parsed = load_yaml(value, name=key).value
+    accepted = {"int": int, "number": (int, float), "bool": bool, "list": list, "map": dict}[kind]
+    if not isinstance(parsed, accepted) or (isinstance(parsed, bool) and kind != "bool"):  # type: ignore[arg-type]  # a type or types
+        raise ConfigurationError(f'input "{key}" must be {kind}, not {value!r}')
+    return parsed
+
+
+def _known(names: set[str]) -> str:
+    return f"its inputs are {', '.join(sorted(names))}" if names else "it has no inputs"

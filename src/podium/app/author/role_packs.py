@@ -1,0 +1,223 @@
+"""Roles from elsewhere: read from a file, a folder or a git repository, checked, copied, and written down.
+
+Rule: nothing of a pack is run or followed; it is text until a workflow uses it. What it could run is shown first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+from podium.errors import ConfigurationError
+from podium.workflow.context import is_prompt_file, problem_at
+from podium.workflow.merge.merge import Merged
+from podium.workflow.problems import Problem
+from podium.workflow.schema.file import Role
+from podium.workflow.schema.reader import read
+from podium.workflow.schema.scalars import NAME
+from podium.workflow.source.files import tree_of
+from podium.workflow.source.nodes import Node, fields, items, plain, text
+from podium.workflow.source.sources import gather_roles
+from podium.workflow.source.yaml import MAX_BYTES, load
+
+MANIFEST: Final = "pack.yaml"
+RECORD: Final = "installed.json"
+_REMOTE: Final = re.compile(r"[a-z][a-z0-9+.-]*://|[\w.-]+@[\w.-]+:")
+
+
+@dataclass(frozen=True, slots=True)
+class PackRole:
+    name: str
+    description: str
+    content: bytes
+    requires: tuple[str, ...]
+    """The roles it extends or has judge its work."""
+    commands: tuple[str, ...]
+    """What its gates run."""
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.content).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    name: str
+    version: str | None
+    source: str
+    commit: str | None
+    roles: tuple[PackRole, ...]
+    requires: Mapping[str, str]
+    """What it needs besides its own roles, and the file each was found in."""
+
+
+def open_pack(source: str, *, home: Path, project: Path, user_dir: Path | None, replace: bool) -> Pack:
+    """A pack that could be installed; raises with everything that stands against it."""
+    files, commit = _files(source)
+    about = read_manifest(files)
+    roles = _roles(files, source)
+    if not replace:
+        _refuse_other_content(roles, home / "roles")
+    return Pack(
+        name=str(about.get("name") or PurePosixPath(source.partition("#")[0]).stem),
+        version=None if about.get("version") is None else str(about["version"]),
+        source=source,
+        commit=commit,
+        roles=roles,
+        requires=_requires(roles, about, project, user_dir),
+    )
+
+
+def install(pack: Pack, home: Path) -> tuple[Path, ...]:
+    folder = home / "roles"
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for role in pack.roles:
+        _write(folder / f"{role.name}.yaml", role.content)
+        written.append(folder / f"{role.name}.yaml")
+    record = folder / RECORD
+    known = json.loads(record.read_text("utf-8"))["packs"] if record.exists() else []
+    packs = [*(one for one in known if one["name"] != pack.name), pack_data(pack)]
+    _write(record, (json.dumps({"packs": packs}, indent=2) + "\n").encode())
+    return (*written, record)
+
+
+def pack_data(pack: Pack) -> dict[str, Any]:
+    return {
+        "name": pack.name,
+        "version": pack.version,
+        "source": pack.source,
+        "commit": pack.commit,
+        "roles": {role.name: role.sha256 for role in pack.roles},
+        "requires": dict(pack.requires),
+    }
+
+
+def _write(path: Path, content: bytes) -> None:
+    partial = path.with_name(f".{path.name}.part")
+    partial.write_bytes(content)
+    partial.replace(path)
+
+
+def _files(source: str) -> tuple[dict[str, bytes], str | None]:
+    """The YAML files of a pack by path, and the commit they come from."""
+    address, _, ref = source.partition("#")
+    path = Path(source)
+    if path.is_file():
+        return {path.name: path.read_bytes()}, None
+    if path.is_dir() and not (path / "HEAD").is_file():
+        names = [found.relative_to(path).as_posix() for found in sorted(path.rglob("*.yaml"))]
+        return {name: (path / name).read_bytes() for name in names if _is_of_pack(name)}, None
+    if not Path(address).is_dir() and not _REMOTE.match(address):
+        raise ConfigurationError(f"{source} does not exist", hint="name a file, a folder or a git URL")
+    from podium.git.branches.fetch import fetch_files
+
+    fetched = fetch_files(address, ref or "HEAD", wanted=_is_of_pack, limit=MAX_BYTES)
+    return fetched.files, fetched.commit
+
+
+def _is_of_pack(path: str) -> bool:
+    """Roles lie at the top or in roles/."""
+    return path.endswith(".yaml") and PurePosixPath(path).parent.as_posix() in (".", "roles")
+
+
+def read_manifest(files: Mapping[str, bytes]) -> Mapping[str, Any]:
+    """What pack.yaml says; nothing where there is none."""
+    content = files.get(MANIFEST)
+    value = {} if content is None else load(content.decode("utf-8", "replace"), name=MANIFEST).value
+    known = {"name": str, "version": str, "description": str, "requires": list}
+    if not isinstance(value, dict) or value.keys() - known.keys():
+        raise ConfigurationError(f"{MANIFEST} is not a map of {', '.join(known)}")
+    for key, kind in known.items():
+        if key in value and not isinstance(value[key], kind):
+            raise ConfigurationError(f'{MANIFEST}: "{key}" must be {"text" if kind is str else "a list"}')
+    return value
+
+
+def _roles(files: Mapping[str, bytes], source: str) -> tuple[PackRole, ...]:
+    in_folder = {path: content for path, content in files.items() if path.startswith("roles/")}
+    chosen = in_folder or {path: content for path, content in files.items() if path != MANIFEST}
+    if not chosen:
+        raise ConfigurationError(f"{source} has no roles", hint="roles are *.yaml files, or lie in roles/")
+    problems: list[Problem] = []
+    roles = [_role(path, content, problems) for path, content in sorted(chosen.items())]
+    if problems:
+        raise ConfigurationError("\n".join(problem.render() for problem in problems))
+    return tuple(roles)
+
+
+def _role(path: str, content: bytes, problems: list[Problem]) -> PackRole:
+    name = PurePosixPath(path).stem
+    if not NAME.fullmatch(name):
+        problems.append(
+            Problem(path, 1, 1, 6, f'"{name}" is not a name', "write small letters, digits and _")
+        )
+    tree = tree_of(load(content.decode("utf-8", "replace"), name=path), Path(path))
+    problems.extend(tree.problems)
+    if tree.node is None:
+        return PackRole(name, "", content, (), ())
+    written = Merged(tree.node)
+    faults = read(Role, written.value, source=written.source).faults
+    problems.extend(problem_at(written.origin, fault) for fault in faults)
+    said = fields(tree.node)
+    for key in ("system", "prompt"):
+        if is_prompt_file(text(said.get(key)) or ""):
+            message = f'"{key}" is a file, which a pack cannot bring along'
+            problems.append(Problem(*said[key].place, 20, message, "write its text into the role"))
+    return PackRole(
+        name=name,
+        description=text(said.get("description")) or "",
+        content=content,
+        requires=tuple(sorted(_named(tree.node) - {name})),
+        commands=tuple(_commands(tree.node)),
+    )
+
+
+def _named(role: Node) -> set[str]:
+    said = fields(role)
+    judges = [name for gate in items(said.get("gates")) for name in items(fields(gate).get("review"))]
+    return {name for node in (said.get("extends"), *judges) if (name := text(node))}
+
+
+def _commands(role: Node) -> Iterator[str]:
+    for gate in items(fields(role).get("gates")):
+        command = fields(gate).get("run")
+        if command is not None:
+            value = plain(command)
+            yield " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _refuse_other_content(roles: tuple[PackRole, ...], folder: Path) -> None:
+    others = [
+        role.name
+        for role in roles
+        if (path := folder / f"{role.name}.yaml").exists() and path.read_bytes() != role.content
+    ]
+    if others:
+        raise ConfigurationError(
+            f"{folder} has other roles of these names: {', '.join(others)}",
+            hint="--replace takes the new ones",
+        )
+
+
+def _requires(
+    roles: tuple[PackRole, ...], about: Mapping[str, Any], project: Path, user_dir: Path | None
+) -> dict[str, str]:
+    own = {role.name for role in roles}
+    wanted = {name for role in roles for name in role.requires} | set(map(str, about.get("requires", ())))
+    known = gather_roles(project, user_dir=user_dir, base=Path.cwd())
+    places = {name: node.place.file for layer in known.layers for name, node in layer.items()}
+    agents = {
+        name for layer in (known.shipped, *known.bounds) for name in fields(fields(layer).get("agents"))
+    }
+    lacking = sorted(wanted - own - places.keys() - agents)
+    if lacking:
+        raise ConfigurationError(
+            f"the pack needs roles that are not there: {', '.join(lacking)}", hint="install those first"
+        )
+    return {name: places[name] for name in sorted(wanted - own) if name in places}

@@ -1,0 +1,1 @@
+"""Plan, simulate, preview a prompt."""

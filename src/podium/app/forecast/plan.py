@@ -1,0 +1,237 @@
+"""What a workflow can use before anything runs: calls, tokens, money and time, from the best to the worst case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+from podium.app.forecast.simulate import assumed
+from podium.app.run.cost_history import History, Use, fitting
+from podium.core.addresses import ADVICE, FINALLY, address, child
+from podium.core.model import Agent, Call, Step, Workflow
+from podium.core.state import Leaf, State
+from podium.core.types import Path
+from podium.errors import ConfigurationError
+from podium.simulate.forecast.best_case import least
+from podium.simulate.forecast.witness import told, witness
+from podium.simulate.forecast.worst_case import NotYetKnown, Unbounded, Weigh, calls, worst
+from podium.simulate.random_world import Chance
+from podium.simulate.run import simulate
+from podium.views.format import dollars
+from podium.workflow.defaults import ESTIMATE
+
+RUNS: Final = 60
+"""So many simulated runs tell what is likely."""
+CALL_TIME: Final = 60_000
+"""What a call takes when nobody knows better."""
+From = Literal["cap", "history", "declared", "default"]
+Unit = Literal["calls", "tokens", "usd", "time"]
+UNITS: Final[tuple[Unit, ...]] = get_args(Unit)
+
+
+class Price(NamedTuple):
+    """What one call of an agent uses: least, likely, most; and who says so."""
+
+    tokens: tuple[int, int, int]
+    usd: tuple[int, int, int]
+    time: tuple[int, int, int]
+    source: From
+    attempts: int = 0
+    """How many earlier ones this is taken from."""
+
+
+class Range(NamedTuple):
+    least: int
+    likely: int
+    most: int | None
+    """None: nothing bounds it."""
+    cut: str = ""
+    """The limit that bounds the worst case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    workflow: str
+    ranges: Mapping[Unit, Range]
+    way: tuple[str, ...]
+    """The way that causes the worst case, with what is repeated put together."""
+    prices: Mapping[str, Price]
+    """By the address of the step, without numbers."""
+    refusals: tuple[str, ...] = ()
+
+
+def plan(workflow: Workflow, given: Mapping[str, Any], history: History | None = None) -> Plan:
+    inputs = assumed(workflow, given)
+    prices: dict[str, Price] = {}
+    price = _pricing(workflow, history, prices)
+    weights = {unit: _weights(unit, price) for unit in UNITS}
+    lowest = {unit: least(workflow, inputs, weigh[0]) for unit, weigh in weights.items()}
+    likely = _likely(workflow, inputs, {unit: weigh[1] for unit, weigh in weights.items()})
+    tops, way = _tops(workflow, inputs, {unit: weigh[2] for unit, weigh in weights.items()})
+    ranges: dict[Unit, Range] = {}
+    for unit in weights:
+        most, cut = tops[unit]
+        ceiling = most if most is not None else max(lowest[unit], likely[unit])
+        ranges[unit] = Range(min(lowest[unit], ceiling), min(likely[unit], ceiling), most, cut)
+    return Plan(workflow.name, ranges, way, prices, refusals(workflow, given, history))
+
+
+def _pricing(
+    workflow: Workflow, history: History | None, found: dict[str, Price]
+) -> Callable[[Step, Path], Price]:
+    """What a call of a step is taken to use, looked up once; by the same history as what a run reserves."""
+    known = fitting(workflow, history or {})
+
+    def price(step: Step, at: Path) -> Price:
+        if at not in found:
+            found[at] = _price(step, known.get(at, ()))
+        return found[at]
+
+    return price
+
+
+def refusals(workflow: Workflow, given: Mapping[str, Any], history: History | None = None) -> tuple[str, ...]:
+    """Why a run need not be started: its cheapest way is beyond a limit, or nothing bounds how wide it gets."""
+    inputs, limits = assumed(workflow, given), workflow.limits
+    found = []
+    fewest = least(workflow, inputs, _in_the_main_part(calls))
+    if limits.calls is not None and fewest > limits.calls:
+        found.append(f"even the shortest way takes {fewest} agent calls, and limits.calls is {limits.calls}")
+    prices: dict[str, Price] = {}
+    weigh = _weights("usd", _pricing(workflow, history, prices))[0]
+    cheapest = least(workflow, inputs, _in_the_main_part(weigh))
+    if limits.usd is not None and cheapest > limits.usd:
+        past = any(price.source == "history" for price in prices.values())
+        found.append(
+            f"even the cheapest way costs {dollars(cheapest)} "
+            f"{'as earlier runs did' if past else 'as `estimate` declares'}, and limits.usd is {dollars(limits.usd)}"
+        )
+    try:
+        worst(workflow, inputs, calls)
+    except NotYetKnown:
+        pass
+    except Unbounded as error:
+        found.append(f'"{error.step}": {error.what}')
+    return tuple(found)
+
+
+def _in_the_main_part(weigh: Weigh) -> Weigh:
+    """A run passes without the agents of `finally`: what cannot be paid there is skipped."""
+
+    def one(step: Step, at: Path) -> int:
+        return 0 if FINALLY in at.split("/") else weigh(step, at)
+
+    return one
+
+
+def check_plan(workflow: Workflow, given: Mapping[str, Any], history: History | None = None) -> int | None:
+    """The calls of the worst case, None if only the run will tell. Raises ConfigurationError for a run that need not be started."""
+    found = refusals(workflow, given, history)
+    if found:
+        lines = "\n".join(f"  {line}" for line in found)
+        raise ConfigurationError(
+            f"{workflow.name} would be stopped by its limits before it can pass:\n{lines}",
+            hint="raise the limit, or see `podium plan FILE`",
+        )
+    try:
+        return worst(workflow, assumed(workflow, given), calls).either[-1]
+    except NotYetKnown:
+        return None
+
+
+def _price(step: Step, past: Sequence[Use]) -> Price:
+    """Money and tokens may have different sources: where a price was never known, tokens were perhaps counted."""
+    assert isinstance(step.verb, Agent)
+    known, timeout = step.verb.estimate, step.timeout or CALL_TIME
+    # Where nobody said anything, nothing is known of the least. Whoever declares money says nothing about tokens.
+    unsaid = known.usd == ESTIMATE.usd
+    tokens = _spread([use.tokens for use in past if use.tokens is not None])
+    usd = _spread([use.usd for use in past if use.usd is not None])
+    time = _spread([use.time for use in past])
+    source: From = "default" if unsaid else "declared"
+    attempts = 0
+    if known.cap is not None:
+        usd, source = _capped(usd, known.cap), "cap"
+    elif usd is not None:
+        source, attempts = "history", sum(use.usd is not None for use in past)
+    return Price(
+        tokens or (known.tokens * (known.tokens != ESTIMATE.tokens), known.tokens, known.tokens),
+        usd or (known.usd * (not unsaid), known.usd, known.usd),
+        time or (0, min(CALL_TIME, timeout), timeout),
+        source,
+        attempts,
+    )
+
+
+def _spread(values: Sequence[int]) -> tuple[int, int, int] | None:
+    return (min(values), int(median(values)), max(values)) if values else None
+
+
+def _capped(usd: tuple[int, int, int] | None, cap: int) -> tuple[int, int, int]:
+    return (0, cap, cap) if usd is None else (min(usd[0], cap), min(usd[1], cap), cap)
+
+
+def _weights(unit: str, price: Any) -> tuple[Weigh, Weigh, Weigh]:
+    if unit == "calls":
+        return calls, calls, calls
+
+    def weigh(place: int) -> Weigh:
+        def one(step: Step, at: Path) -> int:
+            if calls(step):
+                return int(getattr(price(step, at), unit)[place])
+            return (
+                (step.timeout or 0) * (place == 2)
+                if unit == "time" and not isinstance(step.verb, Agent)
+                else 0
+            )
+
+        return one
+
+    return weigh(0), weigh(1), weigh(2)
+
+
+def _likely(workflow: Workflow, inputs: Mapping[str, Any], weights: Mapping[Unit, Weigh]) -> dict[Unit, int]:
+    """The middle of many runs with ordinary luck."""
+    sums: dict[Unit, list[int]] = {unit: [] for unit in weights}
+    for seed in range(RUNS):
+        run = simulate(workflow, Chance(seed), inputs=inputs)
+        worked = (i for i in run.state.instances.values() if isinstance(i, Leaf) and i.attempt)
+        leaves = [(leaf, _address(run.state, leaf)) for leaf in worked]
+        for unit, weigh in weights.items():
+            sums[unit].append(sum(i.attempt * weigh(i.place.step, at) for i, at in leaves))
+    return {unit: int(median(values)) for unit, values in sums.items()}
+
+
+def _address(state: State, leaf: Leaf) -> Path:
+    """Without numbers; an advisor has one for the whole workflow, wherever it is asked."""
+    place = leaf.place
+    if place.role != "advice":
+        return address(place.path)
+    while not isinstance(place.step.verb, Call):
+        place = state.instances[place.parent].place
+    return child(address(place.path), ADVICE)
+
+
+def _tops(
+    workflow: Workflow, inputs: Mapping[str, Any], weights: Mapping[Unit, Weigh]
+) -> tuple[dict[Unit, tuple[int | None, str]], tuple[str, ...]]:
+    found: dict[Unit, tuple[int | None, str]] = {}
+    way: tuple[str, ...] = ()
+    for unit, weigh in weights.items():
+        limit = getattr(workflow.limits, unit)
+        try:
+            node = worst(workflow, inputs, weigh)
+        except Unbounded:
+            found[unit] = (limit, "" if limit is None else f"limits.{unit}")
+            continue
+        if unit == "calls":
+            way = told(witness(node))
+        table = node.either
+        grows = len(table) > 1 and table[-1] > table[-2]
+        found[unit] = (table[-1], "limits.transitions" if grows else "")
+        # Calls have been cut already, as far as their limit holds for all of them.
+        if limit is not None and (table[-1] == limit if unit == "calls" else table[-1] >= limit):
+            found[unit] = (limit, f"limits.{unit}")
+    return found, way

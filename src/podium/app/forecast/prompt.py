@@ -1,0 +1,151 @@
+"""What an agent is told at a step: as it was in a run, or worked out from a file without starting anything.
+
+From a file, the steps before are rehearsed: they go well, or as a cast says, and their results are made up to fit.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio import to_thread
+
+from podium.app.forecast.simulate import assumed
+from podium.app.query.logs import log_files
+from podium.attempt.agent.resolve import Nobody, worker_for
+from podium.attempt.agent.run import asking_of
+from podium.attempt.prompt.build import told
+from podium.attempt.prompt.packed_files import BYTES_PER_TOKEN
+from podium.attempt.site import Site
+from podium.core.events import AttemptStarted, Event
+from podium.core.model import Agent, Workflow
+from podium.core.queries.graph import workflow_of
+from podium.core.state import State
+from podium.errors import ConfigurationError
+from podium.simulate.run import simulate
+from podium.simulate.scripted_world import Scripted
+from podium.views.run.view import RunView, steps_named
+from podium.workflow.scripted.cast import NO_CAST, read_cast
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    step: str
+    attempt: int
+    run: str | None
+    """None: worked out from a file."""
+    role: str | None
+    agent: str | None
+    model: str | None
+    system: str
+    prompt: str
+
+    @property
+    def tokens(self) -> int:
+        """An estimate: vendors count differently, and only they know."""
+        return len((self.system + self.prompt).encode()) // BYTES_PER_TOKEN
+
+
+def told_in_run(project: Path, view: RunView, step: str, attempt: int | None = None) -> Told:
+    """The newest attempt of a step, or the given one."""
+    files = {
+        (file.step, file.attempt, file.path.name): file.path
+        for file in log_files(project, view, step)
+        if file.path is not None
+    }
+    kept = [key for key in files if key[2] == "prompt.md" and attempt in (None, key[1])]
+    # The name of a step also stands for its judges; they are meant only by their own address.
+    own = {each.path for each in steps_named(view, step)}
+    found = [key for key in kept if key[0] in own] or [key for key in kept if "#" not in key[0]]
+    if not found:
+        which = f"attempt {attempt} of " if attempt else ""
+        raise ConfigurationError(
+            f'no prompt was kept of {which}"{step}" in run {view.run}',
+            hint="it has no agent, has not begun, or `record.prompts` is off",
+        )
+    path, number, _ = found[-1]
+    system = files.get((path, number, "system.md"))
+    ended = files.get((path, number, "attempt.json"))
+    facts = json.loads(ended.read_text("utf-8")) if ended is not None else {}
+    return Told(
+        step=path,
+        attempt=number,
+        run=view.run,
+        role=facts.get("role"),
+        agent=facts.get("agent"),
+        model=facts.get("model"),
+        system="" if system is None else system.read_text("utf-8"),
+        prompt=files[path, number, "prompt.md"].read_text("utf-8"),
+    )
+
+
+def told_by_file(
+    workflow: Workflow,
+    step: str,
+    *,
+    inputs: Mapping[str, Any],
+    cast: Path | None,
+    site_for: Callable[[Workflow], Site],
+) -> Told:
+    state, asked = _reached(workflow, step, inputs, cast)
+    return anyio.run(_worked_out, state, asked, site_for(workflow))
+
+
+def _reached(
+    workflow: Workflow, step: str, inputs: Mapping[str, Any], cast: Path | None
+) -> tuple[State, AttemptStarted]:
+    """The run at the moment when an agent is first asked at this step."""
+    found: list[tuple[State, AttemptStarted]] = []
+    seen: dict[str, None] = {}
+
+    def look(state: State, events: tuple[Event, ...]) -> None:
+        for event in events:
+            if isinstance(event, AttemptStarted) and _is_agent(state, event):
+                seen[event.path] = None
+                if _means(step, event.path, state):
+                    found.append((state, event))
+
+    world = Scripted(NO_CAST if cast is None else read_cast(cast))
+    simulate(workflow, world, inputs=assumed(workflow, inputs), on_turn=look)
+    if not found:
+        known = ", ".join(seen) or "none"
+        raise ConfigurationError(
+            f'no agent is asked at "{step}"', hint=f"when all goes well, agents work at: {known}"
+        )
+    return found[0]
+
+
+def _is_agent(state: State, event: AttemptStarted) -> bool:
+    return isinstance(state.instances[event.path].place.step.verb, Agent)
+
+
+def _means(step: str, path: str, state: State) -> bool:
+    """A path, the name of a step, or the name of a step whose members are asked."""
+    place = state.instances[path].place  # type: ignore[index]  # a path of this state
+    around = state.instances[place.parent].place.step.name
+    return step in (path, place.step.name) or (around == step and "#" not in path)
+
+
+async def _worked_out(state: State, asked: AttemptStarted, site: Site) -> Told:
+    # The trees of a rehearsal exist nowhere; what is looked up is looked up in the project's folder.
+    asking = await asking_of(replace(asked, start=None, base=None), state, site)
+    config = workflow_of(state, asking.leaf.place).config
+    by_hand = asking.verb.by_hand
+    worker = None if by_hand else worker_for(site, config, asking.step, asking.asked, asking.names)
+    if isinstance(worker, Nobody):
+        raise ConfigurationError(worker.message)
+    texts = await to_thread.run_sync(told, asking, worker)
+    return Told(
+        step=asked.path,
+        attempt=asked.attempt,
+        run=None,
+        role=None if worker is None else worker.role,
+        agent=None if worker is None else worker.agent,
+        model=None if worker is None else worker.model,
+        system=texts.system,
+        prompt=texts.prompt,
+    )

@@ -1,0 +1,64 @@
+"""Simulate a workflow: once as a cast says, or often in a random world."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from podium.core.model import Input, Workflow
+from podium.simulate.random_world import Odds
+from podium.simulate.run import simulate
+from podium.simulate.scripted_world import Scripted
+from podium.simulate.statistics import Survey, survey
+from podium.views.run.trace import Trace, trace
+from podium.workflow.scripted.cast import NO_CAST, line_of, read_cast
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """A run of a cast; `unplayed` are the lines of rules that nothing asked for."""
+
+    run: Trace
+    unplayed: tuple[int, ...] = ()
+
+
+def rehearse(
+    workflow: Workflow,
+    cast: Path | None,
+    *,
+    inputs: Mapping[str, Any],
+    env: Mapping[str, str] | None = None,
+) -> Rehearsal:
+    """One run in which everybody says what the cast says, and everything else goes well."""
+    world = Scripted(NO_CAST if cast is None else read_cast(cast))
+    run = simulate(workflow, world, inputs=assumed(workflow, inputs), env=env)
+    unplayed = () if cast is None else tuple(line_of(cast, rule) for rule in world.unplayed())
+    return Rehearsal(trace(run.events), unplayed)
+
+
+def forecast(
+    workflow: Workflow,
+    *,
+    runs: int,
+    seed: int = 0,
+    inputs: Mapping[str, Any],
+    env: Mapping[str, str] | None = None,
+    odds: Odds | None = None,
+) -> Survey:
+    """What many runs with ordinary luck amount to."""
+    return survey(workflow, runs=runs, seed=seed, inputs=assumed(workflow, inputs), env=env, odds=odds)
+
+
+def assumed(workflow: Workflow, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The inputs, with a plausible value where none was given: nothing is done with them in earnest."""
+    return {known.name: given.get(known.name, _plausible(known)) for known in workflow.inputs}
+
+
+def _plausible(known: Input) -> Any:
+    if not known.required:
+        return known.default
+    if known.choices:
+        return known.choices[0]
+    return {"int": 1, "number": 1.0, "bool": True, "list": ["one"], "map": {}}.get(known.type, known.name)

@@ -1,0 +1,79 @@
+"""What a run or a step has changed, from the trees that its events name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from podium.app.paths import tree_store
+from podium.core.types import Tree
+from podium.errors import ConfigurationError
+from podium.git.command import GitError
+from podium.git.repository import Repository, find
+from podium.git.trees.diff import Change, changes, diff
+from podium.views.run.view import Pending, RunView, held_against, steps_named
+
+
+class Span(NamedTuple):
+    base: Tree
+    tree: Tree
+
+
+def change_of(view: RunView, step: str | None = None) -> Span:
+    """From where to where. A name means the last visit of that step; the address of an open question, what it asks about.
+
+    Of a whole run it is the way to its head, or to the tree that a person is being asked about: the head has not moved yet.
+    """
+    asked = asked_in(view)
+    if step is None:
+        trees = {pending.tree for pending in asked}
+        return _span(view.base, trees.pop() if len(trees) == 1 else view.tree, f"run {view.run}")
+    for pending in asked:
+        if pending.path == step:
+            return _span(held_against(view, pending), pending.tree, f"question {step}")
+    last = steps_named(view, step)[-1]
+    return _span(last.base, last.tree if last.tree is not None else last.base, f"step {last.path}")
+
+
+def asked_in(view: RunView) -> tuple[Pending, ...]:
+    """The open questions that are about a tree."""
+    return tuple(pending for pending in view.pending if pending.actions and pending.tree is not None)
+
+
+def _span(base: Tree | None, tree: Tree | None, what: str) -> Span:
+    if base is None or tree is None:
+        raise ConfigurationError(
+            f"{what} has no trees: it works outside of git, in the folder itself",
+            hint="git init makes later runs comparable",
+        )
+    return Span(base, tree)
+
+
+def read_diff(project: Path, span: Span) -> tuple[str, bool]:
+    """The text, and whether it was cut."""
+    try:
+        found = diff(_repository(project), span.base, span.tree, renames=True)
+    except GitError as error:
+        raise _gone(span) from error
+    return found.text, found.cut
+
+
+def read_changes(project: Path, span: Span) -> tuple[Change, ...]:
+    try:
+        return changes(_repository(project), span.base, span.tree)
+    except GitError as error:
+        raise _gone(span) from error
+
+
+def _repository(project: Path) -> Repository:
+    found = find(project, tree_store(project))
+    if found is None:
+        raise ConfigurationError(f"{project} is not in a git repository, so there are no trees to compare")
+    return found
+
+
+def _gone(span: Span) -> ConfigurationError:
+    return ConfigurationError(
+        f"git no longer has {span.base} or {span.tree}",
+        hint="podium gc or git gc may have removed the run's trees",
+    )

@@ -1,0 +1,117 @@
+"""What the attempts of a run were told and said, from the files that were kept of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple
+
+from podium.app.paths import run_dir
+from podium.core.types import GOOD
+from podium.views.plain import spelled
+from podium.views.run.view import RunView, StepView, steps_named
+
+PIECE: Final = 1 << 16
+
+
+class LogFile(NamedTuple):
+    """What was kept of an attempt: a file, or, of a command with little output, the text in the log of events."""
+
+    step: str
+    attempt: int
+    path: Path | None
+    text: str = ""
+    name: str = "output"
+
+    @property
+    def title(self) -> str:
+        where = f"{self.step} attempt {self.attempt}" if self.attempt else self.step
+        return f"{where}: {self.name if self.path is None else self.path.name}"
+
+
+def log_files(
+    project: Path, view: RunView, step: str | None = None, *, failed: bool = False
+) -> tuple[LogFile, ...]:
+    """In the order in which the steps were entered. A name means all visits and places of that step, and what is in them."""
+    folder = run_dir(project, view.run)
+    steps = _chosen(view, step)
+    if failed:
+        steps = tuple(each for each in steps if _has_failed(each))
+    return tuple(file for each in steps for file in _of_step(folder, each))
+
+
+def _has_failed(step: StepView) -> bool:
+    """Also one that is not over, when its last attempt did not stand."""
+    return bool(step.fault) if step.outcome is None else step.outcome not in GOOD
+
+
+def _chosen(view: RunView, name: str | None) -> tuple[StepView, ...]:
+    if name is None:
+        return view.steps
+    found = steps_named(view, name)
+    # With the gates, members, iterations and inner steps, whose addresses begin with that of the step.
+    inner = tuple(f"{step.path}{sign}" for step in found for sign in "#/[")
+    return tuple(step for step in view.steps if step in found or step.path.startswith(inner))
+
+
+def _of_step(folder: Path, step: StepView) -> Iterator[LogFile]:
+    place = folder / "agent_logs" / step.path.replace("/", "+")
+    attempts = range(1, step.attempts + 1)
+    kept = [LogFile(step.path, n, path) for n in attempts for path in _plain_files(place / str(n))]
+    yield from kept
+    if kept and step.fault and step.outcome is None:
+        yield LogFile(step.path, step.answered, None, f"{step.fault}\n", "why it did not stand")
+    # What could not be carried out has left no word of its own.
+    if (kept and step.outcome != "error") or not step.worked:
+        return
+    spilled, text, message = (step.result.get(key) for key in ("log", "text", "message"))
+    if isinstance(spilled, str) and (folder / spilled).is_file():
+        yield LogFile(step.path, step.answered, folder / spilled)
+        return
+    # Of a command that failed the message holds what it wrote to both of its streams.
+    shown = message or text
+    if isinstance(shown, str) and shown:
+        yield LogFile(step.path, step.answered, None, shown)
+
+
+def _plain_files(folder: Path) -> list[Path]:
+    """Links are left out: what an agent has put there must not make us read something else."""
+    try:
+        found = sorted(folder.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return [path for path in found if path.is_file() and not path.is_symlink()]
+
+
+def pieces(file: LogFile, *, start: int = 0) -> Iterator[bytes]:
+    """The content from a position on, in bounded pieces."""
+    if file.path is None:
+        rest = spelled(file.text)[start:]
+        if rest:
+            yield rest
+        return
+    try:
+        source: BinaryIO = file.path.open("rb")
+    except FileNotFoundError:
+        return
+    with source:
+        source.seek(start)
+        while piece := source.read(PIECE):
+            yield piece
+
+
+def follow_logs(
+    find: Callable[[], tuple[LogFile, ...]], *, is_over: Callable[[], bool], wait: Callable[[], None]
+) -> Iterator[tuple[LogFile, bytes]]:
+    """All that is there and all that is added, until the run is over; then what was added last."""
+    read: dict[tuple[str, int, Path | None, str], int] = {}
+    while True:
+        over = is_over()
+        for file in find():
+            key = (file.step, file.attempt, file.path, file.name)
+            for piece in pieces(file, start=read.get(key, 0)):
+                read[key] = read.get(key, 0) + len(piece)
+                yield file, piece
+        if over:
+            return
+        wait()

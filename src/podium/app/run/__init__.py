@@ -1,0 +1,1 @@
+"""Start, drive, answer, rerun, land."""

@@ -1,0 +1,87 @@
+"""Land the work of a run that is over and left it on its own ref."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import anyio
+
+from podium.app.project import Office
+from podium.app.run.start import reopen
+from podium.attempt.landing.land import land_head
+from podium.attempt.workspace import workspace
+from podium.core.addresses import ROOT
+from podium.core.events import AttemptEnded, AttemptStarted
+from podium.core.evolve.evolve import fold
+from podium.core.hash_chain import RunId
+from podium.core.payloads import Amounts
+from podium.core.state import Scope, State
+from podium.core.types import Path, Tree
+from podium.engine.lease import lease
+from podium.engine.log import read_events
+from podium.errors import ConfigurationError, PodiumError
+from podium.git.repository import read_head
+
+APPLY = Path("!apply")
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    branch: str
+    commit: str
+    text: str
+    notes: str
+
+
+class NotApplied(PodiumError):
+    """The work does not fit onto the branch as it is now; nothing was moved."""
+
+
+def apply(office: Office, run: RunId, *, branch: str | None = None, message: str | None = None) -> Applied:
+    """Moves a branch, by default the one that is checked out, to the work of a run that has passed.
+
+    As a `git: {land}` step would: if the branch has moved, every command that had passed runs again on the result.
+    """
+    site = reopen(office, run)
+    if site.repository is None:
+        raise ConfigurationError("there is no git repository here", hint="the work is in your files already")
+    state = fold(site.workflow, read_events(office.store, run))
+    tree = _verified_tree(state, run)
+    onto = branch or read_head(site.repository).branch
+    if onto is None:
+        raise ConfigurationError("no branch is checked out", hint=f"podium apply {run} --branch NAME")
+    assert state.started is not None
+    assert state.ended is not None
+    site = replace(site, base_commit=state.started.run.base or None)
+    asked = AttemptStarted(state.ended.at, APPLY, 1, Amounts(), base=tree, start=tree)
+
+    async def main() -> AttemptEnded:
+        try:
+            return await land_head(asked, state, site, onto, message)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await workspace.clear(site)
+
+    with lease(site.run_dir):
+        end = anyio.run(main)
+    result = end.result or {}
+    if end.kind != "ok":
+        raise NotApplied(str(result.get("message", end.reason)), hint=f"the work stays: podium diff {run}")
+    done = result["output"]
+    return Applied(done["branch"], done["commit"], str(result["text"]), str(result.get("notes", "")))
+
+
+def _verified_tree(state: State, run: RunId) -> Tree:
+    """What has passed; nothing else reaches a branch of the user's."""
+    if state.ended is None:
+        raise ConfigurationError(f"run {run} is not over", hint=f"podium resume {run}")
+    if state.ended.status != "passed":
+        raise ConfigurationError(
+            f"run {run} ended {state.ended.status}; only work that has passed is applied",
+            hint=f"look at it: podium diff {run}",
+        )
+    root = state.instances[ROOT]
+    tree = root.head if isinstance(root, Scope) else None
+    if tree is None or (state.started is not None and tree == state.started.tree):
+        raise ConfigurationError(f"run {run} has changed nothing")
+    return tree

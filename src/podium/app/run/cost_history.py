@@ -1,0 +1,140 @@
+"""What calls of agents have used in earlier runs of a workflow in this project: for forecasts, and for what is reserved.
+
+Rule: what nobody knows is not nothing. A call without a price tells nothing about money, one without a count nothing
+about tokens. What a step has used with another agent or another model tells nothing at all.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from podium.app.run.preflight import agent_steps
+from podium.core.addresses import address
+from podium.core.codec import CodecError, decode
+from podium.core.events import AttemptEnded, AttemptStarted, Event
+from podium.core.model import Agent, Workflow
+from podium.core.payloads import Usual
+from podium.core.types import MicroUsd
+from podium.errors import ConfigurationError
+from podium.ports.store import RunHead, Store
+
+PAST: Final = 20
+"""So many earlier runs are looked at."""
+WORKED: Final = ("ok", "failed", "blocked", "malformed")
+"""How a call ends that the world has not cut short."""
+CALLS: Final = (AttemptStarted.__name__, AttemptEnded.__name__)
+
+
+class Use(NamedTuple):
+    """Of one call; None: nobody knows."""
+
+    tokens: int | None
+    usd: int | None
+    time: int
+    agent: str = ""
+    model: str = ""
+
+
+History: TypeAlias = Mapping[str, Sequence[Use]]
+"""By the address of the step, without numbers."""
+
+
+def usual_of(workflow: Workflow, history: History) -> tuple[Usual, ...]:
+    """The most that a call of each step has used, for a run of this workflow as it stands now."""
+    found = (
+        Usual(step, _most_usd(uses), _most_tokens(uses)) for step, uses in fitting(workflow, history).items()
+    )
+    return tuple(usual for usual in found if usual.usd is not None or usual.tokens is not None)
+
+
+def _most_usd(uses: Sequence[Use]) -> MicroUsd | None:
+    most = max((use.usd for use in uses if use.usd is not None), default=None)
+    return None if most is None else MicroUsd(most)
+
+
+def _most_tokens(uses: Sequence[Use]) -> int | None:
+    return max((use.tokens for use in uses if use.tokens is not None), default=None)
+
+
+def fitting(workflow: Workflow, history: History) -> dict[str, list[Use]]:
+    """What says something about the steps of this workflow."""
+    found = (
+        (step, [use for use in history.get(step, ()) if _fits(use, verb, inner.config)])
+        for step, verb, inner in agent_steps(workflow)
+    )
+    return {step: uses for step, uses in found if uses}
+
+
+def _fits(use: Use, verb: Agent, config: Mapping[str, Any]) -> bool:
+    agent = verb.agent if isinstance(verb.agent, str) and verb.agent != "auto" else None
+    if agent is not None and use.agent and use.agent != agent:
+        return False
+    configured = (config.get("agents") or {}).get(agent, {}).get("model")
+    model = verb.model or configured
+    # Agents tell the whole name of what is asked for in short: "sonnet" is "claude-sonnet-4-5".
+    return not isinstance(model, str) or model.lower() in use.model.lower()
+
+
+def open_history(open_store: Callable[[Path], Store], project: Path, workflow: str) -> History:
+    """That of a project which may have no store yet."""
+    try:
+        store = open_store(project)
+    except ConfigurationError:
+        return {}
+    try:
+        return read_history(store, workflow)
+    finally:
+        store.close()
+
+
+def read_history(store: Store, workflow: str) -> History:
+    """Of the newest runs of this workflow in this project, if it has any."""
+    heads = [head for head in store.heads() if head.workflow == workflow and not _is_played(head)][:PAST]
+    return history_of([_calls(store, head) for head in heads])
+
+
+def _is_played(head: RunHead) -> bool:
+    """Recordings answered for all agents."""
+    return json.loads(head.source or "{}").get("replay") is not None
+
+
+def _calls(store: Store, head: RunHead) -> list[Event]:
+    try:
+        return [decode(json.loads(record.body)) for record in store.read(head.run) if record.type in CALLS]
+    except (CodecError, ValueError):
+        # A damaged log is a matter for `podium verify`, not for those who only want an estimate.
+        return []
+
+
+def history_of(runs: Iterable[Iterable[Event]]) -> History:
+    """What calls of agents have used, by the address of their step."""
+    found: dict[str, list[Use]] = {}
+    for events in runs:
+        started: dict[str, int] = {}
+        for event in events:
+            if isinstance(event, AttemptStarted):
+                started[event.path] = event.at
+            elif isinstance(event, AttemptEnded) and _tells(event):
+                took = event.at - started.get(event.path, event.at)
+                found.setdefault(address(event.path), []).append(_use(event, took))
+    return found
+
+
+def _tells(event: AttemptEnded) -> bool:
+    """Whether it was a call of this run that came to something; one that failed at once would look cheap."""
+    used = event.used
+    return bool(used.calls) and not event.reused and (event.kind in WORKED or bool(used.usd or used.tokens))
+
+
+def _use(event: AttemptEnded, took: int) -> Use:
+    told = event.result or {}
+    return Use(
+        tokens=event.used.tokens or None,
+        usd=event.used.usd if event.cost_known else None,
+        time=took,
+        agent=str(told.get("agent") or ""),
+        model=str(told.get("model") or ""),
+    )

@@ -1,0 +1,103 @@
+"""Keeps what a run was started with: its definition as it was judged, and the files people wrote, by their hashes.
+
+The text of a definition has the run's fingerprint as its hash, so that a stranger can tell that it is the one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from podium.engine.run_folder import replace_file
+from podium.ports.store import RunHead
+from podium.redaction.mask import Mask
+from podium.workflow.gather import Session, gather_context
+from podium.workflow.load import definition_text, fingerprint
+from podium.workflow.source.files import SHIPPED
+
+if TYPE_CHECKING:
+    from podium.app.project import Office
+    from podium.workflow.context import Context
+
+BLOBS: Final = "blobs"
+DEFINITION: Final = "definition.json"
+PROJECT: Final = "files/project/"
+YOUNG_S: Final = 3600
+
+
+def keep_definition(
+    office: Office, file: str, *, settings: Mapping[str, Any], expected: str, mask: Mask
+) -> dict[str, str]:
+    """The hashes of what was kept, by name. A text that holds a secret, and a definition that was changed a moment ago,
+    are not kept."""
+    session = Session(project=office.project, user_dir=office.user_dir, overrides=settings)
+    gathered = gather_context(session, office.project / file)
+    if gathered.context is None or fingerprint(gathered.context) != expected:
+        return {}
+    contents = {
+        **dict(_definitions(gathered.context)),
+        **dict(_files(office, gathered.context, gathered.paths)),
+    }
+    clean = {name: data for name, data in contents.items() if not mask.hides(data.decode("utf-8", "replace"))}
+    return {name: _keep(office.state_dir / BLOBS, data) for name, data in clean.items()}
+
+
+def project_files(office: Office, file: str, head: RunHead) -> frozenset[str]:
+    """The files of the project that a definition is made of, as it is now and as the run had it."""
+    session = Session(project=office.project, user_dir=office.user_dir)
+    gathered = gather_context(session, office.project / file)
+    now = (
+        ()
+        if gathered.context is None
+        else (name for name, _ in _files(office, gathered.context, gathered.paths))
+    )
+    return frozenset(
+        name.removeprefix(PROJECT) for name in (*kept_of(head), *now) if name.startswith(PROJECT)
+    )
+
+
+def read_kept(state_dir: Path, head: RunHead) -> dict[str, bytes]:
+    """What was kept for a run, as far as it is still there."""
+    found = {name: state_dir / BLOBS / digest for name, digest in kept_of(head).items()}
+    return {name: path.read_bytes() for name, path in found.items() if path.is_file()}
+
+
+def kept_of(head: RunHead) -> dict[str, str]:
+    return dict(json.loads(head.source).get("kept", {}))
+
+
+def discard_unused(state_dir: Path, heads: Iterable[RunHead]) -> None:
+    """What no run needs any more."""
+    used = {digest for head in heads for digest in kept_of(head).values()}
+    folder = state_dir / BLOBS
+    for path in folder.iterdir() if folder.is_dir() else ():
+        # What is new may belong to a run that is not in the log yet.
+        if path.name not in used and path.stat().st_mtime < time.time() - YOUNG_S:
+            path.unlink(missing_ok=True)
+
+
+def _definitions(context: Context, name: str = DEFINITION) -> Iterator[tuple[str, bytes]]:
+    yield name, definition_text(context).encode("utf-8", "surrogatepass")
+    for child in context.children.values():
+        yield from _definitions(child, f"children/{fingerprint(child)}.json")
+
+
+def _files(office: Office, context: Context, paths: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
+    homes = {"project": office.project, "podium": SHIPPED}
+    if office.user_dir is not None:
+        homes["user"] = office.user_dir
+    for path in sorted({*paths, *(office.project / name for name in context.texts)}):
+        home = next((name for name, root in homes.items() if path.is_relative_to(root)), None)
+        if home is not None and path.is_file():
+            yield f"files/{home}/{path.relative_to(homes[home]).as_posix()}", path.read_bytes()
+
+
+def _keep(folder: Path, data: bytes) -> str:
+    digest = hashlib.sha256(data).hexdigest()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    replace_file(folder / digest, data)
+    return digest

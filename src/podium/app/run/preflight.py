@@ -1,0 +1,250 @@
+"""What a workflow asks for that this Podium cannot do yet; said by name before a run exists, never found out half-way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from podium.attempt.programs import PROGRAMS, usual_agent, wanting
+from podium.core import addresses
+from podium.core.model import (
+    Agent,
+    Block,
+    Call,
+    Command,
+    ForEach,
+    Gates,
+    Members,
+    Repeat,
+    Review,
+    Step,
+    Verb,
+    Workflow,
+)
+from podium.core.queries.graph import children_of
+from podium.core.types import Path
+from podium.ports.agent import Agents
+from podium.workflow.agent_capabilities import CAPABILITIES
+
+WALLS: Final = ("bubblewrap", "container")
+WEAK: Final = ("none", "limits")
+"""Levels that are there, and that a user may have typed knowing what they do not hold back."""
+LOOKED_FOR: Final = ("file", "commit", "step", "timer")
+"""What can tell that a person's work is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What there is to carry a workflow out with."""
+
+    agents: Agents
+    typed: str | None = None
+    """The sandbox that the user typed for this run."""
+    unwalled: str = ""
+    """Why bubblewrap does not hold here, and what would help; empty: it does."""
+    uncontained: str = ""
+    """Why no container can run here; empty: one may."""
+
+
+def missing(workflow: Workflow, machine: Machine) -> tuple[str, ...]:
+    """One line per thing; empty if all of it can be carried out."""
+    steered = bool(machine.unwalled) and has_models(workflow, machine.agents)
+    return tuple(dict.fromkeys(_in_workflow(workflow, machine, steered)))
+
+
+def has_models(workflow: Workflow, agents: Agents) -> bool:
+    """Whether anything in it is done by a program that a model steers, and that needs walls for it."""
+    return any(_has_models(step, workflow, agents) for step in top_steps(workflow))
+
+
+def _has_models(step: Step, workflow: Workflow, agents: Agents) -> bool:
+    if isinstance(step.verb, Call):
+        return has_models(step.verb.workflow, agents)
+    if isinstance(step.verb, Agent) and _steered(step.verb, workflow.config, agents):
+        return True
+    return any(_has_models(child, workflow, agents) for child in inner_steps(step))
+
+
+def unready(workflow: Workflow, agents: Agents, env: Mapping[str, str]) -> tuple[str, ...]:
+    """One line per step that none of its agents could do, for want of a key or a login; `env` is the user's."""
+    return tuple(
+        dict.fromkeys(line for step in top_steps(workflow) for line in _unready(step, workflow, agents, env))
+    )
+
+
+def unpriced(workflow: Workflow) -> tuple[str, ...]:
+    """The agents that a file names and whose calls nobody can price: what they cost will never be known."""
+    found = (name for _, verb, inner in agent_steps(workflow) for name in _unpriced(verb, inner.config))
+    return tuple(dict.fromkeys(found))
+
+
+def _unpriced(verb: Agent, config: Mapping[str, Any]) -> Iterator[str]:
+    known = config.get("agents") or {}
+    for name, kind in _kinds(verb, config).items():
+        able = CAPABILITIES.get(kind)
+        if able is not None and able.price == "unknown" and not known.get(name, {}).get("price"):
+            yield name
+
+
+def agent_steps(workflow: Workflow) -> Iterator[tuple[Path, Agent, Workflow]]:
+    """The steps of agents, here and in the workflows that are called: address without numbers, verb, and the workflow
+    it stands in."""
+    for at, step, inner in all_steps(workflow):
+        if isinstance(step.verb, Agent) and not step.verb.by_hand:
+            yield at, step.verb, inner
+
+
+def all_steps(workflow: Workflow, at: Path = addresses.ROOT) -> Iterator[tuple[Path, Step, Workflow]]:
+    """Every step, its gates and what is in it; the body of a loop has the address of the loop."""
+    for step in top_steps(workflow):
+        name = addresses.ADVICE if step is workflow.advisor else step.name
+        yield from _steps_in(step, addresses.child(at, name), workflow)
+
+
+def _steps_in(step: Step, at: Path, workflow: Workflow) -> Iterator[tuple[Path, Step, Workflow]]:
+    yield at, step, workflow
+    match step.verb:
+        case Call() as verb:
+            yield from all_steps(verb.workflow, at)
+        case ForEach() | Repeat() as verb:
+            yield from _steps_in(verb.body, at, workflow)
+        case verb:
+            for inner in _children(verb):
+                yield from _steps_in(inner, addresses.child(at, inner.name), workflow)
+    if step.gates is not None:
+        yield from _steps_in(step.gates, addresses.gates(at), workflow)
+
+
+def _unready(step: Step, workflow: Workflow, agents: Agents, env: Mapping[str, str]) -> Iterator[str]:
+    if isinstance(step.verb, Call):
+        yield from unready(step.verb.workflow, agents, env)
+    if isinstance(step.verb, Agent) and not step.verb.by_hand:
+        kinds = _likely(step.verb, workflow.config, agents, env)
+        known = workflow.config.get("agents") or {}
+        wants = [wanting(kind, agents[kind], known.get(name, {}), env) for name, kind in kinds.items()]
+        if wants and all(wants):
+            yield f"{_named(step)}: {next(iter(kinds))}: {wants[0]}"
+    for child in inner_steps(step):
+        yield from _unready(child, workflow, agents, env)
+
+
+def agents_of(workflow: Workflow) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The configured agents of a workflow and of those it calls, each with its type."""
+    for name, config in (workflow.config.get("agents") or {}).items():
+        yield str(config.get("type") or name), config
+    for step in top_steps(workflow):
+        yield from _agents_below(step)
+
+
+def _agents_below(step: Step) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    if isinstance(step.verb, Call):
+        yield from agents_of(step.verb.workflow)
+    for child in inner_steps(step):
+        yield from _agents_below(child)
+
+
+def _in_workflow(workflow: Workflow, machine: Machine, steered: bool) -> Iterator[str]:
+    for step in top_steps(workflow):
+        yield from _in_step(step, workflow, machine, steered)
+
+
+def top_steps(workflow: Workflow) -> tuple[Step, ...]:
+    """The steps of a workflow that stand in no other."""
+    others = (workflow.finally_, workflow.advisor)
+    return (*workflow.body.steps, *(step for step in others if step is not None))
+
+
+def _in_step(step: Step, workflow: Workflow, machine: Machine, steered: bool) -> Iterator[str]:
+    verb = step.verb
+    named = _named(step)
+    match verb:
+        case Agent():
+            yield from (f"{named}: {what}" for what in _of_agent(verb, workflow.config, machine.agents))
+        case Call():
+            yield from _in_workflow(verb.workflow, machine, steered)
+        case _:
+            pass
+    yield from (f"{named}: {what}" for what in _unwalled(step, workflow, machine, steered))
+    for child in inner_steps(step):
+        yield from _in_step(child, workflow, machine, steered)
+
+
+def _unwalled(step: Step, workflow: Workflow, machine: Machine, steered: bool) -> Iterator[str]:
+    """Walls that are asked for or needed, and are not there."""
+    if machine.typed not in (None, "auto"):
+        return  # Knowing what it does not hold back.
+    level = dict(step.settings.get("sandbox") or {}).get("level")
+    if level == "container" and machine.uncontained:
+        yield f"sandbox container: {machine.uncontained}; or --sandbox limits runs it with weaker walls"
+    if level in ("container", *WEAK) or not machine.unwalled:
+        return
+    way_out = f"{machine.unwalled}; or --sandbox limits runs it with weaker walls, at your risk"
+    if level == "bubblewrap":
+        yield f"sandbox bubblewrap: {way_out}"
+    elif isinstance(step.verb, Agent):
+        for kind in _steered(step.verb, workflow.config, machine.agents):
+            yield f"{kind} needs bubblewrap: {way_out}"
+    elif isinstance(step.verb, Command) and steered:
+        yield f"it runs what a model has written and needs bubblewrap: {way_out}"
+
+
+def _named(step: Step) -> str:
+    return f'step "{step.name}"' + (f" (line {step.line})" if step.line else "")
+
+
+def inner_steps(step: Step) -> tuple[Step, ...]:
+    """What stands directly in a step, its gates included."""
+    return (*_children(step.verb), *([step.gates] if step.gates is not None else []))
+
+
+def _children(verb: Verb) -> tuple[Step, ...]:
+    match verb:
+        case ForEach() | Repeat():
+            return (verb.body,)
+        case Block() | Members() | Review() | Gates():
+            return children_of(verb)
+        case _:
+            return ()
+
+
+def _of_agent(verb: Agent, config: Mapping[str, Any], agents: Agents) -> Iterator[str]:
+    if verb.team:
+        yield "team"
+    if verb.done is not None and verb.done.what not in LOOKED_FOR:
+        yield f"done: {verb.done.what}; use {', '.join(LOOKED_FOR)}"
+    if verb.by_hand:
+        return
+    kinds = _kinds(verb, config)
+    if not kinds and verb.agent is None and not any(usual in agents for usual in PROGRAMS):
+        yield f"no agent is named, and the usual ones are not there yet; there are {', '.join(sorted(agents))}"
+    if kinds and not any(kind in agents for kind in kinds.values()):
+        name, kind = next(iter(kinds.items()))
+        yield f'agent "{name}" of type "{kind}"; there are {", ".join(sorted(agents))}'
+
+
+def _steered(verb: Agent, config: Mapping[str, Any], agents: Agents) -> tuple[str, ...]:
+    """The types of those that may work and are programs that a model steers."""
+    if verb.by_hand:
+        return ()
+    kinds = dict.fromkeys(_likely(verb, config, agents, {}).values())
+    return tuple(kind for kind in kinds if kind in CAPABILITIES and CAPABILITIES[kind].needs in WALLS)
+
+
+def _likely(verb: Agent, config: Mapping[str, Any], agents: Agents, env: Mapping[str, str]) -> dict[str, str]:
+    """By name, the types of those that may work: the ones that a step names, or the usual one for a role without."""
+    usual = usual_agent(agents, config.get("agents") or {}, env)
+    # A role that only the run names may bring an agent of its own.
+    is_open = verb.agent is None and (verb.role is None or isinstance(verb.role, str))
+    kinds = {**(_types([usual], config) if is_open and usual is not None else {}), **_kinds(verb, config)}
+    return {name: kind for name, kind in kinds.items() if kind in agents}
+
+
+def _kinds(verb: Agent, config: Mapping[str, Any]) -> dict[str, str]:
+    """The types of the agents that a step names, as far as the file tells."""
+    names = [name for name in (verb.agent, *verb.fallback) if isinstance(name, str) and name != "auto"]
+    return _types(names, config)
+
+
+def _types(names: Iterable[str], config: Mapping[str, Any]) -> dict[str, str]:
+    return {name: str((config.get("agents") or {}).get(name, {}).get("type") or name) for name in names}

@@ -1,0 +1,255 @@
+"""Go on from what a run has found out, in a new one: after an edit, with a step done again, or from an earlier point.
+
+What is asked there in exactly the same words is taken over and costs nothing (attempt/prior_results.py); the rest is
+done. What the earlier run has spent counts against the limits of the one that goes on from it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Final
+
+import anyio
+
+from podium.app.project import Office
+from podium.app.run.carried_budget import carried
+from podium.app.run.cost_history import read_history, usual_of
+from podium.app.run.preflight import unpriced
+from podium.app.run.send import abandon
+from podium.app.run.start import Begun, Source, check_ability, create, load_source, new_id, site_of, start_of
+from podium.attempt.site import Site
+from podium.core.addresses import without_visit
+from podium.core.events import AttemptEnded, Event, RunEnded, RunStarted, StepEnded, StepEntered, StepExpanded
+from podium.core.evolve.evolve import fold
+from podium.core.hash_chain import RunId
+from podium.core.messages import Cancel, Message, Refusal, Start
+from podium.core.payloads import Amounts
+from podium.core.state import Leaf, State
+from podium.core.turn import turn
+from podium.core.types import MicroUsd, Millis, Path
+from podium.engine.log import read_events
+from podium.engine.prior_answers import answers
+from podium.errors import ConfigurationError
+from podium.git.repository import Repository, has_commit
+from podium.ports.store import Store
+
+ITERATION: Final = re.compile(r"([^\[\]]+)\[(\d+)\](.*)")
+OF_FEATURES: Final = ("phases", "components")
+"""Loops that stand in no file: a feature has phases, and they have components."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The attempts at one path of the earlier run, and what they cost there, or in the run it had them from."""
+
+    path: Path
+    attempts: int
+    cost: MicroUsd
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """What would become of the results of a run in one that goes on from it."""
+
+    earlier: RunId
+    reused: tuple[Part, ...]
+    repeated: tuple[Part, ...]
+    next: tuple[Path, ...]
+    """Where the new run would begin to work."""
+    site: Site = field(repr=False)
+    source: Source = field(repr=False)
+    start: Start = field(repr=False)
+
+
+def look_ahead(
+    office: Office,
+    earlier: RunId,
+    *,
+    again: str | None = None,
+    onwards: bool = False,
+    inputs: Mapping[str, Any] | None = None,
+) -> Prospect:
+    """Reads the definition as it is now. `again` names a step to be done anew, `onwards` all that came after it too."""
+    head = office.store.head(earlier)
+    if head is None:
+        raise ConfigurationError(f"there is no run {earlier}", hint="podium runs lists them")
+    events = read_events(office.store, earlier)
+    if not events:
+        raise ConfigurationError(f"run {earlier} never began", hint="start a new one with: podium run")
+    started = events[0]
+    assert isinstance(started, RunStarted)
+    without = () if again is None else _paths(events, earlier, again, onwards=onwards)
+    source = replace(Source(**json.loads(head.source)), past=earlier, without=without, record=None)
+    given = {**started.inputs, **(inputs or {})}
+    workflow = load_source(office, source, inputs=given)
+    site = site_of(office, new_id(), workflow, source)
+    check_ability(site, source)
+    _check_base(site.repository, started)
+    facts = replace(
+        started.run,
+        id=site.run,
+        name=workflow.name,
+        continues=earlier,
+        **carried(workflow, events),
+        taken=(),
+        known=(),
+        unpriced=unpriced(workflow) if workflow.unknown_cost == "ask" else (),
+        usual=usual_of(workflow, read_history(office.store, workflow.name)),
+    )
+    site = replace(site, base_commit=facts.base or None)
+    make = partial(start_of, site, inputs=given, tree=started.tree, no_human=started.no_human)
+    # What is taken over needs nothing of any limit, so a look at how much that is goes without them.
+    free = replace(
+        facts, carried=Amounts(), carried_unknown=MicroUsd(0), carried_time=Millis(0), carried_steps=()
+    )
+    reused, waiting = anyio.run(_rehearsed, site, make(free))
+    start = make(replace(facts, taken=tuple(reused.items()), known=_known(site, reused, waiting)))
+    paid = _Paid(office.store)
+    return Prospect(
+        earlier,
+        _parts((end for end in _ended(events) if end.path in reused), paid),
+        _parts((end for end in _ended(events) if end.path not in reused), paid),
+        waiting,
+        site,
+        source,
+        start,
+    )
+
+
+def begin_again(office: Office, prospect: Prospect, *, closed_by: str | None = None) -> Begun:
+    """Creates the new run. With `closed_by` it replaces the earlier one, which is closed first if it is not over."""
+    if closed_by is not None and not _is_over(office, prospect.earlier):
+        abandon(office, prospect.earlier, Cancel(closed_by, f"it goes on as {prospect.site.run}"))
+    create(office, prospect.site, prospect.source, prospect.start)
+    return Begun(prospect.site.run, prospect.site)
+
+
+def _is_over(office: Office, run: RunId) -> bool:
+    return any(record.type == RunEnded.__name__ for record in office.store.read(run))
+
+
+def _paths(events: Sequence[Event], run: RunId, step: str, *, onwards: bool) -> tuple[str, ...]:
+    """The addresses of a step, of all in it, and of all that was entered after it."""
+    entered = [event.path for event in events if isinstance(event, StepEntered)]
+    keys = {event.path: event.keys for event in events if isinstance(event, StepExpanded) and event.keys}
+    own = [path for path in entered if _is_in(path, step) or step in _prefixes(_by_keys(path, keys))]
+    if not own:
+        known = sorted({path for path in entered if "#" not in path})
+        raise ConfigurationError(
+            f'run {run} has not been at a step "{step}"', hint=f"it has been at: {', '.join(known)}"
+        )
+    return tuple(entered[entered.index(own[0]) :] if onwards else own)
+
+
+def _is_in(path: Path, step: str) -> bool:
+    """Any visit, member or gate of the step counts."""
+    return any(without_visit(Path(name)) == step or _name(name) == step for name in _prefixes(path))
+
+
+def _prefixes(path: str) -> Iterator[str]:
+    """The address of what it is in, from the outermost to itself, each without the attempt."""
+    parts = path.split("/")
+    yield from ("/".join(parts[: number + 1]).partition("#")[0] for number in range(len(parts)))
+
+
+def _by_keys(path: str, keys: Mapping[Path, Sequence[str]]) -> str:
+    """An address as people say it: `each[red]/test` for `each[1]/test`, and `feature/backend` for a phase."""
+    words: list[str] = []
+    parts = path.split("/")
+    for place, part in enumerate(parts):
+        found = ITERATION.fullmatch(part)
+        known = () if found is None else keys.get(Path("/".join((*parts[:place], found[1]))), ())
+        if found is None or not known:
+            words.append(part)
+            continue
+        key = known[int(found[2]) - 1]
+        words.append(f"{key}{found[3]}" if found[1] in OF_FEATURES else f"{found[1]}[{key}]{found[3]}")
+    return "/".join(words)
+
+
+def _name(path: str) -> str:
+    last = path.rpartition("/")[2]
+    for sign in "~[#":
+        last = last.partition(sign)[0]
+    return last
+
+
+def _check_base(repository: Repository | None, started: RunStarted) -> None:
+    if repository is not None and started.run.base and not has_commit(repository, started.run.base):
+        raise ConfigurationError(
+            f"the commit {started.run.base[:12]}, from which the run began, is gone", hint="start a new run"
+        )
+
+
+def _ended(events: Sequence[Event]) -> list[AttemptEnded]:
+    return [event for event in events if isinstance(event, AttemptEnded)]
+
+
+def _parts(ends: Iterable[AttemptEnded], paid: _Paid) -> tuple[Part, ...]:
+    found: dict[Path, Part] = {}
+    for end in ends:
+        part = found.get(end.path, Part(end.path, 0, MicroUsd(0), 0))
+        used = paid.by(end)
+        cost, tokens = MicroUsd(part.cost + used.usd), part.tokens + used.tokens
+        found[end.path] = Part(end.path, part.attempts + 1, cost, tokens)
+    return tuple(found.values())
+
+
+class _Paid:
+    """What answers have cost: those that were taken over, in the run that found them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._runs: dict[str, dict[tuple[Path, str], Amounts]] = {}
+
+    def by(self, end: AttemptEnded) -> Amounts:
+        if not end.reused:
+            return end.used
+        if end.reused not in self._runs:
+            ends = _ended(read_events(self._store, RunId(end.reused)))
+            self._runs[end.reused] = {(one.path, one.key): one.used for one in ends if not one.reused}
+        return self._runs[end.reused].get((end.path, end.key), Amounts())
+
+
+async def _rehearsed(site: Site, start: Start) -> tuple[Counter[Path], tuple[Path, ...]]:
+    """Goes through the run as far as the past can answer: how many attempts were taken over, and where work begins."""
+    assert site.past is not None
+    site = replace(site, past=replace(site.past, is_all=True))
+    limits = replace(site.workflow.limits, usd=None, tokens=None, calls=None, window=None, time=None)
+    state = fold(replace(site.workflow, limits=limits), ())
+    agenda: deque[Message] = deque([start])
+    reused: Counter[Path] = Counter()
+    refused: list[Path] = []
+    while agenda:
+        taken = turn(state, agenda.popleft(), site.now())
+        if isinstance(taken, Refusal):
+            continue
+        state = taken.state
+        reused.update(end.path for end in _ended(taken.events) if end.reused)
+        refused.extend(_refused(taken.events, state))
+        for effect in taken.effects:
+            agenda.extend(await answers(effect, state, site))
+    open_ones = (path for (kind, path), _ in state.pending.items() if kind in ("attempt", "person"))
+    return reused, (*refused, *open_ones)
+
+
+def _known(site: Site, reused: Mapping[Path, int], waiting: Sequence[Path]) -> tuple[tuple[Path, int], ...]:
+    """Where the past has answers that may be asked for once something before them has been done again."""
+    assert site.past is not None
+    last: dict[Path, int] = {}
+    for (path, _), ends in site.past.attempts.items():
+        last[path] = max(last.get(path, 0), *(end.attempt for end in ends))
+    more = ((path, attempt) for path, attempt in last.items() if attempt > reused.get(path, 0))
+    return tuple((path, attempt) for path, attempt in more if path not in waiting)
+
+
+def _refused(events: Sequence[Event], state: State) -> Iterator[Path]:
+    """The steps that a limit of their own leaves no room for."""
+    ended = (event.path for event in events if isinstance(event, StepEnded) and event.reason == "limit")
+    return (path for path in ended if isinstance(state.instances[path], Leaf))

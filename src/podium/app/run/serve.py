@@ -1,0 +1,202 @@
+"""Carry parked runs on when they are ready: a time has come, somebody has answered, or their process has died.
+
+Each run gets a process of its own, which lets go of it as soon as it only has to wait; so waiting costs nothing, and
+whoever kills this one loses nothing: it remembers nothing that is not in the log. Rule: a run that is paused, has ended
+or is owned by anybody is left alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from podium.app.project import Office
+from podium.app.run.start import Source, load_source
+from podium.attempt.site import wall_clock
+from podium.core.evolve.evolve import fold
+from podium.core.hash_chain import RunId
+from podium.core.state import State, next_due
+from podium.core.types import Millis
+from podium.engine.gates_folder import dropped_in
+from podium.engine.inbox_files import FOLDER
+from podium.engine.lease import is_owned
+from podium.engine.log import read_events
+from podium.errors import PodiumError
+from podium.ports.store import RunHead
+from podium.process.detach import Beginning, begin, stop
+from podium.runtime.status import needs_somebody
+from podium.views.times import iso
+
+LOOK_S: Final = 0.2
+STANDING: Final = ("running", "waiting")
+PATIENCE_S: Final = 10.0
+YOUNG: Final = 10_000
+"""Milliseconds in which whoever has created a run begins to carry it on."""
+AGAIN: Final = 60_000
+
+
+class Told(NamedTuple):
+    """One thing that was done for a run, or could not be."""
+
+    at: Millis
+    run: RunId
+    did: Literal["began", "let_go", "stopped", "refused"]
+    text: str
+    why: str = ""
+    """Began: why it was ready. Refused: why nobody can carry it on."""
+    pid: int | None = None
+    exit: int | None = None
+    status: str = ""
+    """Let go: how the run stands now."""
+
+    def line(self) -> str:
+        return f"{iso(self.at)} {self.run} {self.text}"
+
+
+@dataclass(slots=True)
+class _Known:
+    """What was seen of a run when it was last looked at closely."""
+
+    seq: int = -1
+    inbox: tuple[tuple[str, int, int], ...] = ()
+    due: Millis | None = None
+    stands: bool = False
+    tried: Millis = Millis(0)
+    """Until then every timer has been told to the run, also one that led to nothing."""
+    not_before: Millis = Millis(0)
+
+
+@dataclass(slots=True)
+class Service:
+    office: Office
+    tell: Callable[[Told], None]
+    slots: int = 4
+    now: Callable[[], Millis] = wall_clock
+    _known: dict[RunId, _Known] = field(default_factory=dict)
+    _at_work: dict[RunId, Beginning] = field(default_factory=dict)
+
+    def serve(self, is_stopped: Callable[[], bool], *, once: bool = False) -> None:
+        """Until it is told to stop; or, once, until nothing is ready."""
+        while not is_stopped():
+            self._collect()
+            began = self._start_ready()
+            if once and not began and not self._at_work:
+                return
+            time.sleep(LOOK_S)
+        self._stop()
+
+    def ready(self) -> tuple[tuple[RunId, str], ...]:
+        """Which runs could be carried on now, the oldest first, and why."""
+        heads = reversed(self.office.store.heads())
+        found = ((head.run, self._why(head)) for head in heads if self._is_free(head))
+        return tuple((run, why) for run, why in found if why)
+
+    def _is_free(self, head: RunHead) -> bool:
+        return (
+            head.status in STANDING
+            and head.run not in self._at_work
+            and not is_owned(self.office.run_dir(head.run))
+        )
+
+    def _why(self, head: RunHead) -> str:
+        known = self._known.setdefault(head.run, _Known())
+        if self.now() < known.not_before or (not head.last_seq and self.now() < head.created + YOUNG):
+            return ""
+        if self.office.store.letters(head.run):
+            return "somebody has spoken"
+        inbox = self._inbox(head.run)
+        if known.inbox != inbox:
+            known.inbox = inbox
+            if any(self._is_answered(name) for name, _, _ in inbox):
+                return "its inbox has an answer"
+        if known.seq != head.last_seq:
+            self._look(head, known, inbox)
+            if not known.stands:
+                return "its process is gone"
+        if known.due is not None and known.due <= self.now():
+            return "a time has come"
+        return ""
+
+    def _look(self, head: RunHead, known: _Known, inbox: tuple[tuple[str, int, int], ...]) -> None:
+        known.seq, known.inbox = head.last_seq, inbox
+        try:
+            state = self._state(head)
+        except PodiumError as error:
+            # Nobody could carry it on as it is; it is looked at again when something has happened to it.
+            known.stands, known.due = True, None
+            text = f"cannot be carried on: {error.message}"
+            self.tell(Told(self.now(), head.run, "refused", text, why=error.message))
+            return
+        known.stands = needs_somebody(state, or_time=True)
+        known.due = next_due(state, after=known.tried)
+
+    def _state(self, head: RunHead) -> State:
+        workflow = load_source(self.office, Source(**json.loads(head.source)))
+        if workflow.fingerprint != head.fingerprint:
+            raise PodiumError("its definition has changed")
+        return fold(workflow, read_events(self.office.store, head.run))
+
+    def _inbox(self, run: RunId) -> tuple[tuple[str, int, int], ...]:
+        found = sorted((self.office.state_dir / FOLDER).glob(f"{run}+*.yaml"))
+        found += dropped_in(self.office.run_dir(run))
+        stats = ((str(path), path.stat()) for path in found if path.exists())
+        return tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats)
+
+    def _is_answered(self, name: str) -> bool:
+        """Whether there is something behind `answer:` or `value:`, or a file that is an answer itself; if it will do is
+        for the run to say."""
+        if Path(name).parent.name != FOLDER:
+            return True
+        text = Path(name).read_text("utf-8", "replace")
+        return re.search(r"^(answer|value):[ \t]*(\n[ \t-]+)?[^\s#]", text, re.MULTILINE) is not None
+
+    def _start_ready(self) -> bool:
+        began = False
+        for run, why in self.ready():
+            if len(self._at_work) >= self.slots:
+                break
+            argv = (sys.executable, "-m", "podium", "resume", run, "--until-idle")
+            output = self.office.run_dir(run) / "engine.log"
+            self._known[run].tried = self.now()
+            self._at_work[run] = begin(argv, cwd=self.office.project, output=output)
+            pid = self._at_work[run].pid
+            self.tell(Told(self.now(), run, "began", f"{why}; process {pid} carries it on", why=why, pid=pid))
+            began = True
+        return began
+
+    def _collect(self) -> None:
+        for run, child in tuple(self._at_work.items()):
+            if child.poll() is None:
+                continue
+            del self._at_work[run]
+            head = self.office.store.head(run)
+            status = "gone" if head is None else head.status
+            text = f"process {child.pid} has let go of it with exit {child.returncode}: {status}"
+            exit_code = child.returncode
+            self.tell(Told(self.now(), run, "let_go", text, pid=child.pid, exit=exit_code, status=status))
+            self.note(run)
+
+    def note(self, run: RunId) -> None:
+        """A process has let go of the run a moment ago."""
+        head = self.office.store.head(run)
+        if head is None or head.status not in STANDING:
+            return
+        known = self._known.setdefault(run, _Known())
+        known.tried = self.now()
+        self._look(head, known, self._inbox(run))
+        if not known.stands or self.office.store.letters(run):
+            # It has failed: at once it would fail again.
+            known.seq, known.not_before = -1, Millis(self.now() + AGAIN)
+
+    def _stop(self) -> None:
+        """What is at work is interrupted, not cancelled: it goes on with whoever carries it on next."""
+        stop(self._at_work.values(), patience_s=PATIENCE_S)
+        for run, child in self._at_work.items():
+            text = f"process {child.pid} was stopped; the run is not over"
+            self.tell(Told(self.now(), run, "stopped", text, pid=child.pid))

@@ -1,0 +1,1 @@
+"""What `podium test` does."""

@@ -1,0 +1,146 @@
+"""A copy of a project in a repository of its own, in which a test of a workflow is played."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from podium.app.paths import STATE_DIR, project_root
+from podium.attempt.workspace.toolchain import FOLDERS, is_editable
+from podium.core.types import Millis, Tree
+from podium.errors import ConfigurationError
+from podium.files.inside import inside
+from podium.git.command import Git, run, text
+from podium.git.repository import Repository, find, tree_with_uncommitted, trees
+from podium.git.workdir.checkout import checkout
+from podium.workflow.scripted.cast import Cast, read_cast
+from podium.workflow.scripted.test_file import SUFFIX, USUAL_TIME, Trial, TrialFile
+
+PERSON: Final = (("user.name", "Podium test"), ("user.email", "test@podium.invalid"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Staged:
+    """One test with all that it needs, the words for each put together with its own."""
+
+    name: str
+    project: Path
+    workflow: Path
+    """From the top of the project."""
+    source: Path
+    """The file in which the rules of the cast stand."""
+    cast: Cast | None
+    replay: Path | None
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    vars: Mapping[str, Any] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+    no_human: bool = False
+    timeout: Millis = USUAL_TIME
+
+
+def staged(path: Path, file: TrialFile, name: str, test: Trial) -> Staged:
+    """Raises ConfigurationError for what is named and not there."""
+    folder = path.absolute().parent
+    project = (folder / file.project).resolve() if file.project else project_root(folder)
+    workflow = folder / (file.workflow or path.name.removesuffix(SUFFIX) + ".yaml")
+    if not workflow.is_file() or not workflow.resolve().is_relative_to(project):
+        raise ConfigurationError(
+            f"{path}: {workflow.name} is no file of {project}",
+            hint="name it: workflow: FILE, and project: FOLDER",
+        )
+    source, cast = _cast(path, file, test)
+    replay = test.replay or (file.replay if test.cast is None else None)
+    return Staged(
+        name=name,
+        project=project,
+        workflow=workflow.resolve().relative_to(project),
+        source=source,
+        cast=None if replay else cast,
+        replay=folder / replay if replay else None,
+        inputs={**file.inputs, **test.inputs},
+        vars={**file.vars, **test.vars},
+        env={**file.env, **test.env},
+        files={**file.files, **test.files},
+        no_human=test.no_human or file.no_human,
+        timeout=test.timeout or file.timeout or USUAL_TIME,
+    )
+
+
+def _cast(path: Path, file: TrialFile, test: Trial) -> tuple[Path, Cast | None]:
+    """The rules of the test come first, then those for all tests if they stand in the same file."""
+    said = test.cast if test.cast is not None else file.cast
+    if said is None:
+        return path, None
+    if isinstance(said, str):
+        return path.parent / said, read_cast(path.parent / said)
+    shared = file.cast if isinstance(file.cast, tuple) and said is not file.cast else ()
+    return path, Cast({"rules": (*said, *shared)})
+
+
+@contextmanager
+def stage(test: Staged, *, keep: bool = False) -> Iterator[Path]:
+    """The files of the project as they are now, committed as the first commit of a repository of its own."""
+    place = Path(tempfile.mkdtemp(prefix="podium-test-")).resolve()
+    try:
+        folder = place / test.project.name
+        _copy(test.project, folder, place / "git")
+        for name, content in test.files.items():
+            target = inside(folder, name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(content, "utf-8")
+        _commit(folder)
+        _lend(test.project, folder)
+        yield folder
+    finally:
+        if not keep:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def _copy(project: Path, folder: Path, store: Path) -> None:
+    repository = find(project, store)
+    if repository is None:
+        shutil.copytree(project, folder, symlinks=True, ignore=shutil.ignore_patterns(STATE_DIR, *FOLDERS))
+    else:
+        checkout(repository, _files_below(repository, project), folder)
+
+
+def _files_below(repository: Repository, project: Path) -> Tree:
+    """Of the user's files as they are, those of the project, which may be a folder of a larger repository."""
+    whole = tree_with_uncommitted(repository)
+    below = project.relative_to(repository.root).as_posix()
+    if below == ".":
+        return whole
+    return Tree(text(trees(repository), "rev-parse", "--verify", "--end-of-options", f"{whole}:{below}"))
+
+
+def _commit(folder: Path) -> None:
+    """All of it: also what is tracked although it is ignored."""
+    bare = Git(folder / ".git")
+    run(bare, "init", "--quiet", "--initial-branch=main")
+    for key, value in PERSON:
+        run(bare, "config", key, value)
+    git = replace(bare, work_tree=folder)
+    run(git, "add", "--all", "--force")
+    run(git, "commit", "--quiet", "--allow-empty", "--message=The project under test")
+
+
+def _lend(project: Path, folder: Path) -> None:
+    """Toolchain folders; one in which the project itself is installed would test the user's files, not the copy."""
+    names = [
+        name
+        for name in FOLDERS
+        if (project / name).is_dir()
+        and not (folder / name).exists()
+        and not is_editable(project / name, project)
+    ]
+    for name in names:
+        (folder / name).symlink_to(project / name)
+    exclude = folder / ".git/info/exclude"
+    exclude.parent.mkdir(exist_ok=True)
+    exclude.write_text("".join(f"/{name}\n" for name in (STATE_DIR, *names)), "utf-8")

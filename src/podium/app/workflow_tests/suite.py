@@ -1,0 +1,127 @@
+"""Finds the tests of workflows, plays them one after the other, and tells what became of each."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from podium.app.workflow_tests.expect import Failure, failures
+from podium.app.workflow_tests.play import OpenStage, Seen, play
+from podium.app.workflow_tests.stage import Staged, staged
+from podium.errors import EXIT_FAILED, EXIT_PASSED, ConfigurationError
+from podium.workflow.scripted.test_file import SUFFIX, Trial, line_of_test, read_tests
+from podium.workflow.source import yaml
+
+PASSED_OVER: Final = frozenset({"node_modules", "venv", "__pycache__"})
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One test, ready to be played."""
+
+    file: Path
+    line: int
+    test: Trial
+    staged: Staged
+
+    @property
+    def name(self) -> str:
+        return self.staged.name
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    case: Case
+    failures: tuple[Failure, ...]
+    duration_s: float
+    seen: Seen
+
+
+def find_cases(places: Iterable[Path], *, containing: str = "") -> tuple[Case, ...]:
+    """Raises ConfigurationError with the mistakes of all files, or if there is nothing to be played."""
+    files = tuple(dict.fromkeys(file for place in places for file in _files(place)))
+    found: list[Case] = []
+    wrong: list[str] = []
+    for file in files:
+        try:
+            found += _cases(file)
+        except ConfigurationError as error:
+            wrong.append(error.message)
+    if wrong:
+        raise ConfigurationError("\n".join(wrong))
+    chosen = tuple(case for case in found if containing in case.name)
+    if not chosen:
+        raise ConfigurationError(
+            f"there is no test in {len(files)} files" if files else f"there is no file *{SUFFIX}",
+            hint=f"write WORKFLOW{SUFFIX} beside a workflow; docs/how-to/test-a-workflow.md shows one",
+        )
+    return chosen
+
+
+def results(cases: Iterable[Case], open_stage: OpenStage, *, keep: bool = False) -> Iterator[Result]:
+    for case in cases:
+        began = time.monotonic()
+        seen = play(case.staged, open_stage, keep=keep)
+        found = (*failures(case.test.expect, seen), *_unplayed(case, seen))
+        yield Result(case, found, time.monotonic() - began, seen)
+
+
+def exit_code(found: Iterable[Result]) -> int:
+    return EXIT_FAILED if any(result.failures for result in found) else EXIT_PASSED
+
+
+def data_of(found: Iterable[Result]) -> dict[str, Any]:
+    rows = [_row(result) for result in found]
+    failed = sum(row["status"] == "failed" for row in rows)
+    return {"tests": rows, "passed": len(rows) - failed, "failed": failed}
+
+
+def _row(result: Result) -> dict[str, Any]:
+    seen = result.seen
+    return {
+        "file": str(result.case.file),
+        "line": result.case.line,
+        "test": result.case.name,
+        "status": "failed" if result.failures else "passed",
+        "duration_s": round(result.duration_s, 3),
+        "failures": [asdict(failure) for failure in result.failures],
+        "run": {
+            "status": seen.status,
+            "exit": seen.exit,
+            "usd": None if seen.trace is None else seen.trace.usd / 1_000_000,
+            "folder": None if seen.kept is None else str(seen.kept),
+        },
+    }
+
+
+def _files(place: Path) -> Iterator[Path]:
+    if place.is_file():
+        yield place
+        return
+    if not place.is_dir():
+        raise ConfigurationError(f"{place} does not exist")
+    for folder, below, names in os.walk(place):
+        below[:] = sorted(name for name in below if name not in PASSED_OVER and not name.startswith("."))
+        yield from (Path(folder) / name for name in sorted(names) if name.endswith(SUFFIX))
+
+
+def _cases(path: Path) -> Iterator[Case]:
+    file = read_tests(path)
+    for name, test in file.tests.items():
+        yield Case(path, line_of_test(path, name), test, staged(path, file, name, test))
+
+
+def _unplayed(case: Case, seen: Seen) -> Iterator[Failure]:
+    """Rules that were written for this very test; those that it shares with others may be for them."""
+    if not isinstance(case.test.cast, tuple) or seen.trace is None:
+        return
+    own = {rule.path for rule in case.test.cast}
+    document = yaml.read(case.file)
+    for path in seen.unplayed:
+        if path in own:
+            line = document.position(path).line
+            yield Failure("cast", f"the rule at line {line} was never played; is its step spelled right?")

@@ -1,0 +1,1 @@
+"""An agent's attempt: resolve, run, read, assess, account, keep transcript and session."""

@@ -1,0 +1,223 @@
+"""What an agent's attempt amounts to: its trouble, its files, its answer, each held against what was declared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from anyio import to_thread
+
+from podium.attempt import artifacts
+from podium.attempt.agent import usage as accounting
+from podium.attempt.agent.agent_attempt import Asking
+from podium.attempt.agent.verdict import verdict_of
+from podium.attempt.agent.window import window_of
+from podium.attempt.change_policy import objection, protected
+from podium.attempt.prompt.excerpt import BLOCKED
+from podium.attempt.result import digest, ended
+from podium.attempt.site import Site
+from podium.attempt.workspace.workspace import Spoiled, Taken, Workspace, captured
+from podium.core.events import AttemptEnded
+from podium.core.expressions.templates import fill, fill_argv
+from podium.core.expressions.values import MAX_TEXT, Meter, as_text
+from podium.core.payloads import Amounts
+from podium.core.types import AnswerKind, Tree
+from podium.git.trees.diff import diff
+from podium.ports.agent import AgentResult, AgentTrouble
+from podium.process.launch import Finished
+from podium.workflow.contracts.contract import Fault, Value, value_of
+
+RECORD: Final = 8 * 1024
+"""So much of a text stands in the log (R153); the rest is on disk."""
+
+TROUBLES: Final[Mapping[AgentTrouble, tuple[AnswerKind, str]]] = {
+    "failed": ("failed", "failed"),
+    "refused": ("failed", "refused"),
+    "blocked": ("blocked", "blocked"),
+    "malformed": ("malformed", "contract"),
+    "quota": ("quota", "quota"),
+    "transient": ("transient", "transient"),
+    "auth": ("unavailable", "auth"),
+    "unavailable": ("unavailable", "unavailable"),
+    "timeout": ("timeout", ""),
+    "error": ("error", "error"),
+}
+WORKED: Final = frozenset({"failed", "refused", "blocked", "malformed", "timeout"})
+"""Troubles after which there may be work worth keeping; after the others the same try is made again from its start."""
+
+
+async def judged(asking: Asking, workspace: Workspace, finished: Finished | None) -> AttemptEnded:
+    result = asking.story.result
+    assert result is not None
+    if asking.verb.judge:
+        end = _verdict(asking, result)
+    elif _says_blocked(result):
+        why = result.text.strip().removeprefix(BLOCKED).strip()
+        end = await work_of(asking, workspace, replace(result, trouble="blocked", detail=why))
+    elif result.trouble is not None and result.trouble not in WORKED:
+        end = _troubled(asking, result, result.trouble, asking.asked.start)
+    else:
+        end = await work_of(asking, workspace, result)
+    if finished is not None and finished.not_started is not None:
+        # Nothing ran, so nothing was used and nothing is unknown.
+        return replace(end, used=Amounts(), cost_known=True)
+    told = {**(end.result or {}), **_worker(asking, result)}
+    return replace(end, result=told, used=accounting.used_of(result), cost_known=result.cost is not None)
+
+
+def _says_blocked(result: AgentResult) -> bool:
+    """In place of the answer it owes, whatever its shape (R137); a word in the middle of a text is none."""
+    said, _, why = result.text.strip().partition(BLOCKED)
+    return result.trouble in (None, "malformed") and not said and bool(why.strip())
+
+
+def _worker(asking: Asking, result: AgentResult) -> dict[str, Any]:
+    """Who did it and with how many tokens of which kind (R211); sums alone do not explain a bill."""
+    worker, usage = asking.story.worker, result.usage
+    who = (
+        {}
+        if worker is None
+        else {"agent": worker.agent, "role": worker.role, "model": result.model or worker.model}
+    )
+    told = {"input": usage.input, "output": usage.output, "cached": usage.cached}
+    full = None if worker is None else window_of(result, worker.config)
+    return {
+        **who,
+        "usage": told,
+        "cost_source": result.cost_source,
+        **({} if full is None else {"context": full}),
+    }
+
+
+def _troubled(asking: Asking, result: AgentResult, trouble: AgentTrouble, tree: Tree | None) -> AttemptEnded:
+    kind, reason = TROUBLES[trouble]
+    fields = {"text": recorded(result.text), "message": recorded(result.detail or trouble)}
+    if trouble == "blocked":
+        fields["notes"] = recorded(result.detail)
+    end = ended(asking.site, asking.asked, kind, reason, result=fields, tree=tree)
+    return replace(end, retry_at=result.retry_at)
+
+
+def recorded(text: str) -> str:
+    raw = text.encode("utf-8", "replace")
+    if len(raw) <= RECORD:
+        return text
+    return f"{raw[:RECORD].decode('utf-8', 'ignore')}\n[truncated: the first {RECORD} of {len(raw)} bytes]"
+
+
+def _verdict(asking: Asking, result: AgentResult) -> AttemptEnded:
+    """A reviewer's work is its verdict; what it did to its checkout is dropped."""
+    start = asking.asked.start
+    fields: dict[str, Any] = {"text": recorded(result.text), "files": []}
+    if result.trouble is not None and not (result.trouble == "malformed" and asking.phrase is not None):
+        return _troubled(asking, result, result.trouble, start)
+    found = verdict_of(
+        result.text, (result.has_value, result.value), nonce=asking.nonce, tree=start, phrase=asking.phrase
+    )
+    if isinstance(found, Fault):
+        fields["message"] = found.message
+        return ended(asking.site, asking.asked, "malformed", "contract", result=fields, tree=start)
+    seen = {"decision": found.decision, "score": found.score, "by": [asking.step.name], "tree": start}
+    fields |= {"summary": recorded(found.summary), "verdict": seen}
+    end = ended(asking.site, asking.asked, "ok", result=fields, tree=start)
+    return replace(end, verdict=found, digest=digest(result.text, start))
+
+
+async def work_of(asking: Asking, workspace: Workspace, result: AgentResult) -> AttemptEnded:
+    site, asked = asking.site, asking.asked
+    taken = await captured(site, workspace, asked)
+    if isinstance(taken, Spoiled):
+        fields = {"text": recorded(result.text), "message": taken.message}
+        return ended(site, asked, "failed", taken.reason, result=fields, tree=asked.start)
+    end = await _answered(asking, workspace, result, taken)
+    shown = await to_thread.run_sync(_change_text, site, asked.base, taken.tree)
+    known = {**(end.result or {}), "files": list(taken.files), "diff": recorded(shown)}
+    likeness = await to_thread.run_sync(_likeness, asking, f"{result.text}\n{shown}")
+    return replace(
+        end,
+        result=known,
+        tree=taken.tree or asked.start,
+        change=taken.change,
+        digest=digest(result.text, taken.tree),
+        likeness=likeness,
+    )
+
+
+async def _answered(asking: Asking, workspace: Workspace, result: AgentResult, taken: Taken) -> AttemptEnded:
+    """Files that may not be taken weigh most. Whose answer breaks off may not have come to its change, so that
+    it is asked again before it is blamed for having made none."""
+    site, asked, step = asking.site, asking.asked, asking.step
+    if result.trouble is not None and result.trouble != "malformed":
+        return _troubled(asking, result, result.trouble, taken.tree)
+    refusal = objection(site, step, asking.names, taken)
+    if refusal is not None and refusal[0] != "no_change":
+        return _refused(asking, result, *refusal)
+    if result.trouble is not None:
+        return _troubled(asking, result, result.trouble, taken.tree)
+    value = value_of(step.output, result.text, (result.has_value, result.value))
+    if isinstance(value, Fault):
+        return _refused(asking, result, "contract", value.message, malformed=value.malformed)
+    if refusal is not None:
+        return _refused(asking, result, *refusal)
+    if step.output.kind == "text" and len(result.text) > MAX_TEXT:
+        return _refused(asking, result, "contract", f"the answer has more than {MAX_TEXT} characters")
+    globs = fill_argv(step.output.files, asking.names)
+    tree = taken.tree or asked.start
+    missing = await to_thread.run_sync(artifacts.missing_files, site, globs, tree, workspace.folder)
+    if missing is not None:
+        return _refused(asking, result, "contract", missing)
+    end = await _good(asking, result, value)
+    return replace(end, protected=protected(step, asking.names, taken)) if end.kind == "ok" else end
+
+
+def _refused(
+    asking: Asking, result: AgentResult, reason: str, message: str, *, malformed: bool = False
+) -> AttemptEnded:
+    fields = {"text": recorded(result.text), "message": message}
+    return ended(
+        asking.site, asking.asked, "malformed" if malformed else "failed", reason, result=fields, tree=None
+    )
+
+
+async def _good(asking: Asking, result: AgentResult, value: Value) -> AttemptEnded:
+    site, step = asking.site, asking.step
+    # A text is what the step was for, and is read on; beside a parsed answer the words are for the record.
+    text = result.text if step.output.kind == "text" else recorded(result.text)
+    fields: dict[str, Any] = {"text": text, "output": value.value}
+    said = _admitted(asking, value.value)
+    if said is not None:
+        kind, notes = said
+        reason = "blocked" if kind == "blocked" else "failed"
+        return ended(
+            site, asking.asked, kind, reason, result={**fields, "notes": notes, "message": notes}, tree=None
+        )
+    if step.output.file is not None:
+        file = as_text(fill(step.output.file, asking.names), Meter())
+        fields[artifacts.ARTIFACTS] = [await to_thread.run_sync(artifacts.keep, site, file, value.value)]
+    return ended(site, asking.asked, "ok", result=fields, tree=None)
+
+
+def _admitted(asking: Asking, value: Any) -> tuple[AnswerKind, str] | None:
+    """A worker that answers an Implementation may say itself that it could not do it."""
+    if asking.step.output.schema_name != "Implementation" or value["status"] == "done":
+        return None
+    notes = "; ".join(value["blockers"]) or value["summary"]
+    return ("blocked" if value["status"] == "blocked" else "failed"), notes
+
+
+def _change_text(site: Site, base: Tree | None, tree: Tree | None) -> str:
+    if site.repository is None or base is None or tree is None or base == tree:
+        return ""
+    return diff(site.repository, base, tree, limit=4 * RECORD).text
+
+
+def _likeness(asking: Asking, essence: str) -> int | None:
+    """With the step's previous answer: words and change together, since a worker may say "done" every time."""
+    before = asking.leaf.answer
+    if before is None or before.result is None:
+        return None
+    text = str(before.result.get("text") or "")
+    return accounting.likeness(
+        f"{text}\n{_change_text(asking.site, asking.asked.base, before.tree)}", essence
+    )

@@ -1,0 +1,59 @@
+"""Writes what passed between an attempt and its agent into the folder of `podium run --record` (X16)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from podium.attempt.agent.agent_attempt import Asking
+from podium.attempt.artifacts import write_bytes
+from podium.attempt.workspace.workspace import start_of
+from podium.core.events import AttemptEnded
+from podium.git.trees.diff import left_by
+from podium.ports.agent import AgentResult, Request
+from podium.recording import Left, Mode, Recording, file_name, steady, steady_result, written
+
+MODES: Final[Mapping[str, Mode]] = {"100644": "file", "100755": "program", "120000": "link"}
+
+
+def write_recording(asking: Asking, request: Request, end: AttemptEnded) -> None:
+    """Through the mask, all of it. What has no answer was no exchange."""
+    folder, worker, result = asking.site.record, asking.story.worker, asking.story.result
+    if folder is None or worker is None or result is None:
+        return
+    mask = asking.site.mask
+    recording = Recording(
+        path=request.path,
+        attempt=request.attempt,
+        agent=worker.agent,
+        type=worker.type,
+        model=worker.model,
+        role=worker.role,
+        system=mask.text(steady(request.system, request)),
+        prompt=mask.text(steady(request.prompt, request)),
+        schema=request.schema,
+        result=_result(request, end, result),
+        files=_files(asking, end),
+    )
+    # Once more as a whole: a key of an object or the name of a file may hold a secret too.
+    write_bytes(folder / file_name(request.path, request.attempt), mask.apply(written(recording)))
+
+
+def _result(request: Request, end: AttemptEnded, result: AgentResult) -> AgentResult:
+    if end.reason == "capture" and result.trouble is None:
+        # Files that may not be taken over are not kept, so that only what was said of them can be played.
+        message = str((end.result or {}).get("message", ""))
+        result = replace(result, trouble="failed", detail=message)
+    return steady_result(result, request)
+
+
+def _files(asking: Asking, end: AttemptEnded) -> dict[str, Left | None]:
+    repository = asking.site.repository
+    if repository is None or end.tree is None or asking.verb.judge:
+        return {}
+    start = start_of(asking.site, repository, asking.asked)
+    return {
+        path: None if mode not in MODES else Left(asking.site.mask.apply(content), MODES[mode])
+        for path, mode, content in left_by(repository, start, end.tree)
+    }

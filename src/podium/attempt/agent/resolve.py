@@ -1,0 +1,139 @@
+"""Who does the work: the agent, its adapter and its role, known at the latest here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from podium.attempt.programs import PROGRAMS, usual_agent, with_auth
+from podium.attempt.site import Site
+from podium.core.events import AttemptStarted
+from podium.core.expressions.nodes import Names
+from podium.core.expressions.templates import Value, fill
+from podium.core.expressions.values import Meter, as_text
+from podium.core.model import Agent, Fields, Prompt, Step
+from podium.errors import ConfigurationError
+from podium.files.inside import inside
+from podium.ports.agent import Agent as Adapter
+from podium.ports.agent import Caller
+from podium.workflow.agent_capabilities import CAPABILITIES, LADDER
+from podium.workflow.context import is_prompt_file
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    agent: str
+    type: str
+    role: str | None
+    model: str | None
+    config: Mapping[str, Any]
+    adapter: Adapter | Caller
+    system: Prompt | None
+    prompt: Prompt | None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Defaults of a role that only the run could name; of the others the step has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nobody:
+    """There is no one to do it; the message says why, and what there is."""
+
+    message: str
+
+
+def worker_for(
+    site: Site, config: Fields, step: Step, asked: AttemptStarted, names: Names
+) -> Worker | Nobody:
+    """Raises ConfigurationError, ExprError. `config` is that of the workflow the step stands in."""
+    verb = step.verb
+    assert isinstance(verb, Agent)
+    role = _text(verb.role, names)
+    known = _role(config, role) if not isinstance(verb.role, str) and role is not None else {}
+    agents = config.get("agents") or {}
+    agent = _agent(verb, asked, names, known=known, candidates=step.settings.get("candidates") or ())
+    agent = agent or usual_agent(site.agents, agents, site.host_env)
+    if agent is None:
+        return Nobody(f"no agent is named, and none of {', '.join(PROGRAMS)} is there; {_there(site)}")
+    own: Any = fill(agents.get(agent, {}), names)
+    if own.get("enabled") is False:
+        return Nobody(f'agent "{agent}" is switched off (agents.{agent}.enabled)')
+    kind = str(own.get("type") or agent)
+    adapter = site.agents.get(kind)
+    if adapter is None:
+        return Nobody(f'agent "{agent}" is of type "{kind}", which is not there; {_there(site)}')
+    if _is_unwalled(site, step, kind):
+        # Agents that a file names were refused before the run; this one became known only now.
+        return Nobody(
+            f'agent "{agent}" needs stronger walls than there are; --sandbox limits '
+            "goes without, at your risk"
+        )
+    model = (_text(verb.model, names) or known.get("model")) if asked.agent == 0 else None
+    return Worker(
+        agent=agent,
+        type=kind,
+        role=role,
+        model=model or own.get("model") or getattr(adapter, "usual_model", None),
+        config=with_auth(adapter, own, site.host_env),
+        adapter=adapter,
+        system=_system(site, step, known),
+        prompt=verb.prompt or _written(site, known.get("prompt")),
+        parameters=known.get("with") or {},
+    )
+
+
+def _is_unwalled(site: Site, step: Step, kind: str) -> bool:
+    able = CAPABILITIES.get(kind)
+    weak = able is not None and LADDER.index(able.needs) > LADDER.index(site.sandbox_of(step).level)
+    typed = dict(step.settings.get("sandbox") or {}).get("level") in ("none", "limits")
+    return weak and not typed and not site.accepts_weak_walls
+
+
+def _there(site: Site) -> str:
+    return f"there are {', '.join(sorted(site.agents))}" if site.agents else "there are no agents at all"
+
+
+def _text(value: Value, names: Names) -> str | None:
+    return None if value is None else as_text(fill(value, names), Meter())
+
+
+def _role(config: Fields, name: str) -> Mapping[str, Any]:
+    roles = config.get("roles") or {}
+    if name not in roles:
+        raise ConfigurationError(f'there is no role "{name}"', hint=f"there are {', '.join(sorted(roles))}")
+    found: Mapping[str, Any] = roles[name]
+    return found
+
+
+def _agent(
+    verb: Agent,
+    asked: AttemptStarted,
+    names: Names,
+    *,
+    known: Mapping[str, Any],
+    candidates: tuple[str, ...],
+) -> str | None:
+    if asked.agent:
+        return verb.fallback[asked.agent - 1]
+    named = _text(verb.agent, names) or known.get("agent")
+    if named == "auto":
+        # Without a history to choose by, the order of the role's candidates is all there is.
+        named = next(iter((*candidates, *known.get("candidates", ()))), None)
+    return None if named is None else str(named)
+
+
+def _system(site: Site, step: Step, known: Mapping[str, Any]) -> Prompt | None:
+    compiled = step.settings.get("system")
+    if compiled is not None:
+        return Prompt(compiled["text"], compiled.get("file"))
+    return _written(site, known.get("system"))
+
+
+def _written(site: Site, text: str | None) -> Prompt | None:
+    """A text of a role that only the run could name; it may be a file."""
+    if text is None or not is_prompt_file(text):
+        return None if text is None else Prompt(text)
+    path = inside(site.project, text)
+    if not path.is_file():
+        raise ConfigurationError(f"{text} does not exist")
+    return Prompt(path.read_text("utf-8"), text)

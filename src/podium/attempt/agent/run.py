@@ -1,0 +1,309 @@
+"""One attempt of an agent: asked within walls, its files taken by the host, its answer held against the contract.
+
+What happens to an agent is a value. What is raised could not be asked at all (a path, a setting, an expression); it
+becomes a value in perform.py, as for every other verb.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from anyio import CancelScope, to_thread
+
+from podium.attempt import network
+from podium.attempt.agent import assess, usage
+from podium.attempt.agent.agent_attempt import Asking, visit_of
+from podium.attempt.agent.calling import called
+from podium.attempt.agent.recorder import write_recording
+from podium.attempt.agent.resolve import Nobody, Worker, worker_for
+from podium.attempt.agent.sessions import goes_on, keep_session, last_session
+from podium.attempt.agent.stall import bounded, stalled
+from podium.attempt.agent.transcript import write_question, write_story
+from podium.attempt.agent.verdict import echo_of, review_schema
+from podium.attempt.change_policy import globs_of
+from podium.attempt.command.judge_tree import without_steering
+from podium.attempt.file_facts import known_names
+from podium.attempt.launch import folder_of, launch_of, note, walls_told
+from podium.attempt.prior_results import key_of
+from podium.attempt.prompt import build
+from podium.attempt.result import ended
+from podium.attempt.reuse import unless_known
+from podium.attempt.site import Site
+from podium.attempt.workspace.ownership import Owner, lend
+from podium.attempt.workspace.workspace import Workspace, opened, start_of
+from podium.core.events import AttemptEnded, AttemptStarted
+from podium.core.expressions.templates import Value, fill_argv
+from podium.core.model import Agent, Step
+from podium.core.queries.graph import workflow_of
+from podium.core.queries.names import Here
+from podium.core.state import Leaf, State
+from podium.core.types import Tree
+from podium.credentials import key_names
+from podium.errors import ConfigurationError
+from podium.files.inside import inside
+from podium.ports.agent import AgentResult, Caller, Conversation, Request, Session
+from podium.process.launch import Finished
+from podium.process.output import OnOutput, StreamName
+from podium.recording import with_texts
+
+SEEN: Final = 2000
+"""So many things an agent was seen doing are kept for the log."""
+
+
+async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
+    asking = await asking_of(asked, state, site)
+    end = await _worked(asking)
+    if end.reused:
+        return end
+    config = workflow_of(state, asking.leaf.place).config
+    await to_thread.run_sync(write_story, asking, config.get("record") or {}, end)
+    if asking.story.request is not None:
+        await to_thread.run_sync(write_recording, asking, asking.story.request, end)
+    log = site.log_dir(asked.path, asked.attempt).relative_to(site.run_dir).as_posix()
+    message = site.mask.text(str((end.result or {}).get("message", "")))
+    more = {"message": message, "removed": dict(asking.story.removed)}
+    return replace(
+        end,
+        result={
+            **(end.result or {}),
+            **{key: value for key, value in more.items() if value},
+            **asking.story.walls,
+            "log": log,
+        },
+    )
+
+
+async def asking_of(asked: AttemptStarted, state: State, site: Site) -> Asking:
+    leaf = state.instances[asked.path]
+    assert isinstance(leaf, Leaf)
+    names = await known_names(site, Here(state, leaf), _values(leaf.place.step), asked.start)
+    return Asking(site, state, leaf, asked, names, secrets.token_hex(8))
+
+
+def _values(step: Step) -> tuple[Value, ...]:
+    """All of the step that may ask about files."""
+    verb = step.verb
+    assert isinstance(verb, Agent)
+    wanted = ("dir", "env", "sandbox", "workspace", "protect", "context")
+    touches = step.touches if isinstance(step.touches, tuple) else (step.touches,)
+    settings = (step.settings.get(key) for key in wanted)
+    return (verb.role, verb.agent, verb.model, step.output.file, *step.output.files, *settings, *touches)
+
+
+async def _worked(asking: Asking) -> AttemptEnded:
+    site, asked = asking.site, asking.asked
+    config = workflow_of(asking.state, asking.leaf.place).config
+    worker = worker_for(site, config, asking.step, asked, asking.names)
+    if isinstance(worker, Nobody):
+        result = {"message": worker.message}
+        return ended(site, asked, "unavailable", "unavailable", result=result, tree=asked.start)
+    asking.story.worker = worker
+    told = await to_thread.run_sync(build.told, asking, worker)
+    asking.story.system, asking.story.prompt, asking.story.removed = told.system, told.prompt, told.removed
+    if goes_on(asking):
+        # What it answers depends on a conversation, which another run does not have.
+        return await _answered(asking, worker)
+    return await unless_known(
+        site, asked, key_of(asked, *_asked_of(asking, worker)), lambda: _answered(asking, worker)
+    )
+
+
+def _asked_of(asking: Asking, worker: Worker) -> tuple[Any, ...]:
+    """All that its answer depends on, besides the trees; without what only this run can know."""
+    step, story = asking.step, asking.story
+    words = (
+        text.replace(asking.nonce, "").replace(asking.site.run, "") for text in (story.system, story.prompt)
+    )
+    output = (step.output.kind, step.output.choices, fill_argv(step.output.files, asking.names))
+    limits = (step.settings.get(key) for key in ("tools", "network", "env", "dir"))
+    who = (worker.agent, worker.type, worker.model, worker.config)
+    return ("agent", *who, *words, _schema(asking), globs_of(step, asking.names), *output, *limits)
+
+
+async def _answered(asking: Asking, worker: Worker) -> AttemptEnded:
+    site, asked = asking.site, asking.asked
+    config = workflow_of(asking.state, asking.leaf.place).config
+    if asking.story.removed:
+        what = ", ".join(f"{name} ({times})" for name, times in asking.story.removed.items())
+        site.on_progress(asked.path, note(f"left out of the prompt, for it looks like a secret: {what}"))
+    await to_thread.run_sync(write_question, asking, config.get("record") or {})
+    kind: Literal["clone", "checkout"] = "checkout" if asking.verb.judge else "clone"
+    tree = await to_thread.run_sync(_judged_tree, asking) if asking.verb.judge else None
+    async with opened(site, asked, asking.step, kind=kind, names=asking.names, tree=tree) as workspace:
+        finished = await _run(asking, worker, workspace)
+        return await assess.judged(asking, workspace, finished)
+
+
+def _judged_tree(asking: Asking) -> Tree | None:
+    """What a reviewer looks around in: what it judges, without what would tell it how to."""
+    repository = asking.site.repository
+    return (
+        None
+        if repository is None
+        else without_steering(repository, start_of(asking.site, repository, asking.asked))
+    )
+
+
+async def _run(asking: Asking, worker: Worker, workspace: Workspace) -> Finished | None:
+    """How its process ended; None for a service, which has none."""
+    session = await to_thread.run_sync(last_session, asking, worker)
+    request = asking.story.request = _request(asking, worker, workspace, session)
+    if isinstance(worker.adapter, Caller):
+        answer = await called(worker.adapter, request, asking.asked.timeout)
+        result = asking.story.result = await _understood(asking, worker, answer)
+        kept = partial(keep_session, asking, worker, result, home=workspace.home, patterns=())
+        await to_thread.run_sync(kept)
+        return None
+    program, conversation = worker.adapter.prepare(request)
+    asking.story.argv = program.argv
+    sandbox = asking.site.sandbox_of(asking.step)
+    await to_thread.run_sync(_put, workspace.home, program.files, sandbox.owner)
+    launch, walls = launch_of(
+        asking.site,
+        asking.step,
+        asking.names,
+        workspace,
+        argv=program.argv,
+        extra_env={**_environment(asking.site, worker), **program.env},
+        stdin=program.stdin,
+        timeout_s=math.inf if asking.asked.timeout is None else asking.asked.timeout / 1000,
+        reads=program.reads,
+        network=network.network_of(asking.step, program),
+        service=program.service,
+        on_decision=network.decided(asking.site, asking.asked.path, asking.asked.attempt),
+    )
+    launch = bounded(launch, program, worker.config)
+    try:
+        finished = await sandbox.run(launch, walls, on_output=_listener(asking, conversation))
+    finally:
+        # Also if it was cancelled: the vendor may have taken the old token back.
+        if program.login is not None:
+            with CancelScope(shield=True):
+                await to_thread.run_sync(
+                    network.keep_login, asking.site, worker.type, workspace.home, program.login
+                )
+    asking.story.finished, asking.story.walls = finished, walls_told(sandbox, walls)
+    answer = stalled(conversation.finish(finished), finished, asking.story.seen)
+    result = asking.story.result = await _understood(asking, worker, answer)
+    kept = partial(keep_session, asking, worker, result, home=workspace.home, patterns=program.remembers)
+    await to_thread.run_sync(kept)
+    return finished
+
+
+async def _understood(asking: Asking, worker: Worker, answer: AgentResult) -> AgentResult:
+    """Masked as a whole: a secret may have come in two pieces, which no mask of a stream can see."""
+    # In a thread: the first price that is looked up loads the table.
+    priced = await to_thread.run_sync(usage.priced, answer, worker, asking.site.price_of)
+    told = with_texts(priced, asking.site.mask.text)
+    return replace(told, text=_whole(told.text), detail=_whole(told.detail))
+
+
+def _whole(text: str) -> str:
+    """JSON can spell half a character (a lone surrogate); no file, no argv and no other agent can be given one."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _listener(asking: Asking, conversation: Conversation) -> OnOutput:
+    def heard(stream: StreamName, data: bytes) -> None:
+        if stream != "stdout":
+            return
+        for progress in conversation.feed(data):
+            if len(asking.story.seen) < SEEN:
+                asking.story.seen.append(progress)
+            asking.site.on_progress(asking.asked.path, progress)
+
+    return heard
+
+
+def _put(home: Path, files: Mapping[str, bytes], owner: Owner | None) -> None:
+    for name, content in files.items():
+        place = inside(home, name)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        # One of them may be a login; from the first byte on it is nobody else's.
+        place.touch(mode=0o600)
+        place.write_bytes(content)
+    if files:
+        lend(home, owner)
+
+
+def _environment(site: Site, worker: Worker) -> dict[str, str]:
+    """`agents.NAME.env`: like that of a step, a name passes on and `NAME=value` sets."""
+    pairs = (str(entry).partition("=") for entry in worker.config.get("env") or ())
+    return {
+        name: value if sign else site.host_env[name]
+        for name, sign, value in pairs
+        if sign or name in site.host_env
+    }
+
+
+def _keys(site: Site, worker: Worker) -> dict[str, str]:
+    """The user's own keys that the adapter asks for by name, and only those."""
+    found = {
+        name: site.host_env[name]
+        for name in key_names(worker.adapter, worker.config)
+        if site.host_env.get(name)
+    }
+    for name, value in found.items():
+        if not site.mask.hides(value):
+            # Whoever made the site did not expect it, so that it would stand in every log.
+            raise ConfigurationError(
+                f'agent "{worker.agent}" takes its key from {name}, which this run does not hide',
+                hint=f"name the variable itself, or declare it: secrets: [{name}]",
+            )
+    return found
+
+
+def _request(asking: Asking, worker: Worker, workspace: Workspace, session: Session | None) -> Request:
+    step, asked, judge = asking.step, asking.asked, asking.verb.judge
+    return Request(
+        agent=worker.agent,
+        config=worker.config,
+        path=asked.path,
+        step=step.name,
+        visit=visit_of(asking.state, asking.leaf),
+        attempt=asked.attempt,
+        prompt=asking.story.prompt,
+        system=asking.story.system,
+        model=worker.model,
+        role=worker.role or "",
+        schema=_schema(asking),
+        judge=judge,
+        nonce=asking.nonce,
+        tree=echo_of(asked.start) if judge else "",
+        must_touch=() if judge else _must_touch(asking),
+        project=asking.site.project,
+        root=workspace.seen,
+        cwd=folder_of(step, asking.names, workspace),
+        home=workspace.home,
+        tools=step.settings.get("tools"),
+        lasting=goes_on(asking),
+        session=session,
+        env=_keys(asking.site, worker),
+        walled=network.is_walled(asking.site, step),
+        brokered=network.is_brokered(asking.site, step),
+    )
+
+
+def _schema(asking: Asking) -> Mapping[str, Any] | None:
+    if asking.verb.judge:
+        return None if asking.phrase is not None else review_schema()
+    match asking.step.output.kind:
+        case "schema":
+            return asking.step.output.schema or {}
+        case "json":
+            return {}
+        case _:
+            return None
+
+
+def _must_touch(asking: Asking) -> tuple[str, ...]:
+    promised = fill_argv(asking.step.output.files, asking.names)
+    if asking.verb.no_change == "pass" or promised:
+        return promised
+    return (globs_of(asking.step, asking.names) or (f"work/{asking.step.name}",))[:1]

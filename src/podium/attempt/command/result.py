@@ -1,0 +1,88 @@
+"""How the process of a command ended, in the terms of an attempt, and what it said last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from podium.attempt.command import exhibits
+from podium.attempt.site import Site
+from podium.core.types import AnswerKind, Reason
+from podium.process.launch import Finished
+from podium.process.output import Captured
+
+MESSAGE_BYTES: Final = 6_000
+"""Of the end of the output, which is where tools say what went wrong; for the next attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a command ended, in the terms of an attempt."""
+
+    kind: AnswerKind
+    reason: Reason
+    result: Mapping[str, Any]
+    finished: Finished
+    argv: tuple[str, ...]
+
+    @property
+    def last_words(self) -> str:
+        """How it ended, in a line."""
+        return str(self.result.get("message", "")).partition("\n")[0]
+
+    @property
+    def shown(self) -> exhibits.Shown:
+        return exhibits.Shown(self.argv, self.finished.stdout, self.finished.stderr)
+
+
+def ran_of(site: Site, argv: tuple[str, ...], finished: Finished, timeout_s: float) -> Ran:
+    result: dict[str, Any] = {
+        "text": _record(site, finished.stdout),
+        "exit_code": finished.exit_code,
+        "files": [],
+        **_log(site, finished),
+    }
+    program = Path(argv[0]).name
+    if finished.not_started is not None:
+        message = f'"{argv[0]}" could not be started: {finished.not_started}'
+        return Ran("error", "not_started", {**result, "message": message}, finished, argv)
+    if finished.timed_out:
+        # The limit, not how long it took: that has the time in it which it was given to end by itself.
+        limit = f"{timeout_s:.3f}".rstrip("0").rstrip(".")
+        message = f"{program} did not end within {limit} s and was stopped"
+        return Ran("timeout", "", {**result, "message": _told(site, message, finished)}, finished, argv)
+    if finished.exit_code:
+        how = (
+            f"was ended by signal {finished.signal}"
+            if finished.signal
+            else f"ended with {finished.exit_code}"
+        )
+        return Ran(
+            "failed", "", {**result, "message": _told(site, f"{program} {how}", finished)}, finished, argv
+        )
+    return Ran("ok", "", result, finished, argv)
+
+
+def _record(site: Site, captured: Captured) -> str:
+    """The mark of a cut names the file within the records of the run, wherever those lie."""
+    return captured.record().replace(f"{site.run_dir}/", "")
+
+
+def _log(site: Site, finished: Finished) -> dict[str, str]:
+    paths = [stream.path for stream in (finished.stdout, finished.stderr) if stream.path is not None]
+    return {"log": str(paths[0].relative_to(site.run_dir))} if paths else {}
+
+
+def _told(site: Site, message: str, finished: Finished) -> str:
+    ends = (_end(stream) for stream in (finished.stdout, finished.stderr))
+    return "\n".join((message, *filter(None, ends))).replace(f"{site.run_dir}/", "")
+
+
+def _end(captured: Captured) -> str:
+    text = captured.text()
+    if len(text) <= MESSAGE_BYTES:
+        return text.strip()
+    cut = text[-MESSAGE_BYTES:]
+    return f"[...]\n{cut[cut.find(chr(10)) + 1 :].strip()}"

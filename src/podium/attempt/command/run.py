@@ -1,0 +1,346 @@
+"""A `run` step or a command gate: a program on a checkout of exactly one tree, and what its end means.
+
+Whether it passed is decided here by what was seen: the exit code, the reports it wrote, the values it printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from anyio import to_thread
+
+from podium.attempt import artifacts
+from podium.attempt.change_policy import globs_of, objection, protected
+from podium.attempt.command import evidence, exhibits
+from podium.attempt.command.judge_tree import with_files_from
+from podium.attempt.command.result import Ran, ran_of
+from podium.attempt.command.stdin import stdin_of
+from podium.attempt.command.test_reports import Report, told_apart
+from podium.attempt.file_facts import known_names
+from podium.attempt.launch import heard, launch_of, note, walls_told
+from podium.attempt.network import decided
+from podium.attempt.prior_results import key_of
+from podium.attempt.result import ended
+from podium.attempt.reuse import unless_known
+from podium.attempt.site import Site
+from podium.attempt.workspace.ownership import lend
+from podium.attempt.workspace.toolchain import check_editable
+from podium.attempt.workspace.workspace import Spoiled, Taken, Workspace, captured, opened
+from podium.core.addresses import ROOT
+from podium.core.events import AttemptEnded, AttemptStarted
+from podium.core.expressions.nodes import Names
+from podium.core.expressions.templates import Value, fill, fill_argv
+from podium.core.expressions.values import Meter, as_text
+from podium.core.model import Command, Gates, Step
+from podium.core.queries.graph import tree_in_view
+from podium.core.queries.names import Here
+from podium.core.state import Instance, State
+from podium.core.types import Reason, Tree
+from podium.errors import ConfigurationError
+from podium.workflow.contracts.contract import Fault, value_of
+
+SCRIPT: Final = "script"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One command before its judge."""
+
+    site: Site
+    asked: AttemptStarted
+    step: Step
+    verb: Command
+    names: Names
+    untouched: Tree | None
+    """Where the protected files come from."""
+    is_gate: bool
+
+
+async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
+    before = tree_before(asked, state)
+    case = await _case(asked, state, site)
+    key = key_of(asked, before, case.untouched, *_asked_of(case.step, case.names))
+    return await unless_known(site, asked, key, lambda: _judged(case, before))
+
+
+async def judge(asked: AttemptStarted, state: State, site: Site, *, before: Tree | None) -> AttemptEnded:
+    """Runs a command that has passed before on another tree; red before green is not asked for again."""
+    return await _judged(await _case(asked, state, site), before, again=True)
+
+
+async def _case(asked: AttemptStarted, state: State, site: Site) -> Case:
+    leaf = state.instances[asked.path]
+    step = leaf.place.step
+    assert isinstance(step.verb, Command)
+    names = await known_names(site, Here(state, leaf), values_of(step), tree_in_view(leaf))
+    is_gate = _gates_around(leaf, state) is not None
+    return Case(site, asked, step, step.verb, names, _untouched(leaf, state), is_gate)
+
+
+async def _judged(case: Case, before: Tree | None, *, again: bool = False) -> AttemptEnded:
+    """Runs the command on a tree, beside the one it has to be compared with."""
+    site, asked, step, verb, names = case.site, case.asked, case.step, case.verb, case.names
+    if verb.must_fail_before and not again:
+        unmet = await _passes_before(case, before)
+        if unmet is not None:
+            return unmet
+    async with _laid_out(case, asked.start) as workspace:
+        ran = await run_in(site, asked, step, names, workspace)
+        if verb.junit is not None or verb.coverage is not None or case.is_gate:
+            kept = await to_thread.run_sync(exhibits.keep, site, asked, verb, names, workspace, ran.shown)
+            ran = replace(ran, result={**ran.result, exhibits.EVIDENCE: kept})
+        if ran.kind != "ok":
+            result = await _told_apart(case, workspace, ran, before)
+            return ended(site, asked, ran.kind, ran.reason, result=result, tree=asked.start)
+        return await _verified(case, workspace, ran, before)
+
+
+def tree_before(asked: AttemptStarted, state: State) -> Tree | None:
+    """What the work under judgement started from: that of the step around a gate, else that of the block around it."""
+    leaf = state.instances[asked.path]
+    gates = _gates_around(leaf, state)
+    if gates is None and asked.base != asked.start:
+        return asked.base
+    return _untouched(leaf, state)
+
+
+def _untouched(leaf: Instance, state: State) -> Tree | None:
+    """The tree whose protected files hold: nobody who is judged here has worked on it."""
+    gates = _gates_around(leaf, state)
+    if gates is not None:
+        return gates.place.base
+    around = state.instances[leaf.place.parent].base
+    return around or (None if state.started is None else state.started.tree)
+
+
+def _gates_around(leaf: Instance, state: State) -> Instance | None:
+    path = leaf.place.parent
+    while path != ROOT:
+        scope = state.instances[path]
+        if isinstance(scope.place.step.verb, Gates):
+            return scope
+        path = scope.place.parent
+    return None
+
+
+@asynccontextmanager
+async def _laid_out(case: Case, tree: Tree | None) -> AsyncIterator[Workspace]:
+    """A checkout with the protected files as they were before the work; of what is kept, none may be exchanged."""
+    site = case.site
+    protected = fill_argv(case.step.settings.get("protect") or (), case.names)
+    if site.repository is not None and tree is not None and not _keeps(case.step, case.names):
+        tree = await to_thread.run_sync(with_files_from, site.repository, tree, case.untouched, protected)
+    async with opened(site, case.asked, case.step, kind="checkout", names=case.names, tree=tree) as workspace:
+        yield workspace
+
+
+async def run_in(site: Site, asked: AttemptStarted, step: Step, names: Names, workspace: Workspace) -> Ran:
+    """Runs the command of a step in a workspace. Raises what launching raises."""
+    verb = step.verb
+    assert isinstance(verb, Command)
+    argv = _argv(site, step, verb, names, workspace)
+    stdin = None
+    if verb.stdin is not None:
+        given = (verb.stdin, names, workspace.folder, site.artifacts_dir)
+        stdin = await to_thread.run_sync(stdin_of, *given)
+    timeout_s = float("inf") if asked.timeout is None else asked.timeout / 1000
+    launch, walls = launch_of(
+        site,
+        step,
+        names,
+        workspace,
+        argv=argv,
+        stdin=stdin,
+        timeout_s=timeout_s,
+        on_decision=decided(site, asked.path, asked.attempt),
+        plain=True,
+    )
+    host = {**launch.env, "PATH": site.host_env.get("PATH", launch.env["PATH"])}
+    sandbox = site.sandbox_of(step)
+    check_editable(site.project, sandbox.level, argv, host, verb.script or "")
+    evidence.forget_reports(verb, names, workspace.folder)
+    finished = await sandbox.run(launch, walls, on_output=heard(site, asked.path))
+    seen = ran_of(site, argv, finished, timeout_s)
+    return replace(seen, result={**seen.result, **walls_told(sandbox, walls)})
+
+
+async def _verified(case: Case, workspace: Workspace, ran: Ran, before: Tree | None) -> AttemptEnded:
+    """An exit code of 0 is a claim; what was declared besides must be there as well."""
+    site, asked, step, verb, names = case.site, case.asked, case.step, case.verb, case.names
+    seen = evidence.Seen()
+    if verb.junit is not None or verb.coverage is not None:
+        base = await _report_before(case, before)
+        seen = await to_thread.run_sync(evidence.look, verb, names, workspace.folder, base)
+        if seen.message is None and base.unknown and workspace.snapshot is not None:
+            now = workspace.snapshot.tree
+            seen = await to_thread.run_sync(
+                evidence.uncompared, seen, base, site, evidence.Trees(before, now)
+            )
+    if seen.message is None and seen.tests is not None and asked.start is not None:
+        evidence.remember(evidence.place_of(site, step, names, asked.start), seen.tests)
+    result = {**ran.result, **seen.result}
+    if seen.message is not None:
+        return _refused(site, asked, "reports", seen.message, result)
+    value = value_of(step.output, _answer(step, ran), (False, None))
+    if isinstance(value, Fault):
+        return _refused(site, asked, "contract", value.message, result)
+    taken = await _taken(site, asked, step, names, workspace)
+    if isinstance(taken, Spoiled):
+        return _refused(site, asked, taken.reason, taken.message, result)
+    result = {**result, "output": value.value, "files": list(taken.files)}
+    refusal = objection(site, step, names, taken) if _keeps(step, names) else None
+    if refusal is not None:
+        return _refused(site, asked, *refusal, result, tree=taken.tree)
+    promised = fill_argv(step.output.files, names)
+    missing = None
+    if promised:
+        missing = await to_thread.run_sync(
+            artifacts.missing_files, site, promised, taken.tree or asked.start, workspace.folder
+        )
+    if missing is not None:
+        return _refused(site, asked, "contract", missing, result, tree=taken.tree)
+    if step.output.file is not None:
+        file = as_text(fill(step.output.file, names), Meter())
+        whole = _printed(ran) if step.output.kind == "text" else value.value
+        result[artifacts.ARTIFACTS] = [await to_thread.run_sync(artifacts.keep, site, file, whole)]
+    end = ended(site, asked, "ok", result=result, tree=taken.tree or asked.start, change=taken.change or None)
+    return replace(end, protected=protected(step, names, taken))
+
+
+async def _taken(
+    site: Site, asked: AttemptStarted, step: Step, names: Names, workspace: Workspace
+) -> Taken | Spoiled:
+    """What `touches` says to keep; without it every change is thrown away with the checkout."""
+    if not _keeps(step, names):
+        return Taken(asked.start, {}, ())
+    return await captured(site, workspace, asked)
+
+
+def _keeps(step: Step, names: Names) -> bool:
+    return globs_of(step, names) != ()
+
+
+async def _report_before(case: Case, before: Tree | None) -> evidence.Base:
+    """What the command says of the tests on the tree from before, found out once; it need not pass there."""
+    site = case.site
+    if case.verb.junit is None or site.repository is None or before is None or before == case.asked.start:
+        return evidence.Base()
+    place = evidence.place_of(site, case.step, case.names, before)
+    known = evidence.known(place)
+    if known is not None:
+        return evidence.Base(known)
+    site.on_progress(case.asked.path, note("runs on the tree from before as well, to compare the tests"))
+    base = await _run_before(case, before)
+    if base.unknown:
+        site.on_progress(case.asked.path, note(f"no tests to compare with: {base.unknown}"))
+    elif base.tests is not None:
+        evidence.remember(place, base.tests)
+    return base
+
+
+async def _run_before(case: Case, before: Tree) -> evidence.Base:
+    """No report is no proof that there are no tests: only a command that passes without one says so."""
+    try:
+        async with _laid_out(case, before) as workspace:
+            ran = await run_in(case.site, case.asked, case.step, case.names, workspace)
+            tests = evidence.read_report(case.verb, case.names, workspace.folder)
+    except ConfigurationError as error:
+        # Its folder or its input may have come with the work.
+        return evidence.Base(unknown=str(error))
+    if ran.kind == "timeout":
+        # What it has reported until then need not be all.
+        return evidence.Base(tests, unknown=ran.last_words)
+    if tests is None and ran.kind != "ok":
+        return evidence.Base(unknown=f"{ran.last_words}, without a report that can be read")
+    return evidence.Base(tests or Report({}))
+
+
+async def _told_apart(case: Case, workspace: Workspace, ran: Ran, before: Tree | None) -> Mapping[str, Any]:
+    """A red result says what was red before, so that nobody is blamed for it (X13)."""
+    verb, names, result = case.verb, case.names, ran.result
+    if ran.kind != "failed" or verb.junit is None:
+        return result
+    tests = await to_thread.run_sync(evidence.read_report, verb, names, workspace.folder)
+    base = None if tests is None else await _report_before(case, before)
+    if tests is None or base is None or base.tests is None:
+        return result
+    old = told_apart(tests, base.tests)
+    return {**result, "tests": tests.counts(), "message": "\n".join(filter(None, (old, result["message"])))}
+
+
+async def _passes_before(case: Case, before: Tree | None) -> AttemptEnded | None:
+    """Red before green: the tests that were changed must fail on the code from before. Says so if they do not."""
+    site, asked = case.site, case.asked
+    old = await to_thread.run_sync(evidence.old_code_new_tests, site, evidence.Trees(before, asked.start))
+    if isinstance(old, evidence.Unproven):
+        return _refused(site, asked, "must_fail_before", old.why, {"text": "", "exit_code": 0})
+    async with _laid_out(case, old) as workspace:
+        ran = await run_in(site, asked, case.step, case.names, workspace)
+    if ran.kind == "ok":
+        message = (
+            "the new and changed tests pass on the code from before as well, so they do not prove the change"
+        )
+        return _refused(site, asked, "must_fail_before", message, ran.result)
+    if ran.kind == "failed":
+        return None
+    return ended(site, asked, ran.kind, ran.reason, result=ran.result, tree=asked.start)
+
+
+def _argv(site: Site, step: Step, verb: Command, names: Names, workspace: Workspace) -> tuple[str, ...]:
+    if verb.script is None:
+        return fill_argv(verb.argv, names)
+    # Outside the tree: it is not part of what is judged or kept.
+    file = workspace.tmp / SCRIPT
+    file.write_text(verb.script, "utf-8")
+    lend(workspace.tmp, site.sandbox_of(step).owner)
+    return (verb.shell or "bash", str(file))
+
+
+def _asked_of(step: Step, names: Names) -> tuple[Any, ...]:
+    """All that its answer depends on, besides the trees."""
+    verb = step.verb
+    assert isinstance(verb, Command)
+    plain = (verb.script, verb.shell, verb.must_fail_before, verb.exit_codes, dict(verb.coverage or {}))
+    contract = (step.output.kind, step.output.schema, step.output.choices)
+    filled = (fill(value, names) for value in values_of(step))
+    return ("command", *plain, *contract, step.settings.get("network"), *filled)
+
+
+def values_of(step: Step) -> tuple[Value, ...]:
+    """All that is filled in for a command, so that the facts it asks for can be found first."""
+    verb = step.verb
+    assert isinstance(verb, Command)
+    report = dict(verb.coverage or {}).get("report")
+    settings = (step.settings.get(key) for key in ("dir", "env", "sandbox", "workspace", "protect"))
+    touches = step.touches if isinstance(step.touches, tuple) else (step.touches,)
+    output = (step.output.file, *step.output.files)
+    return (*verb.argv, verb.stdin, verb.junit, report, *settings, *touches, *output)
+
+
+def _answer(step: Step, ran: Ran) -> str:
+    """Text is for the record and stays short; what is parsed is read whole."""
+    if step.output.kind == "text":
+        return str(ran.result["text"]).rstrip("\n")
+    return ran.finished.stdout.text()
+
+
+def _printed(ran: Ran) -> str:
+    """All of it: a file is no record."""
+    return ran.finished.stdout.text().rstrip("\n")
+
+
+def _refused(
+    site: Site,
+    asked: AttemptStarted,
+    reason: Reason,
+    message: str,
+    result: Mapping[str, Any],
+    *,
+    tree: Tree | None = None,
+) -> AttemptEnded:
+    return ended(
+        site, asked, "failed", reason, result={**result, "message": message}, tree=tree or asked.start
+    )

@@ -1,0 +1,54 @@
+"""What a command reads on its standard input: files of its tree, or a value."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from pathlib import Path
+from typing import Any, Final
+
+from podium.core.expressions.nodes import Names, Node
+from podium.core.expressions.templates import Value, fill
+from podium.core.expressions.values import is_list
+from podium.errors import ConfigurationError
+from podium.files.inside import open_inside
+
+MAX_BYTES: Final = 64 << 20
+LENT: Final = ".podium/artifacts"
+
+
+def stdin_of(value: Value, names: Names, folder: Path, artifacts: Path) -> bytes | None:
+    """A text in the file is a path and a list one after the other; exactly one `${{ }}` is the content itself.
+
+    `artifacts` are the published ones of the run: they are lent to a workspace, but not to the project itself.
+    """
+    if value is None:
+        return None
+    filled: Any = fill(value, names)
+    if isinstance(value, Node):
+        text = filled if isinstance(filled, str) else json.dumps(plain(filled), ensure_ascii=False)
+        return text.encode("utf-8", "surrogateescape")
+    paths = filled if is_list(filled) else (filled,)
+    return b"".join(_read(folder, str(path), artifacts) for path in paths)
+
+
+def _read(folder: Path, path: str, artifacts: Path) -> bytes:
+    published = posixpath.normpath(path).removeprefix(f"{LENT}/")
+    place, inner = (artifacts, published) if published != posixpath.normpath(path) else (folder, path)
+    try:
+        with open_inside(place, inner, "rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ConfigurationError(f'stdin: "{path}" cannot be read: {error.strerror or error}') from error
+    if len(content) > MAX_BYTES:
+        raise ConfigurationError(f'stdin: "{path}" is larger than {MAX_BYTES >> 20} MB')
+    return content
+
+
+def plain(value: Any) -> Any:
+    """Lists and maps of the core may be lazy or frozen; JSON wants its own."""
+    if isinstance(value, str | int | float | bool | None):
+        return value
+    if is_list(value):
+        return [plain(item) for item in value]
+    return {key: plain(item) for key, item in value.items()}

@@ -1,0 +1,110 @@
+"""Answers what expressions ask about files: `exists(path)` and `glob(pattern)`, in a tree, or in the folder without git.
+
+A path that leaves the project exists for nobody: the answer is no, and nothing is looked at.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from anyio import to_thread
+
+from podium.attempt.site import Site
+from podium.core.events import FactsAsked, FactsFound
+from podium.core.expressions.nodes import ExprError, Names, NeedFact
+from podium.core.expressions.templates import Value, fill
+from podium.core.expressions.values import MAX_ELEMENTS
+from podium.core.globs import glob_matches
+from podium.core.state import State
+from podium.core.types import Tree
+from podium.errors import PathViolation
+from podium.files.inside import inside
+from podium.files.path_rules import path_fault
+from podium.git.repository import STATE_FOLDER, trees
+from podium.git.trees.listing import files, read_listing
+from podium.git.trees.names import is_git_folder
+
+
+async def find(asked: FactsAsked, _state: State, site: Site) -> FactsFound:
+    value = await answer(site, (asked.function, asked.argument), asked.tree)
+    return FactsFound(site.now(), asked.path, asked.function, asked.argument, asked.tree, value)
+
+
+async def answer(site: Site, query: tuple[str, str], tree: Tree | None) -> Any:
+    is_folder = site.repository is None or tree is None or _is_inplace(site)
+    look = _look_in_folder if is_folder else _look_in_tree
+    return await to_thread.run_sync(look, site, query, tree)
+
+
+def _is_inplace(site: Site) -> bool:
+    """A workflow that works in the project itself leaves its files there and in no tree."""
+    said = site.workflow.config.get("workspace") or {}
+    return (said if isinstance(said, str) else said.get("mode")) == "inplace"
+
+
+async def known_names(site: Site, names: Names, values: Iterable[Value], tree: Tree | None) -> Names:
+    """The names with every fact these values ask for; other faults of the values show when they are used."""
+    known = Known(names)
+    for value in values:
+        while (query := _asks(value, known)) is not None:
+            known.facts[query] = await answer(site, query, tree)
+    return known
+
+
+class Known:
+    """Names that also know facts which were found for one attempt."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self.facts: dict[tuple[str, str], Any] = {}
+
+    def lookup(self, name: str) -> Any:
+        return self._names.lookup(name)
+
+    def fact(self, query: tuple[str, str]) -> Any:
+        return self.facts[query] if query in self.facts else self._names.fact(query)
+
+
+def _asks(value: Value, names: Names) -> tuple[str, str] | None:
+    try:
+        fill(value, names)
+    except NeedFact as need:
+        return need.query
+    except ExprError:
+        return None
+    return None
+
+
+def _look_in_tree(site: Site, query: tuple[str, str], tree: Tree | None) -> Any:
+    assert site.repository is not None
+    assert tree is not None
+    function, argument = query
+    listing = read_listing(trees(site.repository), tree)
+    if function == "glob":
+        return _matching(argument, (path for path, _ in files(listing)))
+    folder, _, name = "/".join(part for part in argument.split("/") if part not in ("", ".")).rpartition("/")
+    return path_fault(argument) is None and (not name or name in listing.get(folder, {}))
+
+
+def _look_in_folder(site: Site, query: tuple[str, str], _tree: Tree | None) -> Any:
+    function, argument = query
+    if function == "glob":
+        return _matching(argument, _files_below(site.project))
+    try:
+        return inside(site.project, argument).exists()
+    except PathViolation:
+        return False
+
+
+def _matching(pattern: str, paths: Iterable[str]) -> list[str]:
+    return sorted(path for path in paths if glob_matches(pattern, path))[:MAX_ELEMENTS]
+
+
+def _files_below(root: Path) -> Iterator[str]:
+    for top, folders, names in os.walk(root):
+        below = Path(top).relative_to(root)
+        folders[:] = [n for n in folders if not is_git_folder(n) and str(below / n) != STATE_FOLDER]
+        yield from (str(below / name) for name in names)

@@ -1,0 +1,1 @@
+"""Landing on a branch and joining parallel work."""

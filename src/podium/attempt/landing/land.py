@@ -1,0 +1,302 @@
+"""The `git` verb: lands the head on a branch of the user's, or publishes it as a branch of its own.
+
+Rule 1: a landing has one name per visit of its step, so it moves the branch at most once, whoever is killed when.
+Rule 2: on a branch that has moved, what passed on the head must pass again, and the change must still be the one that
+        was judged.
+Rule 3: where the step has gates, what would land is judged first; only exactly that tree lands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, assert_never
+
+from anyio import to_thread
+
+from podium.attempt.command.rerun import Red, passed_on, rerun
+from podium.attempt.file_facts import known_names
+from podium.attempt.landing.earlier import earlier, tree_landed
+from podium.attempt.landing.messages import clash_on_branch, in_the_way, left_behind, taken_off
+from podium.attempt.prior_results import key_of
+from podium.attempt.result import ended
+from podium.attempt.reuse import unless_known
+from podium.attempt.site import Site
+from podium.attempt.workspace.workspace import PODIUM, start_of
+from podium.core.addresses import ROOT
+from podium.core.decide.attempts import MOVED, passed_gates
+from podium.core.decide.entry import ONTO
+from podium.core.events import AttemptEnded, AttemptStarted
+from podium.core.expressions.nodes import Names
+from podium.core.expressions.templates import Value, fill
+from podium.core.expressions.values import Meter, as_text
+from podium.core.model import Git
+from podium.core.queries.graph import fresh_children, tree_in_view
+from podium.core.queries.names import Here
+from podium.core.state import Leaf, Scope, State
+from podium.core.types import Tree
+from podium.errors import ConfigurationError
+from podium.git.branches.land import (
+    How,
+    InTheWay,
+    Landed,
+    Landing,
+    Moved,
+    Nothing,
+    Piece,
+    Prepared,
+    follow,
+    land,
+    prepare,
+)
+from podium.git.branches.publish import Unpublished, publish
+from podium.git.repository import Repository, Signature, commit_of, read_person, refs, tree_of, write_commit
+from podium.git.trees.merge import Clashed
+
+TRIES: Final = 5
+"""How often a branch may be moved by others while we prepare, before that is a failure."""
+
+
+async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
+    leaf = state.instances[asked.path]
+    verb = leaf.place.step.verb
+    assert isinstance(verb, Git)
+    values = (verb.land, verb.message, verb.branch, verb.push)
+    names = await known_names(site, Here(state, leaf), values, tree_in_view(leaf))
+    key = key_of(asked, "git", verb.how, *(fill(value, names) for value in values))
+    return await unless_known(site, asked, key, lambda: _done(asked, state, site, verb, names))
+
+
+async def _done(asked: AttemptStarted, state: State, site: Site, verb: Git, names: Names) -> AttemptEnded:
+    if verb.land is not None:
+        message = None if verb.message is None else _text(verb.message, names)
+        return await land_head(asked, state, site, _text(verb.land, names), message, verb.how)
+    tree = await to_thread.run_sync(start_of, site, _repository(site), asked)
+    if _has_gates(asked, state) and _judged(asked, state) != tree:
+        return _proposed(
+            site, asked, tree, await to_thread.run_sync(tree_of, _repository(site), site.base_commit)
+        )
+    return await _publish(asked, state, site, verb, names)
+
+
+async def land_head(
+    asked: AttemptStarted, state: State, site: Site, branch: str, message: str | None, how: How = "squash"
+) -> AttemptEnded:
+    """Lands the tree that the attempt starts from; also for a person who asks for it when the run is over."""
+    landing = await to_thread.run_sync(_landing, asked, state, site, branch, message, how)
+    return await _land(asked, state, site, _repository(site), landing)
+
+
+async def _land(
+    asked: AttemptStarted, state: State, site: Site, repository: Repository, landing: Landing
+) -> AttemptEnded:
+    for _ in range(TRIES):
+        ready = await to_thread.run_sync(prepare, repository, landing)
+        done: Landed | Nothing | Clashed | InTheWay | Moved
+        if isinstance(ready, Prepared):
+            held = await _held_back(asked, state, site, repository, ready)
+            if held is not None:
+                return held
+            done = await to_thread.run_sync(land, repository, ready)
+        else:
+            done = ready
+        match done:
+            case Moved():
+                continue
+            case Landed(taken_off=True):
+                return _not(site, asked, "taken_off", taken_off(landing, done.commit))
+            case Landed(again=True):
+                # It landed before a crash; the checked-out files may still have to follow.
+                behind = await to_thread.run_sync(follow, repository, landing, done.commit)
+                return _landed(site, asked, landing, done.commit, behind)
+            case Landed():
+                return _landed(site, asked, landing, done.commit, done.left_behind)
+            case Nothing():
+                tip = await to_thread.run_sync(commit_of, refs(repository), f"refs/heads/{landing.branch}")
+                # Or an earlier landing could not let them follow, and this one is asked to.
+                behind = await to_thread.run_sync(follow, repository, landing)
+                return _nothing(site, asked, landing, tip, behind)
+            case Clashed():
+                return _not(
+                    site,
+                    asked,
+                    "conflict",
+                    await to_thread.run_sync(clash_on_branch, state, repository, done.clashes),
+                )
+            case InTheWay():
+                return _not(site, asked, "in_the_way", in_the_way(landing, done))
+            case _:
+                assert_never(done)
+    return _not(site, asked, MOVED, f'branch "{landing.branch}" was moved {TRIES} times meanwhile')
+
+
+async def _held_back(
+    asked: AttemptStarted, state: State, site: Site, repository: Repository, ready: Prepared
+) -> AttemptEnded | None:
+    """Why this does not land now: what was judged does not hold for it, or its own gates have to judge it first."""
+    judged = _judged(asked, state)
+    if judged is not None and judged == ready.tree:
+        return None
+    doubt = await _doubt(state, site, ready)
+    if doubt is not None:
+        return _not(site, asked, *doubt)
+    if not _has_gates(asked, state):
+        return None
+    if asked.attempt > TRIES:
+        return _not(
+            site, asked, MOVED, f'branch "{ready.landing.branch}" moved each time before the gates ended'
+        )
+    onto = await to_thread.run_sync(tree_of, repository, ready.tip)
+    return _proposed(site, asked, ready.tree, onto)
+
+
+async def _doubt(state: State, site: Site, ready: Prepared) -> tuple[str, str] | None:
+    """Why what was judged before does not hold for this."""
+    landing = ready.landing
+    if not ready.moved:
+        return None
+    if not ready.same_patch:
+        return "conflict", (
+            f'branch "{landing.branch}" has moved, and on top of it the change is no longer the one that was '
+            "judged; it has to be made and judged again"
+        )
+    red = await rerun(site, state, passed_on(state, landing.tree), ready.tree)
+    if isinstance(red, Red):
+        return "gates", f'on the present tip of "{landing.branch}", {red.path} does not pass:\n{red.message}'
+    return None
+
+
+def _has_gates(asked: AttemptStarted, state: State) -> bool:
+    """A person who lands it when the run is over has no step, so no gates of its own."""
+    leaf = state.instances.get(asked.path)
+    return leaf is not None and leaf.place.step.gates is not None
+
+
+def _judged(asked: AttemptStarted, state: State) -> Tree | None:
+    leaf = state.instances.get(asked.path)
+    gates = passed_gates(state, leaf, asked.attempt) if isinstance(leaf, Leaf) else None
+    return None if gates is None else gates.place.start
+
+
+def _proposed(site: Site, asked: AttemptStarted, tree: Tree, onto: Tree) -> AttemptEnded:
+    """What would land, for the gates; the next attempt lands it."""
+    result = {"text": "to be judged before it lands", "files": [], ONTO: onto}
+    return ended(site, asked, "ok", MOVED, result=result, tree=tree)
+
+
+def _landing(
+    asked: AttemptStarted, state: State, site: Site, branch: str, message: str | None, how: How
+) -> Landing:
+    assert state.started is not None
+    repository = _repository(site)
+    tree = start_of(site, repository, asked)
+    base = state.started.run.base or site.base_commit or None
+    start = state.started.tree or tree_of(repository, base)
+    before = earlier(state, asked.path, branch, "land")
+    return Landing(
+        run=site.run,
+        id=f"{site.run}/{asked.path}",
+        branch=branch,
+        base=before[-1].commit if before else base,
+        start=tree_landed(repository, state, before, start),
+        tree=tree,
+        how=how,
+        message=f"{state.started.run.name} ({site.run})" if message is None else message,
+        signature=_signature(repository, asked),
+        pieces=tuple(_pieces(state, tree)) if how == "commits" else (),
+    )
+
+
+def _repository(site: Site) -> Repository:
+    if site.repository is None:
+        raise ConfigurationError("there is no git repository here, so nothing can land", hint="git init")
+    return site.repository
+
+
+def _pieces(state: State, tree: Tree) -> Iterator[Piece]:
+    """The steps of the top block that changed something, in their order; of a graph there is no such order."""
+    root = state.instances[ROOT]
+    if not isinstance(root, Scope) or root.place.order != "seq":
+        return
+    for child in fresh_children(state, root):
+        ending = child.ending
+        if ending is not None and ending.outcome == "passed" and ending.tree not in (None, tree):
+            assert ending.tree is not None
+            yield Piece(ending.tree, child.place.step.description or child.place.step.name)
+
+
+async def _publish(asked: AttemptStarted, state: State, site: Site, verb: Git, names: Names) -> AttemptEnded:
+    repository = _repository(site)
+    branch = _text(verb.branch, names)
+    remote = None if verb.push is None else _text(verb.push, names)
+    message = f"Work of run {site.run}" if verb.message is None else _text(verb.message, names)
+
+    def put() -> tuple[str, Any]:
+        before = earlier(state, asked.path, branch, "branch")
+        parent = before[-1].commit if before else site.base_commit
+        commit = write_commit(
+            repository,
+            start_of(site, repository, asked),
+            parents=() if parent is None else (parent,),
+            message=message,
+            signature=_signature(repository, asked),
+        )
+        return commit, publish(repository, commit, branch, remote=remote)
+
+    commit, done = await to_thread.run_sync(put)
+    if isinstance(done, Unpublished):
+        return _not(site, asked, "publish", done.why)
+    text = f'published as branch "{branch}"' + (f" on {remote}" if remote else "")
+    return _passed(site, asked, text, commit, branch)
+
+
+def _signature(repository: Repository, asked: AttemptStarted) -> Signature:
+    """The time of the attempt, not of the moment: the same work done again after a crash is the same commit."""
+    person = read_person(repository) or PODIUM
+    return Signature(person, person, asked.at // 1000)
+
+
+def _landed(
+    site: Site, asked: AttemptStarted, landing: Landing, commit: str, behind: str | None
+) -> AttemptEnded:
+    notes = None if behind is None else left_behind(site.run, asked.path, landing, behind)
+    return _passed(
+        site, asked, f'landed on "{landing.branch}" as {commit[:12]}', commit, landing.branch, notes
+    )
+
+
+def _nothing(
+    site: Site, asked: AttemptStarted, landing: Landing, tip: str | None, behind: str | None
+) -> AttemptEnded:
+    fact = "has all of it already" if tip else "was not made"
+    notes = None if behind is None else left_behind(site.run, asked.path, landing, behind)
+    text = f'there is nothing to land: "{landing.branch}" {fact}'
+    return _passed(site, asked, text, tip or "", landing.branch, notes, unchanged=True)
+
+
+def _passed(
+    site: Site,
+    asked: AttemptStarted,
+    text: str,
+    commit: str,
+    branch: str,
+    notes: str | None = None,
+    *,
+    unchanged: bool = False,
+) -> AttemptEnded:
+    output: dict[str, Any] = {"commit": commit, "branch": branch}
+    result: dict[str, Any] = {"text": text, "output": output, "files": []}
+    if unchanged:
+        output["unchanged"] = True
+    if notes is not None:
+        output["notes"] = result["notes"] = notes
+        result["text"] = f"{text}\n{notes}"
+    return ended(site, asked, "ok", result=result, tree=asked.start)
+
+
+def _not(site: Site, asked: AttemptStarted, reason: str, message: str) -> AttemptEnded:
+    result = {"text": message, "files": [], "message": message}
+    return ended(site, asked, "failed", reason, result=result, tree=asked.start)
+
+
+def _text(value: Value, names: Names) -> str:
+    return as_text(fill(value, names), Meter())

@@ -1,0 +1,204 @@
+"""The one way from a step to a process: its environment, its folder, its bounds and its walls."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from podium.attempt.network import proxy_env
+from podium.attempt.site import Site
+from podium.attempt.workspace.toolchain import without_editable
+from podium.core.expressions.nodes import Names
+from podium.core.expressions.templates import fill
+from podium.core.expressions.values import Meter, as_text
+from podium.core.model import Agent, Step
+from podium.errors import ConfigurationError
+from podium.files.inside import inside
+from podium.git.workdir.walk import opened
+from podium.ports.agent import Progress
+from podium.ports.sandbox import Mount, OnDecision, Sandbox, Service, Walls, not_recorded
+from podium.process.environment import minimal_env
+from podium.process.launch import Launch
+from podium.process.output import OnOutput, StreamName
+
+if TYPE_CHECKING:
+    from podium.attempt.workspace.workspace import Workspace
+
+UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
+
+
+def launch_of(  # noqa: PLR0913  # what differs from launch to launch; the rest is the step's
+    site: Site,
+    step: Step,
+    names: Names,
+    workspace: Workspace,
+    *,
+    argv: tuple[str, ...],
+    extra_env: Mapping[str, str] | None = None,
+    stdin: bytes | Path | None = None,
+    timeout_s: float,
+    reads: tuple[Path, ...] = (),
+    network: tuple[str, ...] | None = None,
+    service: Service | None = None,
+    on_decision: OnDecision = not_recorded,
+    plain: bool = False,
+) -> tuple[Launch, Walls]:
+    """What to start and how freely. Raises PathViolation, ConfigurationError, ExprError before anything has begun."""
+    walls = _walls(
+        site,
+        step,
+        names,
+        workspace,
+        reads=reads,
+        network=network,
+        service=service,
+        on_decision=on_decision,
+    )
+    launch = Launch(
+        argv=argv,
+        cwd=folder_of(step, names, workspace),
+        env=environment(site, step, names, workspace, {**(extra_env or {}), **proxy_env(site, step, walls)}),
+        marker=site.marker,
+        stdin=stdin,
+        timeout_s=timeout_s,
+        mask=site.mask,
+        plain=plain,
+        spill_dir=site.run_dir / "outputs",
+    )
+    return launch, walls
+
+
+def folder_of(step: Step, names: Names, workspace: Workspace) -> Path:
+    """Where processes of a step start, as they see it. Raises PathViolation for one outside of the workspace."""
+    named = as_text(fill(step.settings.get("dir", "."), names), Meter())
+    if named == ".":
+        return workspace.seen
+    folder = inside(workspace.folder, named)
+    if not folder.is_dir():
+        raise ConfigurationError(f'dir "{named}" of step "{step.name}" is no folder of the tree')
+    return workspace.seen / folder.relative_to(inside(workspace.folder, "."))
+
+
+def environment(
+    site: Site, step: Step, names: Names, workspace: Workspace, extra: Mapping[str, str]
+) -> dict[str, str]:
+    """A minimal one, what the step's `env` passes on or sets, and the secrets it names; nothing else (R184, C15)."""
+    passed, own = declared_env(step, names)
+    env = minimal_env(
+        {
+            **own,
+            **{f"PODIUM_PORT_{number}": str(port) for number, port in enumerate(workspace.ports, start=1)},
+            **extra,
+            "HOME": str(workspace.home),
+            "TMPDIR": str(workspace.tmp),
+            # So that git in a checkout, which has no .git, does not find a repository further up.
+            "GIT_CEILING_DIRECTORIES": str(workspace.seen.parent),
+        },
+        _secrets(site, step),
+        inherit=passed,
+        host=site.host_env,
+    )
+    env["PATH"] = without_editable(site.project, site.sandbox_of(step).level, env["PATH"])
+    return env
+
+
+def heard(site: Site, path: str) -> OnOutput:
+    """Passes on what a process says while it says it; a character may be cut between two pieces."""
+    decoders = {name: codecs.getincrementaldecoder("utf-8")("replace") for name in ("stdout", "stderr")}
+
+    def on_output(stream: StreamName, data: bytes) -> None:
+        text = decoders[stream].decode(data)
+        if text:
+            site.on_progress(path, Progress("text", text))
+
+    return on_output
+
+
+def walls_told(sandbox: Sandbox, walls: Walls) -> dict[str, str]:
+    """For the log: the level that was in force, and that the network was open if it was."""
+    return {"sandbox": sandbox.level, **({"network": "open"} if walls.network == "open" else {})}
+
+
+def note(text: str) -> Progress:
+    return Progress("note", text)
+
+
+def declared_env(step: Step, names: Names) -> tuple[list[str], dict[str, str]]:
+    """The variables that a step passes on, and those that it sets."""
+    passed: list[str] = []
+    own: dict[str, str] = {}
+    for entry in step.settings.get("env") or ():
+        name, sign, value = as_text(fill(entry, names), Meter()).partition("=")
+        if sign:
+            own[name] = value
+        else:
+            passed.append(name)
+    return passed, own
+
+
+def _secrets(site: Site, step: Step) -> dict[str, str]:
+    declared = tuple(step.settings.get("secrets") or ())
+    for name in declared:
+        if name not in site.secrets:
+            raise ConfigurationError(
+                f'secret "{name}" of step "{step.name}" has no value', hint=f"set {name} in your environment"
+            )
+    return {name: site.secrets[name] for name in declared}
+
+
+def _walls(
+    site: Site,
+    step: Step,
+    names: Names,
+    workspace: Workspace,
+    *,
+    reads: tuple[Path, ...],
+    network: tuple[str, ...] | None,
+    **outward: Any,
+) -> Walls:
+    sandbox = dict(step.settings.get("sandbox") or {})
+    said = step.settings.get("network") if network is None else network
+    cpu = fill(sandbox.get("cpu"), names)
+    return Walls(
+        writable=(workspace.home, workspace.tmp),
+        mounts=(*_mounts(site, step, workspace), *(Mount(path, path) for path in reads)),
+        hidden=(site.state_dir,) if workspace.kind == "project" and site.state_dir.is_dir() else (),
+        network="open" if said == "open" else tuple(said or ()),
+        memory_bytes=_bytes(fill(sandbox.get("memory"), names)),
+        cpus=float(cpu) if isinstance(cpu, int | float) else None,
+        **outward,
+    )
+
+
+def _mounts(site: Site, step: Step, workspace: Workspace) -> Iterator[Mount]:
+    """The workspace in the project's place, and the project's own toolchain in it. Whoever only judges writes nothing."""
+    judges = isinstance(step.verb, Agent) and step.verb.judge
+    yield Mount(workspace.folder, workspace.seen, writable=not judges)
+    for name in workspace.links:
+        # An earlier process of this workspace may have put a link there, through which the mount would land elsewhere.
+        if _is_folder(workspace.folder, name):
+            yield Mount(site.project / name, workspace.seen / name)
+    if workspace.kind == "project" and (site.project / ".git").exists():
+        # A hook or a filter in there would be run by the next git of the user.
+        yield Mount(site.project / ".git", site.project / ".git")
+
+
+def _is_folder(root: Path, name: str) -> bool:
+    try:
+        with opened(root, name):
+            return True
+    except OSError:
+        return False
+
+
+def _bytes(text: Any) -> int | None:
+    if text is None:
+        return None
+    match = _SIZE.fullmatch(str(text).strip())
+    if match is None:
+        raise ConfigurationError(f'sandbox.memory "{text}" is no size', hint='write it as "512m" or "2g"')
+    return int(float(match[1]) * UNITS[match[2].lower()])

@@ -1,0 +1,77 @@
+"""What a process of a step gets of the world outside, and what is kept of what it asked for."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+from podium.attempt.site import Site
+from podium.core.model import Step
+from podium.errors import PathViolation
+from podium.files.inside import open_inside
+from podium.ports.agent import Program
+from podium.ports.sandbox import PROXY, Decision, OnDecision, SandboxLevel, Walls
+
+ENCLOSED: Final[tuple[SandboxLevel, ...]] = ("bubblewrap", "container")
+"""The levels at which there is no network but what is let through."""
+RECORD: Final = "egress.jsonl"
+DECISIONS: Final = 10_000
+"""So many of an attempt are kept: whatever is asked for, it cannot fill the disk."""
+MOST_LOGIN: Final = 256 * 1024
+_PROXY: Final = f"http://{PROXY[0]}:{PROXY[1]}"
+_BESIDES: Final = "127.0.0.1,localhost"
+
+
+def is_walled(site: Site, step: Step) -> bool:
+    return site.sandbox_of(step).level in ENCLOSED
+
+
+def is_brokered(site: Site, step: Step) -> bool:
+    """Whether an agent of this step reaches its model by a broker only."""
+    return is_walled(site, step) and step.settings.get("network") != "open"
+
+
+def network_of(step: Step, program: Program) -> tuple[str, ...] | None:
+    """What its vendor needs, besides what the step allows; None leaves it to the step."""
+    said = step.settings.get("network")
+    return None if said == "open" else (*(said or ()), *program.network)
+
+
+def proxy_env(site: Site, step: Step, walls: Walls) -> dict[str, str]:
+    """By which programs know that there is a proxy; both spellings are in use."""
+    if walls.network in ((), "open") or not is_walled(site, step):
+        return {}
+    said = {"HTTPS_PROXY": _PROXY, "NO_PROXY": _BESIDES}
+    return {**said, **{name.lower(): value for name, value in said.items()}}
+
+
+def decided(site: Site, path: str, attempt: int) -> OnDecision:
+    """Keeps each decision at once, masked, beside what the attempt was told and said."""
+    count = 0
+
+    def keep(decision: Decision) -> None:
+        nonlocal count
+        count += 1
+        if count > DECISIONS:
+            return
+        place = site.log_dir(path, attempt) / RECORD
+        place.parent.mkdir(parents=True, exist_ok=True)
+        line = site.mask.text(json.dumps({"at": site.now(), **asdict(decision)}))
+        handle = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(f"{line}\n")
+
+    return keep
+
+
+def keep_login(site: Site, kind: str, home: Path, name: str) -> None:
+    """Through no link that leads out: what lies in the home was written by whoever worked there."""
+    try:
+        with open_inside(home, name, "rb") as file:
+            content = file.read(MOST_LOGIN)
+    except (OSError, PathViolation):
+        return
+    site.keep_login(kind, content)

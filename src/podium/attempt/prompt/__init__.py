@@ -1,0 +1,1 @@
+"""The text an agent gets: own prompt, feedback, review material, packed files."""

@@ -1,0 +1,155 @@
+"""The text that an agent gets: what its author wrote, what it has to know, and what it did wrong before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Final
+
+from podium.attempt.agent.agent_attempt import Asking
+from podium.attempt.agent.resolve import Worker
+from podium.attempt.change_policy import globs_of
+from podium.attempt.prompt import excerpt, partials
+from podium.attempt.prompt.advice import situation_of
+from podium.attempt.prompt.feedback import feedback_of
+from podium.attempt.prompt.packed_files import context_of
+from podium.attempt.prompt.review_material import material_of
+from podium.attempt.prompt.tree_files import Files, files_of
+from podium.attempt.site import Site
+from podium.core import model
+from podium.core.expressions.nodes import Names
+from podium.core.model import Agent
+from podium.redaction.scan import cleaned
+from podium.workflow.prompts.render import Prompt, parse_prompt, render
+
+FOLDER: Final = "prompts"
+"""Where a prompt that is no file of its own includes from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    system: str
+    prompt: str
+    removed: Mapping[str, int]
+    """What looked like a secret and was left out: how often each rule spoke."""
+
+
+def told(asking: Asking, worker: Worker | None) -> Told:
+    """System text and prompt; without a worker, the task as a person reads it.
+
+    Raises PromptError, ExprError: what cannot be written cannot be asked.
+    """
+    site, state, leaf = asking.site, asking.state, asking.leaf
+    # Most prompts ask nothing about files, and a big project has many.
+    files = cache(partial(files_of, site, asking.asked.start))
+    feedback = feedback_of(site, state, leaf)
+    names = _Names(asking.names, feedback, {} if worker is None else worker.parameters)
+    system, prompt = (None, asking.verb.prompt) if worker is None else (worker.system, worker.prompt)
+    persona = "" if system is None else _rendered(asking, system, names, files)
+    own, is_placed = _own(asking, prompt, names, files)
+    parts = [own, *_additions(asking, names, files)]
+    if feedback and not is_placed:
+        parts.append(feedback_of(site, state, leaf, heading=True))
+    parts.append(_excerpt(asking))
+    parts.append(_shape(asking))
+    return _cleaned(site, persona, "\n\n".join(part.strip() for part in parts if part.strip()) + "\n")
+
+
+def _cleaned(site: Site, system: str, prompt: str) -> Told:
+    """The one way out: whatever was packed, quoted or fed back passes here."""
+    texts = [cleaned(site.mask.text(text)) for text in (system, prompt)]
+    removed = Counter(texts[0].found) + Counter(texts[1].found)
+    return Told(texts[0].text, texts[1].text, dict(removed))
+
+
+class _Names(Mapping[str, Any]):
+    """The names of a prompt; `feedback` is what was said, not where it stands."""
+
+    def __init__(self, names: Names, feedback: str, parameters: Mapping[str, Any]) -> None:
+        self._names = names
+        self._feedback = feedback
+        self._parameters = parameters
+
+    def __getitem__(self, name: str) -> Any:
+        if name == "feedback":
+            return self._feedback
+        found: Any = self._names.lookup(name)
+        return {**self._parameters, **found} if name == "with" and self._parameters else found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def _own(
+    asking: Asking, written: model.Prompt | None, names: _Names, files: Callable[[], Files]
+) -> tuple[str, bool]:
+    """What the author wrote, and whether the feedback has its place in it."""
+    if written is None:
+        return _unwritten(asking), False
+    prompt = _parsed(asking, written)
+    is_placed = any(reference.chain[0] == "feedback" for reference in prompt.references)
+    return render(prompt, names, fact=lambda query: files().fact(query)), is_placed
+
+
+def _unwritten(asking: Asking) -> str:
+    place = asking.leaf.place
+    if place.role == "advice":
+        situation = situation_of(asking.state, asking.state.instances[place.parent])
+        facts = {"where": place.parent or "the workflow", "rule": place.about, "situation": situation}
+        return partials.written(asking.state, place, "advice", facts)
+    step = {"name": place.step.name, "description": place.step.description}
+    return partials.written(asking.state, place, "task", {"step": step, "judge": _is_judge(place.step)})
+
+
+def _rendered(
+    asking: Asking, written: model.Prompt, names: Mapping[str, Any], files: Callable[[], Files]
+) -> str:
+    return render(_parsed(asking, written), names, fact=lambda query: files().fact(query))
+
+
+def _parsed(asking: Asking, written: model.Prompt) -> Prompt:
+    name = written.file or ""
+    folder = asking.site.project / (Path(name).parent if name else FOLDER)
+    own = partials.partials_of(asking.state, asking.leaf.place)
+    return parse_prompt(written.text, folder=folder, name=name, partials=own)
+
+
+def _additions(asking: Asking, names: _Names, files: Callable[[], Files]) -> Iterator[str]:
+    site, asked, step = asking.site, asking.asked, asking.leaf.place.step
+    if asked.degrade:
+        rung = model.Prompt(step.retry.degrade[asked.degrade - 1])
+        yield _rendered(asking, rung, names, files)
+    if asked.guidance:
+        yield partials.written(asking.state, asking.leaf.place, "guidance", {"guidance": asked.guidance})
+    context = dict(step.settings.get("context") or {})
+    if _is_judge(step):
+        yield material_of(site, asking.state, asking.leaf, asked.start, asking.nonce)
+        context.pop("diff", None)  # The change it judges stands above already.
+    if context:
+        since = None if asking.state.started is None else asking.state.started.tree
+        packed = context_of(site, context, asking.names, files(), since=since, tree=asked.start)
+        yield partials.written(asking.state, asking.leaf.place, "files", packed) if packed else ""
+
+
+def _is_judge(step: model.Step) -> bool:
+    return isinstance(step.verb, Agent) and step.verb.judge
+
+
+def _excerpt(asking: Asking) -> str:
+    touches = globs_of(asking.leaf.place.step, asking.names)
+    facts = excerpt.excerpt_of(asking.state, asking.leaf, asking.asked, asking.names, touches=touches)
+    return partials.written(asking.state, asking.leaf.place, "excerpt", facts)
+
+
+def _shape(asking: Asking) -> str:
+    place = asking.leaf.place
+    if _is_judge(place.step):
+        facts = excerpt.verdict_shape(asking.asked, asking.nonce, asking.phrase)
+        return partials.written(asking.state, place, "verdict", facts)
+    return partials.written(asking.state, place, "answer", excerpt.answer_shape(place.step.output))

@@ -1,0 +1,118 @@
+"""The files that are packed into a prompt: by globs, whole ones, within a budget of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from podium.attempt.prompt.tree_files import Files
+from podium.attempt.site import Site
+from podium.core.expressions.nodes import Names
+from podium.core.expressions.templates import fill
+from podium.core.expressions.values import MAX_TEXT
+from podium.core.globs import glob_matches
+from podium.core.types import Tree
+from podium.errors import ConfigurationError
+from podium.git.trees.diff import diff
+from podium.workflow.prompts.fenced import cut
+from podium.workflow.prompts.quoting import fence
+
+BYTES_PER_TOKEN: Final = 4
+BUDGET: Final = 30_000
+"""Tokens, where the file says nothing."""
+MOST: Final = MAX_TEXT // 2
+"""Bytes of one file or diff, whatever the budget: a single text of a prompt may not be longer."""
+WORTH_IT: Final = 2_000
+"""Bytes: a shorter piece of a file is of no use to anybody."""
+GRAPH_WORDS: Final = ("$TARGET_IMPORTS", "$TARGET", "$INTERFACES", "$PUBLIC_API", "$INTERNALS")
+
+
+def context_of(
+    site: Site, said: Mapping[str, Any], names: Names, files: Files, *, since: Tree | None, tree: Tree | None
+) -> Mapping[str, Any]:
+    """What the section of a prompt with its files is made of; empty if nothing was asked for."""
+    wanted: dict[str, Any] = {key: fill(value, names) for key, value in said.items()}
+    room = int(wanted.get("budget") or BUDGET) * BYTES_PER_TOKEN
+    always, asked = _paths(files, wanted, "always"), _paths(files, wanted, "include")
+    required, room = _required(files, always, room)
+    changes: dict[str, Any] = {"wanted": False, "diff": "", "cut": False}
+    if wanted.get("diff") and site.repository is not None and since is not None and tree is not None:
+        changed = diff(site.repository, since, tree, limit=min(room // 2, MOST))
+        room -= len(changed.text)
+        fenced = fence(changed.text, "diff") if changed.text else ""
+        changes = {"wanted": True, "diff": fenced, "cut": changed.cut}
+    packed, left_out = _packed(files, [path for path in asked if path not in always], room)
+    packed = [*required, *packed]
+    words = _words(wanted)
+    if not (changes["wanted"] or packed or left_out or words):
+        return {}
+    return {
+        "changes": changes,
+        "files": packed,
+        "left_out": cut(", ".join(left_out), 4000),
+        "unknown": words,
+    }
+
+
+def _words(wanted: Mapping[str, Any]) -> list[str]:
+    said = [*_texts(wanted.get("always")), *_texts(wanted.get("include"))]
+    return [entry for entry in said if entry.startswith(GRAPH_WORDS)]
+
+
+def _paths(files: Files, wanted: Mapping[str, Any], key: str) -> list[str]:
+    globs = [entry for entry in _texts(wanted.get(key)) if not entry.startswith(GRAPH_WORDS)]
+    excluded = _texts(wanted.get("exclude"))
+    return [path for path in files.matching(globs) if not any(glob_matches(g, path) for g in excluded)]
+
+
+def _texts(value: Any) -> Sequence[str]:
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str) else tuple(str(entry) for entry in value)
+
+
+def _required(files: Files, paths: Sequence[str], room: int) -> tuple[list[dict[str, str]], int]:
+    """What must be packed, whole, and the room that is left; raises ConfigurationError if it does not fit."""
+    found = [(path, content) for path, content in files.read(paths) if not _is_binary(content)]
+    size = sum(len(content) for _, content in found)
+    if size > room or any(len(content) > MOST for _, content in found):
+        raise ConfigurationError(
+            f"context.always takes {_tokens(size)} tokens, and the budget is {_tokens(room)}",
+            hint="raise context.budget, or let context.always name less",
+        )
+    return [_part(path, content.decode("utf-8", "replace")) for path, content in found], room - size
+
+
+def _packed(files: Files, paths: Sequence[str], room: int) -> tuple[list[dict[str, str]], list[str]]:
+    """The files with their texts as data, and what there was no room for: whole ones first, then one cut to the rest."""
+    packed: list[dict[str, str]] = []
+    too_long: list[tuple[str, bytes]] = []
+    left_out: list[str] = []
+    for path, content in files.read(paths):
+        if _is_binary(content):
+            left_out.append(f"{path} (binary)")
+        elif len(content) > min(room, MOST):
+            too_long.append((path, content))
+        else:
+            room -= len(content)
+            packed.append(_part(path, content.decode("utf-8", "replace")))
+    for path, content in too_long:
+        if room >= WORTH_IT:
+            packed.append(_part(path, cut(content.decode("utf-8", "replace"), min(room, MOST))))
+            left_out.append(f"parts of {path} ({len(content)} bytes)")
+            room = 0
+        else:
+            left_out.append(f"{path} ({len(content)} bytes)")
+    return packed, left_out
+
+
+def _part(path: str, text: str) -> dict[str, str]:
+    return {"path": path, "text": fence(text)}
+
+
+def _is_binary(content: bytes) -> bool:
+    return b"\0" in content[:8000]
+
+
+def _tokens(size: int) -> int:
+    return -(-size // BYTES_PER_TOKEN)

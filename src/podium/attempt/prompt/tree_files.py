@@ -1,0 +1,72 @@
+"""The files that an attempt starts from, to be looked at without a workspace: those of a tree, or of the folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from podium.attempt.site import Site
+from podium.core.globs import glob_matches
+from podium.core.types import Tree
+from podium.git.repository import Repository, trees
+from podium.git.trees.listing import FILE, PROGRAM, files, read_listing
+from podium.git.trees.snapshot import read_blobs
+
+OWN: Final = frozenset({".git", ".podium"})
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """`blobs` maps the path of each regular file to its blob; outside of git, to nothing of use."""
+
+    blobs: Mapping[str, str]
+    repository: Repository | None
+    folder: Path
+    folders: frozenset[str] = field(default_factory=frozenset)
+
+    def matching(self, globs: Iterable[str]) -> tuple[str, ...]:
+        """In the order of the globs, then of the paths; each once."""
+        found = (path for glob in globs for path in sorted(self.blobs) if glob_matches(glob, path))
+        return tuple(dict.fromkeys(found))
+
+    def exists(self, path: str) -> bool:
+        plain = path.removeprefix("./").rstrip("/")
+        return plain in self.blobs or plain in self.folders
+
+    def read(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        wanted = list(paths)
+        if self.repository is None:
+            yield from ((path, (self.folder / path).read_bytes()) for path in wanted)
+        else:
+            contents = read_blobs(trees(self.repository), [self.blobs[path] for path in wanted])
+            yield from zip(wanted, contents, strict=True)
+
+    def fact(self, query: tuple[str, str]) -> Any:
+        """What `exists` and `glob` ask in a prompt."""
+        function, argument = query
+        return self.exists(argument) if function == "exists" else self.matching((argument,))
+
+
+def files_of(site: Site, tree: Tree | None) -> Files:
+    if site.repository is None or tree is None:
+        blobs = dict.fromkeys(_in_folder(site.project), "")
+        return Files(blobs, None, site.project, _above(blobs))
+    listing = read_listing(trees(site.repository), tree)
+    found = {path: entry.name for path, entry in files(listing) if entry.mode in (FILE, PROGRAM)}
+    return Files(found, site.repository, site.project, frozenset(listing))
+
+
+def _in_folder(folder: Path) -> Iterator[str]:
+    for top, names, plain in os.walk(folder):
+        names[:] = sorted(name for name in names if name not in OWN)
+        for name in sorted(plain):
+            path = Path(top) / name
+            if path.is_file() and not path.is_symlink():
+                yield path.relative_to(folder).as_posix()
+
+
+def _above(paths: Iterable[str]) -> frozenset[str]:
+    return frozenset(parent.as_posix() for path in paths for parent in Path(path).parents)

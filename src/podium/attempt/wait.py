@@ -1,0 +1,207 @@
+"""Looks out for what a `wait` step waits for: a file, a commit, another run's step, a command that says it is time.
+
+Signals and timers are the engine's. Watching needs no result to be kept: after a crash it simply begins again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+from anyio import to_thread
+
+from podium.attempt.command.run import run_in
+from podium.attempt.file_facts import known_names
+from podium.attempt.site import Site
+from podium.attempt.workspace.workspace import opened
+from podium.core.events import AttemptStarted, WaitEnded, WaitStarted
+from podium.core.expressions.nodes import ExprError, Names
+from podium.core.expressions.templates import fill
+from podium.core.expressions.values import Meter, as_text
+from podium.core.model import Command, Step, Wait
+from podium.core.payloads import Amounts
+from podium.core.queries.graph import tree_in_view
+from podium.core.queries.names import Here
+from podium.core.state import Instance, State
+from podium.core.types import Millis
+from podium.errors import ConfigurationError, PathViolation, PodiumError
+from podium.files.inside import inside, open_inside
+from podium.git.command import run
+from podium.git.repository import Repository, commit_of, refs
+
+LOOK_S: Final = 0.2
+LOOK_AT_RUNS_S: Final = 1.0
+POLL_TIMEOUT: Final = Millis(300_000)
+MAX_BYTES: Final = 1 << 20
+
+Found = Mapping[str, Any] | None
+
+
+async def watch(asked: WaitStarted, state: State, site: Site) -> WaitEnded:
+    """Returns when it is there; only the step's timeout, which is the engine's, ends it otherwise."""
+    leaf = state.instances[asked.path]
+    verb = leaf.place.step.verb
+    assert isinstance(verb, Wait)
+    try:
+        names = await known_names(site, Here(state, leaf), tuple(verb.detail.values()), tree_in_view(leaf))
+        if verb.what == "poll":
+            return await _poll(asked, site, leaf, verb, names)
+        look, every_s = _looking(verb, names, state, site)
+        return WaitEnded(site.now(), asked.path, "ok", await _until(look, every_s))
+    except (PodiumError, ExprError) as error:
+        reason = "path" if isinstance(error, PathViolation) else "error"
+        message = site.mask.text(error.message if isinstance(error, PodiumError) else str(error))
+        return WaitEnded(site.now(), asked.path, "error", {"text": "", "message": message}, reason)
+
+
+async def look_out(wait: Wait, names: Names, state: State, site: Site) -> Mapping[str, Any]:
+    """For a person who works by hand: what tells that the work is done."""
+    if wait.timer is not None:
+        await anyio.sleep(wait.timer / 1000)
+        return {}
+    if wait.what not in ("file", "commit", "step"):
+        raise ConfigurationError(
+            f"done: {wait.what} is not carried out yet",
+            hint="use file, commit, step or timer, or leave it out",
+        )
+    look, every_s = _looking(wait, names, state, site)
+    return await _until(look, every_s)
+
+
+async def _until(look: Callable[[], Awaitable[Found]], every_s: float) -> Mapping[str, Any]:
+    while True:
+        found = await look()
+        if found is not None:
+            return found
+        await anyio.sleep(every_s)
+
+
+def _looking(
+    verb: Wait, names: Names, state: State, site: Site
+) -> tuple[Callable[[], Awaitable[Found]], float]:
+    wanted = as_text(fill(verb.detail[verb.what], names), Meter())
+    match verb.what:
+        case "file":
+            # Refused before anything is looked at, and not once per look.
+            inside(site.project, wanted)
+            return _File(site.project, wanted).look, LOOK_S
+        case "commit":
+            branch = fill(verb.detail.get("branch"), names)
+            return _commits(wanted, None if branch is None else as_text(branch, Meter()), state, site), LOOK_S
+        case "step":
+            return _step(wanted, site), LOOK_AT_RUNS_S
+        case _:
+            raise AssertionError(f"{verb.what} is not looked for here")
+
+
+class _File:
+    """A file counts when it has stood still between two looks: its writer may not be done."""
+
+    def __init__(self, project: Path, path: str) -> None:
+        self._project = project
+        self._path = path
+        self._sign: tuple[int, int] | None = None
+
+    async def look(self) -> Found:
+        return await to_thread.run_sync(self._look)
+
+    def _look(self) -> Found:
+        try:
+            status = inside(self._project, self._path).stat()
+        except OSError:
+            return None
+        sign = (status.st_size, status.st_mtime_ns)
+        if self._sign != sign:
+            self._sign = sign
+            return None
+        return {"output": self._read(), "text": self._path}
+
+    def _read(self) -> Any:
+        try:
+            with open_inside(self._project, self._path, "rb") as file:
+                text = file.read(MAX_BYTES).decode("utf-8", "replace")
+        except OSError as error:
+            raise ConfigurationError(f'"{self._path}" is there, but cannot be read: {error}') from error
+        try:
+            found = json.loads(text)
+            json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
+        except (ValueError, RecursionError):
+            return text
+        return found
+
+
+def _commits(wanted: str, branch: str | None, state: State, site: Site) -> Callable[[], Awaitable[Found]]:
+    repository = site.repository
+    if repository is None:
+        raise ConfigurationError("there is no git repository here, so no commit can come")
+    assert state.started is not None
+    ref = f"refs/heads/{branch or state.started.run.branch}" if branch or state.started.run.branch else "HEAD"
+    seen: list[str | None] = [None]
+
+    def look() -> Found:
+        tip = commit_of(refs(repository), ref)
+        if tip is None or tip == seen[0]:
+            return None
+        seen[0] = tip
+        return _commit_with(repository, wanted, tip, site.base_commit)
+
+    async def looking() -> Found:
+        return await to_thread.run_sync(look)
+
+    return looking
+
+
+def _commit_with(repository: Repository, wanted: str, tip: str, base: str | None) -> Found:
+    """The newest commit since the run began whose message holds the text."""
+    since = () if base is None else (f"^{base}",)
+    args = ("rev-list", "--no-commit-header", "--max-count=1", "-F", f"--grep={wanted}", "--format=%H%n%s")
+    out = run(refs(repository), *args, tip, *since, "--").out.decode("utf-8", "replace")
+    if not out.strip():
+        return None
+    commit, _, subject = out.strip().partition("\n")
+    return {"output": {"commit": commit, "message": subject}, "text": subject}
+
+
+def _step(wanted: str, site: Site) -> Callable[[], Awaitable[Found]]:
+    workflow, sign, step = wanted.partition("/")
+    if not (workflow and sign and step):
+        raise ConfigurationError(f'wait.step "{wanted}" is not of the form workflow/step')
+
+    async def look() -> Found:
+        # In this thread, whose connection to the store it is.
+        passed = site.passed_steps(workflow, step)
+        return {"output": wanted, "text": f"{wanted} has passed"} if passed else None
+
+    return look
+
+
+async def _poll(asked: WaitStarted, site: Site, leaf: Instance, verb: Wait, names: Names) -> WaitEnded:
+    place = leaf.place
+    step = Step(
+        name=place.step.name, verb=Command(argv=verb.detail["argv"]), touches=(), settings=place.step.settings
+    )
+    start = AttemptStarted(
+        site.now(),
+        asked.path,
+        1,
+        Amounts(),
+        base=leaf.base,
+        start=place.start or leaf.base,
+        timeout=POLL_TIMEOUT,
+    )
+    pending = tuple(verb.detail.get("pending") or ())
+    while True:
+        async with opened(site, start, step, kind="checkout", names=names) as workspace:
+            ran = await run_in(site, start, step, names, workspace)
+        code = ran.finished.exit_code
+        if ran.kind == "ok":
+            output = {"output": str(ran.result["text"]).rstrip("\n")}
+            return WaitEnded(site.now(), asked.path, "ok", {**ran.result, **output})
+        if ran.kind == "error":
+            return WaitEnded(site.now(), asked.path, "error", ran.result, ran.reason)
+        if code not in pending:
+            return WaitEnded(site.now(), asked.path, "failed", ran.result, "poll")
+        await anyio.sleep(int(verb.detail["every"]) / 1000)

@@ -1,0 +1,1 @@
+"""Private clones and checkouts: setup, toolchain, ownership, pools."""

@@ -1,0 +1,187 @@
+"""Folders that a project's tools need and no tree holds: which are lent to a workspace, and which would lie.
+
+A virtual environment with an editable install of the project imports the user's files wherever it is used from: a
+gate that ran with it would judge the user's tree and call it the captured one. Without a mount of the workspace in
+the project's place (bubblewrap) such an environment is never lent, and a command that asks for it is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from podium.errors import PodiumError
+from podium.ports.sandbox import SandboxLevel
+
+VENVS: Final = (".venv", "venv")
+FOLDERS: Final = (*VENVS, "node_modules")
+MOUNTS_IN_PLACE: Final[frozenset[SandboxLevel]] = frozenset({"bubblewrap", "container"})
+
+# Programs that look for an environment by themselves, or start others that do.
+STARTERS: Final = frozenset(
+    "bash dash fish hatch invoke just ksh make nox pdm pipenv poetry pre-commit sh task tox uv uvx xargs zsh env".split()
+)
+_LONGEST: Final = 1 << 20
+
+
+class EditableInstall(PodiumError):
+    """A command would test the user's files instead of the captured ones."""
+
+
+def lent(project: Path, level: SandboxLevel, tracked: Iterable[str], folder: str = "") -> tuple[str, ...]:
+    """Toolchain folders, relative to the project, that a workspace gets: as mounts, or as links to those that do not lie."""
+    in_tree = frozenset(tracked)
+    places = dict.fromkeys(("", folder.strip("/").removeprefix("./").removeprefix(".")))
+    names = (f"{place}/{name}" if place else name for place in places for name in FOLDERS)
+    return tuple(
+        name
+        for name in names
+        if name not in in_tree
+        and (project / name).is_dir()
+        and (level in MOUNTS_IN_PLACE or not is_editable(project / name, project))
+    )
+
+
+def link(source: Path, target: Path) -> None:
+    """Lends one folder as a link; packages that npm links to folders of the project are linked to the workspace's own.
+
+    Through a plain link `node_modules/pkg -> ../packages/pkg` would lead back to the user's files.
+    """
+    if source.name == "node_modules" and any(_inner_links(source)):
+        _mirror(source, target)
+    else:
+        target.symlink_to(source)
+
+
+def _inner_links(modules: Path) -> Iterator[Path]:
+    own = Path(os.path.realpath(modules))
+    for entry in (*modules.iterdir(), *modules.glob("@*/*")):
+        if entry.is_symlink() and not Path(os.path.realpath(entry)).is_relative_to(own):
+            yield entry
+
+
+def _mirror(source: Path, target: Path) -> None:
+    target.mkdir()
+    for entry in source.iterdir():
+        place = target / entry.name
+        if entry.is_symlink() and not entry.readlink().is_absolute():
+            place.symlink_to(entry.readlink())
+        elif entry.is_dir() and not entry.is_symlink() and entry.name.startswith((".bin", "@")):
+            _mirror(entry, place)
+        else:
+            place.symlink_to(entry)
+
+
+def check_editable(
+    project: Path, level: SandboxLevel, argv: Sequence[str], env: Mapping[str, str], text: str = ""
+) -> None:
+    """Raises EditableInstall if this command would import the project from the user's folder. `text` is its script."""
+    if level in MOUNTS_IN_PLACE:
+        return
+    for venv in _venvs(project, env.get("PATH", "")):
+        if is_editable(venv, project) and _would_use(venv, project, argv, env, text):
+            raise EditableInstall(
+                f'"{argv[0]}" would use {_shown(venv, project)}, in which this project is installed as editable: it '
+                f"would test your own files, not the captured ones (sandbox level: {level})",
+                hint="install bubblewrap so that the captured tree stands in the project's place, or install the "
+                "project without -e, or only its dependencies",
+            )
+
+
+def without_editable(project: Path, level: SandboxLevel, path: str) -> str:
+    """A PATH from which nothing falls into such an environment unnoticed."""
+    if level in MOUNTS_IN_PLACE:
+        return path
+    folders = path.split(os.pathsep)
+    bad = {str(venv / "bin") for venv in _venvs(project, path) if is_editable(venv, project)}
+    return os.pathsep.join(folder for folder in folders if os.path.normpath(folder) not in bad) or os.defpath
+
+
+def _venvs(project: Path, path: str) -> Iterator[Path]:
+    """The project's own environments and those that PATH leads to."""
+    for file in _signs(str(project), path):
+        # As text: this is asked for every command, and a path object costs more than the question.
+        if os.path.isfile(file):  # noqa: PTH113
+            yield Path(file).parent
+
+
+@lru_cache(maxsize=64)
+def _signs(project: str, path: str) -> tuple[str, ...]:
+    """The files by which such environments would be known."""
+    on_path = (os.path.dirname(os.path.normpath(folder)) for folder in path.split(os.pathsep) if folder)  # noqa: PTH120
+    venvs = dict.fromkeys((*(f"{project}/{name}" for name in VENVS), *on_path))
+    return tuple(f"{venv}/pyvenv.cfg" for venv in venvs)
+
+
+def _would_use(venv: Path, project: Path, argv: Sequence[str], env: Mapping[str, str], text: str) -> bool:
+    bin_folder = str(venv / "bin")
+    found = shutil.which(argv[0], path=env.get("PATH", "")) or argv[0]
+    if os.path.normpath(found).startswith(bin_folder + os.sep):
+        return True
+    mentions = re.compile(rf"(?:^|[^\w.-])(?:{re.escape(_shown(venv, project))}|{re.escape(str(venv))})/")
+    if any(mentions.search(word) for word in (*argv, text)):
+        return True
+    on_path = bin_folder in (os.path.normpath(part) for part in env.get("PATH", "").split(os.pathsep) if part)
+    return Path(argv[0]).name in STARTERS and (on_path or venv.parent == project)
+
+
+def _shown(venv: Path, project: Path) -> str:
+    return str(venv.relative_to(project)) if venv.is_relative_to(project) else str(venv)
+
+
+def is_editable(venv: Path, project: Path) -> bool:
+    """Whether an environment imports anything from the project's own files."""
+    root = Path(os.path.realpath(project))
+    return any(
+        _is_editable(packages, packages.stat().st_mtime_ns, root, venv)
+        for packages in sorted(venv.glob("lib*/python*/site-packages"))
+    )
+
+
+# Asked for every command; an installation adds or removes names in the folder, which changes its time.
+@lru_cache(maxsize=64)
+def _is_editable(packages: Path, _changed: int, root: Path, venv: Path) -> bool:
+    return any(_points_into(path, root, venv) for path in sorted(packages.iterdir()))
+
+
+def _points_into(path: Path, root: Path, venv: Path) -> bool:
+    if path.suffix in (".pth", ".egg-link"):
+        return any(_is_own(line.strip(), root, venv, path.parent) for line in _text(path).splitlines())
+    if path.name.startswith("__editable__") and path.suffix == ".py":
+        return str(root) in _text(path)
+    if path.suffix == ".dist-info":
+        return _is_direct(path / "direct_url.json", root)
+    return False
+
+
+def _is_own(line: str, root: Path, venv: Path, folder: Path) -> bool:
+    """Whether a line of a .pth file adds a folder of the project; lines of code are not places."""
+    if not line or line.startswith(("#", "import ", "import\t")):
+        return False
+    place = Path(os.path.realpath(folder / line))
+    return place.is_relative_to(root) and not place.is_relative_to(os.path.realpath(venv))
+
+
+def _is_direct(path: Path, root: Path) -> bool:
+    try:
+        found = json.loads(_text(path))
+        editable = bool(found["dir_info"]["editable"])
+        place = unquote(urlsplit(found["url"]).path)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return False
+    return editable and Path(os.path.realpath(place)).is_relative_to(root)
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(_LONGEST).decode("utf-8", "replace")
+    except OSError:
+        return ""

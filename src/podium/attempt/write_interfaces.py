@@ -1,0 +1,69 @@
+"""Writes the interfaces of a feature into the tree, before its components are built against them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from anyio import to_thread
+
+from podium.attempt.file_facts import known_names
+from podium.attempt.prior_results import key_of
+from podium.attempt.result import ended
+from podium.attempt.reuse import unless_known
+from podium.attempt.site import Site
+from podium.attempt.workspace.workspace import Spoiled, Workspace, captured, opened
+from podium.core.events import AttemptEnded, AttemptStarted
+from podium.core.expressions.nodes import Names
+from podium.core.expressions.templates import fill
+from podium.core.expressions.values import WrongType, is_map
+from podium.core.model import Step, Write
+from podium.core.queries.graph import tree_in_view
+from podium.core.queries.names import Here
+from podium.core.state import State
+from podium.files.inside import open_inside
+
+
+async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
+    leaf = state.instances[asked.path]
+    step = leaf.place.step
+    verb = step.verb
+    assert isinstance(verb, Write)
+    names = await known_names(site, Here(state, leaf), (verb.files,), tree_in_view(leaf))
+    texts = _texts(fill(verb.files, names))
+    key = key_of(asked, "write", texts)
+    return await unless_known(site, asked, key, lambda: _written(asked, site, step, names, texts))
+
+
+async def _written(
+    asked: AttemptStarted, site: Site, step: Step, names: Names, texts: Mapping[str, str]
+) -> AttemptEnded:
+    async with opened(site, asked, step, kind="checkout", names=names) as workspace:
+        await to_thread.run_sync(_write, workspace, texts)
+        taken = await captured(site, workspace, asked)
+    if isinstance(taken, Spoiled):
+        told = {"text": "", "message": taken.message}
+        return ended(site, asked, "failed", taken.reason, result=told, tree=asked.start)
+    written = list(taken.files) if site.repository is not None else list(texts)
+    text = "\n".join(texts)
+    result = {"text": text, "output": text, "files": written}
+    return ended(site, asked, "ok", result=result, tree=taken.tree or asked.start, change=taken.change)
+
+
+def _texts(interfaces: Any) -> dict[str, str]:
+    """The file of each interface with its text; one without a text is only checked, not written."""
+    if not is_map(interfaces):
+        raise WrongType("interfaces are a map of names")
+    found: dict[str, str] = {}
+    for name, entry in interfaces.items():
+        if not isinstance(entry, Mapping):
+            raise WrongType(f"interface {name} is a map with file and text")
+        if entry.get("file") and entry.get("text") is not None:
+            found[str(entry["file"])] = str(entry["text"])
+    return found
+
+
+def _write(workspace: Workspace, texts: Mapping[str, str]) -> None:
+    for path, text in texts.items():
+        with open_inside(workspace.folder, path, "wb") as file:
+            file.write(text.encode("utf-8", "surrogateescape"))

@@ -1,0 +1,56 @@
+"""Addresses of instances: how a place in a running workflow is spelled, and nothing else.
+
+    plan                 a step of the top block          implement~2       its second visit
+    each[3]/test         a step of the third iteration    implement#2       the gates of its second attempt
+    implement#2/tests    one of these gates               implement#3/!exhausted   the engine's own question
+
+Without its numbers an address tells which step of the file it is: each/test, implement#/tests.
+
+Numbers count inside the scope, never run-wide: otherwise a name would depend on the order of completions.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from podium.core.types import Path
+
+ROOT: Final = Path("")
+FINALLY: Final = "finally"
+ADVICE: Final = "!advice"
+_NUMBERS: Final = re.compile(r"~\d+|\[\d+\]|(?<=#)\d+")
+
+
+def child(scope: Path, name: str, visit: int = 1) -> Path:
+    base = f"{scope}/{name}" if scope else name
+    return Path(base if visit == 1 else f"{base}~{visit}")
+
+
+def iteration(scope: Path, number: int, visit: int = 1) -> Path:
+    return Path(f"{scope}[{number}]" if visit == 1 else f"{scope}[{number}]~{visit}")
+
+
+def attempt(step: Path, number: int) -> Path:
+    return Path(f"{step}#{number}")
+
+
+def gates(step: Path) -> Path:
+    """The address without numbers of what judges a step."""
+    return Path(f"{step}#")
+
+
+def question(place: Path, name: str, number: int) -> Path:
+    """The n-th question of the engine at a place; `!` keeps these names out of reach of a file."""
+    return Path(f"{place}#{number}/!{name}" if place else f"#{number}/!{name}")
+
+
+def address(path: Path) -> Path:
+    """The address shared by all visits, iterations and attempts of a step: what it usually costs is known by it."""
+    return Path(_NUMBERS.sub("", path))
+
+
+def without_visit(path: Path) -> Path:
+    """The address shared by all visits of a step: what its own limits are counted under."""
+    head, tilde, tail = path.rpartition("~")
+    return Path(head) if tilde and tail.isdecimal() else path

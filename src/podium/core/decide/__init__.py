@@ -1,0 +1,1 @@
+"""What happens next: enter, expand, dispatch, retry, join, ask, complete."""

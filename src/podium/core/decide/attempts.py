@@ -1,0 +1,395 @@
+"""What follows when an attempt has been answered: gates, another try, a fallback, a question, or the end."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final, NamedTuple, assert_never
+
+from podium.core import addresses
+from podium.core.decide import breaker
+from podium.core.decide import entry as enter
+from podium.core.decide.advice import decision_of, goes_to_a_person, halted
+from podium.core.decide.done import Done
+from podium.core.decide.joins import must_merge, queue_for_join
+from podium.core.decide.pass_rules import judged
+from podium.core.events import AttemptEnded, AttemptQueued, Event, RetryScheduled, StepEnded, StepEntered
+from podium.core.model import Agent, Command, Git, Review
+from podium.core.payloads import Refused
+from podium.core.policy import Backoff
+from podium.core.queries.evaluate import count_of
+from podium.core.queries.graph import TO_A_PERSON, failed_gates
+from podium.core.state import Instance, Leaf, State
+from podium.core.types import Millis, Outcome, Path
+
+QUOTA_PAUSE = Millis(900_000)
+"""How long a used-up quota window is left alone when it does not tell when it opens again."""
+GONE: Final = "gone"
+"""The reason of an attempt whose answer was to be taken over from an earlier run and is not there any more."""
+QUOTA_WAITS = 20
+NAMED: Final = 10
+MOVED: Final = "moved"
+"""The reason of a landing that has not landed, because what would land is no longer what was judged."""
+
+
+class Failure(NamedTuple):
+    """An attempt that was not good enough."""
+
+    outcome: Outcome
+    reason: str
+    exit: int
+    feedback: tuple[Path, ...]
+    message: str = ""
+    final: bool = False
+
+
+def after_attempt(state: State, leaf: Leaf, now: Millis) -> Event | None:
+    """The next decision about a leaf whose attempt has ended."""
+    if leaf.aside is not None or leaf.merge == "queued":
+        return None
+    if leaf.doubted:
+        return _after_doubt(state, leaf, now)
+    answer = leaf.answer
+    assert answer is not None
+    if isinstance(leaf.merge, Refused):
+        return _fail(state, leaf, _clash(leaf, leaf.merge), now)
+    match answer.kind:
+        case "ok":
+            return _after_ok(state, leaf, answer, now)
+        case "failed":
+            return _fail(state, leaf, _failure(leaf, answer), now)
+        case "timeout":
+            return _after_timeout(state, leaf, answer, now)
+        case "malformed":
+            return _after_malformed(state, leaf, answer, now)
+        case "blocked":
+            return _end(leaf, answer, "blocked", "blocked", 1, now)
+        case "transient" | "quota" | "unavailable":
+            return _after_trouble(leaf, answer, now)
+        case "error" | "cancelled":
+            return _end(leaf, answer, "error", answer.reason or "error", error_exit(answer), now)
+        case _:
+            assert_never(answer.kind)
+
+
+def _after_ok(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> Event:
+    step = leaf.place.step
+    if isinstance(step.verb, Agent) and step.verb.judge:
+        return _verdict(state, leaf, answer, now)
+    if answer.protected:
+        objection = _unless_allowed(state, leaf, answer.protected, now)
+        if objection is not None:
+            return objection
+    if step.gates is not None and not _has_landed(state, leaf, answer):
+        gates_path = addresses.attempt(leaf.place.path, leaf.attempt)
+        gates = state.instances.get(gates_path)
+        if gates is None:
+            return enter.gates(state, leaf, now)
+        assert gates.ending is not None
+        if gates.ending.outcome != "passed":
+            return _fail(state, leaf, _gate_failure(state, gates_path, gates.ending), now)
+        if isinstance(step.verb, Git):
+            return AttemptQueued(now, leaf.place.path, "judged")
+    return queue_for_join(state, leaf, now) or _pass(state, leaf, answer, now)
+
+
+def _has_landed(state: State, leaf: Leaf, answer: AttemptEnded) -> bool:
+    """A landing cannot be taken back, so its gates come first: what an attempt finds out would land is judged, and
+    the next one lands it, unless the branch has moved and it would be something else by now."""
+    judged_first = isinstance(leaf.place.step.verb, Git) and answer.reason != MOVED
+    return judged_first and passed_gates(state, leaf, leaf.attempt) is not None
+
+
+def passed_gates(state: State, leaf: Leaf, attempt: int) -> Instance | None:
+    """The newest gates before this attempt, if they passed; what they judged is the tree they started from."""
+    for number in range(attempt - 1, 0, -1):
+        gates = state.instances.get(addresses.attempt(leaf.place.path, number))
+        if gates is not None:
+            return gates if gates.ending is not None and gates.ending.outcome == "passed" else None
+    return None
+
+
+def _unless_allowed(state: State, leaf: Leaf, protected: tuple[str, ...], now: Millis) -> Event | None:
+    """Protected files were changed: the question to a person, or what follows from a no; None if they are allowed."""
+    feedback: tuple[Path, ...] = (_attempt(leaf),)
+    final = False
+    if state.started is None or not state.started.no_human:
+        asked = addresses.question(leaf.place.path, "protected", leaf.attempt)
+        told = state.instances.get(asked)
+        if told is None:
+            return or_limit(leaf, enter.question(state, leaf, "protected", now), now)
+        assert told.ending is not None
+        if told.ending.outcome == "passed":
+            return None
+        feedback, final = (*feedback, asked), told.ending.outcome == "aborted"
+    names = ", ".join(protected[:NAMED]) + (" and others" if len(protected) > NAMED else "")
+    message = f"protected files were changed, and nobody has allowed it: {names}"
+    return _fail(state, leaf, Failure("failed", "protected", 1, feedback, message, final), now)
+
+
+def _pass(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> StepEnded:
+    degraded = degrade_of(state, leaf) > 0 or leaf.soft.fallback > 0
+    return StepEnded(
+        now,
+        leaf.place.path,
+        "passed",
+        result=answer.result,
+        tree=None if answer.tree == leaf.base else answer.tree,
+        degraded=degraded,
+        score=_score(state, leaf),
+    )
+
+
+def _score(state: State, leaf: Leaf) -> float | None:
+    """What the gates of the last attempt gave it."""
+    if leaf.place.step.gates is None:
+        return None
+    gates = state.instances.get(_attempt(leaf))
+    return None if gates is None or gates.ending is None else gates.ending.score
+
+
+def _verdict(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> StepEnded:
+    """A reviewer's answer. Without a valid verdict there is no approval, and nothing to rework either."""
+    review = state.instances[leaf.place.parent].place.step.verb
+    verdict = answer.verdict
+    if verdict is None or not isinstance(review, Review) or verdict.tree != leaf.place.start:
+        reason = "contract" if verdict is None else "stale"
+        return _end(leaf, answer, "error", reason, 1, now)
+    outcome = judged(verdict, review)
+    result = {**(answer.result or {}), "findings": list(verdict.findings), "decision": verdict.decision}
+    reason = "" if outcome == "passed" else outcome
+    exit_code = 0 if outcome == "passed" else 1
+    return StepEnded(now, leaf.place.path, outcome, reason, exit_code, result, score=verdict.score)
+
+
+def _after_doubt(state: State, leaf: Leaf, now: Millis) -> Event:
+    if leaf.place.step.repeatable:
+        # Nobody is asked: it is only in doubt whether one more call can be paid, and the queue finds that out.
+        return AttemptQueued(now, leaf.place.path, "lost")
+    asked = addresses.question(leaf.place.path, "consent", leaf.attempt)
+    told = state.instances.get(asked)
+    if told is None:
+        return or_limit(leaf, enter.question(state, leaf, "consent", now), now)
+    assert told.ending is not None
+    if (told.ending.result or {}).get("action") == "rerun":
+        return AttemptQueued(now, leaf.place.path, "consent")
+    message = "it is not known whether this step took effect, and nobody allowed to run it again"
+    return StepEnded(now, leaf.place.path, "error", "doubted", 1, message=message)
+
+
+def _after_timeout(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> Event:
+    failure = Failure("timeout", answer.reason, 124, (_attempt(leaf),), final=leaf.soft.timeouts > 1)
+    return _fail(state, leaf, failure, now)
+
+
+def _after_malformed(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> Event:
+    if leaf.soft.repair <= leaf.place.step.retry.repair:
+        return AttemptQueued(now, leaf.place.path, "repair", (_attempt(leaf),))
+    if isinstance(leaf.place.step.verb, Agent) and leaf.place.step.verb.judge:
+        return _end(leaf, answer, "error", "contract", 1, now)
+    return _fail(state, leaf, Failure("failed", "contract", 1, (_attempt(leaf),)), now)
+
+
+def _after_trouble(leaf: Leaf, answer: AttemptEnded, now: Millis) -> Event:
+    """The world's trouble, not the worker's: the same again later, another agent, or an error."""
+    step, soft = leaf.place.step, leaf.soft
+    verb = step.verb
+    if answer.reason == GONE:
+        return AttemptQueued(now, leaf.place.path, "lost")
+    if answer.kind == "transient" and soft.transient <= step.retry.transient:
+        due = Millis(now + pause(step.retry.backoff, soft.transient, leaf.place.path))
+        return RetryScheduled(now, leaf.place.path, due, "transient")
+    if isinstance(verb, Agent) and soft.fallback < len(verb.fallback):
+        return AttemptQueued(now, leaf.place.path, "fallback")
+    if answer.kind == "quota" and soft.quota <= QUOTA_WAITS:
+        due = answer.retry_at if answer.retry_at is not None else Millis(now + QUOTA_PAUSE)
+        if due <= now:
+            # It says that it is open, and refuses: asked at once, all waits would be used up in a moment.
+            due = Millis(now + pause(step.retry.backoff, soft.quota, leaf.place.path))
+        return RetryScheduled(now, leaf.place.path, due, "quota")
+    return _end(leaf, answer, "error", answer.reason or answer.kind, 1, now)
+
+
+def pause(backoff: Backoff, number: int, path: Path) -> Millis:
+    """The n-th pause. The jitter is drawn from the address, so that it is the same in a replay."""
+    plain = min(backoff.first * backoff.times ** (number - 1), backoff.max)
+    draw = int.from_bytes(hashlib.sha256(f"{path}#{number}".encode()).digest()[:4]) / 2**32
+    return Millis(round(plain * (1 + backoff.jitter / 100 * (2 * draw - 1))))
+
+
+def _failure(leaf: Leaf, answer: AttemptEnded) -> Failure:
+    verb = leaf.place.step.verb
+    retryable = True
+    if isinstance(verb, Command) and verb.exit_codes:
+        retryable = (answer.result or {}).get("exit_code") in verb.exit_codes
+    if isinstance(verb, Agent) and verb.judge:
+        return Failure("error", answer.reason or "failed", 1, (_attempt(leaf),))
+    outcome: Outcome = "conflict" if answer.reason == "conflict" else "failed"
+    return Failure(outcome, answer.reason, 1, (_attempt(leaf),), final=not retryable or outcome == "conflict")
+
+
+def _gate_failure(state: State, path: Path, ending: StepEnded) -> Failure:
+    failed = failed_gates(state, state.instances[path])
+    final = any(gate.place.step.on_fail == "block" for gate in failed)
+    # A gate that could not be carried out says nothing about the work, so there is nothing the worker could mend.
+    outcome: Outcome = ending.outcome if ending.outcome in ("aborted", "error") else "failed"
+    final = final or outcome != "failed"
+    feedback = tuple(gate.place.path for gate in failed)
+    return Failure(outcome, ending.reason or "gates", ending.exit or 1, feedback, ending.message, final)
+
+
+def _clash(leaf: Leaf, refused: Refused) -> Failure:
+    """Good in itself, but not together with what others did meanwhile."""
+    if refused.kind == "conflict":
+        return Failure("conflict", "conflict", 1, (_attempt(leaf),), refused.detail)
+    return Failure("failed", "gates", 1, (_attempt(leaf),), refused.detail)
+
+
+def _fail(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event:
+    """An attempt was not good enough: once more with feedback, or what the step says for when that is used up."""
+    step, path = leaf.place.step, leaf.place.path
+    gates = state.instances.get(addresses.attempt(path, leaf.attempt))
+    if gates is not None and gates.ending is not None and gates.ending.hard is not None:
+        hard = None if addresses.without_visit(path) == gates.ending.hard else gates.ending.hard
+        return StepEnded(now, path, "failed", "limit", 5, hard=hard, message=gates.ending.message)
+    if failure.final:
+        return _give_up(leaf, failure, now)
+    advised = _advised(state, leaf, failure, now)
+    if advised is not None:
+        return advised
+    allowed = count_of(state, leaf, step.retry.attempts) + len(step.retry.degrade) + leaf.soft.granted
+    if leaf.tries + 1 < allowed and not _is_pointless(leaf):
+        return AttemptQueued(now, path, "counted", failure.feedback)
+    return _exhausted(state, leaf, failure, now)
+
+
+def _advised(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event | None:
+    """The breaker's rule about attempts of one visit; None if it has nothing to say."""
+    if not breaker.wants_advice(state, leaf):
+        return None
+    told = _newest_advice(state, leaf)
+    if told is None:
+        return or_limit(leaf, enter.advice(state, leaf, "retries", -1, now), now)
+    assert told.ending is not None
+    if told.ending.hard is not None:
+        limit = Done("failed", "limit", 5, hard=told.ending.hard, message=told.ending.message)
+        return or_limit(leaf, limit, now)
+    decision = decision_of(told)
+    if decision is None and goes_to_a_person(told):
+        return or_limit(leaf, enter.advice(state, leaf, TO_A_PERSON + "retries", -1, now), now)
+    if decision is None:
+        return _give_up(leaf, failure, now)
+    match decision.action:
+        case "proceed" | "retry_different":
+            feedback = (*failure.feedback, told.place.path)
+            return AttemptQueued(now, leaf.place.path, "granted", feedback)
+        case "force_complete":
+            return _take_best(state, leaf, failure, now)
+        case _:
+            return or_limit(leaf, halted(decision, "retries"), now)
+
+
+def _newest_advice(state: State, leaf: Leaf) -> Instance | None:
+    path, number = leaf.place.path, leaf.attempt
+    person = state.instances.get(addresses.question(path, "person", number))
+    return person or state.instances.get(addresses.question(path, "advice", number))
+
+
+def or_limit(leaf: Leaf, entry: StepEntered | Done, now: Millis) -> Event:
+    """The question, or the end of the step where there is no room for one."""
+    if isinstance(entry, StepEntered):
+        return entry
+    hard = None if addresses.without_visit(leaf.place.path) == entry.hard else entry.hard
+    return StepEnded(
+        now, leaf.place.path, "failed", entry.reason, entry.exit, hard=hard, message=entry.message
+    )
+
+
+def _is_pointless(leaf: Leaf) -> bool:
+    """`retry.stop`: the answers are alike, or the score has stood still."""
+    stop = leaf.place.step.retry.stop
+    likeness = None if leaf.answer is None else leaf.answer.likeness
+    if stop.similar is not None and leaf.tries >= 2 and (likeness or 0) >= stop.similar:
+        return True
+    if stop.plateau is not None and leaf.best is not None:
+        return leaf.attempt - leaf.best.attempt >= stop.plateau
+    return False
+
+
+def _exhausted(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event:
+    retry = leaf.place.step.retry
+    no_human = state.started is not None and state.started.no_human
+    if retry.on_exhausted == "accept_best":
+        return _take_best(state, leaf, failure, now)
+    if retry.on_exhausted == "fail" or no_human:
+        return _give_up(leaf, failure, now)
+    asked = addresses.question(leaf.place.path, "exhausted", leaf.attempt)
+    told = state.instances.get(asked)
+    if told is None:
+        return or_limit(leaf, enter.question(state, leaf, "exhausted", now), now)
+    assert told.ending is not None
+    match (told.ending.result or {}).get("action"):
+        case "retry":
+            return AttemptQueued(now, leaf.place.path, "granted", (*failure.feedback, asked))
+        case "accept":
+            return _take_best(state, leaf, failure, now)
+        case _:
+            return _give_up(leaf, failure, now)
+
+
+def _take_best(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event:
+    """The best attempt among those whose commands and checks passed; never one of the others."""
+    if leaf.best is None or isinstance(leaf.merge, Refused) or isinstance(leaf.place.step.verb, Git):
+        # What was judged and refused has not landed, and taking it would not land it.
+        return _give_up(leaf, failure, now)
+    answer = leaf.best.answer
+    if leaf.best.attempt == leaf.attempt:
+        joining = queue_for_join(state, leaf, now)
+        if joining is not None:
+            return joining
+    elif leaf.merge is None and must_merge(state, leaf, answer.tree):
+        # Others' work is on the head by now, and only the newest tree of a member can be merged with it.
+        return _give_up(leaf, failure, now)
+    tree = None if answer.tree == leaf.base else answer.tree
+    score = None if leaf.best.score < 0 else leaf.best.score
+    return StepEnded(
+        now, leaf.place.path, "passed", "exhausted", result=answer.result, tree=tree, score=score
+    )
+
+
+def _give_up(leaf: Leaf, failure: Failure, now: Millis) -> StepEnded:
+    result = None if leaf.answer is None else leaf.answer.result
+    return StepEnded(
+        now,
+        leaf.place.path,
+        failure.outcome,
+        failure.reason,
+        failure.exit,
+        result,
+        message=failure.message,
+    )
+
+
+def _end(
+    leaf: Leaf, answer: AttemptEnded, outcome: Outcome, reason: str, code: int, now: Millis
+) -> StepEnded:
+    return StepEnded(now, leaf.place.path, outcome, reason, code, answer.result)
+
+
+def error_exit(answer: AttemptEnded) -> int:
+    """A path that leaves the project has an exit code of its own, whoever met it."""
+    return 3 if answer.reason == "path" else 1
+
+
+def _degrade_of(state: State, leaf: Leaf) -> int:
+    """Which rung of the ladder this try stands on; 0 is the full task."""
+    retry = leaf.place.step.retry
+    over = leaf.tries - leaf.soft.granted - count_of(state, leaf, retry.attempts) + 1
+    return max(0, min(over, len(retry.degrade)))
+
+
+def degrade_of(state: State, leaf: Leaf) -> int:
+    return _degrade_of(state, leaf) if leaf.place.step.retry.degrade else 0
+
+
+def _attempt(leaf: Leaf) -> Path:
+    return addresses.attempt(leaf.place.path, leaf.attempt)

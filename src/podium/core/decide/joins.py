@@ -1,0 +1,106 @@
+"""How trees come together: members queue up to be merged onto the head, branches of a graph are merged at its end."""
+
+from __future__ import annotations
+
+from podium.core import addresses
+from podium.core.addresses import ROOT
+from podium.core.decide.done import Done
+from podium.core.decide.entry import result_tree
+from podium.core.events import JoinAsked, JoinQueued, StepEnded
+from podium.core.model import Block, Call, ForEach, Members
+from podium.core.payloads import Refused
+from podium.core.queries.branch_trees import base_in_graph, sinks_of, tree_of
+from podium.core.queries.graph import JUDGES, join_of
+from podium.core.state import Instance, Scope, State, number_of
+from podium.core.types import Millis, Tree
+
+
+def queue_for_join(state: State, member: Instance, now: Millis) -> JoinQueued | None:
+    """A member that has passed and changed files must be merged, unless the head has not moved since it began."""
+    if member.merge is not None or not must_merge(state, member, result_tree(state, member)):
+        return None
+    return JoinQueued(now, member.place.path)
+
+
+def must_merge(state: State, member: Instance, tree: Tree | None) -> bool:
+    """Whether this tree of a member can reach the head of its scope only by a merge."""
+    if member.place.path == ROOT or member.place.role != "step" or tree is None or tree == member.base:
+        return False
+    scope = state.instances[member.place.parent]
+    if not isinstance(scope, Scope) or not merges_members(scope):
+        return False
+    nobody_before = scope.joins == scope.joined and ("join", scope.place.path) not in state.pending
+    return not (nobody_before and scope.head == member.base)
+
+
+def merges_members(scope: Scope) -> bool:
+    """Whether the trees of this scope's children are merged one by one onto its head."""
+    match verb := scope.place.step.verb:
+        case ForEach() | Members():
+            return join_of(scope) not in ("best", "discard")
+        case Block():
+            return verb.kind == "par" and join_of(scope) not in ("best", "discard")
+        case Call():
+            return verb.workflow.body.kind == "par" and join_of(scope) not in ("best", "discard")
+        case _:
+            return False
+
+
+def ask_for_join(state: State, scope: Scope, now: Millis, *, more: bool) -> JoinAsked | None:
+    """Merge the members that wait for it: one at a time, or a batch when it is full or nobody else can come.
+
+    `more` tells that another member is about to be entered.
+    """
+    waiting = scope.joins - scope.joined
+    if not waiting or scope.head is None or ("join", scope.place.path) in state.pending:
+        return None
+    join = join_of(scope)
+    size = join if isinstance(join, int) else 1
+    if waiting < size and (scope.live > waiting or more):
+        return None
+    members = []
+    for number in range(scope.joined, scope.joined + min(size, waiting)):
+        path = state.joins[(scope.place.path, number)]
+        tree = result_tree(state, state.instances[path])
+        assert tree is not None
+        members.append((path, tree))
+    return JoinAsked(now, scope.place.path, scope.head, scope.fork, tuple(members), gated=True)
+
+
+def join_needs(state: State, child: Instance, now: Millis) -> JoinAsked | StepEnded | None:
+    """Before a child of a graph begins: the work of its needs in one tree."""
+    if child.merge is not None:
+        return _clash(child, now) if isinstance(child.merge, Refused) else None
+    if child.place.path == ROOT or child.place.role != "step":
+        return None
+    scope = state.instances[child.place.parent]
+    if not isinstance(scope, Scope) or scope.place.order != "dag":
+        return None
+    onto, others = base_in_graph(state, scope, child.place.slot)
+    if onto is None or not others:
+        return None
+    return JoinAsked(now, child.place.path, onto, scope.fork, others, gated=False)
+
+
+def _clash(child: Instance, now: Millis) -> StepEnded:
+    assert isinstance(child.merge, Refused)
+    return StepEnded(now, child.place.path, "conflict", "conflict", exit=1, message=child.merge.detail)
+
+
+def join_sinks(state: State, scope: Scope, now: Millis) -> JoinAsked | Done | None:
+    """At the end of a graph: the work of all its branches in one tree."""
+    if isinstance(scope.sinks, Refused):
+        feedback = (addresses.attempt(scope.place.path, number_of(scope)),)
+        return Done("conflict", "conflict", 1, scope.sinks.detail, feedback=feedback)
+    trees = sinks_of(state, scope)
+    if scope.sinks == "joined" or len(trees) < 2:
+        return None
+    return JoinAsked(now, scope.place.path, trees[0][1], scope.fork, tuple(trees[1:]), gated=False)
+
+
+def final_tree(state: State, scope: Scope) -> Tree | None:
+    """What a scope that has passed hands to its parent; None if nothing has changed."""
+    if isinstance(scope.place.step.verb, JUDGES):
+        return None
+    tree = tree_of(state, scope)
+    return None if tree == scope.base else tree

@@ -1,0 +1,343 @@
+"""What a scope does next: enter a child, wait, or come to an end. One file for sequences, graphs, lists and loops."""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias, assert_never
+
+from podium.core.decide import pass_rules
+from podium.core.decide.advice import after_advice
+from podium.core.decide.completion import conclude
+from podium.core.decide.done import Done
+from podium.core.decide.entry import enter, question, stopped, width
+from podium.core.decide.joins import ask_for_join, join_sinks
+from podium.core.events import Event, JumpOrdered, StepEnded
+from podium.core.expressions.nodes import ExprError, NeedFact
+from podium.core.expressions.templates import fill
+from podium.core.expressions.values import Meter, as_text
+from podium.core.model import Block, Call, Check, Command, ForEach, Gates, Members, Repeat, Review, Target
+from podium.core.policy import PassRule
+from podium.core.queries.evaluate import ask_bool, count_of
+from podium.core.queries.graph import dependents_of, fresh_children, is_accepted
+from podium.core.queries.names import Here
+from podium.core.state import Instance, Scope, State
+from podium.core.types import GOOD, Millis
+
+Move: TypeAlias = Event | Done | None
+"""An event, the end of the scope's own work, or nothing to do now."""
+
+NEXT: Final = Target("next")
+
+
+def scope_event(state: State, scope: Scope, now: Millis) -> Event | None:
+    """The next decision of an open scope that is still wanted."""
+    if scope.aside is not None or ("fact", scope.place.path) in state.pending:
+        return None
+    advised = None if scope.told is None else after_advice(state, scope, scope.told, now)
+    move = advised or _move(state, scope, now)
+    if not isinstance(move, Done):
+        return move
+    if scope.live:
+        # Siblings never cancel each other: what is under way is finished and merged, and nothing new is begun.
+        return ask_for_join(state, scope, now, more=False)
+    return conclude(state, scope, move, now)
+
+
+def _move(state: State, scope: Scope, now: Millis) -> Move:
+    match scope.place.order:
+        case "seq":
+            return _sequence(state, scope, now)
+        case "dag":
+            return _graph(state, scope, now)
+        case "many":
+            return _many(state, scope, now)
+        case "repeat":
+            return _repeat(state, scope, now)
+        case _ as order:
+            assert_never(order)
+
+
+def _sequence(state: State, scope: Scope, now: Millis) -> Move:
+    if scope.live:
+        return None
+    if scope.jump >= 0:
+        return enter(state, scope, scope.jump, now)
+    if scope.last is None:
+        return enter(state, scope, 0, now) if scope.total else Done("passed")
+    last = state.instances[scope.last]
+    ending = last.ending
+    assert ending is not None
+    if ending.hard is not None:
+        return stopped(state, ending.hard, ending.message)
+    if ending.leaves:
+        return _as_block(ending, leaves=True)
+    target = last.place.step.on.get(ending.outcome)
+    if target is None:
+        if ending.outcome not in GOOD:
+            return _as_block(ending)
+        target = NEXT
+    return _follow(state, scope, last, target, now)
+
+
+def _follow(state: State, scope: Scope, last: Instance, target: Target, now: Millis) -> Move:
+    """Go where an outcome of a sequence's step leads."""
+    ending = last.ending
+    assert ending is not None
+    match target.kind:
+        case "step":
+            if target.step < scope.next:
+                # The way back is a decision of its own, so that the feedback survives a crash right after it.
+                return JumpOrdered(now, scope.place.path, target.step, (last.place.path,))
+            return enter(state, scope, target.step, now)
+        case "next":
+            following = last.place.slot + 1
+            return enter(state, scope, following, now) if following < scope.total else Done("passed")
+        case "end":
+            return Done("passed", message=_text(state, last, target))
+        case "fail":
+            return _as_block(ending, message=_text(state, last, target))
+        case "break":
+            return _as_block(ending, leaves=True)
+        case _:
+            assert_never(target.kind)
+
+
+def _text(state: State, last: Instance, target: Target) -> str:
+    """What a route says; it is about an end that is decided already, so what is missing in it changes nothing."""
+    try:
+        said = fill(target.message, Here(state, last))
+        return "" if said is None else as_text(said, Meter())
+    except ExprError as error:
+        return str(error)
+    except NeedFact:
+        return ""
+
+
+def _as_block(ending: StepEnded, *, leaves: bool = False, message: str = "") -> Done:
+    """The end of a block because of this end of one of its steps."""
+    if ending.outcome in GOOD and leaves:
+        return Done("passed", leaves=True)
+    return Done(
+        "failed",
+        ending.reason or ("child" if ending.outcome in GOOD else ending.outcome),
+        ending.exit or 1,
+        message=message or ending.message,
+        leaves=leaves,
+    )
+
+
+def _graph(state: State, scope: Scope, now: Millis) -> Move:
+    if scope.jump >= 0:
+        return None if _in_the_way(state, scope) else enter(state, scope, scope.jump, now)
+    if scope.routes and scope.hard is None:
+        came_from = state.instances[scope.routes[0]]
+        assert came_from.ending is not None
+        target = came_from.place.step.on[came_from.ending.outcome]
+        return JumpOrdered(now, scope.place.path, target.step, (came_from.place.path,))
+    wanted = not scope.leaving and (scope.hard is None or state.halt is None)
+    more = bool(scope.ready) and scope.live < width(state, scope) and wanted
+    pending = ask_for_join(state, scope, now, more=more)
+    if pending is not None:
+        return pending
+    if more:
+        return enter(state, scope, scope.ready[0], now)
+    if scope.live or ("join", scope.place.path) in state.pending:
+        return None
+    if isinstance(scope.place.step.verb, ForEach):
+        return _by_rule(state, scope)
+    if scope.hard is not None:
+        return stopped(state, scope.hard)
+    if scope.bad:
+        first = _first_bad(state, scope)
+        last = state.instances[first.path]
+        said = _text(state, last, last.place.step.on.get(first.outcome, NEXT))
+        return Done(
+            "failed",
+            first.reason or first.outcome,
+            first.exit or 1,
+            said or first.message,
+            leaves=scope.leaving,
+        )
+    return join_sinks(state, scope, now) or Done("passed", leaves=scope.leaving)
+
+
+def _in_the_way(state: State, scope: Scope) -> bool:
+    """Whether something that the way back makes stale is still running; it cancels itself."""
+    if not scope.live:
+        return False
+    stale, dependents, todo = {scope.jump}, dependents_of(scope), [scope.jump]
+    while todo:
+        index = todo.pop()
+        visit = state.latest.get((scope.place.path, index))
+        if visit is not None and state.instances[visit.path].phase != "ended":
+            return True
+        todo.extend(d for d in dependents[index] if d not in stale)
+        stale.update(dependents[index])
+    return False
+
+
+def _many(state: State, scope: Scope, now: Millis) -> Move:
+    more = scope.next < _open_until(scope) and scope.live < width(state, scope)
+    pending = ask_for_join(state, scope, now, more=more)
+    if pending is not None:
+        return pending
+    if more:
+        return enter(state, scope, scope.next, now)
+    if scope.live:
+        return None
+    verb = scope.place.step.verb
+    if scope.hard is not None:
+        return stopped(state, scope.hard)
+    if isinstance(verb, Review):
+        return _panel(state, scope, verb)
+    if isinstance(verb, Gates):
+        return _gates(state, scope, verb)
+    return _by_rule(state, scope)
+
+
+def _open_until(scope: Scope) -> int:
+    """How many children may have been entered so far."""
+    verb = scope.place.step.verb
+    if scope.leaving or scope.hard is not None:
+        return scope.next
+    if not isinstance(verb, Gates):
+        return scope.total
+    bound = 0
+    for stage in verb.stages:
+        bound += len(stage)
+        # A stage opens only when all before it has been passed: reviews cost money, people cost patience.
+        if scope.next < bound or scope.live or scope.bad:
+            return max(scope.next, bound)
+    return bound
+
+
+def _by_rule(state: State, scope: Scope) -> Done:
+    verb = scope.place.step.verb
+    rule: PassRule = verb.workflow.body.rule if isinstance(verb, Call) else "all"
+    if isinstance(verb, Block | Members | ForEach):
+        rule = verb.rule
+    if scope.hard is not None:
+        return stopped(state, scope.hard)
+    # Left early, the loop is judged by what is done.
+    total = (scope.next if scope.leaving else scope.total) - scope.skipped
+    outcome = pass_rules.tallied(rule, ok=scope.ok, total=total)
+    # A block is not the loop that is left, only in its way.
+    leaves = scope.leaving and isinstance(verb, Block)
+    if outcome == "passed":
+        return Done("passed", leaves=leaves)
+    code = (_first_bad(state, scope).exit if scope.bad else 0) or 1
+    return Done(outcome, "members", code, leaves=leaves)
+
+
+def _panel(state: State, scope: Scope, review: Review) -> Done:
+    endings = [_ending(state, scope, index) for index in range(scope.total)]
+    found = pass_rules.panel(review, endings)
+    codes = {"passed": 0, "timeout": 124, "error": max(ending.exit for ending in endings)}
+    exit_code = codes.get(found.outcome, 1)
+    findings = [f for e in endings if e.result for f in e.result.get("findings", ())]
+    result = {
+        "findings": findings,
+        "spread": found.spread,
+        "verdict": {
+            "decision": found.outcome,
+            "score": found.score,
+            "by": [step.name for step in review.members],
+            "tree": scope.fork,
+        },
+    }
+    return Done(found.outcome, found.reason, exit_code, result=result, score=found.score)
+
+
+def _gates(state: State, scope: Scope, verb: Gates) -> Done:
+    """Fit = every command and check has passed; the score is that of the reviews."""
+    endings = [_ending(state, scope, index) for index in range(scope.next)]
+    commands = sum(isinstance(gate.verb, Command | Check) for gate in verb.members)
+    fit = all(ending.outcome in GOOD for ending in endings[:commands])
+    scores = [ending.score for ending in endings if ending.score is not None]
+    score = sum(scores) / len(scores) if scores else None
+    result = {"fit": fit}
+    if not scope.bad:
+        return Done("passed", result=result, score=score)
+    bad = [(gate.name, e) for gate, e in zip(verb.members, endings, strict=False) if e.outcome not in GOOD]
+    message = "; ".join(_said_by(name, ending) for name, ending in bad)
+    worst = next((e for _, e in bad if e.outcome == "aborted"), None)
+    if worst is not None:
+        return Done("aborted", "aborted", worst.exit, message, result=result, score=score)
+    broken = next((e for _, e in bad if e.outcome == "error"), None)
+    if broken is not None:
+        return Done("error", broken.reason, broken.exit, message, result=result, score=score)
+    return Done("failed", "gates", bad[0][1].exit, message, result=result, score=score)
+
+
+def _said_by(gate: str, ending: StepEnded) -> str:
+    """One line; the whole of it stands with the gate itself."""
+    told = ending.message or str((ending.result or {}).get("message") or "")
+    first = told.strip().partition("\n")[0]
+    return f"{gate} {ending.outcome}: {first}" if first else f"{gate} {ending.outcome}"
+
+
+def _ending(state: State, scope: Scope, index: int) -> StepEnded:
+    ending = state.instances[state.latest[(scope.place.path, index)].path].ending
+    assert ending is not None
+    return ending
+
+
+def _first_bad(state: State, scope: Scope) -> StepEnded:
+    """The failure that comes first in order and is nobody's consequence; O(width), asked once at the end."""
+    bad = [
+        child.ending
+        for child in fresh_children(state, scope)
+        if child.ending is not None and not is_accepted(child.place.step, child.ending)
+    ]
+    return next((ending for ending in bad if ending.exit), bad[0])
+
+
+def _repeat(state: State, scope: Scope, now: Millis) -> Move:
+    verb = scope.place.step.verb
+    assert isinstance(verb, Repeat)
+    if scope.live:
+        return None
+    last = None if scope.last is None else state.instances[scope.last]
+    if last is not None:
+        ending = last.ending
+        assert ending is not None
+        if ending.hard is not None:
+            return stopped(state, ending.hard)
+        if ending.outcome not in GOOD:
+            return _as_block(ending)
+        if ending.leaves:
+            return Done("passed")
+    return _another_round(state, scope, verb, last, now)
+
+
+def _another_round(state: State, scope: Scope, verb: Repeat, last: Instance | None, now: Millis) -> Move:
+    if verb.kind == "while" or last is not None:
+        holds = ask_bool(state, scope, verb.test, now, inner=last, testing=True)
+        if not isinstance(holds, bool):
+            return holds
+        if holds == (verb.kind == "until"):
+            return Done("passed")
+    if scope.next < count_of(state, scope, verb.max):
+        return enter(state, scope, scope.next, now)
+    if verb.on_exhausted == "accept_best":
+        return Done("passed", "exhausted")
+    if verb.on_exhausted == "human" and not _no_human(state):
+        return _after_exhausted(state, scope, now)
+    return Done("failed", "exhausted", 1)
+
+
+def _after_exhausted(state: State, scope: Scope, now: Millis) -> Move:
+    """A person says whether a loop that used up its rounds goes on, counts as done, or has failed."""
+    told = None if scope.told is None else state.instances[scope.told]
+    if told is None or told.place.about != "exhausted" or told.ending is None:
+        return question(state, scope, "exhausted", now)
+    match (told.ending.result or {}).get("action"):
+        case "retry":
+            return enter(state, scope, scope.next, now)
+        case "accept":
+            return Done("passed", "exhausted")
+        case _:
+            return Done("failed", "exhausted", 1)
+
+
+def _no_human(state: State) -> bool:
+    return state.started is not None and state.started.no_human

@@ -1,0 +1,1 @@
+"""What one event changes in the state, with the lifecycle table."""

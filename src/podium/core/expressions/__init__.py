@@ -1,0 +1,1 @@
+"""The expression language: values and their bounds, operators, functions, templates with ${{ }}."""

@@ -1,0 +1,131 @@
+"""What the signs of an expression do with two values. Types never convert: a wrong kind is an error."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal, TypeAlias
+
+from podium.core.expressions.values import (
+    PER_ITEM,
+    ExprError,
+    Json,
+    Meter,
+    MissingValue,
+    WrongType,
+    finite,
+    identity,
+    is_list,
+    is_map,
+    is_number,
+    kind_of,
+    phrase,
+)
+
+CompareSign: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">=", "in", "not in"]
+ArithmeticSign: TypeAlias = Literal["+", "-", "*", "/", "%"]
+
+_ORDER: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_ARITHMETIC: Final[Mapping[str, Callable[[Any, Any], int | float]]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "%": operator.mod,
+}
+
+
+def compare(sign: CompareSign, left: Json, right: Json, meter: Meter) -> bool:
+    match sign:
+        case "==":
+            return _equal(left, right, meter)
+        case "!=":
+            return not _equal(left, right, meter)
+        case "in":
+            return _contains(right, left, meter)
+        case "not in":
+            return not _contains(right, left, meter)
+        case _:
+            return _ordered(sign, left, right)
+
+
+def arithmetic(sign: ArithmeticSign, left: Json, right: Json) -> int | float:
+    first, second = number(left, sign), number(right, sign)
+    if second == 0 and sign in "/%":
+        raise ExprError("cannot divide by zero")
+    return finite(_ARITHMETIC[sign](first, second))
+
+
+def number(value: Json, sign: str) -> int | float:
+    if not is_number(value):
+        raise WrongType(f'"{sign}" needs numbers, not {phrase(kind_of(value))}')
+    return finite(value)
+
+
+def truth(value: Json, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise WrongType(f"{where} needs true or false, not {phrase(kind_of(value))}")
+    return value
+
+
+def field(value: Json, name: str, called: Callable[[], str]) -> Json:
+    """`called` is how a message names the value; worked out only if there is one."""
+    if is_map(value):
+        # Not asked with `in` first: a lazy map would compute the value twice.
+        try:
+            return value[name]
+        except KeyError:
+            raise MissingValue(f'{called()} has no "{name}"') from None
+    if value is None:
+        raise MissingValue(f'{called()} is null and has no "{name}"')
+    raise WrongType(f'{called()} is {phrase(kind_of(value))} and has no "{name}"')
+
+
+def item(value: Json, index: Json, called: Callable[[], str]) -> Json:
+    if isinstance(index, str):
+        return field(value, index, called)
+    if value is None:
+        raise MissingValue(f"{called()} is null and has no elements")
+    if not is_list(value) or type(index) is not int:
+        wrong = phrase(kind_of(index))
+        raise WrongType(f"{called()} is {phrase(kind_of(value))}; {wrong} cannot select from it")
+    if not -len(value) <= index < len(value):
+        raise MissingValue(f"{called()} has {len(value)} elements and no [{index}]")
+    return value[index]
+
+
+def _equal(left: Json, right: Json, meter: Meter) -> bool:
+    if left is None or right is None:
+        return left is right
+    _same_kind(left, right)
+    return identity(left, meter) == identity(right, meter)
+
+
+def _ordered(sign: str, left: Json, right: Json) -> bool:
+    _same_kind(left, right)
+    if not (is_number(left) or isinstance(left, str)):
+        raise WrongType(f'"{sign}" needs numbers or texts, not {phrase(kind_of(left))}')
+    return _ORDER[sign](left, right)
+
+
+def _same_kind(left: Json, right: Json) -> None:
+    if kind_of(left) != kind_of(right):
+        raise WrongType(f"cannot compare {phrase(kind_of(left))} with {phrase(kind_of(right))}")
+
+
+def _contains(whole: Json, part: Json, meter: Meter) -> bool:
+    if is_list(whole):
+        meter.spend(PER_ITEM * len(whole))
+        wanted = identity(part, meter)
+        return any(identity(element, meter) == wanted for element in whole)
+    if isinstance(part, str) and isinstance(whole, str):
+        meter.spend(len(whole) + len(part))
+        return part in whole
+    if isinstance(part, str) and is_map(whole):
+        return part in whole
+    raise WrongType(f"cannot look for {phrase(kind_of(part))} in {phrase(kind_of(whole))}")

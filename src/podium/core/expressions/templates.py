@@ -1,0 +1,167 @@
+"""Values that are only known when the run gets there: literals with `${{ }}` inserted, and what they refer to.
+
+A value that is exactly one insert is a bare node and keeps its type. Inside text an insert is written out, and
+what was inserted is never parsed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias, assert_never
+
+from podium.core.expressions.nodes import (
+    And,
+    Arith,
+    Call,
+    Compare,
+    Const,
+    Field,
+    IfElse,
+    Item,
+    ListOf,
+    Name,
+    Names,
+    Negate,
+    Node,
+    Not,
+    Or,
+    evaluate,
+)
+from podium.core.expressions.values import MAX_TEXT, Json, Meter, MissingValue, TooBig, as_text, is_list
+from podium.core.fast_dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    parts: tuple[str | Node, ...]
+
+
+Value: TypeAlias = "bool | int | float | str | Text | Node | Sequence[Value] | Mapping[str, Value] | None"
+
+_NODES = (Const, Name, Field, Item, Not, And, Or, Compare, Arith, Negate, IfElse, ListOf, Call)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What is read: `steps.plan.output.title` is a chain of four. `optional`: its absence is provided for."""
+
+    chain: tuple[str, ...]
+    optional: bool = False
+
+
+def fill(value: Value, names: Names) -> Json:
+    """The value with every insert evaluated. Raises ExprError; NeedFact passes through."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, Text):
+        return _written(value, names)
+    if isinstance(value, _NODES):
+        return evaluate(value, names)
+    if isinstance(value, Mapping):
+        return {key: fill(inner, names) for key, inner in value.items()}
+    return tuple(fill(inner, names) for inner in value)
+
+
+def fill_argv(values: Iterable[Value], names: Names) -> tuple[str, ...]:
+    """The words of a command; an element that is exactly one insert and gives a list becomes several words."""
+    words: list[str] = []
+    for value in values:
+        filled = fill(value, names)
+        if isinstance(value, _NODES) and is_list(filled):
+            words.extend(as_text(word, Meter()) for word in filled)
+        else:
+            words.append(as_text(filled, Meter()))
+    return tuple(words)
+
+
+def references(value: Value) -> tuple[Reference, ...]:
+    """Everything the value reads, in order, each once."""
+    return tuple(dict.fromkeys(found for node in _nodes(value) for found in _reads(node, optional=False)))
+
+
+def calls(value: Value) -> tuple[str, ...]:
+    """The functions the value uses, in order, each once."""
+    return tuple(
+        dict.fromkeys(node.function for top in _nodes(value) for node in walk(top) if isinstance(node, Call))
+    )
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and everything below it."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    match node:
+        case Const() | Name():
+            return ()
+        case Field(of) | Not(of) | Negate(of):
+            return (of,)
+        case Item(of, index):
+            return (of, index)
+        case And(nodes) | Or(nodes) | ListOf(nodes) | Call(_, nodes):
+            return nodes
+        case Compare(_, left, right) | Arith(_, left, right):
+            return (left, right)
+        case IfElse(test, then, other):
+            return (test, then, other)
+        case _:
+            assert_never(node)
+
+
+def chain_of(node: Node) -> tuple[str, ...] | None:
+    """The names of a plain chain, `steps["plan"].output` too; None for anything else."""
+    match node:
+        case Name(name):
+            return (name,)
+        case Field(of, name) | Item(of, Const(str(name))):
+            chain = chain_of(of)
+            return None if chain is None else (*chain, name)
+        case _:
+            return None
+
+
+def _written(value: Text, names: Names) -> str:
+    meter = Meter()
+    words: list[str] = []
+    size = 0
+    for part in value.parts:
+        words.append(part if isinstance(part, str) else _insert(part, names, meter))
+        size += len(words[-1])
+        if size > MAX_TEXT:
+            raise TooBig(f"a text of more than {MAX_TEXT} characters")
+    return "".join(words)
+
+
+def _insert(node: Node, names: Names, meter: Meter) -> str:
+    filled = evaluate(node, names)
+    if filled is None:
+        raise MissingValue(f"{'.'.join(chain_of(node) or ('the value',))} is null and stands inside a text")
+    return as_text(filled, meter)
+
+
+def _nodes(value: Value) -> Iterator[Node]:
+    if isinstance(value, _NODES):
+        yield value
+    elif isinstance(value, Text):
+        yield from (part for part in value.parts if not isinstance(part, str))
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _nodes(inner)
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for inner in value:
+            yield from _nodes(inner)
+
+
+def _reads(node: Node, *, optional: bool) -> Iterator[Reference]:
+    chain = chain_of(node)
+    if chain is not None:
+        yield Reference(chain, optional)
+        return
+    if isinstance(node, Call) and node.function == "touched":
+        yield Reference(("change", "paths"), optional)
+    for place, child in enumerate(children(node)):
+        guarded = isinstance(node, Call) and node.function == "default" and place == 0
+        yield from _reads(child, optional=optional or guarded)

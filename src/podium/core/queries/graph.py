@@ -1,0 +1,253 @@
+"""How instances relate to the static graph: whose child is what, in which order, with whose variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, assert_never
+
+from podium.core.events import Role, StepEnded
+from podium.core.model import (
+    Agent,
+    Block,
+    Call,
+    Command,
+    ForEach,
+    Gates,
+    Git,
+    Human,
+    Join,
+    Members,
+    Prompt,
+    Repeat,
+    Review,
+    ScopeVerb,
+    Step,
+    Verb,
+    Workflow,
+    Write,
+)
+from podium.core.state import Instance, Leaf, Order, Place, Scope, State
+from podium.core.types import GOOD, Path, Tree
+
+SCOPES: Final = (Block, Members, Review, ForEach, Repeat, Call, Gates)
+BLOCKS: Final = (Block, Call)
+LOOPS: Final = (ForEach, Repeat)
+JUDGES: Final = (Gates, Review)
+TOGETHER: Final = (Gates, Review, Members)
+"""What judges or works on the same tree side by side."""
+WORK: Final = (Agent, Command, Git, Write)
+
+QUESTIONS: Final = {
+    name: Step(name=f"!{name}", verb=Human(Prompt(text)))
+    for name, text in {
+        "exhausted": "The attempts are used up. Once more with guidance, take the best, or fail?",
+        "consent": "It is not known whether this step took effect before the crash. Run it again?",
+        "price": "What its calls cost is not told; each is booked with what is reserved for it. Go on?",
+        "protected": "Protected files were changed. Take them over?",
+        "advice": "A rule of the breaker was hit. What now?",
+        "confirm": "The reviewers approve. Do you?",
+        "veto": "The reviewers approve. You may still object.",
+    }.items()
+}
+"""The engine's own questions; `!` keeps their names out of reach of a file."""
+
+PRICE: Final = "price:"
+"""Begins what a question is about when an agent tells no price; its name follows."""
+
+TO_A_PERSON: Final = "person:"
+"""Begins what an advice is about when the advisor could not give it and a person is asked instead."""
+
+HALTED: Final = "halted"
+"""The reason of an end that somebody who was asked has decided."""
+
+ACTIONS: Final = {
+    "!exhausted": ("retry", "accept", "fail"),
+    "!consent": ("rerun", "fail"),
+    "!price": ("proceed", "halt"),
+    "!advice": ("proceed", "force_complete", "retry_different", "halt", "dump_context"),
+}
+
+
+def actions_of(step: Step) -> tuple[str, ...]:
+    """What a person may answer to this question."""
+    special = ACTIONS.get(step.name)
+    if special is not None:
+        return special
+    if isinstance(step.verb, Human) and step.verb.answers:
+        return ("answer", "abort")
+    return ("approve", "reject", "abort")
+
+
+def order_of(scope: Scope) -> Order:
+    """In which order a scope enters its children; worked out once, when it is entered."""
+    return scope.place.order
+
+
+def order_of_verb(verb: Verb) -> Order:
+    match verb:
+        case Call():
+            return _block_order(verb.workflow.body)
+        case Block():
+            return _block_order(verb)
+        case ForEach():
+            return "dag" if verb.needs is not None else "many"
+        case Repeat():
+            return "repeat"
+        case _:
+            return "many"
+
+
+def _block_order(block: Block) -> Order:
+    return "many" if block.kind == "par" else block.kind
+
+
+def body_of(verb: ScopeVerb) -> Block | None:
+    """The block whose names the children of this scope can see."""
+    match verb:
+        case Call():
+            return verb.workflow.body
+        case Block():
+            return verb
+        case _:
+            return None
+
+
+def children_of(verb: ScopeVerb) -> tuple[Step, ...]:
+    """The static children; empty for loops, whose children are iterations of one body."""
+    match verb:
+        case Call():
+            return verb.workflow.body.steps
+        case Block():
+            return verb.steps
+        case Members() | Review() | Gates():
+            return verb.members
+        case _:
+            return ()
+
+
+def dependents_of(scope: Scope) -> tuple[tuple[int, ...], ...]:
+    """Per child of a graph, the children that need it directly."""
+    verb = scope.place.step.verb
+    body = verb.workflow.body if isinstance(verb, Call) else verb
+    return body.dependents if isinstance(body, Block) else scope.dependents
+
+
+def descendants_of(scope: Scope, index: int) -> tuple[int, ...]:
+    """This child of a graph and everything that needs it, directly or not, in order."""
+    dependents = dependents_of(scope)
+    found, todo = {index}, [index]
+    while todo:
+        for dependent in dependents[todo.pop()]:
+            if dependent not in found:
+                found.add(dependent)
+                todo.append(dependent)
+    return tuple(sorted(found))
+
+
+def join_of(scope: Scope) -> Join:
+    """What becomes of the trees of this scope's parallel members."""
+    match verb := scope.place.step.verb:
+        case Call():
+            return verb.workflow.body.join
+        case Block() | Members() | ForEach():
+            return verb.join
+        case _:
+            return "discard"
+
+
+def child_step(state: State, parent: Instance, role: Role, index: int, about: str) -> Step:
+    """The static step of a child that is about to be entered."""
+    step = parent.place.step
+    verb = step.verb
+    match role:
+        case "step":
+            if isinstance(verb, LOOPS):
+                return verb.body
+            assert isinstance(verb, SCOPES)
+            return children_of(verb)[index]
+        case "gates":
+            assert step.gates is not None
+            return step.gates
+        case "question":
+            return QUESTIONS[about.partition(":")[0]]
+        case "advice":
+            advisor = None if about.startswith(TO_A_PERSON) else workflow_of(state, parent.place).advisor
+            return advisor or QUESTIONS["advice"]
+        case "finally":
+            assert isinstance(verb, Call) and verb.workflow.finally_ is not None
+            return verb.workflow.finally_
+        case _:
+            assert_never(role)
+
+
+def workflow_of(state: State, place: Place) -> Workflow:
+    """The file an instance belongs to: that of the nearest Call around it (or of itself)."""
+    verb = place.step.verb
+    while not isinstance(verb, Call):
+        place = state.instances[place.parent].place
+        verb = place.step.verb
+    return verb.workflow
+
+
+def frame_of_child(parent: Instance, step: Step, path: Path) -> Path:
+    """Whose variables a child reads and sets: parallel members and iterations get a copy of their own."""
+    verb = parent.place.step.verb
+    shared = parent.place.path if isinstance(verb, Call) else parent.place.frame
+    if isinstance(step.verb, Call) or not isinstance(parent, Scope):
+        return shared
+    match verb:
+        case Block():
+            return shared if verb.kind == "seq" else path
+        case Call():
+            return shared if verb.workflow.body.kind == "seq" else path
+        case ForEach():
+            return path
+        case _:
+            return shared
+
+
+def is_accepted(step: Step, ending: StepEnded) -> bool:
+    """Whether a child's end counts as done for its parent: a good outcome, or one that `on` accepts."""
+    if ending.hard is not None:
+        return False
+    target = step.on.get(ending.outcome)
+    if target is None:
+        return ending.outcome in GOOD
+    return target.kind == "next" or (ending.outcome in GOOD and target.kind != "fail")
+
+
+def tree_in_view(instance: Instance) -> Tree | None:
+    """The tree that questions about files are asked of."""
+    return instance.head if isinstance(instance, Scope) and instance.phase == "open" else instance.base
+
+
+def fresh_children(state: State, scope: Scope) -> Iterator[Instance]:
+    """The children whose results count, in their order. O(width)."""
+    for index in range(scope.next):
+        visit = state.latest.get((scope.place.path, index))
+        if visit is not None and visit.fresh:
+            yield state.instances[visit.path]
+
+
+def failed_gates(state: State, gates: Instance) -> tuple[Instance, ...]:
+    """The gates of an attempt that it did not pass, in their order."""
+    assert isinstance(gates, Scope)
+    return tuple(
+        gate
+        for gate in fresh_children(state, gates)
+        if gate.ending is not None and gate.ending.outcome not in GOOD
+    )
+
+
+def live_children(state: State, scope: Instance) -> tuple[Path, ...]:
+    """All living children. O(width): asked once, when a scope is cancelled."""
+    found: list[Path] = []
+    if scope.aside is not None:
+        found.append(scope.aside)
+    if isinstance(scope, Leaf):
+        return tuple(found)
+    for index in range(scope.next):
+        visit = state.latest.get((scope.place.path, index))
+        if visit is not None and state.instances[visit.path].phase != "ended":
+            found.append(visit.path)
+    return tuple(found)

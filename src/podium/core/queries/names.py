@@ -1,0 +1,279 @@
+"""What the names in an expression mean at one place of a run.
+
+Values are looked up when they are asked for, through maps that compute their fields lazily: reading one field of
+one step costs the same in a run of ten steps and of ten thousand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from podium.core import addresses
+from podium.core.addresses import ROOT
+from podium.core.evolve.scopes import INPUTS
+from podium.core.expressions.nodes import MissingValue, NeedFact
+from podium.core.expressions.templates import fill
+from podium.core.model import Agent, Call, Check, Command, ForEach, Gates, Repeat, Review
+from podium.core.queries.graph import body_of, fresh_children, tree_in_view
+from podium.core.queries.step_results import fields_of, work_of
+from podium.core.state import Instance, Leaf, Scope, State, number_of
+
+DOLLAR = 1_000_000
+
+
+class Lazy(Mapping[str, Any]):
+    """A map whose values are computed on demand; only `find` knows which there are."""
+
+    __slots__ = ("_find", "_keys")
+
+    def __init__(self, find: Callable[[str], Any], keys: Callable[[], tuple[str, ...]]) -> None:
+        self._find = find
+        self._keys = keys
+
+    def __getitem__(self, key: str) -> Any:
+        return self._find(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys())
+
+    def __len__(self) -> int:
+        return len(self._keys())
+
+
+class Here:
+    """The names visible to one instance.
+
+    `testing` is how the test of a loop sees it, and `inner` lets it look into the newest round, if there was one;
+    `inside` is how a workflow sees itself, not its caller.
+    """
+
+    __slots__ = ("_inner", "_inside", "_instance", "_state", "_testing")
+
+    def __init__(
+        self,
+        state: State,
+        instance: Instance,
+        *,
+        inner: Instance | None = None,
+        testing: bool = False,
+        inside: bool = False,
+    ) -> None:
+        self._state = state
+        self._instance = instance
+        self._inner = inner
+        self._testing = testing
+        self._inside = inside
+
+    def lookup(self, name: str) -> Any:
+        match name:
+            case "inputs":
+                return self._inputs()
+            case "vars":
+                return Lazy(self._var, self._var_names)
+            case "steps":
+                return Lazy(self._step, lambda: ())
+            case "run":
+                return self._run()
+            case "env":
+                return self._started().env
+            case "with":
+                return Lazy(self._parameter, self._parameter_names)
+            case "loop":
+                return self._loop()
+            case "feedback":
+                return list(self._instance.feedback)
+            case "work":
+                return fields_of(self._state, self._judged())
+            case "change":
+                return self._change()
+            case _:
+                return self._item(name)
+
+    def fact(self, query: tuple[str, str]) -> Any:
+        for found in self._instance.facts:
+            if (found.function, found.argument, found.tree) == (*query, tree_in_view(self._instance)):
+                return found.value
+        raise NeedFact(query)
+
+    def _started(self) -> Any:
+        assert self._state.started is not None
+        return self._state.started
+
+    def _call(self) -> Scope:
+        """The Call whose inputs and variables are visible here."""
+        instance = self._instance
+        if self._inside or instance.place.path == ROOT:
+            assert isinstance(instance, Scope)
+            return instance
+        while True:
+            instance = self._state.instances[instance.place.parent]
+            if isinstance(instance.place.step.verb, Call):
+                assert isinstance(instance, Scope)
+                return instance
+
+    def _inputs(self) -> Any:
+        found = self._state.vars.get((self._call().place.path, INPUTS))
+        return {} if found is None else found[0]
+
+    def _var(self, name: str) -> Any:
+        call = self._call()
+        frame = call.place.path if self._inside else self._instance.place.frame
+        assert isinstance(call.place.step.verb, Call)
+        while True:
+            found = self._state.vars.get((frame, name))
+            if found is not None:
+                return found[0]
+            if frame == call.place.path:
+                break
+            parent = self._state.instances[self._state.instances[frame].place.parent]
+            frame = parent.place.path if isinstance(parent.place.step.verb, Call) else parent.place.frame
+        known = call.place.step.verb.workflow.vars
+        if name not in known:
+            raise MissingValue(f"nothing has set vars.{name}")
+        return known[name]
+
+    def _var_names(self) -> tuple[str, ...]:
+        verb = self._call().place.step.verb
+        assert isinstance(verb, Call)
+        return tuple(verb.workflow.vars)
+
+    def _run(self) -> Mapping[str, Any]:
+        facts = self._started().run
+        known = {name: getattr(facts, name) for name in ("id", "name", "branch", "base", "date")}
+        known["usd"] = self._state.usd / DOLLAR
+        call = self._call()
+        if call.closing:
+            known["outcome"], known["reason"] = _so_far(self._state, call)
+        return known
+
+    def _parameter(self, name: str) -> Any:
+        for instance in self._around():
+            for key, value in instance.place.step.parameters:
+                if key == name:
+                    outside = Here(self._state, instance)
+                    return fill(value, outside)
+        raise MissingValue(f"there is no with.{name}")
+
+    def _parameter_names(self) -> tuple[str, ...]:
+        return tuple(key for instance in self._around() for key, _ in instance.place.step.parameters)
+
+    def _around(self) -> Iterator[Instance]:
+        """This instance and what is around it, up to and including the Call."""
+        instance, call = self._instance, self._call().place.path
+        while True:
+            yield instance
+            if instance.place.path == call:
+                return
+            instance = self._state.instances[instance.place.parent]
+
+    def _loops(self) -> Iterator[tuple[Scope, Instance]]:
+        """The loops around, innermost first, each with the iteration we are in."""
+        below = self._inner
+        for instance in self._around():
+            if below is not None and isinstance(instance.place.step.verb, ForEach | Repeat):
+                assert isinstance(instance, Scope)
+                if below.place.role == "step":
+                    yield instance, below
+            below = instance
+
+    def _loop(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] | None = None
+        rounds = [(scope, iteration.place.slot) for scope, iteration in self._loops()]
+        if self._testing and self._inner is None:
+            assert isinstance(self._instance, Scope)
+            rounds.insert(0, (self._instance, -1))  # Before its first round it is this loop all the same.
+        for scope, slot in reversed(rounds):
+            outer = {} if found is None else {"outer": found}
+            elapsed = (self._state.at - scope.place.entered) / 1000
+            found = {"index": slot, "number": slot + 1, "total": scope.total, "elapsed": elapsed, **outer}
+        if found is None:
+            raise MissingValue("there is no loop here")
+        return found
+
+    def _item(self, name: str) -> Any:
+        for scope, iteration in self._loops():
+            verb = scope.place.step.verb
+            if isinstance(verb, ForEach) and verb.name == name:
+                return scope.items[iteration.place.slot]
+        for instance in self._around():
+            verb = instance.place.step.verb
+            if name == "member" and isinstance(verb, Agent) and verb.member is not None:
+                return verb.member
+            for key, value in instance.place.step.parameters:
+                if key == name:
+                    return fill(value, Here(self._state, instance))
+        raise MissingValue(f"{name} is not known here")
+
+    def _step(self, name: str) -> Any:
+        inner = self._inner
+        if inner is not None:
+            if inner.place.step.name == name:
+                return fields_of(self._state, inner)
+            found = self._child(inner, name)
+            if found is not None:
+                return fields_of(self._state, found)
+        for instance in self._around():
+            found = self._child(instance, name)
+            if found is not None:
+                return fields_of(self._state, found)
+        raise MissingValue(f"steps.{name} has no result that may be read here")
+
+    def _child(self, scope: Instance, name: str) -> Instance | None:
+        """The newest valid visit of a step of this scope."""
+        verb = scope.place.step.verb
+        if not isinstance(scope, Scope):
+            return None
+        body = body_of(verb)  # type: ignore[arg-type]  # the verb of a Scope is a ScopeVerb
+        index = None if body is None else body.index.get(name)
+        if index is None:
+            return None
+        visit = self._state.latest.get((scope.place.path, index))
+        if visit is None or not visit.fresh:
+            return None
+        return self._state.instances[visit.path]
+
+    def _judged(self) -> Instance:
+        """What a gate judges: the step around it; what a review judges: the last step it names."""
+        for instance in self._around():
+            verb = instance.place.step.verb
+            if isinstance(verb, Gates):
+                return self._state.instances[instance.place.parent]
+            if isinstance(verb, Review) and verb.of:
+                return work_of(self._state, instance, verb.of[-1])
+        raise MissingValue("nothing is judged here")
+
+    def _change(self) -> Any:
+        judged = self._judged()
+        answer = judged.answer if isinstance(judged, Leaf) else None
+        none: Mapping[str, Any] = {"files": 0, "added": 0, "removed": 0, "paths": []}
+        change = none if answer is None or answer.change is None else answer.change
+        return {**change, **self._reported(judged)}
+
+    def _reported(self, judged: Instance) -> Mapping[str, Any]:
+        """What the commands among its gates have measured, for those who judge after them.
+
+        Commands and checks run at once: what one of them saw of another would be a matter of speed.
+        """
+        if isinstance(self._instance.place.step.verb, Command | Check):
+            return {}
+        gates = self._state.instances.get(addresses.attempt(judged.place.path, number_of(judged)))
+        judges = fresh_children(self._state, gates) if isinstance(gates, Scope) else ()
+        reports = [_result(judge) for judge in judges]
+        covered = [report["coverage"] for report in reports if "coverage" in report]
+        tests = [{"tests": report["tests"]} for report in reports if "tests" in report]
+        return {**({"coverage": min(covered)} if covered else {}), **(tests[-1] if tests else {})}
+
+
+def _result(instance: Instance) -> Mapping[str, Any]:
+    return (None if instance.ending is None else instance.ending.result) or {}
+
+
+def _so_far(state: State, call: Scope) -> tuple[str, str]:
+    """How the body of a workflow ended, for its `finally`."""
+    if call.cancelling:
+        return "cancelled", ""
+    last = None if call.last is None else state.instances[call.last].ending
+    if call.bad and last is not None:
+        return "failed", last.reason
+    return ("passed", "") if last is None else (last.outcome, last.reason)

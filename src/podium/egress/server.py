@@ -1,0 +1,101 @@
+"""Listens for one sandbox, as long as it runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import anyio
+from anyio.abc import SocketStream
+
+from podium.egress.broker import Upstream, broker
+from podium.egress.hosts import Resolve, allowed_hosts, public_addresses
+from podium.egress.proxy import proxy
+from podium.ports.sandbox import OnDecision, Service
+
+BROKER_SOCKET: Final = "broker.sock"
+PROXY_SOCKET: Final = "proxy.sock"
+AT_ONCE: Final = 64
+"""Connections of one kind; the next one waits. What is inside must not be able to use up our files."""
+BACKLOG: Final = 256
+
+_Handler: TypeAlias = Callable[[SocketStream], Awaitable[None]]
+
+
+@asynccontextmanager
+async def serving(
+    folder: Path,
+    service: Service | None,
+    hosts: tuple[str, ...],
+    *,
+    on_decision: OnDecision,
+    owner: tuple[int, int] | None = None,
+    resolve: Resolve | None = None,
+) -> AsyncIterator[None]:
+    """`broker.sock` and `proxy.sock` in `folder`, as far as there is something behind them; left, all hang up.
+
+    `owner` are the user and group who may connect, if they are not ours. The path of the folder must be short: the
+    kernel takes 107 bytes for that of a socket. Raises ConfigurationError for hosts that are none.
+    """
+    upstream = None if service is None else Upstream(service)
+    allowed = allowed_hosts(hosts)
+
+    async def call(stream: SocketStream) -> None:
+        assert upstream is not None
+        await broker(stream, upstream, on_decision)
+
+    async def connect(stream: SocketStream) -> None:
+        await proxy(stream, allowed, resolve or public_addresses, on_decision)
+
+    wanted = ((BROKER_SOCKET, call, upstream is not None), (PROXY_SOCKET, connect, bool(allowed)))
+    failure: Exception | None = None
+    async with anyio.create_task_group() as group:
+        for name, handler, is_wanted in wanted:
+            if is_wanted:
+                await group.start(_listen, folder / name, owner, handler)
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - that we have tasks is not the concern of whoever raised it
+            failure = error
+        group.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+
+
+async def _listen(
+    path: Path,
+    owner: tuple[int, int] | None,
+    handler: _Handler,
+    *,
+    task_status: anyio.abc.TaskStatus[None],
+) -> None:
+    free = anyio.Semaphore(AT_ONCE)
+
+    async def attend(stream: SocketStream) -> None:
+        try:
+            async with stream:
+                await _served(handler, stream)
+        finally:
+            free.release()
+
+    async with (
+        await anyio.create_unix_listener(path, mode=0o600, backlog=BACKLOG) as listener,
+        anyio.create_task_group() as group,
+    ):
+        if owner is not None:
+            os.chown(path, *owner)
+        task_status.started()
+        while True:
+            await free.acquire()
+            group.start_soon(attend, await listener.accept())
+
+
+async def _served(handler: _Handler, stream: SocketStream) -> None:
+    try:
+        await handler(stream)
+    except* (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, OSError):
+        # Somebody hung up in the middle, which is theirs to explain.
+        pass

@@ -1,0 +1,1 @@
+"""What `import podium` gives."""

@@ -1,0 +1,317 @@
+"""Podium for programs in Python: load a workflow or build one, run it, answer it, follow what happens.
+
+The functions that take time are coroutines. Each has a form for callers without an event loop that is derived from it
+(`synced`), so that there is one implementation. Signals stay with the program: an interrupt reaches it as it would
+without us, after everything that was started is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import hashlib
+import json
+import re
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
+
+import anyio
+
+from podium.app.author.load import open_workflow
+from podium.app.paths import STATE_DIR, project_root, user_dir
+from podium.app.project import Office
+from podium.app.query.runs import event_of, find_run, follow
+from podium.app.run.answer import Answer, approval, rejection, speaker, value_given, view_of
+from podium.app.run.send import send
+from podium.app.run.start import Order, begin, foreground, reopen
+from podium.app.values import json_value
+from podium.core.events import Event
+from podium.core.hash_chain import Record, RunId
+from podium.core.messages import Message, Resume
+from podium.core.model import Workflow as Graph
+from podium.engine.log import Log
+from podium.errors import ConfigurationError, RunFailed
+from podium.views.run.view import RunView
+from podium.wiring import open_office
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+Place: TypeAlias = str | Path | None
+"""A folder of the project; nothing means the one around the file, else around the current folder."""
+
+LOOK_S: Final = 0.1
+BUILT: Final = "built"
+GOOD: Final = ("passed", "running", "interrupted", "waiting", "parked", "paused")
+"""What a run may be when `check` is asked for: it passed, or is not over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workflow:
+    """A workflow that was read and checked, and can be run."""
+
+    file: Path
+    """Where it stands; one that was built in code is written into `.podium/built/`, for a run outlives its program."""
+    project: Path
+    graph: Graph
+    """Its steps, inputs and limits, as the engine sees them."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.graph.name
+
+
+Source: TypeAlias = Workflow | str | Path | Mapping[str, Any]
+"""A workflow, the file of one, or what such a file would say."""
+
+
+def load(source: Source, *, project: Place = None, settings: Mapping[str, Any] | None = None) -> Workflow:
+    """Reads and checks a workflow; raises ConfigurationError with all its mistakes.
+
+    A mapping has the keys of a workflow file; `podium: 1` may be left out. `settings` go over all files, as `--set`.
+    """
+    if isinstance(source, Workflow):
+        return source
+    around = Path.cwd() if isinstance(source, Mapping) else Path(source).parent
+    root = project_root(Path(project or around))
+    file = _built(root, source) if isinstance(source, Mapping) else Path(source).absolute()
+    typed = json_value(settings or {}, "settings")
+    graph = open_workflow(file, user_dir=user_dir(), project=root, settings=typed)
+    return Workflow(file, root, graph, typed)
+
+
+async def start_async(
+    source: Source,
+    inputs: Mapping[str, Any] | None = None,
+    *,
+    project: Place = None,
+    vars: Mapping[str, Any] | None = None,  # noqa: A002  # the word of the file and of the command line
+    dirty: bool = False,
+    no_human: bool = False,
+    sandbox: str | None = None,
+) -> str:
+    """The name of a new run, of which nothing has happened yet: `resume` carries it on, here or elsewhere."""
+    workflow = load(source, project=project)
+    order = Order(
+        file=workflow.file,
+        inputs=json_value(inputs or {}, "inputs"),
+        vars=json_value(vars or {}, "vars"),
+        dirty=dirty,
+        no_human=no_human,
+        sandbox=sandbox,
+        settings=workflow.settings,
+    )
+    with _office(workflow.project, create=True) as office:
+        # It calls git, which blocks.
+        return str((await anyio.to_thread.run_sync(begin, office, order)).run)
+
+
+async def run_async(  # noqa: PLR0913  # each is a choice of the caller, by name
+    source: Source,
+    inputs: Mapping[str, Any] | None = None,
+    *,
+    project: Place = None,
+    vars: Mapping[str, Any] | None = None,  # noqa: A002  # as above
+    dirty: bool = False,
+    no_human: bool = False,
+    sandbox: str | None = None,
+    parks: bool = True,
+    check: bool = False,
+    on_event: Callable[[Event], None] | None = None,
+) -> RunView:
+    """Runs a workflow until it has ended, or until only a person can move it on; then its status is "parked".
+
+    Without `parks` it waits for the answer instead. With `check` an end other than "passed" raises RunFailed.
+    `on_event` is called with every event as soon as it is stored.
+    """
+    workflow = load(source, project=project)
+    name = await start_async(workflow, inputs, vars=vars, dirty=dirty, no_human=no_human, sandbox=sandbox)
+    return await resume_async(name, project=workflow.project, parks=parks, check=check, on_event=on_event)
+
+
+async def resume_async(
+    run: str | None = None,
+    *,
+    project: Place = None,
+    parks: bool = True,
+    check: bool = False,
+    on_event: Callable[[Event], None] | None = None,
+) -> RunView:
+    """Carries a run on that was started, parked, paused or interrupted; without a name the newest."""
+    with _office(project) as office:
+        head = find_run(office.store, run)
+        first: tuple[Message, ...] = (Resume(speaker()),) if head.status == "paused" else ()
+        told = None if on_event is None else _telling(on_event, head.last_seq)
+        site = await anyio.to_thread.run_sync(reopen, office, head.run)
+        await foreground(office, site, *first, park=parks, on_turn=told, signals=False)
+        return _checked(view_of(office, head.run), check)
+
+
+async def approve_async(
+    run: str | None = None,
+    step: str | None = None,
+    *,
+    action: str | None = None,
+    feedback: str = "",
+    by: str | None = None,
+    project: Place = None,
+) -> RunView:
+    """Says yes to what a run asks, or names another of the actions that the question offers.
+
+    If nobody carries the run on, this does, as `resume` would.
+    """
+    choose = functools.partial(approval, action=action, feedback=feedback)
+    return await _say(choose, run, step, by, project)
+
+
+async def reject_async(
+    run: str | None = None,
+    step: str | None = None,
+    *,
+    feedback: str = "",
+    abort: bool = False,
+    by: str | None = None,
+    project: Place = None,
+) -> RunView:
+    """Says no, and why; the words go to whoever does it again. With `abort` nobody does."""
+    choose = functools.partial(rejection, feedback=feedback, abort=abort)
+    return await _say(choose, run, step, by, project)
+
+
+async def answer_async(
+    value: Any,
+    run: str | None = None,
+    step: str | None = None,
+    *,
+    by: str | None = None,
+    project: Place = None,
+) -> RunView:
+    """Gives the value that a question asks for, or the result of work by hand."""
+    given = json_value(value, "the answer")
+    return await _say(functools.partial(value_given, value=given), run, step, by, project)
+
+
+def show(run: str | None = None, *, project: Place = None) -> RunView:
+    """A run as it stands: its steps, what they cost, and in `pending` what it waits for."""
+    with _office(project) as office:
+        return view_of(office, find_run(office.store, run).run)
+
+
+def events(
+    run: str | None = None, *, project: Place = None, after: int = 0, following: bool = False
+) -> Iterator[Event]:
+    """What has happened in a run behind the event of number `after`; with `following` on to the end of the run."""
+    with _office(project) as office:
+        for record in _records(office, run, after=after, following=following):
+            if record is None:
+                time.sleep(LOOK_S)
+            else:
+                yield event_of(record)
+
+
+async def events_async(
+    run: str | None = None, *, project: Place = None, after: int = 0, following: bool = True
+) -> AsyncIterator[Event]:
+    """The same for a loop in which the run may be carried on meanwhile."""
+    with _office(project) as office:
+        for record in _records(office, run, after=after, following=following):
+            if record is None:
+                await anyio.sleep(LOOK_S)
+            else:
+                yield event_of(record)
+
+
+def synced(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+    """The form of a coroutine function for callers without a loop."""
+    name = function.__name__.removesuffix("_async")
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        if _in_loop():
+            raise ConfigurationError(
+                f"podium.{name} was called in a running event loop, which it would stop",
+                hint=f"await podium.{name}_async(...) instead",
+            )
+        return anyio.run(functools.partial(function, *args, **kwargs))
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+start = synced(start_async)
+run = synced(run_async)
+resume = synced(resume_async)
+approve = synced(approve_async)
+reject = synced(reject_async)
+answer = synced(answer_async)
+
+
+def _in_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+@contextmanager
+def _office(project: Place, *, create: bool = False) -> Iterator[Office]:
+    office = open_office(project_root(Path(project or Path.cwd())), user_dir=user_dir(), create=create)
+    try:
+        yield office
+    finally:
+        office.store.close()
+
+
+def _built(project: Path, document: Mapping[str, Any]) -> Path:
+    """The file of a workflow that was built in code, by what it says: no later one takes its place."""
+    said = json_value({"podium": 1, **document}, "the workflow")
+    text = json.dumps(said, indent=2, ensure_ascii=False)  # JSON is YAML.
+    name = re.sub(r"\W+", "_", str(document.get("name", "workflow")))
+    file = project / STATE_DIR / BUILT / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.yaml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text + "\n", "utf-8")
+    return file
+
+
+def _telling(on_event: Callable[[Event], None], told: int) -> Callable[[Log], None]:
+    def on_turn(log: Log) -> None:
+        nonlocal told
+        new, told = log.events[told:], len(log.events)
+        for event in new:
+            on_event(event)
+
+    return on_turn
+
+
+async def _say(
+    choose: Callable[..., Answer], run: str | None, step: str | None, by: str | None, project: Place
+) -> RunView:
+    with _office(project) as office:
+        found = find_run(office.store, run).run
+        await send(office, found, choose(office, found, step, by=speaker(by)).message, signals=False)
+        return view_of(office, found)
+
+
+def _records(office: Office, run: str | None, *, after: int, following: bool) -> Iterator[Record | None]:
+    found: RunId = find_run(office.store, run).run
+    return (
+        follow(office.store, found, after=after) if following else iter(office.store.read(found, after=after))
+    )
+
+
+def _checked(view: RunView, check: bool) -> RunView:
+    if check and view.status not in GOOD:
+        raise RunFailed(
+            f"run {view.run} of {view.workflow} has {view.status}: {view.message or view.reason}",
+            hint=f"see: podium show {view.run}",
+            run=view.run,
+            status=view.status,
+            exit_code=view.exit,
+        )
+    return view

@@ -1,0 +1,23 @@
+"""`podium graph`: the steps and where they lead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from podium.app.author.load import open_workflow
+from podium.app.paths import user_dir
+from podium.views.text.graph import as_mermaid, as_text
+
+
+@click.command("graph", short_help="Show the steps of a workflow and where they lead.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--format", "form", type=click.Choice(["text", "mermaid"]), default="text", help="How to draw it."
+)
+def command(file: Path, form: str) -> int:
+    """Draw a workflow as an outline, or as a Mermaid flowchart."""
+    workflow = open_workflow(file, user_dir=user_dir())
+    click.echo(as_mermaid(workflow) if form == "mermaid" else as_text(workflow), nl=False)
+    return 0

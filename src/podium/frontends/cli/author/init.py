@@ -1,0 +1,75 @@
+"""`podium init`: a first workflow for this project."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from podium.app.author.init import Proposal, proposal_data, propose, template_names, write
+from podium.app.paths import project_root
+
+
+@click.command("init", short_help="Write a first workflow for this project.")
+@click.option(
+    "--template",
+    type=click.Choice(template_names()),
+    help="Start from a shipped template instead of a plain workflow.",
+)
+@click.option("--yes", is_flag=True, help="Write without asking.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print a JSON object; its schema: podium schema --of init."
+)
+def command(template: str | None, yes: bool, as_json: bool) -> int:
+    """Look at the project around the current folder, show gates, roles and a workflow that fit it, and write them after
+    a yes.
+
+    Nothing of the project is run. Files that are there already are never changed, except that lines for Podium's own
+    folder are added to .gitignore.
+    """
+    project = project_root(Path.cwd())
+    proposal = propose(project, os.environ, template=template)
+    if not as_json:
+        _tell(proposal)
+    written = bool(proposal.files) and (yes or (not as_json and _agreed()))
+    if written:
+        write(project, proposal)
+    if as_json:
+        click.echo(json.dumps(proposal_data(proposal, written=written), indent=2))
+    elif written:
+        for path in proposal.files:
+            click.echo(str(path))
+        click.echo(f"next: podium validate {proposal.workflow}", err=True)
+    return 0
+
+
+def _tell(proposal: Proposal) -> None:
+    languages = (
+        ", ".join(stack.language for stack in proposal.scan.stacks) or "no language that is known here"
+    )
+    click.echo(f"found: {languages}", err=True)
+    for name, one in proposal.scan.gates().items():
+        state = "" if one.installed else f"; {one.argv[0]} is not installed here"
+        click.echo(f"gate {name}: {' '.join(one.argv)} ({one.because}{state})", err=True)
+    there = [name for name, is_there in proposal.agents.items() if is_there]
+    click.echo(f"agents: {', '.join(there) or 'none is installed; see podium agents'}", err=True)
+    if proposal.roles:
+        click.echo(f"roles that fit: {', '.join(proposal.roles)}", err=True)
+    for path in proposal.kept:
+        click.echo(f"{path} is there already and stays as it is", err=True)
+    for path, text in proposal.files.items():
+        click.echo(f"\n--- {path}\n{text}", err=True)
+    for line in proposal.open:
+        click.echo(f"open: {line}", err=True)
+    if not proposal.files:
+        click.echo("nothing to do", err=True)
+
+
+def _agreed() -> bool:
+    agreed = sys.stdin.isatty() and click.confirm("Write these files?", default=True, err=True)
+    if not agreed:
+        click.echo("nothing was written; say --yes to write them", err=True)
+    return agreed

@@ -1,0 +1,117 @@
+"""`podium plan`: what a workflow can use, before anything runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from podium.app.author.load import open_workflow, parse_inputs
+from podium.app.paths import user_dir
+from podium.app.values import parse_settings
+from podium.frontends.cli.options import set_option
+from podium.views.format import count, dollars, duration
+from podium.views.plain import many
+
+if TYPE_CHECKING:
+    from podium.app.forecast.plan import Plan, Price, Range
+
+SHOW: Final[dict[str, Callable[[float], str]]] = {
+    "calls": lambda number: f"{number:.0f}",
+    "tokens": count,
+    "usd": dollars,
+    "time": duration,
+}
+NAMES = {"calls": "agent calls", "tokens": "tokens", "usd": "cost", "time": "time"}
+
+
+@click.command("plan", short_help="Forecast calls, tokens, cost and time of a workflow.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="A value for an input.")
+@set_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; its schema: podium schema --of plan.")
+def command(file: Path, inputs: tuple[str, ...], settings: tuple[str, ...], as_json: bool) -> int:
+    """Show what FILE can use from the best to the worst case, and the way that causes the worst.
+
+    Nothing runs. The worst case takes everything that loops, retries, reviewers and people may cause; a limit that cuts
+    it off is named. Inputs without a value get a plausible one. The exit code is 2 if `podium run` would refuse to
+    start it.
+    """
+    from podium.app.forecast.plan import plan
+    from podium.app.paths import project_root
+    from podium.app.run.cost_history import open_history
+    from podium.wiring import open_store
+
+    workflow = open_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
+    history = open_history(open_store, project_root(file.parent), workflow.name)
+    found = plan(workflow, parse_inputs(inputs, workflow), history)
+    if as_json:
+        click.echo(json.dumps(_data(found), indent=2, ensure_ascii=False))
+    else:
+        _tell(found)
+    return 2 if found.refusals else 0
+
+
+def _tell(found: Plan) -> None:
+    click.echo(f"{found.workflow:<14}{'least':>9}{'likely':>9}{'most':>9}")
+    for unit, row in found.ranges.items():
+        click.echo(f"  {NAMES[unit]:<12}{_cells(unit, row)}".rstrip())
+    if found.way:
+        click.echo("\nthe way that takes most calls")
+        for line in found.way:
+            click.echo(f"  {line}")
+    click.echo("\nwhat one call is taken to use")
+    for name, price in found.prices.items():
+        click.echo(f"  {name:<24}{dollars(price.usd[1]):>9}{count(price.tokens[1]):>9}  {_source(price)}")
+    for refusal in found.refusals:
+        click.echo(f"\npodium run refuses it: {refusal}")
+
+
+def _cells(unit: str, row: Range) -> str:
+    show = SHOW[unit]
+    most = "no bound" if row.most is None else show(row.most)
+    return f"{show(row.least):>9}{show(row.likely):>9}{most:>9}" + (f"  cut by {row.cut}" if row.cut else "")
+
+
+def _source(price: Price) -> str:
+    match price.source:
+        case "cap":
+            return "where its agent stops (max_usd)"
+        case "history":
+            return f"history: {many(price.attempts, 'earlier call')}"
+        case "declared":
+            return "declared by `estimate`"
+        case _:
+            return "shipped default"
+
+
+def _data(found: Plan) -> dict[str, Any]:
+    scale = {"calls": 1, "tokens": 1, "usd": 1_000_000, "time": 1000}
+    names = {"calls": "calls", "tokens": "tokens", "usd": "cost_usd", "time": "duration_s"}
+    return {
+        "workflow": found.workflow,
+        **{
+            names[unit]: {
+                "least": row.least / scale[unit] if scale[unit] > 1 else row.least,
+                "likely": row.likely / scale[unit] if scale[unit] > 1 else row.likely,
+                "most": None if row.most is None else row.most / scale[unit] if scale[unit] > 1 else row.most,
+                "cut": row.cut,
+            }
+            for unit, row in found.ranges.items()
+        },
+        "way": list(found.way),
+        "estimates": [
+            {
+                "step": name,
+                "tokens": list(price.tokens),
+                "cost_usd": [value / 1_000_000 for value in price.usd],
+                "source": price.source,
+                "attempts": price.attempts,
+            }
+            for name, price in found.prices.items()
+        ],
+        "refusals": list(found.refusals),
+    }

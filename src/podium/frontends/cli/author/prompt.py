@@ -1,0 +1,89 @@
+"""`podium prompt`: what an agent is told."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from podium.frontends.cli.options import set_option
+
+if TYPE_CHECKING:
+    from podium.app.forecast.prompt import Told
+
+
+@click.command("prompt", short_help="Print what an agent would be told at a step, or was told in a run.")
+@click.argument("source", metavar="FILE|RUN")
+@click.argument("step")
+@click.option("-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="A value for an input.")
+@click.option(
+    "--cast", type=click.Path(path_type=Path), help="How the steps before it go: a YAML list of rules."
+)
+@click.option(
+    "--attempt", type=click.IntRange(1, 1000), help="Of a run: which attempt; the newest unless said."
+)
+@set_option
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print a JSON object; its schema: podium schema --of prompt."
+)
+def command(
+    source: str,
+    step: str,
+    inputs: tuple[str, ...],
+    cast: Path | None,
+    attempt: int | None,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Print the system text and the prompt of STEP, with all that is added to them, and their size.
+
+    Of a workflow FILE: what its agent would be told first. The steps before it are rehearsed, so what they hand over is
+    made up, or comes from a cast. Nothing is started and nothing is written. Of a RUN: what was told, word for word.
+    """
+    is_file = source.endswith((".yaml", ".yml")) or Path(source).is_file()
+    found = (
+        _of_file(Path(source), step, inputs, cast, settings) if is_file else _of_run(source, step, attempt)
+    )
+    if as_json:
+        click.echo(json.dumps({**asdict(found), "tokens": found.tokens}, indent=2))
+        return 0
+    if found.system:
+        click.echo(f"=== system\n{found.system.rstrip()}\n\n=== prompt")
+    click.echo(found.prompt, nl=False)
+    who = " ".join(
+        filter(None, (found.role, f"by {found.agent}" if found.agent else "by a person", found.model))
+    )
+    click.echo(f"{found.step} attempt {found.attempt}: {who}, about {found.tokens} tokens", err=True)
+    return 0
+
+
+def _of_run(run: str, step: str, attempt: int | None) -> Told:
+    from podium.app.forecast.prompt import told_in_run
+    from podium.app.query.runs import show
+    from podium.frontends.cli.open_run import found
+
+    with found(run) as (store, project, head):
+        return told_in_run(project, show(store, project, head), step, attempt)
+
+
+def _of_file(
+    file: Path, step: str, inputs: tuple[str, ...], cast: Path | None, settings: tuple[str, ...]
+) -> Told:
+    from podium.app.author.load import open_workflow, parse_inputs
+    from podium.app.forecast.prompt import told_by_file
+    from podium.app.paths import project_root, user_dir
+    from podium.app.values import parse_settings
+    from podium.wiring import make_looking_site
+
+    project = project_root(file.absolute().parent)
+    workflow = open_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
+    return told_by_file(
+        workflow,
+        step,
+        inputs=parse_inputs(inputs, workflow),
+        cast=cast,
+        site_for=lambda flow: make_looking_site(flow, project),
+    )

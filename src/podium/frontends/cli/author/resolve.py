@@ -1,0 +1,24 @@
+"""`podium resolve`: a workflow after templates and configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from podium.app.author.load import resolved
+from podium.app.paths import user_dir
+from podium.app.values import parse_settings
+from podium.frontends.cli.options import set_option
+
+
+@click.command("resolve", short_help="Print a workflow as it stands after templates and configuration.")
+@click.argument("file", type=click.Path(path_type=Path))
+@set_option
+@click.option("--origin", is_flag=True, help="Say behind each key which file and line it came from.")
+def command(file: Path, settings: tuple[str, ...], origin: bool) -> int:
+    """Print the workflow that a file stands for, as one file without templates."""
+    click.echo(
+        resolved(file, origin=origin, user_dir=user_dir(), settings=parse_settings(settings)), nl=False
+    )
+    return 0

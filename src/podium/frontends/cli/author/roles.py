@@ -1,0 +1,113 @@
+"""`podium roles`: which roles there are, what each comes to, and others from elsewhere."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from podium.app.paths import project_root, user_dir
+from podium.frontends.cli.output import table
+
+
+@click.group("roles", short_help="List, show, check and install roles.")
+def command() -> None:
+    """The roles that a workflow of this project can use.
+
+    They are looked for in .podium/roles of the project, in the user's folder, and among the shipped ones; a nearer
+    role of the same name refines the one behind it.
+    """
+
+
+@command.command("list")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print a JSON object; its schema: podium schema --of roles."
+)
+def list_command(as_json: bool) -> int:
+    """List all roles: who plays each, whose it is, and what it is for."""
+    from dataclasses import asdict
+
+    from podium.app.author.roles import list_roles
+
+    found = list_roles(_project(), user_dir=user_dir())
+    if as_json:
+        click.echo(json.dumps({"roles": [asdict(role) for role in found]}, indent=2))
+        return 0
+    rows = [(role.name, role.origin, role.agent or "-", role.description) for role in found]
+    table(("role", "from", "agent", "description"), rows)
+    return 0
+
+
+@command.command("show")
+@click.argument("name")
+@click.option("--origin", is_flag=True, help="Say behind each key which file and line it came from.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print a JSON object; its schema: podium schema --of role."
+)
+def show_command(name: str, origin: bool, as_json: bool) -> int:
+    """Print the role NAME with everything that it inherits."""
+    from podium.app.author.roles import show_role
+    from podium.workflow.merge.merge import Merged
+    from podium.workflow.merge.write_yaml import resolve
+
+    shown = show_role(name, _project(), user_dir=user_dir())
+    if as_json:
+        data = {"name": shown.name, "role": shown.value, "origins": shown.origins}
+        click.echo(json.dumps(data, indent=2))
+    else:
+        click.echo(resolve(Merged(shown.node), origin=origin), nl=False)
+    return 0
+
+
+@command.command("check")
+@click.option("--json", "as_json", is_flag=True, help="Print the problems as one JSON list.")
+def check_command(as_json: bool) -> int:
+    """Check every role as if a workflow used it. Exit 0 if there is no mistake, 2 if there is one."""
+    from podium.app.author.roles import check_roles
+    from podium.frontends.cli.output import tell_problems
+
+    return tell_problems((check_roles(_project(), user_dir=user_dir()),), as_json=as_json)
+
+
+@command.command("install")
+@click.argument("source")
+@click.option("--user", "for_user", is_flag=True, help="For all projects of the user, not for this one.")
+@click.option("--replace", is_flag=True, help="Also where a role of that name is there with another content.")
+@click.option("--yes", is_flag=True, help="Install without asking.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print a JSON object; its schema: podium schema --of role_pack."
+)
+def install_command(source: str, for_user: bool, replace: bool, yes: bool, as_json: bool) -> int:
+    """Install the roles of SOURCE: a role file, a folder, or a git repository (URL, or URL#branch).
+
+    A folder or repository may have a pack.yaml with name, version, description and requires. What was installed, in
+    which version and with which dependencies, is kept in roles/installed.json. A role may have gates, which run
+    commands on your machine: they are shown before you say yes.
+    """
+    from podium.app.author.role_packs import install, open_pack, pack_data
+
+    project = _project()
+    home = user_dir() if for_user else project / ".podium"
+    pack = open_pack(source, home=home, project=project, user_dir=user_dir(), replace=replace)
+    click.echo(f"{pack.name} {pack.version or '(no version)'} from {pack.source}", err=True)
+    for role in pack.roles:
+        click.echo(f"  {role.name}: {role.description or 'no description'}", err=True)
+        for line in role.commands:
+            click.echo(f"    runs: {line}", err=True)
+    asked = "Install these roles?"
+    if not yes and not (sys.stdin.isatty() and click.confirm(asked, default=False, err=True)):
+        click.echo("nothing was installed; say --yes to install them", err=True)
+        return 0
+    written = install(pack, home)
+    if as_json:
+        click.echo(json.dumps(pack_data(pack), indent=2))
+        return 0
+    for path in written:
+        click.echo(str(path))
+    return 0
+
+
+def _project() -> Path:
+    return project_root(Path.cwd())

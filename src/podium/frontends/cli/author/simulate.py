@@ -1,0 +1,155 @@
+"""`podium simulate`: rehearse a workflow; nothing touches the world."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from podium.app.author.load import open_workflow, parse_inputs
+from podium.app.forecast.simulate import forecast, rehearse
+from podium.app.paths import user_dir
+from podium.app.values import parse_settings
+from podium.errors import EXIT_WAITING
+from podium.frontends.cli.options import set_option
+from podium.simulate.statistics import Spread, Survey, said
+from podium.views.format import count, dollars, duration
+from podium.views.plain import many
+from podium.views.run.trace import Trace, TracedStep
+
+MICRO = 1_000_000
+
+
+@click.command("simulate", short_help="Rehearse a workflow without agents, network or money.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("-n", "--runs", type=click.IntRange(1, 1_000_000), help="That many runs with random luck.")
+@click.option("--cast", type=click.Path(path_type=Path), help="Scripted answers, a YAML list of rules.")
+@click.option("-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="A value for an input.")
+@click.option(
+    "-e", "--env", "env", multiple=True, metavar="NAME=VALUE", help="A variable of the environment."
+)
+@set_option
+@click.option("--seed", type=int, default=0, show_default=True, help="Where the luck of the runs begins.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def command(
+    file: Path,
+    runs: int | None,
+    cast: Path | None,
+    inputs: tuple[str, ...],
+    env: tuple[str, ...],
+    settings: tuple[str, ...],
+    seed: int,
+    as_json: bool,
+) -> int:
+    """Rehearse a workflow in simulated time.
+
+    Without -n, one run in which everything goes as the cast says, and well where it says nothing; the exit code is
+    that of the run. With -n, many runs with random luck, and what they amount to.
+    """
+    if runs is not None and cast is not None:
+        raise click.UsageError("-n draws the answers at random and --cast scripts them; choose one")
+    workflow = open_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
+    given, around = parse_inputs(inputs, workflow), parse_inputs(env)
+    if runs is not None:
+        _tell_survey(forecast(workflow, runs=runs, seed=seed, inputs=given, env=around), as_json)
+        return 0
+    rehearsal = rehearse(workflow, cast, inputs=given, env=around)
+    for line in rehearsal.unplayed:
+        click.echo(f"{cast}:{line}: nothing in this run matched this rule", err=True)
+    run = rehearsal.run
+    click.echo(json.dumps(_run_data(run), indent=2)) if as_json else _tell_run(run)
+    return EXIT_WAITING if run.exit is None else run.exit
+
+
+def _tell_run(run: Trace) -> None:
+    for step in run.steps:
+        if step.role != "gates":
+            click.echo(_line(step))
+    unknown = f" and {many(run.unknown_calls, 'call')} of unknown cost" if run.unknown_calls else ""
+    spent = f"{duration(run.ended - run.started)}, {run.calls} agent calls, {dollars(run.usd)}{unknown}"
+    status = run.status or "waiting: nobody answers"
+    reason = f" ({run.reason})" if run.reason not in ("", run.status) else ""
+    click.echo(f"\n{status}{reason}  {spent}")
+    if run.message:
+        click.echo(run.message)
+
+
+def _line(step: TracedStep) -> str:
+    """What is inside another step stands indented above it, since it was over first."""
+    mark = {"passed": "ok", "skipped": "--"}.get(step.outcome, "!!")
+    indent = "  " * (step.path.count("/") + step.path.count("["))
+    notes = [dollars(step.usd)] if step.usd else []
+    notes += [f"{step.attempts} attempts"] if step.attempts > 1 else []
+    notes += ["degraded"] if step.degraded else []
+    took = duration(step.ended - step.started)
+    return f"{mark} {indent + step.path:<36} {said(step):<20} {took:>7}  {'  '.join(notes)}".rstrip()
+
+
+def _run_data(run: Trace) -> dict[str, Any]:
+    return {
+        "status": run.status or "waiting",
+        "exit": run.exit,
+        "reason": run.reason,
+        "message": run.message,
+        "duration_s": (run.ended - run.started) / 1000,
+        "cost": {"usd": run.usd / MICRO, "unknown_calls": run.unknown_calls},
+        "usage": {"tokens": run.tokens, "calls": run.calls},
+        "steps": [_step_data(step) for step in run.steps],
+    }
+
+
+def _step_data(step: TracedStep) -> dict[str, Any]:
+    return {
+        "path": step.path,
+        "role": step.role,
+        "visit": step.visit,
+        "outcome": step.outcome,
+        "reason": step.reason,
+        "attempts": step.attempts,
+        "degraded": step.degraded,
+        "duration_s": (step.ended - step.started) / 1000,
+        "cost_usd": step.usd / MICRO,
+    }
+
+
+def _tell_survey(found: Survey, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(_survey_data(found), indent=2))
+        return
+    click.echo(f"{found.runs} runs")
+    for status, number in found.statuses.items():
+        click.echo(f"  {number / found.runs:6.1%}  {status}")
+    click.echo("\n                 least    half  9 of 10     most")
+    click.echo(_row("cost", found.usd, dollars))
+    click.echo(_row("time", found.time, duration))
+    click.echo(_row("calls", found.calls, count))
+    _tell_list("the usual ways", found.paths, found.runs)
+    _tell_list("where runs stop", found.troubles, found.runs)
+
+
+def _survey_data(found: Survey) -> dict[str, Any]:
+    return {
+        "runs": found.runs,
+        "statuses": dict(found.statuses),
+        "cost_usd": {key: value / MICRO for key, value in asdict(found.usd).items()},
+        "duration_s": {key: value / 1000 for key, value in asdict(found.time).items()},
+        "calls": asdict(found.calls),
+        "paths": [{"path": path, "runs": number} for path, number in found.paths],
+        "stops": [{"where": where, "runs": number} for where, number in found.troubles],
+    }
+
+
+def _row(name: str, spread: Spread, show: Callable[[float], str]) -> str:
+    values = (spread.least, spread.median, spread.ninety, spread.most)
+    return f"  {name:<10}" + "".join(f"{show(value):>9}" for value in values)
+
+
+def _tell_list(title: str, rows: tuple[tuple[str, int], ...], runs: int) -> None:
+    if rows:
+        click.echo(f"\n{title}")
+    for text, number in rows:
+        click.echo(f"  {number / runs:6.1%}  {text}")

@@ -1,0 +1,69 @@
+"""`podium test`: do workflows do what their tests say?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from podium.app.workflow_tests.expect import Failure
+from podium.app.workflow_tests.suite import Result, data_of, exit_code, find_cases, results
+from podium.views.files.junit import JUnitCase, junit
+from podium.views.plain import harmless, many
+from podium.wiring import open_stage
+
+
+@click.command("test", short_help="Test workflows with scripted or recorded agents.")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option("-k", "containing", metavar="TEXT", default="", help="Only tests whose names contain this.")
+@click.option(
+    "--junit", "junit_file", type=click.Path(path_type=Path), metavar="FILE", help="Also write JUnit XML."
+)
+@click.option("--keep", is_flag=True, help="Keep the folders in which the tests were played, and name them.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print a JSON object; its schema: podium schema --of tests."
+)
+def command(
+    paths: tuple[Path, ...], containing: str, junit_file: Path | None, keep: bool, as_json: bool
+) -> int:
+    """Play the tests in files called NAME.test.yaml: those given, or all below a folder, or below this one.
+
+    Each test runs its workflow with the real engine in a copy of the project, with agents that a cast or recordings
+    answer for. Gates and commands really run there. The exit code is 0 if all tests pass, 1 if one fails, and 2 if a
+    test file is wrong or there is none.
+    """
+    cases = find_cases(paths or (Path(),), containing=containing)
+    found: list[Result] = []
+    for result in results(cases, open_stage, keep=keep):
+        found.append(result)
+        if not as_json:
+            _tell(result)
+    if junit_file is not None:
+        junit_file.parent.mkdir(parents=True, exist_ok=True)
+        junit_file.write_text(junit(map(_junit_case, found)), "utf-8")
+    failed = sum(bool(result.failures) for result in found)
+    if as_json:
+        click.echo(json.dumps(data_of(found), indent=2, ensure_ascii=False))
+    else:
+        click.echo(f"{many(len(found), 'test')}: {len(found) - failed} passed, {failed} failed")
+    return exit_code(found)
+
+
+def _tell(result: Result) -> None:
+    word = click.style("FAIL", fg="red") if result.failures else click.style("ok  ", fg="green")
+    click.echo(f"{word}  {result.case.file}:{result.case.line} {result.case.name}  {result.duration_s:.1f} s")
+    for failure in result.failures:
+        click.echo("".join(f"      {harmless(line)}\n" for line in _text(failure).splitlines()), nl=False)
+    if result.seen.kept is not None:
+        click.echo(f"      played in {result.seen.kept}")
+
+
+def _text(failure: Failure) -> str:
+    difference = "".join(f"\n  {line}" for line in failure.difference.splitlines())
+    return f"{failure.about}: {failure.message}{difference}"
+
+
+def _junit_case(result: Result) -> JUnitCase:
+    texts = tuple(_text(failure) for failure in result.failures)
+    return JUnitCase(str(result.case.file), result.case.name, result.case.line, result.duration_s, texts)

@@ -1,0 +1,30 @@
+"""`podium answer`: give the value that a question asks for."""
+
+from __future__ import annotations
+
+import click
+
+from podium.app.run.answer import speaker, value_given
+from podium.app.values import parse_value
+from podium.frontends.cli.foreground import office_here, say
+from podium.frontends.cli.speaking import by_option, detach_option, json_option, run_named
+
+
+@click.command("answer", short_help="Answer a question that wants a value.")
+@click.argument("value")
+@click.argument("run", required=False)
+@click.argument("step", required=False)
+@by_option
+@detach_option
+@json_option
+def command(
+    value: str, run: str | None, step: str | None, by: str | None, detach: bool, as_json: bool
+) -> int:
+    """Answer with VALUE what RUN (default: the newest) asks at STEP (default: its only question).
+
+    VALUE is read as JSON where it is JSON, else it is text. For work that a person does by hand it is the result.
+    """
+    office = office_here()
+    name = run_named(office, run)
+    answer = value_given(office, name, step, by=speaker(by), value=parse_value(value, "the answer"))
+    return say(office, name, answer.message, done=str(answer), as_json=as_json, detach=detach)

@@ -1,0 +1,47 @@
+"""`podium approve`: say yes to a question of a run."""
+
+from __future__ import annotations
+
+import click
+
+from podium.app.run.answer import approval, speaker
+from podium.frontends.cli.foreground import office_here, say
+from podium.frontends.cli.speaking import by_option, detach_option, json_option, run_named
+
+
+@click.command("approve", short_help="Say yes to what a run asks.")
+@click.argument("run", required=False)
+@click.argument("step", required=False)
+@click.option(
+    "--action", metavar="WORD", help="Another of the actions the question offers, as `podium inbox` lists."
+)
+@click.option("--feedback", default="", metavar="WORDS", help="Words to hand on with the answer.")
+@click.option("--from", "retry_from", metavar="STEP", help="Of retry_different: the step to go back to.")
+@click.option(
+    "--use", "use_output", metavar="VISIT", help="Of force_complete: the visit to take, as write~2."
+)
+@by_option
+@detach_option
+@json_option
+def command(  # noqa: PLR0913  # one argument per option
+    run: str | None,
+    step: str | None,
+    action: str | None,
+    feedback: str,
+    retry_from: str | None,
+    use_output: str | None,
+    by: str | None,
+    detach: bool,
+    as_json: bool,
+) -> int:
+    """Approve what RUN (default: the newest) asks at STEP (default: its only question).
+
+    For work that a person does by hand this says that it is done. The answer is recorded; then, unless another process
+    owns the run or --detach is given, the run is carried on here and the exit code is its own.
+    """
+    office = office_here()
+    name = run_named(office, run)
+    given = {"retry_from": retry_from, "use_output": use_output}
+    details = {key: value for key, value in given.items() if value}
+    answer = approval(office, name, step, by=speaker(by), action=action, feedback=feedback, details=details)
+    return say(office, name, answer.message, done=str(answer), as_json=as_json, detach=detach)

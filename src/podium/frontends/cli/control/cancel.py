@@ -1,0 +1,47 @@
+"""`podium cancel`: end a run before it is done."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from podium.app.run.answer import speaker, view_of
+from podium.app.run.send import abandon
+from podium.core.messages import Cancel
+from podium.errors import EXIT_CANCELLED, ConfigurationError, PathViolation
+from podium.frontends.cli.foreground import office_here, say
+from podium.frontends.cli.speaking import by_option, json_option, run_named
+from podium.views.files.run_json import run_data
+
+
+@click.command("cancel", short_help="End a run; its `finally` steps still run.")
+@click.argument("run", required=False)
+@click.option("--reason", default="", metavar="WORDS", help="Why; kept in the log.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Leave out `finally`; also ends a run whose definition has changed, is broken or is gone.",
+)
+@by_option
+@json_option
+def command(run: str | None, reason: str, force: bool, by: str | None, as_json: bool) -> int:
+    """Cancel RUN (default: the newest). What it has done so far stays: see `podium diff`.
+
+    Running agents and commands are ended with everything they have started, within two seconds.
+    """
+    office = office_here()
+    name = run_named(office, run)
+    message = Cancel(speaker(by), reason, force)
+    try:
+        code = say(office, name, message, done=f"run {name}: cancelling", as_json=as_json)
+    except (ConfigurationError, PathViolation):
+        # Its definition has changed, is broken or is gone: nobody can carry it on.
+        if not force:
+            raise
+        abandon(office, name, message)
+        if as_json:
+            click.echo(json.dumps(run_data(view_of(office, name)), indent=2, ensure_ascii=False))
+        click.echo(f"run {name}: ended as it is", err=True)
+        return 0
+    return 0 if code == EXIT_CANCELLED else code

@@ -1,0 +1,30 @@
+"""`podium guide`: say something to the agents of a run while it goes on."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import anyio
+import click
+
+from podium.app.run.answer import speaker
+from podium.app.run.send import send
+from podium.core.messages import Guide
+from podium.frontends.cli.foreground import office_here
+from podium.frontends.cli.speaking import by_option, run_named
+
+
+@click.command("guide", short_help="Give the agents of a run a hint for their next step.")
+@click.argument("run")
+@click.argument("text")
+@by_option
+def command(run: str, text: str, by: str | None) -> int:
+    """Hand TEXT to the agents of RUN; the next attempt at a step that starts gets it with its prompt, once.
+
+    Nothing that runs is disturbed, and a run that stands is not carried on by this.
+    """
+    office = office_here()
+    name = run_named(office, run)
+    anyio.run(partial(send, office, name, Guide(speaker(by), text), carry_on=False))
+    click.echo(f"run {name}: the next attempt that starts gets this guidance", err=True)
+    return 0

@@ -1,0 +1,64 @@
+"""`podium inbox`: everything that waits for somebody."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from podium.app.paths import has_runs, project_root, user_dir
+from podium.app.query.inbox import Question, open_questions, question_data
+from podium.frontends.cli.open_run import now, opened, painter
+from podium.views.files.summary import spent
+from podium.views.format import duration
+from podium.views.plain import one_line, short
+from podium.views.text.next_steps import background, look_at, waits_for
+from podium.views.text.terminal import Paint, hint_lines
+
+
+@click.command("inbox", short_help="List all open questions, with the command that answers each.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print a JSON list; its schema: podium schema --of inbox."
+)
+def command(as_json: bool) -> int:
+    """List what all runs of this project wait for, the longest first: questions, signals, quota windows, timers.
+
+    Each with what there is to see about it and the commands that answer it.
+    """
+    questions: tuple[Question, ...] = ()
+    if has_runs(project_root(Path.cwd())):
+        with opened() as (store, project):
+            questions = open_questions(store, project, user_dir=user_dir())
+    if as_json:
+        click.echo(json.dumps([question_data(each) for each in questions], indent=2, ensure_ascii=False))
+        return 0
+    paint = painter()
+    for number, question in enumerate(questions):
+        for line in (*([""] if number else []), *_lines(question, paint)):
+            click.echo(line)
+    if not questions:
+        click.echo("nothing waits for you", err=True)
+    return 0
+
+
+def _lines(question: Question, paint: Paint) -> Iterator[str]:
+    view, pending = question.view, question.pending
+    since = duration(max(0, now() - pending.since))
+    yield f"{paint(pending.path, 'bold')} of {view.workflow} {view.run}: {waits_for(pending)}, since {since}"
+    if pending.question:
+        yield f"    {one_line(pending.question, 300)}"
+    if pending.about:
+        yield f"    about: {pending.about}"
+    yield from (f"    {line}" for line in background(view, pending))
+    for step in question.verdicts:
+        verdict = step.verdict
+        assert verdict is not None
+        score = "" if verdict.score is None else f", score {verdict.score:g}"
+        yield f"    {step.path}: {verdict.decision}{score}  {one_line(verdict.summary, 100)}".rstrip()
+    yield f"    cost so far {spent(view)}"
+    look = look_at(view, pending)
+    if look is not None:
+        yield f"    tree {short(pending.tree)}; {look.command} shows the change"
+    yield from hint_lines(question.answers, paint)

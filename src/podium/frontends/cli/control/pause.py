@@ -1,0 +1,29 @@
+"""`podium pause`: let a run come to rest."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import anyio
+import click
+
+from podium.app.run.answer import speaker
+from podium.app.run.send import send
+from podium.core.messages import Pause
+from podium.frontends.cli.foreground import office_here
+from podium.frontends.cli.speaking import by_option, run_named
+
+
+@click.command("pause", short_help="Let a run come to rest after what is running now.")
+@click.argument("run", required=False)
+@by_option
+def command(run: str | None, by: str | None) -> int:
+    """Pause RUN (default: the newest): nothing new is started, what runs is finished, then its process ends.
+
+    `podium resume` carries it on.
+    """
+    office = office_here()
+    name = run_named(office, run)
+    anyio.run(partial(send, office, name, Pause(speaker(by)), carry_on=False))
+    click.echo(f"run {name}: paused; podium resume {name} carries it on", err=True)
+    return 0

@@ -1,0 +1,31 @@
+"""`podium reject`: say no to a question of a run, and why."""
+
+from __future__ import annotations
+
+import click
+
+from podium.app.run.answer import rejection, speaker
+from podium.frontends.cli.foreground import office_here, say
+from podium.frontends.cli.speaking import by_option, detach_option, json_option, run_named
+
+
+@click.command("reject", short_help="Say no to what a run asks, with the reason.")
+@click.argument("run", required=False)
+@click.argument("step", required=False)
+@click.option("--feedback", default="", metavar="WORDS", help="Why; handed to whoever has to do it again.")
+@click.option("--abort", is_flag=True, help="Stop here: no rework.")
+@by_option
+@detach_option
+@json_option
+def command(
+    run: str | None, step: str | None, feedback: str, abort: bool, by: str | None, detach: bool, as_json: bool
+) -> int:
+    """Reject what RUN (default: the newest) asks at STEP (default: its only question).
+
+    Where the workflow routes a rejection, the work is done again with your words; else the run ends with exit code 4.
+    A STEP at level `notify` that passed without waiting is vetoed: while the run goes on, it goes back from there.
+    """
+    office = office_here()
+    name = run_named(office, run)
+    answer = rejection(office, name, step, by=speaker(by), feedback=feedback, abort=abort)
+    return say(office, name, answer.message, done=str(answer), as_json=as_json, detach=detach)

@@ -1,0 +1,31 @@
+"""`podium signal`: tell a run that something it waits for has happened."""
+
+from __future__ import annotations
+
+import click
+
+from podium.app.run.answer import speaker
+from podium.app.values import parse_value
+from podium.core.messages import Signal
+from podium.frontends.cli.foreground import office_here, say
+from podium.frontends.cli.speaking import by_option, detach_option, json_option, run_named
+
+
+@click.command("signal", short_help="Tell a run that what it waits for has happened.")
+@click.argument("run")
+@click.argument("name")
+@click.option("--data", metavar="VALUE", help="What the waiting step gives as its output; JSON, or text.")
+@by_option
+@detach_option
+@json_option
+def command(run: str, name: str, data: str | None, by: str | None, detach: bool, as_json: bool) -> int:
+    """Send the signal NAME to RUN; every step that waits for it goes on.
+
+    Refused if no step waits for it, so that a misspelled name does not pass for a signal that was sent.
+    """
+    office = office_here()
+    found = run_named(office, run)
+    message = Signal(name, None if data is None else parse_value(data, "--data"), speaker(by))
+    return say(
+        office, found, message, done=f"run {found}: signal {name} sent", as_json=as_json, detach=detach
+    )

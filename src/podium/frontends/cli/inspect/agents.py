@@ -1,0 +1,75 @@
+"""`podium agents`: who can work here."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import click
+
+from podium.app.paths import user_dir
+from podium.frontends.cli.output import table
+
+
+@click.command("agents", short_help="List the agents: what is installed, and how each logs in.")
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--matrix", "as_matrix", is_flag=True, help="What can be asked of each type of agent.")
+@click.option(
+    "--gpu", "as_gpu", is_flag=True, help="The graphics cards, and the local models that suit this machine."
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print a JSON object; its schema: podium schema --of agents."
+)
+def command(file: Path | None, as_matrix: bool, as_gpu: bool, as_json: bool) -> int:
+    """List the agents that need no entry, and those that a workflow FILE can use with all its configuration.
+
+    A program is asked for its version; nothing else is started and nobody is called. Of a key only the name of its
+    variable is shown, and whether it is set.
+    """
+    import anyio
+
+    from podium.app.agents import data_of, list_agents, matrix
+    from podium.app.author.load import open_workflow
+    from podium.wiring import agents, local_models
+
+    there = agents()
+    known = {} if file is None else open_workflow(file, user_dir=user_dir()).config.get("agents") or {}
+    found = anyio.run(list_agents, known, there, dict(os.environ))
+    able = matrix(there)
+    suited = anyio.run(local_models, known, dict(os.environ)) if as_gpu or as_json else None
+    if as_json:
+        told = {"agents": data_of(found), "matrix": data_of(able), "gpu": suited}
+        click.echo(json.dumps(told, indent=2))
+        return 0
+    if suited is not None:
+        cards = [f"{card['name']}, {card['gb']} GB" for card in suited["cards"]]
+        click.echo("; ".join(cards) or "no graphics card was found")
+        click.echo(
+            f"tier {suited['tier']}, context {suited['context']} tokens, fallback {suited['fallback']}\n"
+        )
+        table(("role", "model"), list(suited["models"].items()))
+        return 0
+    if as_matrix:
+        lines = data_of(able)
+        table(tuple(lines[0]), [tuple(map(_word, line.values())) for line in lines])
+        return 0
+    rows = [(a.name, a.type, _state(a.works, a.program, a.type), a.version or "-", a.auth) for a in found]
+    table(("agent", "type", "there", "version", "auth"), rows)
+    return 0
+
+
+def _state(works: bool, program: str | None, kind: str) -> str:
+    from podium.attempt.programs import PROGRAMS
+
+    if not works:
+        return "not yet"
+    if kind in PROGRAMS:
+        return "yes" if program else "not installed"
+    return "yes"
+
+
+def _word(value: bool | str) -> str:
+    if isinstance(value, str):
+        return value or "-"
+    return "yes" if value else "no"

@@ -1,0 +1,83 @@
+"""`podium costs`: what runs have cost, and where it went."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from podium.views.run.costs import Bill, Spent
+
+WAYS = ("agent", "model", "role", "step", "workflow", "run", "day")
+
+
+@click.command("costs", short_help="Show what runs have cost, by agent, role, step or day.")
+@click.argument("run", required=False, metavar="[RUN]")
+@click.option("--by", type=click.Choice(WAYS), default="agent", show_default=True, help="What to add up.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; its schema: podium schema --of costs.")
+def command(run: str | None, by: str, as_json: bool) -> int:
+    """Show what RUN has cost, or all runs of this project together.
+
+    Only calls of agents cost anything. A call whose price nobody told is counted as unknown: it is not free. What a
+    run has taken over from an earlier one (podium rerun, fork) is counted where it was paid.
+    """
+    from podium.app.query.costs import costs
+    from podium.app.query.runs import find_run
+    from podium.frontends.cli.open_run import opened
+
+    with opened() as (store, _):
+        heads = store.heads() if run is None else (find_run(store, run),)
+        found = costs(store, heads, by)  # type: ignore[arg-type]  # click has checked the word
+    if as_json:
+        click.echo(json.dumps(_data(found, by, len(heads)), indent=2, ensure_ascii=False))
+        return 0
+    for line in _lines(found, by):
+        click.echo(line)
+    return 0
+
+
+def _data(found: Bill, by: str, runs: int) -> dict[str, object]:
+    return {
+        "by": by,
+        "runs": runs,
+        "rows": [_row_data(row) for row in found.rows],
+        "total": _row_data(found.total),
+    }
+
+
+def _row_data(row: Spent) -> dict[str, object]:
+    return {
+        "name": row.name,
+        "attempts": row.attempts,
+        "calls": row.calls,
+        "tokens": row.tokens,
+        "cost": {"usd": row.usd / 1_000_000, "unknown_calls": row.unknown_calls},
+    }
+
+
+def _lines(found: Bill, by: str) -> list[str]:
+    if not found.rows:
+        return ["no agent was called, so nothing was spent"]
+    rows = [(by, "cost", "calls", "tokens", "unknown"), *map(_cells, found.rows)]
+    if len(found.rows) > 1:
+        rows.append(_cells(found.total))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [
+        "  ".join(
+            (
+                row[0].ljust(widths[0]),
+                *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)),
+            )
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _cells(row: Spent) -> tuple[str, str, str, str, str]:
+    from podium.views.format import count, dollars
+
+    unknown = str(row.unknown_calls) if row.unknown_calls else ""
+    cost = "unknown" if row.unknown_calls and not row.usd else dollars(row.usd)
+    return row.name, cost, str(row.calls), count(row.tokens), unknown

@@ -1,0 +1,76 @@
+"""`podium diff`: what a run, or one of its steps, has changed."""
+
+from __future__ import annotations
+
+import shlex
+
+import click
+
+from podium.app.paths import user_dir
+from podium.app.query.diff import Span, asked_in, change_of, read_changes, read_diff
+from podium.app.query.runs import show
+from podium.frontends.cli.open_run import found, painter, run_argument
+from podium.views.plain import many
+from podium.views.run.view import RunView
+from podium.views.text.terminal import Paint
+
+
+@click.command("diff", short_help="Show what a run or a step has changed.")
+@run_argument
+@click.argument("step", required=False, metavar="[STEP]")
+@click.option("--stat", is_flag=True, help="Only the files and how many lines.")
+def command(run: str | None, step: str | None, stat: bool) -> int:
+    """Show the change from the tree a run started from to its head; with STEP, what that step has changed.
+
+    While the run asks about a tree, that is shown instead of the head, and the address of a question, such as
+    implement#1/owner, stands for exactly what it asks about.
+
+    RUN is an id, the beginning of one, @2 for the newest but one; without it, the newest run. STEP is a name, for its
+    last visit, or an address such as implement~2; implement~1 is the first.
+    """
+    with found(run) as (store, project, head):
+        view = show(store, project, head, user_dir=user_dir())
+        change = change_of(view, step)
+    paint = painter()
+    if step is None:
+        _tell_asked(view, change)
+    if stat:
+        rows = read_changes(project, change)
+        for row in rows:
+            lines = "binary" if row.binary else f"+{row.added} -{row.removed}"
+            click.echo(f"{row.status:<9} {lines:>12}  {row.path}")
+        added, removed = sum(row.added for row in rows), sum(row.removed for row in rows)
+        click.echo(f"{many(len(rows), 'file')}, +{added} -{removed} lines", err=True)
+        return 0
+    text, cut = read_diff(project, change)
+    # By the ends of lines that a diff has: other signs that Python counts as one belong to the content.
+    body = text.removesuffix("\n").split("\n") if text else []
+    # Also where it is piped nothing is taken out: it is to be applied.
+    click.echo("".join(f"{_coloured(line, paint)}\n" for line in body), nl=False, color=True)
+    if cut:
+        click.echo("the change is longer than this; --stat lists all files", err=True)
+    elif not text:
+        click.echo("no file was changed", err=True)
+    return 0
+
+
+def _tell_asked(view: RunView, change: Span) -> None:
+    """Which question the tree belongs to; and, if several are asked about, that none of them is shown."""
+    asked = asked_in(view)
+    if any(pending.tree == change.tree for pending in asked) or not asked:
+        for pending in asked:
+            click.echo(f"up to what {pending.path} asks about", err=True)
+        return
+    click.echo("several questions are open, each about a tree of its own:", err=True)
+    for pending in asked:
+        click.echo(f"  podium diff {view.run} {shlex.quote(pending.path)}", err=True)
+
+
+def _coloured(line: str, paint: Paint) -> str:
+    if line.startswith(("+++", "---", "diff ")):
+        return paint(line, "bold")
+    if line.startswith("@@"):
+        return paint(line, "dim")
+    return (
+        paint(line, "good") if line.startswith("+") else paint(line, "bad") if line.startswith("-") else line
+    )

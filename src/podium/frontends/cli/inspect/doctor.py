@@ -1,0 +1,116 @@
+"""`podium doctor`: can the agents work here, and would this workflow run?"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from podium.app.paths import user_dir
+
+if TYPE_CHECKING:
+    from podium.app.agents import Listed
+    from podium.app.doctor import Checkup, Probe
+
+NOBODY = 'podium: 1\nname: doctor\nsteps: {look: {run: ["true"]}}\n'
+"""In place of a workflow: the agents that every one could use."""
+
+
+@click.command("doctor", short_help="Check that the agents can work here, and that a workflow would run.")
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--probe",
+    "probing",
+    is_flag=True,
+    help="Ask the model of each agent for one word; this may cost a little.",
+)
+@click.option(
+    "--agent", "only", multiple=True, metavar="NAME", help="Look at this agent only; may be repeated."
+)
+@click.option("--sandbox", metavar="LEVEL", help="The walls you would name: auto (default), limits or none.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print a JSON object; its schema: podium schema --of doctor."
+)
+def command(
+    file: Path | None, probing: bool, only: tuple[str, ...], sandbox: str | None, as_json: bool
+) -> int:
+    """Show the agents that can be used here, or by the workflow FILE, and what stands in their way.
+
+    Of each: its program, its version beside the one that was tried, how it logs in, and what is missing. Of this
+    machine: Python, SQLite, git, and the walls that would be in force. No value of a key is read into the output.
+    Exit code 1: FILE could not run, or a probe has failed.
+    """
+    import anyio
+
+    from podium.app import doctor
+    from podium.app.author.load import open_workflow
+    from podium.wiring import agents, choose_sandbox, open_office, read_logins, unwalled
+
+    env = dict(os.environ)
+    with tempfile.TemporaryDirectory(prefix="podium-doctor-") as folder:
+        place = Path(folder) / "doctor.yaml"
+        place.write_text(NOBODY, "utf-8")
+        workflow = open_workflow(file or place, user_dir=user_dir())
+        there = agents(read_logins(workflow, env).known)
+        machine = anyio.run(doctor.machine, choose_sandbox(sandbox), env)
+        found = [
+            one for one in anyio.run(doctor.agents_of, workflow, there, env) if not only or one.name in only
+        ]
+        problems = (
+            ()
+            if file is None
+            else doctor.problems_of(workflow, there, env, sandbox=sandbox, unwalled=unwalled())
+        )
+        probes: list[Probe] = []
+        if probing:
+            settings = doctor.settings_of(file or place, user_dir=user_dir())
+            office = open_office(Path(folder), create=True)
+            try:
+                probes = [
+                    doctor.probe(office, settings, one.name, sandbox=sandbox)
+                    for one in found
+                    if only or not one.wanting
+                ]
+            finally:
+                office.store.close()
+    checkup = doctor.Checkup(machine, tuple(found), tuple(probes), problems)
+    if as_json:
+        click.echo(json.dumps(checkup.data(), indent=2))
+    else:
+        for line in _lines(checkup, file):
+            click.echo(line)
+    return 0 if checkup.ok else 1
+
+
+def _lines(checkup: Checkup, file: Path | None) -> Iterator[str]:
+    machine = checkup.machine
+    yield f"podium {machine.podium}, python {machine.python}, sqlite {machine.sqlite}, git {machine.git or 'not found'}"
+    walls = f"; enforced: {', '.join(machine.in_force)}" if machine.in_force else ""
+    yield f"sandbox {machine.sandbox}{walls}"
+    probes = {probe.agent: probe for probe in checkup.probes}
+    for agent in checkup.agents:
+        yield ""
+        yield from _agent(agent, probes.get(agent.name))
+    if checkup.problems:
+        yield f"\n{file} could not run:"
+        yield from (f"  {line}" for line in checkup.problems)
+    elif file is not None:
+        yield f"\n{file} could run"
+
+
+def _agent(agent: Listed, probe: Probe | None) -> Iterator[str]:
+    kind = "" if agent.type == agent.name else f" ({agent.type})"
+    yield f"{agent.name}{kind}: {agent.wanting or 'ready'}"
+    if agent.program:
+        beside = "" if agent.version == agent.tested or not agent.tested else f" (tried: {agent.tested})"
+        yield f"  program  {agent.program}, {agent.version or 'which tells no version'}{beside}"
+    yield f"  auth     {agent.auth}"
+    if probe is not None:
+        cost = "cost unknown" if probe.cost_usd is None else f"${probe.cost_usd:.4f}"
+        said = f"answered, {probe.tokens} tokens, {cost}" if probe.ok else f"failed: {probe.message}"
+        yield f"  probe    {said} ({probe.duration_s} s)"

@@ -1,0 +1,55 @@
+"""`podium events`: the log of a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import click
+
+from podium.app.query.runs import event_data, follow
+from podium.core.hash_chain import Record
+from podium.frontends.cli.open_run import Found, found, painter, run_argument, wait
+from podium.views.plain import as_text, one_line
+from podium.views.text.terminal import Paint
+
+
+@click.command("events", short_help="Print the events of a run, or follow them.")
+@run_argument
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line; podium schema --of events.")
+@click.option(
+    "--after", type=click.IntRange(min=0), default=0, metavar="N", help="Only those behind number N."
+)
+@click.option("-f", "--follow", "following", is_flag=True, help="Go on until the run has ended.")
+def command(run: str | None, as_json: bool, after: int, following: bool) -> int:
+    """Print what happened in a run, in order. The events are the truth; everything else is computed from them.
+
+    RUN is an id, the beginning of one, @2 for the newest but one; without it, the newest run.
+    """
+    paint = painter()
+    with found(run) as place:
+        for record in _records(place, after, following):
+            data = event_data(record)
+            click.echo(json.dumps(data, ensure_ascii=False) if as_json else _line(data, paint))
+    return 0
+
+
+def _records(place: Found, after: int, following: bool) -> Iterator[Record]:
+    run = place.head.run
+    if not following:
+        yield from place.store.read(run, after=after)
+        return
+    for record in follow(place.store, run, after=after):
+        if record is None:
+            wait()
+        else:
+            yield record
+
+
+def _line(data: dict[str, object], paint: Paint) -> str:
+    fields = dict(data["data"]) if isinstance(data["data"], dict) else {}
+    path = fields.pop("path", "")
+    rest = "  ".join(f"{key}={one_line(as_text(value), 60)}" for key, value in fields.items())
+    kind = paint(f"{data['type']!s:<16}", "bold")
+    head = f"{data['seq']:>5}  {data['at']}  {kind}"
+    return f"{head} {path}  {paint(rest, 'dim')}".rstrip()

@@ -1,0 +1,44 @@
+"""`podium export`: a run as a folder that a stranger can check."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from podium.app.archive.export import export
+from podium.frontends.cli.open_run import found, run_argument
+
+
+@click.command("export", short_help="Write a run into a folder that a stranger can check.")
+@run_argument
+@click.argument("folder", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print what was written as JSON; podium schema --of export."
+)
+def command(run: str | None, folder: Path | None, as_json: bool) -> int:
+    """Write definition, events, verdicts, trees and evidence of RUN into FOLDER (default: podium-RUN).
+
+    `podium verify FOLDER` checks it anywhere, without the project and without a network. Secrets were masked when
+    things were stored; the trees hold the files of the project as they were.
+    RUN is an id, the beginning of one, @2 for the newest but one; without it, the newest run.
+    """
+    with found(run) as (store, project, head):
+        done = export(store, project, head, folder or Path(f"podium-{head.run}"))
+    if as_json:
+        data = {
+            "run": done.run,
+            "folder": str(done.folder),
+            "files": done.files,
+            "trees": len(done.trees),
+            "lost_trees": len(done.lost),
+            "manifest": done.manifest,
+        }
+        click.echo(json.dumps(data, indent=2))
+        return 0
+    click.echo(f"{done.folder}: {done.files} files, {len(done.trees)} trees; manifest {done.manifest}")
+    if done.lost:
+        click.echo(f"{len(done.lost)} trees that events name are gone from git", err=True)
+    click.echo(f"hint: check it anywhere with: podium verify {done.folder}", err=True)
+    return 0

@@ -1,0 +1,90 @@
+"""`podium logs`: what the attempts of a run were told and said."""
+
+from __future__ import annotations
+
+import sys
+from codecs import getincrementaldecoder
+from collections.abc import Iterator
+from io import IncrementalNewlineDecoder
+
+import click
+
+from podium.app.paths import user_dir
+from podium.app.query.inbox import ENDED
+from podium.app.query.logs import LogFile, follow_logs, log_files, pieces
+from podium.app.query.runs import find_run, show
+from podium.frontends.cli.open_run import Found, found, run_argument, wait
+from podium.process.ansi import PlainStream
+
+
+@click.command("logs", short_help="Print what agents and commands were told and said.")
+@run_argument
+@click.argument("step", required=False, metavar="[STEP]")
+@click.option("-f", "--follow", "following", is_flag=True, help="Go on until the run has ended.")
+@click.option("--failed", is_flag=True, help="Only of steps and gates that did not pass.")
+def command(run: str | None, step: str | None, following: bool, failed: bool) -> int:
+    """Print the kept files of a run's attempts: prompts, answers and output.
+
+    RUN is an id, the beginning of one, @2 for the newest but one; without it, the newest run. STEP is a name, for all
+    its visits with what is in them and their gates, or an address such as implement~2 or implement#1/tests.
+    """
+    with found(run) as place:
+        printer = _Printer()
+        for file, piece in _content(place, step, following=following, failed=failed):
+            printer.put(file, piece)
+        printer.finish()
+        if printer.file is None:
+            click.echo(
+                f"run {place.head.run} has kept nothing here; podium show tells how far it is", err=True
+            )
+    return 0
+
+
+def _content(
+    place: Found, step: str | None, *, following: bool, failed: bool
+) -> Iterator[tuple[LogFile, bytes]]:
+    store, project, head = place
+
+    def files() -> tuple[LogFile, ...]:
+        return log_files(project, show(store, project, head, user_dir=user_dir()), step, failed=failed)
+
+    if following:
+        yield from follow_logs(files, is_over=lambda: find_run(store, head.run).status in ENDED, wait=wait)
+        return
+    for file in files():
+        for piece in pieces(file):
+            yield file, piece
+
+
+class _Printer:
+    """Puts a title above each file. What a terminal would obey is taken out where one reads."""
+
+    def __init__(self) -> None:
+        self.file: LogFile | None = None
+        self._terminal = sys.stdout.isatty()
+        self._stream = PlainStream()
+        self._text = _decoder()
+        self._at_line_start = True
+
+    def put(self, file: LogFile, piece: bytes) -> None:
+        if self.file is None or file.title != self.file.title:
+            self.finish()
+            self.file, self._stream, self._text = file, PlainStream(), _decoder()
+            click.echo(f"==> {file.title} <==")
+        self._write(self._stream.feed(piece) if self._terminal else piece)
+
+    def finish(self) -> None:
+        self._write(self._stream.finish())
+        if not self._at_line_start:
+            self._write(b"\n")
+
+    def _write(self, data: bytes) -> None:
+        if data:
+            self._at_line_start = data.endswith(b"\n")
+            # As text, a terminal gets it with every other sign it would obey written out.
+            click.echo(self._text.decode(data) if self._terminal else data, nl=False)
+
+
+def _decoder() -> IncrementalNewlineDecoder:
+    """A piece may end within a sign; what was written over itself, as progress is, becomes lines."""
+    return IncrementalNewlineDecoder(getincrementaldecoder("utf-8")("replace"), translate=True)

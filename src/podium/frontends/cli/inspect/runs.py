@@ -1,0 +1,39 @@
+"""`podium runs`: all runs of the project."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from podium.app.paths import has_runs, project_root
+from podium.frontends.cli.open_run import now, opened, painter
+
+
+@click.command("runs", short_help="List the runs of this project, the newest first.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print a JSON list; its schema: podium schema --of runs."
+)
+def command(as_json: bool) -> int:
+    """List the runs of this project, the newest first: id, status, workflow, start (UTC), time, cost.
+
+    Other commands take an id, the beginning of one, @2 for the newest but one, or nothing for the newest.
+    """
+    if not has_runs(project_root(Path.cwd())):
+        click.echo("[]") if as_json else click.echo("no runs here yet; podium run FILE starts one", err=True)
+        return 0
+    from podium.app.query.runs import list_runs
+    from podium.views.files.run_json import list_data
+    from podium.views.text.terminal import list_lines
+
+    with opened() as (store, project):
+        views = list_runs(store, project)
+    if as_json:
+        click.echo(json.dumps([list_data(view) for view in views], indent=2, ensure_ascii=False))
+        return 0
+    for line in list_lines(views, now(), painter()):
+        click.echo(line)
+    if not views:
+        click.echo("no runs here yet; podium run FILE starts one", err=True)
+    return 0

@@ -1,0 +1,74 @@
+"""`podium verify`: the chain of a run's events, or a folder that was exported."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from podium.app.archive.check_export import check_export, is_export
+from podium.app.archive.verify import verify
+from podium.errors import EXIT_FAILED
+from podium.frontends.cli.open_run import found
+
+
+@click.command("verify", short_help="Check that the log of a run, or an exported folder, is whole.")
+@click.argument("run", required=False, metavar="[RUN|FOLDER]")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print it as JSON; its schema: podium schema --of verify."
+)
+def command(run: str | None, as_json: bool) -> int:
+    """Check that no event of a run is missing, altered or added. Exit 1 if one is.
+
+    Each event carries a hash of itself and of all before it; the last hash is also kept outside the database.
+    RUN is an id, the beginning of one, @2 for the newest but one; without it, the newest run. FOLDER is one that
+    `podium export` has written: every file is checked by its hash, the definition by its fingerprint, and every tree
+    that an event or a verdict names must be there. That needs neither the project nor a network.
+    """
+    if run is not None and (is_export(Path(run)) or ("/" in run and Path(run).is_dir())):
+        return _check_folder(Path(run), as_json)
+    with found(run) as (store, project, head):
+        result = verify(store, project, head)
+    if as_json:
+        data = {
+            "run": result.run,
+            "ok": result.fault is None,
+            "events": result.events,
+            "hash": result.last_hash,
+            "fault": result.fault,
+            "compared": result.compared,
+        }
+        click.echo(json.dumps(data, indent=2))
+    elif result.fault is None:
+        click.echo(f"{result.run}: {result.events} events, whole and unaltered, {result.last_hash}")
+    else:
+        click.echo(f"{result.run}: {result.fault}")
+    if result.fault is None and not result.compared:
+        click.echo("its chain_head is missing, so events at the end could be missing too", err=True)
+    return 0 if result.fault is None else EXIT_FAILED
+
+
+def _check_folder(folder: Path, as_json: bool) -> int:
+    result = check_export(folder)
+    if as_json:
+        data = {
+            "run": result.run,
+            "ok": result.fault is None,
+            "events": result.events,
+            "hash": result.last_hash,
+            "fault": result.fault,
+            "compared": True,
+            "files": result.files,
+            "trees": result.trees,
+            "manifest": result.manifest or None,
+        }
+        click.echo(json.dumps(data, indent=2))
+    elif result.fault is None:
+        sizes = f"{result.files} files, {result.events} events, {result.trees} trees"
+        click.echo(f"{result.run}: {sizes}, whole and unaltered; manifest {result.manifest}")
+    else:
+        click.echo(f"{folder}: {result.fault}")
+    for note in result.notes:
+        click.echo(note, err=True)
+    return 0 if result.fault is None else EXIT_FAILED

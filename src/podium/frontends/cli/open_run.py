@@ -1,0 +1,75 @@
+"""Shared by the commands that look at runs: which project, which run, and how lines reach a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
+
+import click
+
+from podium.app.paths import project_root
+from podium.core.types import Millis
+from podium.frontends.cli.safe_terminal import COLOURS
+
+if TYPE_CHECKING:
+    from podium.ports.store import RunHead, Store
+    from podium.views.text.terminal import Paint, Tone
+
+LOOK_S: Final = 0.2
+"""How long a follower waits between two looks."""
+
+run_argument = click.argument("run", required=False, metavar="[RUN]")
+
+
+class Found(NamedTuple):
+    store: Store
+    project: Path
+    head: RunHead
+
+
+@contextmanager
+def found(run: str | None) -> Iterator[Found]:
+    """The run that is meant: an id, its beginning, @2, latest; nothing means the newest."""
+    from podium.app.query.runs import find_run
+
+    with opened() as (store, project):
+        yield Found(store, project, find_run(store, run))
+
+
+@contextmanager
+def opened() -> Iterator[tuple[Store, Path]]:
+    from podium.wiring import open_store
+
+    project = project_root(Path.cwd())
+    store = open_store(project)
+    try:
+        yield store, project
+    finally:
+        store.close()
+
+
+def now() -> Millis:
+    return Millis(time.time_ns() // 1_000_000)
+
+
+def wait() -> None:
+    time.sleep(LOOK_S)
+
+
+def is_colourful(stream: TextIO) -> bool:
+    """https://no-color.org; TERM=dumb cannot show any."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def painter(stream: TextIO | None = None) -> Paint:
+    colourful = is_colourful(sys.stdout if stream is None else stream)
+
+    def paint(text: str, tone: Tone) -> str:
+        return f"\x1b[{COLOURS[tone]}m{text}\x1b[0m" if colourful and text else text
+
+    return paint

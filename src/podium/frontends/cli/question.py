@@ -1,0 +1,68 @@
+"""A question at the terminal, and what a typed line means as its answer."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from podium.app.values import parse_value
+from podium.errors import ConfigurationError
+from podium.views.plain import one_line
+from podium.views.run.view import Pending, RunView
+from podium.views.text.next_steps import answers_to, background, look_at
+from podium.views.visible import visible
+
+
+class Said(NamedTuple):
+    action: str
+    text: str = ""
+    value: Any = None
+
+
+def tell_question(view: RunView, pending: Pending) -> str:
+    # Words of agents may stand in it: they begin no line of their own, so that none of ours can be forged.
+    first, *more = visible(pending.question).splitlines() or [""]
+    lines = [f"? {pending.path}: {first}", *(f"    {line}" for line in more)]
+    if pending.about:
+        lines.append(f"  about: {one_line(pending.about, 300)}")
+    lines += [f"  {line}" for line in background(view, pending)]
+    if not pending.actions:
+        lines += [
+            f"  {hint.command}  {hint.why} (in another terminal)" for hint in answers_to(view.run, pending)
+        ]
+        return "\n".join(lines)
+    look = look_at(view, pending)
+    if look is not None:
+        lines.append(f"  look at it: {look.command} (in another terminal)")
+    lines.append(_wanted(pending) + ("" if _is_value(pending) else "; words behind it are handed on"))
+    return "\n".join(lines)
+
+
+def _is_value(pending: Pending) -> bool:
+    return pending.actions[0] == "answer"
+
+
+def _wanted(pending: Pending) -> str:
+    return (
+        "  type the answer, or: abort"
+        if _is_value(pending)
+        else f"  type one of {', '.join(pending.actions)}"
+    )
+
+
+def read_answer(line: str, pending: Pending) -> Said | str:
+    """The answer, or why the line is none. The first letters of an action are enough."""
+    words = line.strip()
+    if not words:
+        return _wanted(pending)
+    first, _, rest = words.partition(" ")
+    meant = [action for action in pending.actions if action.startswith(first.lower()) and action != "answer"]
+    if len(meant) == 1 and not (_is_value(pending) and first != meant[0]):
+        return Said(meant[0], rest.strip())
+    if "answer" in pending.actions:
+        try:
+            return Said("answer", "", parse_value(words, "the answer"))
+        except ConfigurationError as error:
+            return f"  {error.message}"
+    if len(meant) > 1:
+        return f"  {first!r} could be {' or '.join(meant)}"
+    return f"  {first!r} is none of {', '.join(pending.actions)}"

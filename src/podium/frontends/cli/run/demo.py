@@ -1,0 +1,69 @@
+"""`podium demo`: see it work, without a key, a network or a question."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import click
+
+from podium.app.author.demo import WORKFLOW, set_up, test_command
+from podium.app.paths import user_dir
+from podium.app.run.answer import approval
+from podium.app.run.start import Order, begin
+from podium.frontends.cli.foreground import drive, is_terminal, say
+from podium.wiring import open_office
+
+
+@click.command("demo", short_help="Watch a scripted team repair a small project, for real.")
+@click.option("--ask", is_flag=True, help="You give the approval, at this terminal.")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    help="Where to make the project; default: a temporary folder.",
+)
+def command(ask: bool, folder: Path | None) -> int:
+    """Make a small git repository with a failing test and let a scripted team repair it.
+
+    The agents' words are scripted; everything else is real: workspaces, the test gate, feedback, reviews, the approval,
+    the landing. No key and no network are needed.
+    """
+    place = Path(tempfile.mkdtemp(prefix="podium-demo-")) if folder is None else folder.absolute()
+    place.mkdir(parents=True, exist_ok=True)
+    if any(place.iterdir()):
+        raise click.UsageError(f"{place} is not empty")
+    set_up(place)
+    tests, runner = test_command()
+    office = open_office(place, user_dir=user_dir(), create=True)
+    begun = begin(office, Order(file=place / WORKFLOW, inputs={"tests": tests}))
+    _talk(f"A project with a failing test: {place}")
+    _talk(f"Its gate is a real {runner}; the sandbox in force is {begun.site.sandbox.level!r}.")
+    if begun.site.unwalled:
+        _talk(f"Stronger walls would need bubblewrap: {begun.site.unwalled}.")
+    _talk("The team is scripted. Its first attempt forgets something, and the gate notices.\n")
+    asks = ask and is_terminal()
+    code = drive(office, begun.site, parks=not asks)
+    if not asks:
+        _talk(
+            f"\nNow a person decides. The demo says yes for you, as this would: podium approve {begun.run}\n"
+        )
+        answer = approval(office, begun.run, None, by="demo")
+        code = say(office, begun.run, answer.message, done=str(answer))
+    _look_around(place, begun.run)
+    return code
+
+
+def _look_around(place: Path, run: str) -> None:
+    _talk(f"\nLook around:  cd {place}")
+    for line, why in (
+        (f"podium show {run}", "every step, its attempts and what they cost"),
+        (f"podium logs {run} implement", "what the gate said to the first attempt"),
+        (f"podium diff {run}", "the change that landed"),
+        ("git log --stat -1", "the commit on your branch"),
+        (f"podium events {run}", "the log that all of this was read from"),
+    ):
+        _talk(f"  {line:<42} {why}")
+
+
+def _talk(text: str) -> None:
+    click.echo(text, err=True)

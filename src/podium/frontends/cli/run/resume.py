@@ -1,0 +1,60 @@
+"""`podium resume`: carry on a run that stands."""
+
+from __future__ import annotations
+
+import getpass
+
+import click
+
+from podium.app.run.rerun import look_ahead
+from podium.app.run.start import reopen
+from podium.core.messages import Message, Resume
+from podium.frontends.cli.background import go_on_in_background
+from podium.frontends.cli.confirm_rerun import dry_option, go_on_from, yes_option
+from podium.frontends.cli.foreground import drive, office_here
+from podium.frontends.cli.speaking import detach_option, json_option, run_named
+
+
+@click.command("resume", short_help="Carry on a run that was parked, paused, interrupted or killed.")
+@click.argument("run", required=False)
+@click.option("--accept-changes", is_flag=True, help="Go on with the definition as it is now, in a new run.")
+@dry_option
+@yes_option
+@detach_option
+@click.option("--until-idle", is_flag=True, help="Let go of it also while it only waits for a time.")
+@json_option
+def command(  # one argument per option
+    run: str | None,
+    accept_changes: bool,
+    dry_run: bool,
+    yes: bool,
+    detach: bool,
+    until_idle: bool,
+    as_json: bool,
+) -> int:
+    """Carry on RUN (default: the newest) where it stands.
+
+    Whatever has a recorded result is not done again. What was in flight when its process died is done again, unless
+    its step says `recovery: ask`; then you are asked. The exit code is that of the run.
+
+    After an edit of the workflow, a prompt or a role, --accept-changes says which results still stand, what the others
+    cost last time, and goes on in a new run that takes the former over; RUN is closed if it was not over.
+    """
+    office = office_here()
+    name = run_named(office, run)
+    if accept_changes:
+        prospect = look_ahead(office, name)
+        return go_on_from(
+            office, prospect, yes=yes, dry=dry_run, detach=detach, as_json=as_json, by=getpass.getuser()
+        )
+    if dry_run:
+        raise click.UsageError("--dry-run is for --accept-changes")
+    if detach:
+        go_on_in_background(office, name)
+        click.echo(name)
+        return 0
+    first: tuple[Message, ...] = ()
+    head = office.store.head(name)
+    if head is not None and head.status == "paused":
+        first = (Resume(getpass.getuser()),)
+    return drive(office, reopen(office, name), *first, as_json=as_json, parks="clock" if until_idle else None)

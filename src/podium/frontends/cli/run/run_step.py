@@ -1,0 +1,81 @@
+"""`podium run-step`: try one step."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from podium.app.author.load import open_workflow, parse_inputs
+from podium.app.paths import STATE_DIR
+from podium.app.run.run_step import Trial, change_of, prepared
+from podium.app.run.start import go_on
+from podium.app.values import parse_vars, read_values
+from podium.frontends.cli.foreground import Foreground, office_of
+from podium.wiring import open_store
+
+
+@click.command("run-step", short_help="Try one step of a workflow, apart from all runs.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("step")
+@click.option("-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="A value for an input.")
+@click.option(
+    "--inputs", "inputs_file", type=click.Path(path_type=Path), help="Inputs from a YAML or JSON file."
+)
+@click.option(
+    "--var", "--context", "vars_", multiple=True, metavar="NAME=VALUE", help="A variable's first value."
+)
+@click.option(
+    "--context-file", "vars_file", type=click.Path(path_type=Path), help="Variables from a YAML or JSON file."
+)
+@click.option("--dirty", is_flag=True, help="Start from your uncommitted files too.")
+@click.option("--no-human", is_flag=True, help="What would ask a person fails instead.")
+@click.option(
+    "--sandbox", metavar="LEVEL", help="The walls: auto (default), container, bubblewrap, limits or none."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the run as JSON.")
+def command(  # noqa: PLR0913  # one argument per option
+    file: Path,
+    step: str,
+    inputs: tuple[str, ...],
+    inputs_file: Path | None,
+    vars_: tuple[str, ...],
+    vars_file: Path | None,
+    dirty: bool,
+    no_human: bool,
+    sandbox: str | None,
+    as_json: bool,
+) -> int:
+    """Carry out STEP of the workflow FILE with its gates and attempts, once, and print what it changed.
+
+    The run is kept apart from all others and is gone afterwards: no branch, no record, no other run is touched. STEP is
+    a name, or block/name. A step that reads the results of others cannot be tried alone; it says which are missing.
+    """
+    office = office_of(file)
+    workflow = open_workflow(file, user_dir=office.user_dir, project=office.project)
+    given = {**read_values(inputs_file), **parse_inputs(inputs, workflow)}
+    trial = Trial(
+        file=file,
+        step=step,
+        inputs=given,
+        vars={**read_values(vars_file), **parse_vars(vars_, workflow.vars)},
+        dirty=dirty,
+        no_human=no_human,
+        sandbox=sandbox,
+    )
+    with tempfile.TemporaryDirectory(prefix="podium-step-") as folder:
+        store = open_store(Path(folder), create=True)
+        apart = replace(office, store=store, state_dir=Path(folder) / STATE_DIR)
+        foreground = Foreground(apart, as_json=as_json)
+        try:
+            with prepared(apart, trial) as begun:
+                state = go_on(apart, begun.site, park=True, on_turn=foreground.on_turn)
+                code = foreground.finish(state, hints=False)
+                text = "" if as_json else change_of(begun, state)
+        finally:
+            store.close()
+    if text:
+        click.echo(text, nl=False)
+    return code

@@ -1,0 +1,194 @@
+"""`podium watch`: a run whenever files change, of everything or of what an edit affects, or one for each new file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import click
+
+from podium.app.author.load import open_workflow, parse_inputs
+from podium.app.project import Office
+from podium.app.query.runs import find_run
+from podium.app.run.definition import project_files
+from podium.app.run.rerun import begin_again, look_ahead
+from podium.app.run.start import Begun, Order, begin
+from podium.app.run.watch import Seen, arrived, changed, inbox, look, own_changes, seen_by
+from podium.app.values import parse_vars
+from podium.core.hash_chain import RunId
+from podium.errors import ConfigurationError, PathViolation
+from podium.frontends.cli.confirm_rerun import as_text
+from podium.frontends.cli.foreground import drive, office_of
+from podium.frontends.cli.output import complain
+
+POLL_S: Final = 0.5
+SHOWN: Final = 3
+
+
+@click.command("watch", short_help="Run a workflow again when files change, or once per new file.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--mode",
+    type=click.Choice(["rerun", "affected", "enqueue"]),
+    default="rerun",
+    help="rerun: at once, and again after every change in the project. affected: the same, but after an edit of the "
+    "workflow or its prompts only what it changes. enqueue: a run for each new file.",
+)
+@click.option(
+    "--folder", type=click.Path(path_type=Path), default=Path("inbox"), help="Of enqueue: where files arrive."
+)
+@click.option(
+    "--into", default="task", help="Of enqueue: the input or variable that gets the path of the file."
+)
+@click.option("-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="A value for an input.")
+@click.option(
+    "--var", "--context", "vars_", multiple=True, metavar="NAME=VALUE", help="A variable's first value."
+)
+@click.option("--runs", "most", type=click.IntRange(min=1), help="Stop after so many runs.")
+@click.option("--no-human", is_flag=True, help="What would ask a person fails instead.")
+@click.option("--sandbox", metavar="LEVEL", help="The walls: auto (default), limits or none.")
+def command(  # noqa: PLR0913  # one argument per option
+    file: Path,
+    mode: str,
+    folder: Path,
+    into: str,
+    inputs: tuple[str, ...],
+    vars_: tuple[str, ...],
+    most: int | None,
+    no_human: bool,
+    sandbox: str | None,
+) -> int:
+    """Watch the project and run a workflow in it.
+
+    Files are looked at twice a second; a run starts when a whole look has found nothing new. What a run itself
+    changes does not start another, and a mistake in a file is told and waited out. Ctrl-C ends it. The exit code is
+    that of the last run.
+    """
+    office = office_of(file)
+    workflow = open_workflow(file, user_dir=office.user_dir, project=office.project)
+    order = Order(
+        file=file,
+        inputs=parse_inputs(inputs, workflow),
+        vars=parse_vars(vars_, workflow.vars),
+        no_human=no_human,
+        sandbox=sandbox,
+        # What has just been saved is what the run is about.
+        dirty=True,
+    )
+    if mode != "enqueue":
+        runs = _reruns(office, order, sparing=mode == "affected")
+    else:
+        names = {known.name for known in workflow.inputs}
+        runs = _enqueued(office, order, inbox(office.project, folder), into=into, is_input=into in names)
+        if into not in names and into not in workflow.vars:
+            raise ConfigurationError(
+                f'{workflow.name} has no input or variable "{into}"', hint="name one by --into"
+            )
+    code = 0
+    for number, begun in enumerate(runs, 1):
+        click.echo(f"run {begun.run}", err=True)
+        code = drive(office, begun.site, as_json=False)
+        if number == most:
+            return code
+    return code  # pragma: no cover (only Ctrl-C ends the watch, and that raises)
+
+
+def _reruns(office: Office, order: Order, *, sparing: bool) -> Iterator[Begun]:
+    seen = look(office.project)
+    begun = begin(office, order)
+    while True:
+        yield begun
+        seen = seen_by(seen, look(office.project), own_changes(office, begun))
+        begun, seen = _next(office, order, begun.run, seen, sparing=sparing)
+
+
+def _next(office: Office, order: Order, earlier: RunId, seen: Seen, *, sparing: bool) -> tuple[Begun, Seen]:
+    """The next run that can begin, and what the project was like then."""
+    last = seen
+    while True:
+        click.echo("watching; Ctrl-C ends it", err=True)
+        now = _settled(office.project, last)
+        _tell(changed(last, now))
+        # An edit that could not begin a run is still new to the one that can.
+        paths = changed(seen, now) if sparing else ()
+        start = (
+            partial(_affected, office, order, earlier, paths) if sparing else partial(begin, office, order)
+        )
+        begun = _tried(start)
+        if begun is not None:
+            return begun, now
+        last = now
+
+
+def _tell(paths: Sequence[str]) -> None:
+    more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
+    click.echo(f"changed: {', '.join(paths[:SHOWN])}{more}", err=True)
+
+
+def _tried(start: Callable[[], Begun]) -> Begun | None:
+    """None for what is wrong in a file: it is told, and the next change may mend it."""
+    try:
+        return start()
+    except (ConfigurationError, PathViolation) as error:
+        complain(error)
+        return None
+
+
+def _affected(office: Office, order: Order, earlier: RunId, paths: Sequence[str]) -> Begun:
+    """Goes on from the earlier run after an edit of its definition; any other file may matter to every step."""
+    head = find_run(office.store, earlier)
+    if not project_files(office, str(order.file), head).issuperset(paths):
+        return begin(office, order)
+    prospect = look_ahead(office, earlier)
+    click.echo(as_text(prospect), err=True)
+    return begin_again(office, prospect, closed_by="podium watch")
+
+
+def _enqueued(office: Office, order: Order, folder: Path, *, into: str, is_input: bool) -> Iterator[Begun]:
+    """Files that are there when the watch begins are work too; each is taken once."""
+    done: Seen = {}
+    while True:
+        # Of the whole project: a run that could not begin may begin after an edit of its workflow.
+        before = look(office.project)
+        now = _quiet(folder)
+        refused = set()
+        for name in arrived(done, now):
+            path = str((folder / name).relative_to(office.project.resolve()))
+            click.echo(f"new: {path}", err=True)
+            begun = _tried(partial(begin, office, _given(order, {into: path}, is_input=is_input)))
+            if begun is None:
+                refused.add(name)
+            else:
+                yield begun
+        done = {name: mark for name, mark in now.items() if name not in refused}
+        click.echo("watching; Ctrl-C ends it", err=True)
+        _settled(office.project, before)
+
+
+def _given(order: Order, values: Mapping[str, str], *, is_input: bool) -> Order:
+    if is_input:
+        return replace(order, inputs={**order.inputs, **values})
+    return replace(order, vars={**order.vars, **values})
+
+
+def _settled(folder: Path, before: Seen) -> Seen:
+    """The first quiet look that differs from `before`."""
+    while True:
+        now = _quiet(folder)
+        if changed(before, now):
+            return now
+
+
+def _quiet(folder: Path) -> Seen:
+    """The first look that is the same half a second later: what is still being written is left alone."""
+    last = look(folder)
+    while True:
+        time.sleep(POLL_S)
+        now = look(folder)
+        if now == last:
+            return now
+        last = now

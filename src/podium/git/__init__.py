@@ -1,0 +1,1 @@
+"""Trees, checkouts, merges, landings; the only package that calls git."""

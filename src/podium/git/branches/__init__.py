@@ -1,0 +1,1 @@
+"""The user's branches: land, publish, fetch, clean up."""

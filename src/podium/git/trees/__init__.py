@@ -1,0 +1,1 @@
+"""Git objects as values: listings, diffs, merges, ignore rules, snapshots."""

@@ -1,0 +1,94 @@
+"""A tree as it was checked out into a folder: what a walk of that folder is compared with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Final, TypeAlias
+
+from podium.core.types import Tree
+from podium.git.command import Git, GitError, run
+from podium.git.trees.ignore import Rule, Rules, parse_rules
+from podium.git.trees.lfs import lfs_rules
+from podium.git.trees.listing import FILE, LINK, PROGRAM, Listing, files, read_listing
+
+Stat: TypeAlias = tuple[int, int, int, int, int]
+Stats: TypeAlias = Mapping[str, Mapping[str, Stat]]
+"""Folder to name to the signs of a file that was written here and is known to hold what the tree says."""
+
+HERE: Final = "."
+"""The name under which a folder has its own sign, if it has a file and its names are known to be those of the tree."""
+
+BATCH_BYTES: Final = 64 << 20
+
+# An agent can set the time of a change of content, but not that of a change of the file as a whole (ctime).
+stat_of: Final[Callable[[os.stat_result], Stat]] = attrgetter(
+    "st_mode", "st_size", "st_ino", "st_mtime_ns", "st_ctime_ns"
+)
+"""In C, for it is asked of every file at every capture."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    tree: Tree
+    listing: Listing
+    links: Mapping[str, str]
+    rules: Rules
+    outer: tuple[Rule, ...] = ()
+    lfs: Rules = field(default_factory=dict)
+    """What Git LFS keeps, so that the tree holds pointers only; as rules of .gitignore files."""
+    stats: Stats = field(default_factory=dict)
+
+
+def read_snapshot(git: Git, tree: Tree, outer: Iterable[Rule] = ()) -> Snapshot:
+    """What stands in a tree; without stats, so that a capture against it reads every file."""
+    listing = read_listing(git, tree)
+    links = [(path, entry.name) for path, entry in files(listing) if entry.mode == LINK]
+    ignores, attributes = _named(listing, ".gitignore"), _named(listing, ".gitattributes")
+    blobs = read_blobs(git, [name for _, name in (*links, *ignores, *attributes)])
+    targets = {path: os.fsdecode(content) for (path, _), content in zip(links, blobs, strict=False)}
+    rules = {folder: parse_rules(content) for (folder, _), content in zip(ignores, blobs, strict=False)}
+    lfs = {folder: lfs_rules(content) for (folder, _), content in zip(attributes, blobs, strict=True)}
+    return Snapshot(tree, listing, targets, rules, tuple(outer), {k: v for k, v in lfs.items() if v})
+
+
+def _named(listing: Listing, name: str) -> list[tuple[str, str]]:
+    """The files of this name, as folder and content."""
+    found = ((folder, entries.get(name)) for folder, entries in listing.items())
+    return [(folder, entry.name) for folder, entry in found if entry and entry.mode in (FILE, PROGRAM)]
+
+
+def read_blobs(git: Git, names: list[str]) -> Iterator[bytes]:
+    """The contents in the order asked for, held in memory a bounded batch at a time."""
+    for batch in _batches(git, names):
+        out = run(git, "cat-file", "--batch", "--buffer", stdin="".join(f"{n}\n" for n in batch).encode()).out
+        at = 0
+        for _ in batch:
+            line = out.index(b"\n", at)
+            start = line + 1
+            end = start + int(out[at:line].split(b" ")[2])
+            yield out[start:end]
+            at = end + 1
+
+
+def _batches(git: Git, names: list[str]) -> Iterator[list[str]]:
+    if not names:
+        return
+    asked = "".join(f"{name}\n" for name in names).encode()
+    sizes = run(git, "cat-file", "--batch-check=%(objectsize)", "--buffer", stdin=asked).out.split(b"\n")
+    batch: list[str] = []
+    total = 0
+    for name, answer in zip(names, sizes, strict=False):
+        if not answer.isdigit():
+            raise GitError(
+                f"object {name} is missing", hint="in a partial clone, fetch it first: git fetch --refetch"
+            )
+        size = int(answer)
+        if batch and total + size > BATCH_BYTES:
+            yield batch
+            batch, total = [], 0
+        batch.append(name)
+        total += size
+    yield batch

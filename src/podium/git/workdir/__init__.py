@@ -1,0 +1,1 @@
+"""A tree on disk: checkout, clone, walk, capture."""

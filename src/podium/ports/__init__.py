@@ -1,0 +1,1 @@
+"""The protocols adapters satisfy, one file per port."""

@@ -1,0 +1,1 @@
+"""Mask declared secrets; find undeclared ones in text."""

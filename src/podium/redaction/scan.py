@@ -1,0 +1,123 @@
+"""Finds what looks like a secret in text on its way into a prompt, and takes it out. A net under other defences.
+
+It knows shapes, not secrets: what has no known shape and no telling name passes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from podium.redaction.rules import KEYS, NAMED, NAMES, PLACEHOLDER, RULES, UUID
+
+PASSWORD_LENGTH: Final = 8
+KEY_LENGTH: Final = 16
+"""Shorter values of things that are called token or key are names, numbers and words."""
+ENTROPY: Final = 3.0
+"""Bits per character; words and paths of programs lie below what a generator of keys makes of the same length."""
+LINE: Final = 4_000
+"""Longer lines are minified code or data; there a name before a value means little."""
+_WORDS: Final = re.compile(
+    r"[A-Za-z]+(?:[._/-][A-Za-z]+)*|/?(?:[A-Za-z_.-]+\d{0,2}/)+[A-Za-z_.-]*\d{0,2}|v?\d[\d.]*"
+)
+_CODE: Final = re.compile(r"[A-Za-z_]+\d{0,3}[A-Za-z]*(?:[._=-][A-Za-z_]*\d{0,3}[A-Za-z]*)*")
+"""A name of a program, which without quotation marks is more likely than a key."""
+
+_LOWER: Final = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
+
+
+class Found(NamedTuple):
+    rule: str
+    start: int
+    end: int
+
+
+class Cleaned(NamedTuple):
+    text: str
+    found: dict[str, int]
+    """How often each rule spoke."""
+
+
+def cleaned(text: str) -> Cleaned:
+    """The text with a mark in the place of each find that names the rule, and never what it found."""
+    parts: list[str] = []
+    counts: Counter[str] = Counter()
+    at = 0
+    for found in find(text):
+        parts += (text[at : found.start], f"[removed: {found.rule}]")
+        counts[found.rule] += 1
+        at = found.end
+    return Cleaned("".join((*parts, text[at:])) if counts else text, dict(counts))
+
+
+def find(text: str) -> tuple[Found, ...]:
+    """In their order, without overlaps: of two that begin together the longer one."""
+    every = sorted((*_known(text), *_named(text)), key=lambda found: (found.start, -found.end))
+    kept: list[Found] = []
+    for found in every:
+        if not kept or found.start >= kept[-1].end:
+            kept.append(found)
+    return tuple(kept)
+
+
+def _known(text: str) -> Iterator[Found]:
+    for rule in RULES:
+        for at in _places(text, rule.literals):
+            match = rule.pattern.match(text, at)
+            if match is None:
+                continue
+            group = "value" if "value" in rule.pattern.groupindex and match["value"] else 0
+            if not PLACEHOLDER.search(match[group]):
+                yield Found(rule.name, match.start(group), match.end(group))
+
+
+def _named(text: str) -> Iterator[Found]:
+    lower = text.lower()
+    if len(lower) != len(text):
+        # A few letters become two in lower case, and then places are no longer the same.
+        lower = text.translate(_LOWER)
+    for at in _places(lower, NAMES):
+        strong = lower.startswith(("secret", "credential"), at)
+        if lower.startswith("key", at) and not (strong := bool(KEYS.search(text, max(0, at - 12), at))):
+            continue
+        match = NAMED.match(text, at)
+        if match and _is_secret(match, strong=strong) and not _is_in_long_line(text, at):
+            yield Found("named_secret", match.start("value"), match.end("value"))
+
+
+def _places(text: str, words: Iterable[str]) -> Iterator[int]:
+    for word in words:
+        at = text.find(word)
+        while at >= 0:
+            yield at
+            at = text.find(word, at + 1)
+
+
+def _is_in_long_line(text: str, at: int) -> bool:
+    before, after = text.rfind("\n", max(0, at - LINE), at), text.find("\n", at, at + LINE)
+    return (before < 0 and at > LINE) or (after < 0 and at + LINE < len(text))
+
+
+def _is_secret(match: re.Match[str], *, strong: bool) -> bool:
+    name, value = match["name"].casefold(), match["value"].rstrip(".:")
+    is_password = name.startswith(("passw", "passphrase", "pwd"))
+    if len(value) < (PASSWORD_LENGTH if is_password else KEY_LENGTH) or PLACEHOLDER.search(value):
+        return False
+    if value.startswith(("$", "%", "&", "@", "#", "/", "--")) or _WORDS.fullmatch(value):
+        return False
+    if not match["quote"] and not is_password and _CODE.fullmatch(value):
+        return False
+    if UUID.fullmatch(value):
+        return strong
+    has_digit = any(character.isdigit() for character in value)
+    if not has_digit and not (match["quote"] and any(not character.isalnum() for character in value)):
+        return False
+    return _entropy(value) >= (ENTROPY if not is_password else 2.5)
+
+
+def _entropy(value: str) -> float:
+    counts = Counter(value)
+    return -sum(n / len(value) * math.log2(n / len(value)) for n in counts.values())

@@ -1,0 +1,1 @@
+"""What every runtime shares and is pure: command codec, timers, status, answer checks, question text."""

@@ -1,0 +1,57 @@
+"""The words of a question with its names filled in, for whoever shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from podium.core.expressions.nodes import ExprError, NeedFact
+from podium.core.model import Agent, Human
+from podium.core.queries.graph import TO_A_PERSON, workflow_of
+from podium.core.queries.names import Here
+from podium.core.state import Leaf, State
+from podium.views.run.questions import as_written
+from podium.workflow.prompts.prompt import PromptError, plain_prompt
+
+
+def worded(project: Path) -> Callable[[State, Leaf], str]:
+    """A function that renders questions; one that cannot be rendered is shown as it is written."""
+
+    def render(state: State, leaf: Leaf) -> str:
+        verb = leaf.place.step.verb
+        prompt = (
+            verb.question if isinstance(verb, Human) else verb.prompt if isinstance(verb, Agent) else None
+        )
+        if leaf.place.role == "advice" and isinstance(verb, Human):
+            where = leaf.place.parent or "the run"
+            return f'{verb.question.text} It is "{leaf.place.about.removeprefix(TO_A_PERSON)}", at {where}.'
+        if prompt is None or plain_prompt(prompt.text, name="") is not None:
+            return as_written(state, leaf)
+        # Only where there is something to fill in is the library needed.
+        from podium.workflow.prompts import render as prompts
+
+        name = prompt.file or ""
+        folder = project / (Path(name).parent if name else "prompts")
+        try:
+            own = workflow_of(state, leaf.place).config.get("partials") or {}
+            parsed = prompts.parse_prompt(prompt.text, folder=folder, name=name, partials=own)
+            return prompts.render(parsed, _Names(state, leaf)).strip()
+        except (PromptError, ExprError, NeedFact):
+            return as_written(state, leaf)
+
+    return render
+
+
+class _Names(Mapping[str, Any]):
+    def __init__(self, state: State, leaf: Leaf) -> None:
+        self._here = Here(state, leaf)
+
+    def __getitem__(self, name: str) -> Any:
+        return "" if name == "feedback" else self._here.lookup(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0

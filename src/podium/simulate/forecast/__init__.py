@@ -1,0 +1,1 @@
+"""Worst and best case without running."""

@@ -1,0 +1,241 @@
+"""A world that plays a cast: what no rule speaks of goes well."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Any
+
+from podium.core.events import (
+    ApprovalAsked,
+    AttemptEnded,
+    AttemptStarted,
+    FactsAsked,
+    JoinAsked,
+    JoinEnded,
+    WaitEnded,
+    WaitStarted,
+)
+from podium.core.messages import Approve
+from podium.core.model import Agent, Command, Members, Review, Step, Wait
+from podium.core.payloads import Amounts, Refused, Verdict
+from podium.core.queries.graph import TO_A_PERSON, actions_of
+from podium.core.state import Place, State
+from podium.core.types import AnswerKind, MicroUsd, Millis, Path, Tree
+from podium.simulate.memory_trees import Forest
+from podium.simulate.world import Later
+from podium.workflow.contracts.examples import example_of
+from podium.workflow.schema.fields import DocPath
+from podium.workflow.scripted.cast import Cast, Rule, iteration_of, judged_by, place_of
+
+USUAL = Rule({})
+USUAL_SCORE = {"approve": 9.0, "reject": 4.0, "abort": 1.0}
+TROUBLES: dict[str, tuple[AnswerKind, str]] = {
+    "quota": ("quota", "quota"),
+    "overloaded": ("transient", "overloaded"),
+    "auth": ("unavailable", "auth"),
+    "timeout": ("timeout", ""),
+    "crash": ("transient", "crash"),
+    "refused": ("failed", "refused"),
+    "garbled": ("malformed", "contract"),
+}
+AGENT_TIME = Millis(60_000)
+COMMAND_TIME = Millis(2_000)
+PERSON_TIME = Millis(600_000)
+
+
+class Scripted:
+    def __init__(self, cast: Cast) -> None:
+        self._cast = cast
+        self._forest = Forest(cast.files)
+        self._played: set[DocPath] = set()
+
+    def base(self) -> Tree | None:
+        return self._forest.base
+
+    def _rule(self, path: Path, state: State, attempt: int | None = None) -> Rule:
+        place = state.instances[path].place
+        visit, attempt = judged_by(path) or (_visit(state, path), attempt)
+        steps = (place.step.name, place_of(path), path)
+        for rule in self._cast.rules:
+            match = rule.match
+            wanted = (
+                (match.step is None or match.step in steps)
+                and match.visit in (None, visit)
+                and match.attempt in (None, attempt)
+                and match.iteration in (None, iteration_of(path))
+                and _prompt_matches(match.prompt, place.step)
+            )
+            if wanted:
+                self._played.add(rule.path)
+                return rule
+        return USUAL
+
+    def unplayed(self) -> tuple[Rule, ...]:
+        """The rules that matched nothing; most often a step's name is misspelled there."""
+        return tuple(rule for rule in self._cast.rules if rule.path not in self._played)
+
+    def attempt(self, asked: AttemptStarted, state: State) -> Later:
+        step = state.instances[asked.path].place.step
+        rule = self._rule(asked.path, state, asked.attempt)
+        kind, reason = _kind(rule)
+        tree = asked.start
+        if rule.write or rule.delete:
+            tree = self._forest.change(asked.start, rule.write, rule.delete)
+        elif kind == "ok" and _changes_by_default(step):
+            tree = self._forest.change(asked.start, {_file_for(asked): asked.path}, ())
+        text = rule.text if rule.text is not None else f"{asked.path} is done"
+        ended = AttemptEnded(
+            at=Millis(0),
+            path=asked.path,
+            attempt=asked.attempt,
+            kind=kind,
+            reason=reason,
+            result=self._result(rule, state.instances[asked.path].place, kind, text, tree),
+            tree=tree,
+            change=self._change(asked.base, tree),
+            verdict=_verdict(rule, step, asked.start),
+            used=_used(rule, asked, step),
+            digest=hashlib.sha1(f"{text}{tree}".encode(), usedforsecurity=False).hexdigest()[:12],
+        )
+        usual = AGENT_TIME if isinstance(step.verb, Agent) else COMMAND_TIME
+        return Later(_delay(rule, usual), ended)
+
+    def _result(
+        self, rule: Rule, place: Place, kind: AnswerKind, text: str, tree: Tree | None
+    ) -> dict[str, Any]:
+        step, about = place.step, place.about
+        result: dict[str, Any] = {"text": text, "files": self._forest.changed(place.base, tree)}
+        if kind == "ok" or rule.output is not None:
+            usual = _usual_output(step, about, text)
+            result["output"] = rule.output if rule.output is not None else usual
+        if isinstance(step.verb, Command):
+            result["exit_code"] = rule.exit or (0 if kind == "ok" else 1)
+        if rule.blocked is not None:
+            result["notes"] = rule.blocked
+        return result
+
+    def _change(self, base: Tree | None, tree: Tree | None) -> dict[str, Any]:
+        paths = self._forest.changed(base, tree)
+        return {"files": len(paths), "added": len(paths), "removed": 0, "paths": paths}
+
+    def person(self, asked: ApprovalAsked, state: State, number: int) -> Later | None:
+        rule = self._rule(asked.path, state)
+        if rule.silent:
+            return None
+        step = state.instances[asked.path].place.step
+        actions = actions_of(step)
+        usual = {"retry": "fail", "proceed": _usual_advice(state.instances[asked.path].place.about)}
+        action = rule.action or usual.get(actions[0], actions[0])
+        answer = rule.answer
+        if answer is None and action == "answer":
+            answer = example_of(step.output, "yes")
+        by = rule.by or (asked.by[number % len(asked.by)] if asked.by else f"person{number + 1}")
+        if number and rule.by is not None:
+            by = f"{rule.by}{number + 1}"
+        return Later(_delay(rule, PERSON_TIME), Approve(asked.path, action, by, rule.text or "", answer))
+
+    def wait(self, asked: WaitStarted, state: State) -> Later | None:
+        verb = state.instances[asked.path].place.step.verb
+        rule = self._rule(asked.path, state)
+        timed = isinstance(verb, Wait) and (verb.timer is not None or verb.minute_of_day is not None)
+        if rule.silent or timed:
+            return None
+        result = {"output": rule.output if rule.output is not None else {}}
+        ended = WaitEnded(Millis(0), asked.path, rule.outcome, result, "" if rule.outcome == "ok" else "poll")
+        return Later(_delay(rule, AGENT_TIME), ended)
+
+    def fact(self, asked: FactsAsked, state: State) -> Any:
+        known = self._cast.facts.get(asked.argument)
+        if known is not None:
+            return known
+        if asked.function == "glob":
+            return self._forest.glob(asked.tree, asked.argument)
+        return self._forest.exists(asked.tree, asked.argument)
+
+    def join(self, asked: JoinAsked, state: State) -> JoinEnded:
+        head, refused = asked.onto, []
+        for path, tree in asked.members:
+            merged = self._forest.merge(asked.fork, head, tree)
+            if isinstance(merged, list):
+                where = path if asked.gated else asked.path
+                refused.append(Refused(where, "conflict", f"both changed {', '.join(merged)}"))
+            else:
+                head = merged
+        return JoinEnded(Millis(0), asked.path, head, tuple(refused))
+
+
+def _visit(state: State, path: Path) -> int:
+    """The visit of a step; a member is entered once per visit of its step, so that visit counts."""
+    place = state.instances[path].place
+    parent = state.instances[place.parent].place
+    return parent.visit if isinstance(parent.step.verb, Members | Review) else place.visit
+
+
+def _file_for(asked: AttemptStarted) -> str:
+    """A file that the attempt may change, where no rule says which."""
+    glob = asked.claim[0] if asked.claim else f"work/{place_of(asked.path)}"
+    return glob.replace("**", "changed").replace("*", "changed")
+
+
+def _usual_output(step: Step, about: str, text: str) -> Any:
+    """What meets the contract; an advisor whom no rule speaks of stops a run that the breaker has stopped."""
+    if step.output.schema_name == "Decision":
+        return {"action": _usual_advice(about)}
+    return example_of(step.output, text)
+
+
+def _usual_advice(about: str) -> str:
+    return "proceed" if about.removeprefix(TO_A_PERSON) == "complete" else "halt"
+
+
+def _prompt_matches(pattern: str | None, step: Step) -> bool:
+    if pattern is None:
+        return True
+    prompt = step.verb.prompt if isinstance(step.verb, Agent) else None
+    return prompt is not None and re.search(pattern, prompt.text) is not None
+
+
+def _kind(rule: Rule) -> tuple[AnswerKind, str]:
+    if rule.error is not None:
+        return TROUBLES[rule.error]
+    if rule.blocked is not None:
+        return "blocked", "blocked"
+    if rule.exit:
+        return "failed", ""
+    return "ok", ""
+
+
+def _changes_by_default(step: Step) -> bool:
+    """A worker that must change something does, even if no rule says what."""
+    return isinstance(step.verb, Agent) and not step.verb.judge and step.verb.no_change == "fail"
+
+
+def _verdict(rule: Rule, step: Step, tree: Tree | None) -> Verdict | None:
+    if not (isinstance(step.verb, Agent) and step.verb.judge):
+        return None
+    spec = rule.verdict
+    if spec is not None:
+        score = USUAL_SCORE[spec.decision] if spec.score is None else spec.score
+        findings = spec.findings
+        if spec.decision == "reject" and not findings:
+            issue = rule.text or "not good enough"
+            findings = ({"id": "F1", "severity": "major", "issue": issue, "status": "open"},)
+        return Verdict(spec.decision, score, findings, tree, spec.summary)
+    return Verdict("approve", 9, (), tree)
+
+
+def _used(rule: Rule, asked: AttemptStarted, step: Step) -> Amounts:
+    if not isinstance(step.verb, Agent) or step.verb.by_hand:
+        return Amounts()
+    if rule.error == "quota" and rule.usage is None and not rule.cost_usd:
+        return Amounts()  # A used-up quota refuses the call, so that there is none.
+    tokens = asked.reserve.tokens // 4
+    if rule.usage is not None:
+        tokens = rule.usage.input + rule.usage.output
+    usd = asked.reserve.usd // 4 if rule.cost_usd is None else round(rule.cost_usd * 1_000_000)
+    return Amounts(MicroUsd(usd), tokens, 1)
+
+
+def _delay(rule: Rule, usual: Millis) -> Millis:
+    return usual if rule.delay is None else rule.delay

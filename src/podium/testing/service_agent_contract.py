@@ -1,0 +1,168 @@
+"""What every agent that is a service must keep, against a server that the test plays; subclass and give a maker.
+
+class TestMine(CallerContract):
+    def make(self) -> Caller:
+        return Mine()
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, get_args
+
+import anyio
+import pytest
+
+from podium.errors import ConfigurationError
+from podium.ports.agent import AgentResult, AgentTrouble, Caller, Request
+from podium.testing.models.server import ModelServer, Rule, Tokens
+
+PROMPT: Final = "Paint the shed 7391 blue."
+SYSTEM: Final = "You are painter 5517."
+SCHEMA: Final = {
+    "type": "object",
+    "properties": {"title": {"type": "string"}},
+    "required": ["title"],
+    "additionalProperties": False,
+}
+
+
+class CallerContract:
+    suffix: str = ""
+    """What follows the address of the server in `base_url`."""
+
+    def make(self) -> Caller:
+        raise NotImplementedError
+
+    def config(self, url: str) -> Mapping[str, Any]:
+        return {"base_url": f"{url}{self.suffix}"}
+
+    @pytest.fixture
+    def request_(self, tmp_path: Path) -> Request:
+        return Request(
+            agent="painter",
+            config={},
+            path="paint",
+            step="paint",
+            visit=1,
+            attempt=1,
+            prompt=PROMPT,
+            system=SYSTEM,
+            model="small",
+            nonce="4c1f",
+            project=tmp_path,
+            cwd=tmp_path,
+            home=tmp_path,
+        )
+
+    def test_the_prompt_and_the_role_arrive_and_the_answer_comes_back_with_its_tokens(
+        self, request_: Request
+    ) -> None:
+        with ModelServer(Rule(match="7391", text="It is blue", usage=Tokens(100, 20, 0))) as server:
+            result = self.asked(request_, server.url)
+            [received] = server.requests
+
+        assert result.trouble is None, result.detail
+        assert result.text == "It is blue"
+        assert (result.usage.input, result.usage.output, result.usage.calls) == (100, 20, 1)
+        assert b"5517" in received.raw
+        assert not result.has_value
+
+    def test_a_value_is_asked_for_by_its_schema_and_there_is_one_or_trouble(self, request_: Request) -> None:
+        request = replace(request_, schema=SCHEMA)
+        with ModelServer(Rule(value={"title": "blue"}, text="prose")) as server:
+            good = self.asked(request, server.url)
+            assert b"additionalProperties" in server.requests[0].raw
+            server.rules[:] = [Rule(text="The title is blue")]
+            prose = self.asked(request, server.url)
+
+        assert (good.trouble, good.has_value, good.value) == (None, True, {"title": "blue"})
+        assert (prose.trouble, prose.has_value) == ("malformed", False)
+
+    @pytest.mark.parametrize(
+        ("rule", "trouble"),
+        [
+            (Rule(status=401, error="who"), {"auth"}),
+            (Rule(status=404, error="model 'small' not found"), {"unavailable"}),
+            (Rule(status=429, error="slow"), {"quota"}),
+            (Rule(status=500, error="boom"), {"transient"}),
+            (Rule(status=503, error="busy"), {"transient"}),
+            (Rule(status=400, error="bad"), {"error"}),
+            (Rule(status=302, error="elsewhere"), {"error"}),
+            (Rule(fault="cut", text="half of an answer"), {"transient"}),
+            (Rule(fault="garbled", text="half of an answer"), {"transient"}),
+            (Rule(text=""), {"malformed"}),
+            (Rule(stop="length", text="half"), {"malformed"}),
+        ],
+    )
+    def test_every_fault_is_a_trouble_with_words(
+        self, request_: Request, rule: Rule, trouble: set[AgentTrouble]
+    ) -> None:
+        with ModelServer(rule) as server:
+            result = self.asked(request_, server.url)
+
+        assert result.trouble in trouble, result
+        assert result.trouble in get_args(AgentTrouble)
+        assert result.detail
+
+    def test_nobody_there_is_trouble_that_names_the_address(self, request_: Request) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        result = self.asked(request_, f"http://127.0.0.1:{port}")
+
+        assert result.trouble in ("unavailable", "transient")
+        assert str(port) in result.detail
+
+    @pytest.mark.parametrize("fault", ["hang", "stall"])
+    def test_a_silence_ends_by_the_limits_that_are_set(self, request_: Request, fault: Any) -> None:
+        with ModelServer(Rule(fault=fault, text="half of an answer")) as server:
+            for key in ("timeout", "stall"):
+                began = time.monotonic()
+                result = self.asked(request_, server.url, **{key: "1s"})
+                assert result.trouble == "timeout"
+                # A busy machine may take longer than a second, but not as long as what holds when nothing is set.
+                assert time.monotonic() - began < 60
+
+    def test_cancelling_hangs_up_at_once(self, request_: Request) -> None:
+        async def cancelled() -> bool:
+            request = self.configured(request_, server.url)
+            with anyio.move_on_after(0.3) as scope:
+                await self.make().call(request)
+            return scope.cancelled_caught
+
+        began = time.monotonic()
+        with ModelServer(Rule(fault="hang")) as server:
+            assert anyio.run(cancelled)
+            assert time.monotonic() - began < 5
+
+    @pytest.mark.parametrize(
+        "settings",
+        [{"base_url": "not an address"}, {"temperature": "hot"}, {"timeout": "soon"}, {"max_tokens": "many"}],
+    )
+    def test_settings_that_cannot_be_used_are_refused_before_anything_is_sent(
+        self, request_: Request, settings: Mapping[str, Any]
+    ) -> None:
+        with ModelServer(Rule()) as server:
+            with pytest.raises(ConfigurationError, match=r"agents\.painter\."):
+                self.asked(request_, server.url, **settings)
+            assert server.requests == []
+
+    def test_without_a_model_one_is_chosen_or_it_is_said_that_it_must_be_named(
+        self, request_: Request
+    ) -> None:
+        with ModelServer(Rule()) as server:
+            try:
+                model = self.asked(replace(request_, model=None), server.url).model
+            except ConfigurationError as error:
+                model = error.message
+        assert "model" in model or ":" in model
+
+    def configured(self, request: Request, url: str, **settings: Any) -> Request:
+        return replace(request, config={**self.config(url), **settings})
+
+    def asked(self, request: Request, url: str, **settings: Any) -> AgentResult:
+        return anyio.run(self.make().call, self.configured(request, url, **settings))

@@ -1,0 +1,212 @@
+"""What every store must do. Subclass it, give `make`, and pytest runs the suite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from podium.core.hash_chain import FIRST_HASH, RunId, first_fault
+from podium.ports.store import Fenced, Misplaced, RunHead, Store, StoreError
+
+RUN = RunId("20260101-a")
+
+
+def run_head(run: RunId = RUN, *, created: int = 1) -> RunHead:
+    return RunHead(run, "flow", "f" * 64, created, 0, 0, FIRST_HASH)
+
+
+class StoreContract:
+    def make(self) -> Store:
+        """A fresh, empty store."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def store(self) -> Store:
+        return self.make()
+
+    @pytest.fixture
+    def owned(self, store: Store) -> tuple[Store, int]:
+        store.create(run_head())
+        return store, store.claim(RUN)
+
+    def test_events_are_read_in_the_order_they_were_appended(self, owned: tuple[Store, int]) -> None:
+        store, epoch = owned
+        store.append(RUN, [("A", "1"), ("B", "2")], after=0, epoch=epoch, cause="m1")
+        store.append(RUN, [("C", "3")], after=2, epoch=epoch, cause="m2")
+
+        records = store.read(RUN)
+
+        assert [(r.seq, r.type, r.body, r.cause) for r in records] == [
+            (1, "A", "1", "m1"),
+            (2, "B", "2", "m1"),
+            (3, "C", "3", "m2"),
+        ]
+        assert store.read(RUN, after=2) == records[2:]
+
+    def test_a_run_is_created_with_its_first_letters(self, store: Store) -> None:
+        store.create(run_head(), {"start": {"say": "start"}})
+
+        assert [(letter.name, letter.body) for letter in store.letters(RUN)] == [("start", {"say": "start"})]
+
+    def test_events_are_chained_to_all_before_them(self, owned: tuple[Store, int]) -> None:
+        store, epoch = owned
+        store.append(RUN, [("A", "1"), ("B", "2")], after=0, epoch=epoch, cause="m")
+        store.append(RUN, [("C", "3")], after=2, epoch=epoch, cause="m")
+
+        records = store.read(RUN)
+        head = store.head(RUN)
+
+        assert first_fault(records) is None
+        assert head is not None
+        assert (head.last_seq, head.last_hash) == (3, records[-1].hash)
+
+    def test_a_stale_owner_is_fenced_and_writes_nothing(self, owned: tuple[Store, int]) -> None:
+        store, epoch = owned
+        newer = store.claim(RUN)
+
+        with pytest.raises(Fenced):
+            store.append(RUN, [("A", "1")], after=0, epoch=epoch, cause="m")
+
+        assert newer == epoch + 1
+        assert store.read(RUN) == ()
+
+    @pytest.mark.parametrize("after", [1, -1, 7])
+    def test_events_that_do_not_follow_are_refused_whole(self, owned: tuple[Store, int], after: int) -> None:
+        store, epoch = owned
+
+        with pytest.raises(Misplaced):
+            store.append(RUN, [("A", "1"), ("B", "2")], after=after, epoch=epoch, cause="m")
+
+        assert store.read(RUN) == ()
+
+    def test_an_append_of_nothing_changes_nothing(self, owned: tuple[Store, int]) -> None:
+        store, epoch = owned
+
+        assert store.append(RUN, [], after=0, epoch=epoch, cause="m") == ()
+        assert store.head(RUN) is not None
+
+    def test_a_run_is_created_once(self, store: Store) -> None:
+        store.create(run_head())
+
+        with pytest.raises(StoreError, match="already"):
+            store.create(run_head())
+
+    @pytest.mark.parametrize(
+        "use",
+        [
+            lambda store: store.claim(RUN),
+            lambda store: store.append(RUN, [], after=0, epoch=1, cause=""),
+            lambda store: store.set_status(RUN, "passed"),
+            lambda store: store.post(RUN, "x", {}),
+        ],
+    )
+    def test_a_run_that_does_not_exist_is_an_error(
+        self, store: Store, use: Callable[[Store], object]
+    ) -> None:
+        with pytest.raises(StoreError, match="there is no run"):
+            use(store)
+
+        assert store.head(RUN) is None
+        assert store.read(RUN) == ()
+
+    def test_runs_are_listed_newest_first(self, store: Store) -> None:
+        for number, name in enumerate(("b", "a", "c")):
+            store.create(run_head(RunId(name), created=number))
+        store.set_status(RunId("a"), "passed")
+
+        assert [head.run for head in store.heads()] == ["c", "a", "b"]
+        assert [head.status for head in store.heads()] == ["running", "passed", "running"]
+
+    def test_letters_are_kept_in_order_until_they_are_answered(self, owned: tuple[Store, int]) -> None:
+        store, _ = owned
+        store.post(RUN, "one", {"approve": "a"})
+        store.post(RUN, "two", {"cancel": True})
+        first, second = store.letters(RUN)
+
+        store.answer(first, "done")
+
+        assert (first.name, first.body) == ("one", {"approve": "a"})
+        assert store.letters(RUN) == (second,)
+        assert (store.reply(RUN, "one"), store.reply(RUN, "two"), store.reply(RUN, "x")) == (
+            "done",
+            None,
+            None,
+        )
+
+    def test_a_letter_sent_twice_is_heard_once(self, owned: tuple[Store, int]) -> None:
+        store, _ = owned
+        store.post(RUN, "one", {"n": 1})
+        store.answer(store.letters(RUN)[0], "")
+
+        store.post(RUN, "one", {"n": 1})
+
+        assert store.letters(RUN) == ()
+
+    def test_a_letter_is_answered_with_its_events_or_not_at_all(self, owned: tuple[Store, int]) -> None:
+        store, epoch = owned
+        store.post(RUN, "one", {"n": 1})
+        letter = store.letters(RUN)[0]
+
+        with pytest.raises(Misplaced):
+            store.append(RUN, [("A", "1")], after=5, epoch=epoch, cause="m", answers=(letter, "done"))
+        before = store.letters(RUN)
+        store.append(RUN, [("A", "1")], after=0, epoch=epoch, cause="m", answers=(letter, "done"))
+
+        assert before == (letter,)
+        assert (store.letters(RUN), store.reply(RUN, "one")) == ((), "done")
+
+    def test_the_status_changes_with_the_events_that_change_it(self, owned: tuple[Store, int]) -> None:
+        store, epoch = owned
+        store.append(RUN, [("A", "1")], after=0, epoch=epoch, cause="m", status="waiting")
+        waiting = store.head(RUN)
+        store.append(RUN, [("B", "1")], after=1, epoch=epoch, cause="m")
+        still = store.head(RUN)
+
+        assert waiting is not None
+        assert still is not None
+        assert (waiting.status, still.status) == ("waiting", "waiting")
+
+    def test_where_a_run_came_from_is_kept(self, store: Store) -> None:
+        store.create(replace(run_head(), source='{"file": "flow.yaml"}'))
+
+        head = store.head(RUN)
+
+        assert head is not None
+        assert head.source == '{"file": "flow.yaml"}'
+
+    def test_a_run_that_is_forgotten_is_gone_and_leaves_the_others(self, owned: tuple[Store, int]) -> None:
+        """R160"""
+        store, epoch = owned
+        other = RunId("other")
+        store.create(run_head(other))
+        store.append(RUN, [("A", "1")], after=0, epoch=epoch, cause="m")
+        store.post(RUN, "one", {})
+        store.post(other, "one", {})
+
+        store.forget(RUN)
+        store.forget(RUN)
+
+        assert (store.head(RUN), store.read(RUN), store.letters(RUN)) == (None, (), ())
+        assert [head.run for head in store.heads()] == [other]
+        assert len(store.letters(other)) == 1
+
+    def test_the_stamp_tells_that_a_letter_may_have_come(self, owned: tuple[Store, int]) -> None:
+        store, _ = owned
+        before = store.stamp()
+        again = store.stamp()
+
+        store.post(RUN, "one", {})
+
+        assert again == before
+        assert store.stamp() != before
+
+    def test_a_store_that_nothing_has_happened_to_has_no_damage(self, owned: tuple[Store, int]) -> None:
+        store, epoch = owned
+        store.append(RUN, [("A", "1")], after=0, epoch=epoch, cause="m", status="waiting")
+        store.post(RUN, "one", {"text": "ünï"})
+        store.post(RUN, "two", {})
+        store.answer(store.letters(RUN)[0], "done")
+
+        assert store.damage() is None

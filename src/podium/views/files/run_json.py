@@ -1,0 +1,148 @@
+"""A run as JSON: the data of `podium run`, `resume` and `show`; src/podium/data/schemas/run.json describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from podium.core.types import Millis
+from podium.views.run.findings import Reviewed, in_view, reviews_of
+from podium.views.run.view import (
+    AgentView,
+    LimitView,
+    Pending,
+    RunView,
+    StepView,
+    duration_of,
+    fault_before,
+    hand_folder,
+    held_against,
+)
+from podium.views.times import iso, iso_or_none
+
+DOLLAR: Final = 1_000_000
+
+
+def run_data(view: RunView, now: Millis | None = None) -> dict[str, Any]:
+    """`now` is what the duration of a living step is measured to; the newest event, if it is not given."""
+    return {
+        **head_data(view),
+        "steps": [step_data(step, view.at if now is None else now) for step in view.steps],
+        "outputs": dict(view.outputs),
+        "agents": [agent_data(agent) for agent in view.agents],
+        "reviews": [review_data(found) for found in reviews_of(in_view(view.steps))],
+        "limits": {limit.unit: _limit(limit) for limit in view.limits},
+        "pending": [pending_data(view, pending) for pending in view.pending],
+    }
+
+
+def list_data(view: RunView) -> dict[str, Any]:
+    """A line of `podium runs`, for which not every event was read: no trees."""
+    return {key: value for key, value in head_data(view).items() if key not in ("base", "tree")}
+
+
+def head_data(view: RunView) -> dict[str, Any]:
+    """Of a run as a whole."""
+    return {
+        "run": view.run,
+        "workflow": view.workflow,
+        "status": view.status,
+        "outcome": view.outcome,
+        "reason": view.reason,
+        "message": view.message,
+        "started_at": iso_or_none(view.started),
+        "ended_at": iso_or_none(view.ended),
+        "seq": view.seq,
+        "inputs": dict(view.inputs),
+        "branch": view.branch,
+        "base": view.base,
+        "tree": view.tree,
+        "usage": {"tokens": view.tokens, "calls": view.calls},
+        "cost": {"usd": view.usd / DOLLAR, "unknown_calls": view.unknown_calls},
+    }
+
+
+def step_data(step: StepView, now: Millis) -> dict[str, Any]:
+    return {
+        "path": step.path,
+        "step": step.step,
+        "role": step.role,
+        "visit": step.visit,
+        "status": step.status,
+        "outcome": step.outcome,
+        "reason": step.reason,
+        "message": step.message,
+        "degraded": step.degraded,
+        "passed_over": list(step.passed_over),
+        "reused": step.reused or None,
+        "stale": step.stale,
+        "attempts": step.attempts,
+        "started_at": iso(step.entered),
+        "ended_at": iso_or_none(step.ended),
+        "duration_s": duration_of(step, now) / 1000,
+        "output": step.result.get("output"),
+        "artifacts": artifacts_of(step),
+        "evidence": step.result.get("evidence"),
+        "base": step.base,
+        "tree": step.tree,
+        "score": step.score,
+        "usage": {"tokens": step.tokens, "calls": step.calls},
+        "cost_usd": cost_of(step),
+    }
+
+
+def agent_data(agent: AgentView) -> dict[str, Any]:
+    return {
+        "agent": agent.agent,
+        "model": agent.model or None,
+        "calls": agent.calls,
+        "input_tokens": agent.input,
+        "cached_tokens": agent.cached,
+        "output_tokens": agent.output,
+        "cost_usd": cost_of(agent),
+    }
+
+
+def review_data(found: Reviewed) -> dict[str, Any]:
+    rounds = zip(found.rounds, found.scores, found.open, strict=True)
+    return {
+        "review": found.review,
+        "trend": found.trend or None,
+        "rounds": [{"path": path, "score": score, "open": count} for path, score, count in rounds],
+        "findings": [finding._asdict() for finding in found.findings],
+    }
+
+
+def cost_of(step: StepView | AgentView) -> float | None:
+    """None is unknown, which is not zero."""
+    return None if step.unknown_calls else step.usd / DOLLAR
+
+
+def artifacts_of(step: StepView) -> list[str]:
+    found = step.result.get("artifacts", ())
+    return [str(name) for name in found] if isinstance(found, list | tuple | Mapping) else []
+
+
+def pending_data(view: RunView, pending: Pending) -> dict[str, Any]:
+    return {
+        "path": pending.path,
+        "kind": pending.kind,
+        "question": pending.question,
+        "actions": list(pending.actions),
+        "since": iso(pending.since),
+        "due": iso_or_none(pending.due),
+        "by": list(pending.by),
+        "approvals": pending.approvals,
+        "given": list(pending.given),
+        "about": pending.about,
+        "shows": list(pending.shows),
+        "base": held_against(view, pending) if pending.actions else pending.base,
+        "tree": pending.tree,
+        "name": pending.name,
+        "why": fault_before(view, pending),
+        "folder": hand_folder(view, pending),
+    }
+
+
+def _limit(limit: LimitView) -> dict[str, float]:
+    return {"limit": limit.limit, "used": limit.used, "reserved": limit.reserved}

@@ -1,0 +1,147 @@
+"""The files of a run that are written anew when something changed: `run_manifest.yaml`, `state.json`, `run.json`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+import yaml
+
+from podium.core.addresses import ROOT
+from podium.core.types import GOOD, Path
+from podium.views.files.run_json import head_data, run_data
+from podium.views.plain import as_text
+from podium.views.run.view import RunView, StepView, duration_of
+
+MANIFEST: Final = "run_manifest.yaml"
+STATE: Final = "state.json"
+RUN: Final = "run.json"
+
+SHOWN_BYTES: Final = 8 << 10
+TRUNCATED: Final = "\n[truncated]"
+
+
+def run_text(view: RunView) -> str:
+    """What `podium show --json` prints; it also keeps the questions in words."""
+    return readable(run_data(view))
+
+
+def manifest_text(view: RunView) -> str:
+    data = head_data(view)
+    data |= {
+        "definition": view.fingerprint,
+        "exit": view.exit,
+        "limits": {limit.unit: {"limit": limit.limit, "used": limit.used} for limit in view.limits},
+        "outputs": dict(view.outputs),
+    }
+    # Through JSON, so that what YAML could not tell apart from its own tags is plain data.
+    plain = json.loads(json.dumps(data, default=str))
+    text: str = yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=110)
+    return text
+
+
+def state_text(view: RunView) -> str:
+    """S1's schema: R150, R152."""
+    children: dict[Path, list[StepView]] = {}
+    for step in view.steps:
+        if step.role in ("step", "finally"):
+            children.setdefault(step.parent, []).append(step)
+    state = {
+        "run_id": view.run,
+        "workflow_name": view.workflow,
+        "status": _status(view),
+        "started_at": head_data(view)["started_at"],
+        "current_step": _current(view, children.get(ROOT, [])),
+        "context": dict(view.inputs),
+        "steps": _steps(ROOT, children, view),
+    }
+    return readable(state)
+
+
+def _status(view: RunView) -> str:
+    """S1 knows three words."""
+    if view.ended is None:
+        return "running"
+    return "completed" if view.status == "passed" else "failed"
+
+
+def _current(view: RunView, top: list[StepView]) -> str | None:
+    """The step a run is in; of a failed run, the one it failed in."""
+    live = [step.step for step in top if step.status != "ended"]
+    if live:
+        return live[0]
+    bad = [step.step for step in top if step.outcome not in GOOD]
+    return bad[-1] if bad and _status(view) == "failed" else None
+
+
+def _steps(scope: Path, children: Mapping[Path, list[StepView]], view: RunView) -> dict[str, Any]:
+    """By name; a later visit takes the place of an earlier one."""
+    rows = children.get(scope, ())
+    return {step.step: _step(step, children, view) for step in rows if not is_iteration(step)}
+
+
+def _step(step: StepView, children: Mapping[Path, list[StepView]], view: RunView) -> dict[str, Any]:
+    rounds = [child for child in children.get(step.path, ()) if is_iteration(child)]
+    row = _result(step, view)
+    if rounds:
+        row["iterations"] = [_iteration(step, child, children, view) for child in rounds]
+    inner = _steps(step.path, children, view)
+    return {**row, "steps": inner} if inner else row
+
+
+def _iteration(
+    loop: StepView, child: StepView, children: Mapping[Path, list[StepView]], view: RunView
+) -> dict[str, Any]:
+    number = int(child.path[len(loop.path) + 1 :].partition("]")[0]) - 1
+    item = loop.items[number] if number < len(loop.items) else None
+    return {"index": number, "item": item, **_step(child, children, view)}
+
+
+def is_iteration(step: StepView) -> bool:
+    return step.role == "step" and step.path.startswith(f"{step.parent}[")
+
+
+def _result(step: StepView, view: RunView) -> dict[str, Any]:
+    if step.status != "ended":
+        status = "running"
+    else:
+        status = "completed" if step.outcome in GOOD else "failed"
+    result = step.result
+    row = {
+        "status": status,
+        "exit_code": result.get("exit_code", step.exit),
+        "output": truncated(as_text(result.get("text", result.get("output")))),
+        "duration": duration_of(step, view.at) / 1000,
+        "outcome": step.outcome,
+        "reason": step.reason,
+        "visit": step.visit,
+        "attempts": step.attempts,
+    }
+    # Of a command whose output was too long for the log; an agent's `log` is the folder of its attempt.
+    spilled = {"spill_stdout_path": result["log"]} if "log" in result and "exit_code" in result else {}
+    return {**row, **spilled}
+
+
+def truncated(text: str) -> str:
+    """R153: the first 8 KB."""
+    raw = text.encode("utf-8", "replace")
+    return text if len(raw) <= SHOWN_BYTES else raw[:SHOWN_BYTES].decode("utf-8", "ignore") + TRUNCATED
+
+
+def readable(data: Mapping[str, Any]) -> str:
+    """JSON with a line per field and a line per element of what has many; ten times as fast as `indent`."""
+    fields = (f"  {json.dumps(key)}: {_element_wise(value)}" for key, value in data.items())
+    return "{\n" + ",\n".join(fields) + "\n}\n"
+
+
+def _element_wise(value: Any) -> str:
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join(f"    {_compact(each)}" for each in value) + "\n  ]"
+    if isinstance(value, dict) and any(isinstance(each, dict) for each in value.values()):
+        rows = (f"    {json.dumps(str(key))}: {_compact(each)}" for key, each in value.items())
+        return "{\n" + ",\n".join(rows) + "\n  }"
+    return _compact(value)
+
+
+_compact: Final = json.JSONEncoder(ensure_ascii=False, default=str).encode

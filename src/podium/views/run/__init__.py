@@ -1,0 +1,1 @@
+"""The view of one run and of parts of it."""

@@ -1,0 +1,296 @@
+"""Keeps the view of a run up to date while its events come in; what an event costs does not depend on the run's length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from podium.core.addresses import ROOT
+from podium.core.events import (
+    ApprovalAsked,
+    ApprovalGiven,
+    AttemptDoubted,
+    AttemptEnded,
+    AttemptQueued,
+    AttemptStarted,
+    Event,
+    JoinEnded,
+    RetryScheduled,
+    RunEnded,
+    RunPaused,
+    RunResumed,
+    RunStarted,
+    SignalReceived,
+    StepEnded,
+    StepEntered,
+    StepExpanded,
+    StepReopened,
+    TimerFired,
+    WaitEnded,
+    WaitStarted,
+)
+from podium.core.queries.graph import ACTIONS
+from podium.core.types import GOOD, MicroUsd, Millis, Path, Tree
+from podium.views.plain import as_text
+from podium.views.run.freshness import Freshness
+from podium.views.run.view import NOTHING, AgentView, Pending, RunView, StepView, ViewStatus
+
+BRIEF: Final = ("retry",)
+"""A pause of seconds before the next attempt is work, not waiting."""
+
+
+class Account:
+    """Feed it events in their order; ask for the view at any time."""
+
+    def __init__(self) -> None:
+        self._started: RunStarted | None = None
+        self._ended: RunEnded | None = None
+        self._paused = False
+        self._at = Millis(0)
+        self._seq = 0
+        self._head: Tree | None = None
+        self._steps: dict[Path, StepView] = {}
+        self._freshness = Freshness()
+        self._flying: dict[Path, int] = {}
+        self._pending: dict[Path, Pending] = {}
+        self._agents: dict[tuple[str, str], AgentView] = {}
+        self._total = StepView(ROOT, ROOT, "step", 1, Millis(0))
+
+    def feed(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self._seq += 1
+            self._at = max(self._at, event.at)
+            self._take(event)
+            self._freshness.take(event)
+
+    @property
+    def run(self) -> str:
+        return "" if self._started is None else self._started.run.id
+
+    def step(self, path: Path) -> StepView | None:
+        return self._steps.get(path)
+
+    def view(self) -> RunView:
+        started, ended, total = self._started, self._ended, self._total
+        return RunView(
+            run=self.run,
+            workflow="" if started is None else started.run.name,
+            status=self._status(),
+            started=None if started is None else started.at,
+            ended=None if ended is None else ended.at,
+            at=self._at,
+            seq=self._seq,
+            outcome=None if ended is None else ended.outcome,
+            reason="" if ended is None else ended.reason,
+            message="" if ended is None else ended.message,
+            exit=None if ended is None else ended.exit,
+            inputs=NOTHING if started is None else started.inputs,
+            fingerprint="" if started is None else started.fingerprint,
+            branch="" if started is None else started.run.branch,
+            base=None if started is None else started.tree,
+            tree=self._head,
+            steps=tuple(self._freshness.marked(self._steps.values())),
+            outputs=NOTHING if ended is None else ended.outputs,
+            usd=total.usd,
+            tokens=total.tokens,
+            calls=total.calls,
+            unknown_calls=total.unknown_calls,
+            pending=tuple(self._pending.values()),
+            agents=tuple(self._agents.values()),
+        )
+
+    def _status(self) -> ViewStatus:
+        if self._ended is not None:
+            return self._ended.status
+        if self._paused:
+            return "paused"
+        waits = any(pending.kind not in BRIEF for pending in self._pending.values())
+        return "waiting" if waits and not self._flying else "running"
+
+    def _take(self, event: Event) -> None:
+        match event:
+            case RunStarted():
+                self._started, self._head = event, event.tree
+            case RunEnded():
+                self._ended = event
+                self._pending.clear()
+            case RunPaused() | RunResumed():
+                self._paused = isinstance(event, RunPaused)
+            case StepEntered():
+                self._steps[event.path] = StepView(
+                    event.path, event.parent, event.role, event.visit, event.at, base=event.base
+                )
+            case StepExpanded():
+                self._change(event.path, status="running", attempts=1, items=event.items)
+            case StepReopened():
+                self._change(event.path, attempts=event.attempt)
+            case StepEnded():
+                self._end(event)
+            case JoinEnded() if event.tree is not None and event.path == ROOT:
+                self._head = event.tree
+            case AttemptStarted() | AttemptEnded() | AttemptDoubted() | AttemptQueued():
+                self._take_attempt(event)
+            case _:
+                self._take_wait(event)
+
+    def _take_attempt(self, event: AttemptStarted | AttemptEnded | AttemptDoubted | AttemptQueued) -> None:
+        match event:
+            case AttemptStarted():
+                self._flying[event.path] = event.reserve.calls
+                self._pending.pop(event.path, None)
+                base = event.base if event.base is not None else self._steps[event.path].base
+                self._change(event.path, status="running", attempts=event.attempt, base=base, worked=True)
+            case AttemptQueued():
+                self._change(event.path, status="queued")
+                if event.why == "fallback":
+                    step = self._steps[event.path]
+                    why = as_text(step.result.get("message"))
+                    self._change(event.path, passed_over=(*step.passed_over, why))
+            case AttemptDoubted():
+                # What a command did is unknown, too, but it cost nothing.
+                calls = self._flying.pop(event.path, 0)
+                self._change(event.path, status="checking")
+                self._charge(event.path, MicroUsd(0), 0, calls, calls)
+            case AttemptEnded():
+                self._flying.pop(event.path, None)
+                known: dict[str, Any] = {"result": event.result} if event.result is not None else {}
+                known |= {"reused": event.reused, "answered": event.attempt, "fault": _fault(event)}
+                self._change(event.path, status="checking", tree=event.tree, verdict=event.verdict, **known)
+                used = event.used
+                self._charge(event.path, used.usd, used.tokens, used.calls, 0 if event.cost_known else 1)
+                self._count(event)
+
+    def _take_wait(self, event: Event) -> None:
+        match event:
+            case RetryScheduled():
+                kind = "quota" if event.why == "quota" else "retry"
+                self._wait(Pending(event.path, kind, event.at, event.due), "retrying")
+            case WaitStarted():
+                self._wait(Pending(event.path, "wait", event.at, event.due), "waiting")
+            case ApprovalAsked():
+                self._wait(_asked(event, self._steps[event.path]), "waiting")
+            case ApprovalGiven():
+                asked = self._pending.get(event.path)
+                if asked is not None:
+                    self._pending[event.path] = asked._replace(given=(*asked.given, event.by))
+            case WaitEnded() | SignalReceived():
+                self._pending.pop(event.path, None)
+                self._change(event.path, status="checking")
+            case TimerFired():
+                paused = self._pending.get(event.path)
+                if paused is not None and paused.kind in ("quota", "retry"):
+                    del self._pending[event.path]
+                    self._change(event.path, status="queued")
+            case _:
+                pass
+
+    def _wait(self, pending: Pending, status: Any) -> None:
+        self._pending[pending.path] = pending
+        self._change(pending.path, status=status)
+
+    def _change(self, path: Path, **changes: Any) -> None:
+        step = self._steps.get(path)
+        if step is not None:
+            self._steps[path] = step._replace(**changes)
+
+    def _charge(self, path: Path, usd: MicroUsd, tokens: int, calls: int, unknown: int) -> None:
+        """Booked on the step and on everything around it, as `steps.x.usd` is."""
+        if not (usd or tokens or calls or unknown):
+            return
+        while (step := self._steps.get(path)) is not None:
+            self._steps[path] = _plus(step, usd, tokens, calls, unknown)
+            path = step.parent
+        self._total = _plus(self._total, usd, tokens, calls, unknown)
+
+    def _count(self, event: AttemptEnded) -> None:
+        """By agent and model, where the attempt tells who did it; a command does not."""
+        told = event.result or {}
+        usage = told.get("usage")
+        if not isinstance(usage, Mapping) or not told.get("agent") or event.reused:
+            return
+        key = (str(told["agent"]), str(told.get("model") or ""))
+        before = self._agents.get(key, AgentView(*key))
+        self._agents[key] = AgentView(
+            *key,
+            calls=before.calls + event.used.calls,
+            input=before.input + usage.get("input", 0),
+            cached=before.cached + usage.get("cached", 0),
+            output=before.output + usage.get("output", 0),
+            usd=MicroUsd(before.usd + event.used.usd),
+            unknown_calls=before.unknown_calls + (not event.cost_known),
+        )
+
+    def _blame(self, event: StepEnded, gate: StepView) -> None:
+        """What a gate has against an attempt is the attempt's fault."""
+        gates = self._steps.get(gate.parent)
+        if gates is None or gates.role != "gates" or event.outcome in GOOD:
+            return
+        words = event.message or as_text(
+            (event.result or {}).get("message") or (event.result or {}).get("text")
+        )
+        self._change(gates.parent, fault=f"{gate.step} {event.outcome}" + (f": {words}" if words else ""))
+
+    def _end(self, event: StepEnded) -> None:
+        self._pending.pop(event.path, None)
+        step = self._steps.get(event.path)
+        if step is None:
+            self._head = event.tree if event.tree is not None else self._head
+            return
+        self._steps[event.path] = step._replace(
+            status="ended",
+            outcome=event.outcome,
+            reason=event.reason,
+            message=event.message or str((event.result or {}).get("message") or ""),
+            exit=event.exit,
+            degraded=event.degraded,
+            ended=event.at,
+            result=step.result if event.result is None else event.result,
+            score=event.score,
+            tree=step.tree if event.tree is None else event.tree,
+        )
+        self._blame(event, step)
+        if step.parent == ROOT and event.outcome == "passed" and event.tree is not None:
+            self._head = event.tree
+
+
+def _fault(event: AttemptEnded) -> str:
+    """Nothing is wrong with an attempt that passed, as far as it can tell itself: its gates come later."""
+    if event.kind == "ok":
+        return ""
+    return as_text((event.result or {}).get("message")) or event.reason or event.kind
+
+
+def _plus(step: StepView, usd: int, tokens: int, calls: int, unknown: int) -> StepView:
+    return step._replace(
+        usd=MicroUsd(step.usd + usd),
+        tokens=step.tokens + tokens,
+        calls=step.calls + calls,
+        unknown_calls=step.unknown_calls + unknown,
+    )
+
+
+def _asked(event: ApprovalAsked, step: StepView) -> Pending:
+    actions = ACTIONS.get(step.step, ("approve", "reject", "abort"))
+    return Pending(
+        event.path,
+        kind_of_question(step.step),
+        event.at,
+        event.expires,
+        actions=actions,
+        by=event.by,
+        approvals=event.approvals,
+        base=step.base,
+        tree=event.tree,
+    )
+
+
+def kind_of_question(name: str) -> str:
+    """The engine's own questions are told apart by their names."""
+    bare = name.removeprefix("!")
+    return bare if name in ACTIONS else "approval"
+
+
+def run_view(events: Iterable[Event]) -> RunView:
+    account = Account()
+    account.feed(events)
+    return account.view()

@@ -1,0 +1,99 @@
+"""The steps of a run in the order they ended, read from its events alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from podium.core.events import AttemptEnded, Event, RunEnded, StepEnded, StepEntered
+from podium.core.types import MicroUsd, Millis, Outcome, Path, RunStatus
+
+
+@dataclass(frozen=True, slots=True)
+class TracedStep:
+    path: Path
+    role: str
+    visit: int
+    outcome: Outcome
+    reason: str
+    attempts: int
+    started: Millis
+    ended: Millis
+    usd: MicroUsd
+    degraded: bool
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What happened, in the order it was over; `status` is None while the run goes on or stands still."""
+
+    steps: tuple[TracedStep, ...]
+    status: RunStatus | None
+    exit: int | None
+    reason: str
+    message: str
+    usd: MicroUsd
+    tokens: int
+    calls: int
+    unknown_calls: int
+    started: Millis
+    ended: Millis
+
+
+def trace(events: Iterable[Event]) -> Trace:
+    entered: dict[Path, StepEntered] = {}
+    attempts: dict[Path, int] = {}
+    costs: dict[Path, int] = {}
+    steps: list[TracedStep] = []
+    usd = tokens = calls = unknown = 0
+    first = last = None
+    end: RunEnded | None = None
+    for event in events:
+        first = event.at if first is None else first
+        last = event.at
+        match event:
+            case StepEntered():
+                entered[event.path] = event
+            case AttemptEnded():
+                attempts[event.path] = event.attempt
+                costs[event.path] = costs.get(event.path, 0) + event.used.usd
+                usd += event.used.usd
+                tokens += event.used.tokens
+                calls += event.used.calls
+                unknown += not event.cost_known
+            case StepEnded(path=path) if path in entered:
+                steps.append(_step(event, entered[path], attempts.get(path, 0), costs.get(path, 0)))
+            case RunEnded():
+                end = event
+            case _:
+                pass
+    return Trace(
+        steps=tuple(steps),
+        status=None if end is None else end.status,
+        exit=None if end is None else end.exit,
+        reason="" if end is None else end.reason,
+        message="" if end is None else end.message,
+        usd=MicroUsd(usd),
+        tokens=tokens,
+        calls=calls,
+        unknown_calls=unknown,
+        started=first if first is not None else Millis(0),
+        ended=last if last is not None else Millis(0),
+    )
+
+
+def _step(event: StepEnded, entry: StepEntered, attempts: int, usd: int) -> TracedStep:
+    return TracedStep(
+        path=event.path,
+        role=entry.role,
+        visit=entry.visit,
+        outcome=event.outcome,
+        reason=event.reason,
+        attempts=attempts,
+        started=entry.at,
+        ended=event.at,
+        usd=MicroUsd(usd),
+        degraded=event.degraded,
+        message=event.message,
+    )

@@ -1,0 +1,154 @@
+"""A workflow as a graph, for the terminal and for Mermaid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from podium.core.model import (
+    Agent,
+    Block,
+    Call,
+    Check,
+    Command,
+    ForEach,
+    Git,
+    Human,
+    Members,
+    Repeat,
+    Review,
+    Set,
+    Step,
+    Target,
+    Wait,
+    Workflow,
+)
+from podium.core.queries.graph import children_of
+
+
+class Edge(NamedTuple):
+    source: str
+    target: str
+    label: str
+
+
+def as_text(workflow: Workflow) -> str:
+    """An outline: one line per step, indented by block, with the ways that are not simply onwards."""
+    lines = [workflow.name, *_outline(workflow.body, "  ")]
+    if workflow.finally_ is not None and isinstance(workflow.finally_.verb, Block):
+        lines += ["  finally", *_outline(workflow.finally_.verb, "    ")]
+    return "\n".join(lines) + "\n"
+
+
+def _outline(block: Block, indent: str) -> Iterator[str]:
+    for step in block.steps:
+        yield f"{indent}{step.name}  {describe(step)}"
+        if step.needs:
+            yield f"{indent}  needs {', '.join(block.steps[i].name for i in step.needs)}"
+        for outcome, target in step.on.items():
+            yield f"{indent}  {outcome} -> {_target(block, target)}"
+        inner = _inner(step)
+        if inner is not None:
+            yield from _outline(inner, indent + "    ")
+
+
+def describe(step: Step) -> str:
+    """What a step does, in a few words."""
+    verb = step.verb
+    extras = [f"gates: {', '.join(g.name for g in children_of(step.gates.verb))}"] if step.gates else []  # type: ignore[arg-type]  # the verb of `gates` is Gates
+    if step.when is not None:
+        extras.append("when ...")
+    text = _verb(verb)
+    return f"[{text}]" + (f"  {'; '.join(extras)}" if extras else "")
+
+
+def _verb(verb: object) -> str:
+    match verb:
+        case Agent():
+            return f"{'person' if verb.by_hand else 'agent'} {_who(verb)}"
+        case Command():
+            return "run " + " ".join(part if isinstance(part, str) else "..." for part in verb.argv[:4])
+        case Review():
+            return "review by " + ", ".join(member.name for member in verb.members)
+        case Members():
+            return "agents " + ", ".join(member.name for member in verb.members)
+        case Human():
+            return "human"
+        case Check():
+            return "check"
+        case Wait():
+            return f"wait for {verb.what}"
+        case Set():
+            return "set " + ", ".join(name for name, _ in verb.values)
+        case Git():
+            return "git land" if verb.land is not None else "git branch"
+        case ForEach():
+            return f"for each {verb.name}: {_verb(verb.body.verb)}"
+        case Repeat():
+            return f"repeat {verb.kind}: {_verb(verb.body.verb)}"
+        case Call():
+            return f"workflow {verb.workflow.name}"
+        case Block():
+            return {"seq": "steps", "dag": "graph", "par": "parallel"}[verb.kind]
+        case _:
+            return "write"
+
+
+def _who(verb: Agent) -> str:
+    names = [name for name in (verb.role, verb.agent) if isinstance(name, str)]
+    return " by ".join(names) if names else "..."
+
+
+def _target(block: Block, target: Target) -> str:
+    return block.steps[target.step].name if target.kind == "step" else target.kind
+
+
+def _inner(step: Step) -> Block | None:
+    match step.verb:
+        case Block():
+            return step.verb
+        case Call():
+            return step.verb.workflow.body
+        case ForEach() | Repeat():
+            return _inner(step.verb.body)
+        case _:
+            return None
+
+
+def as_mermaid(workflow: Workflow) -> str:
+    lines = ["flowchart TD", *_nodes(workflow.body, "", "  ")]
+    lines += [
+        f"  {e.source} -->{f'|{e.label}|' if e.label else ''} {e.target}" for e in _edges(workflow.body, "")
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _nodes(block: Block, prefix: str, indent: str) -> Iterator[str]:
+    for step in block.steps:
+        name, inner = f"{prefix}{step.name}", _inner(step)
+        if inner is None:
+            yield f'{indent}{name}["{_quoted(f"{step.name}<br/>{_verb(step.verb)}")}"]'
+            continue
+        yield f'{indent}subgraph {name}["{_quoted(f"{step.name}: {_verb(step.verb)}")}"]'
+        yield from _nodes(inner, f"{name}_", indent + "  ")
+        yield f"{indent}end"
+
+
+def _quoted(text: str) -> str:
+    return text.replace('"', "#quot;")
+
+
+def _edges(block: Block, prefix: str) -> Iterator[Edge]:
+    for number, step in enumerate(block.steps):
+        name = f"{prefix}{step.name}"
+        onwards = step.on.get("passed", Target("next"))
+        if block.kind == "seq" and onwards.kind == "next" and number + 1 < len(block.steps):
+            yield Edge(name, f"{prefix}{block.steps[number + 1].name}", "")
+        for need in step.needs:
+            yield Edge(f"{prefix}{block.steps[need].name}", name, "")
+        for outcome, target in step.on.items():
+            if target.kind == "step":
+                yield Edge(name, f"{prefix}{block.steps[target.step].name}", outcome)
+        inner = _inner(step)
+        if inner is not None:
+            yield from _edges(inner, f"{name}_")

@@ -1,0 +1,182 @@
+"""Runs as lines of text for a terminal; colour is added by a function that may do nothing, and never stands alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, Literal, TypeAlias
+
+from podium.core.types import GOOD, Millis
+from podium.views.files.summary import cost, instead, said, spent
+from podium.views.format import duration
+from podium.views.plain import as_text, harmless, many, one_line, short
+from podium.views.run.view import Pending, RunView, StepView, duration_of, elapsed
+from podium.views.text.landing import FOR_A_PERSON, landing_note, landing_words
+from podium.views.text.next_steps import Hint, background, next_steps, waits_for
+from podium.views.times import clock
+
+Tone: TypeAlias = Literal["good", "bad", "wait", "dim", "bold"]
+Paint: TypeAlias = Callable[[str, Tone], str]
+
+MARKS: Final[dict[str, tuple[str, Tone]]] = {
+    "passed": ("ok", "good"),
+    "skipped": ("--", "dim"),
+    "partial": ("~~", "wait"),
+}
+LIVE: Final[dict[str, tuple[str, Tone]]] = {
+    "queued": ("..", "dim"),
+    "running": (">>", "bold"),
+    "checking": (">>", "bold"),
+    "retrying": ("..", "wait"),
+    "waiting": ("??", "wait"),
+}
+TONES: Final[dict[str, Tone]] = {
+    "passed": "good",
+    "running": "bold",
+    "interrupted": "wait",
+    "waiting": "wait",
+    "parked": "wait",
+    "paused": "wait",
+}
+WORDS: Final = 70
+"""How many signs of an explanation stand in the line of a step."""
+
+
+def plainly(text: str, _: Tone) -> str:
+    return text
+
+
+def run_lines(view: RunView, now: Millis, paint: Paint = plainly, *, hints: bool = True) -> Iterator[str]:
+    """A whole run: head, steps, what it waits for, what to do next."""
+    yield from head_lines(view, now, paint)
+    steps = outlined(step for step in view.steps if step.role != "gates")
+    if steps:
+        yield ""
+        yield from step_lines(steps, now, paint)
+        yield from fault_lines(steps, paint)
+    yield from pending_lines(view, now, paint)
+    if hints:
+        yield from onward_lines(view, paint)
+
+
+def outlined(steps: Iterable[StepView]) -> list[StepView]:
+    """Each below what it belongs to, in the order in which they began: what runs at once is not mixed up."""
+    known = tuple(steps)
+    places: dict[str, tuple[int, ...]] = {}
+    for number, step in enumerate(known):
+        above = _around(step.path)
+        while above and above not in places:
+            above = _around(above)
+        places[step.path] = (*places.get(above, ()), number)
+    return sorted(known, key=lambda step: places[step.path])
+
+
+def _around(path: str) -> str:
+    """The address that this one stands in: of `each[2]/test#1/lint` they are `each[2]/test#1`, `each[2]/test`, ..."""
+    return path[: max(0, *(path.rfind(sign) for sign in "/[#"))]
+
+
+def head_lines(view: RunView, now: Millis, paint: Paint) -> Iterator[str]:
+    reason = f" ({view.reason})" if view.reason not in ("", view.status) else ""
+    status = paint(f"{view.status}{reason}", TONES.get(view.status, "bad"))
+    took = duration(elapsed(view, now))
+    yield f"{paint(view.workflow, 'bold')} {view.run}  {status}  {took}  {spent(view)}"
+    if view.message:
+        yield f"  {one_line(view.message, 300)}"
+    if view.status == "interrupted":
+        yield paint("  no process carries it on", "wait")
+    for name, value in view.inputs.items():
+        yield paint(f"  {name}: {one_line(as_text(value), 100)}", "dim")
+
+
+def step_lines(steps: Iterable[StepView], now: Millis, paint: Paint) -> Iterator[str]:
+    rows = [("  " * step.depth + step.path, step) for step in steps]
+    width = min(48, max((len(name) for name, _ in rows), default=0))
+    for name, step in rows:
+        yield step_line(name.ljust(width), step, now, paint)
+
+
+def step_line(name: str, step: StepView, now: Millis, paint: Paint) -> str:
+    mark, tone = mark_of(step)
+    notes = [cost(step)] if cost(step) else []
+    notes += [many(step.attempts, "attempt")] if step.worked and step.attempts > 1 else []
+    notes += [f"from {step.reused}"] if step.reused else []
+    notes += ["stale"] if step.stale else []
+    notes += [instead(step)] if step.passed_over else []
+    notes += [_words(step)] if _words(step) else []
+    took = duration(duration_of(step, now))
+    return f"{paint(mark, tone)} {name}  {said(step):<18} {took:>7}  {'  '.join(notes)}".rstrip()
+
+
+def fault_lines(steps: Iterable[StepView], paint: Paint) -> Iterator[str]:
+    """What was said of settings or files that a person has to mend, where it is more than a line."""
+    for step in steps:
+        long = len(step.words) > WORDS and step.reason in FOR_A_PERSON
+        if long or (step.reason == "configuration" and "\n" in step.words):
+            yield ""
+            yield paint(f"{step.path}:", "bold")
+            yield from (f"  {harmless(line)}" for line in step.words.splitlines())
+
+
+def mark_of(step: StepView) -> tuple[str, Tone]:
+    if step.outcome is not None:
+        return MARKS.get(step.outcome, ("!!", "bad"))
+    return LIVE[step.status]
+
+
+def _words(step: StepView) -> str:
+    """Why it ended badly, in its own words; of one that did not, what could not be proven."""
+    if step.outcome is None or step.outcome in GOOD:
+        why = step.result.get("uncompared")
+        return one_line(f"tests not compared: {why}", WORDS) if isinstance(why, str) else ""
+    return one_line(step.words, WORDS)
+
+
+def pending_lines(view: RunView, now: Millis, paint: Paint) -> Iterator[str]:
+    if view.pending:
+        yield ""
+        yield "waits for"
+    for pending in view.pending:
+        yield f"  {paint(pending.path, 'bold')}: {waits_for(pending)}{_times(pending, now)}"
+        if pending.question:
+            yield f"    {one_line(pending.question, 300)}"
+        yield from (f"    {line}" for line in background(view, pending))
+
+
+def _times(pending: Pending, now: Millis) -> str:
+    since = f", since {duration(max(0, now - pending.since))}"
+    return since if pending.due is None else f"{since}, until {clock(pending.due)} UTC"
+
+
+def onward_lines(view: RunView, paint: Paint) -> Iterator[str]:
+    hints = tuple(next_steps(view))
+    if view.tree is not None and view.tree != view.base and view.ended is not None:
+        yield ""
+        yield f"the work is tree {short(view.tree)}, made from {short(view.base)}"
+    for step in view.steps:
+        words = landing_words(step)
+        if words is not None:
+            yield f"{step.path} {words}"
+        if landing_note(step):
+            yield paint(f"  {landing_note(step)}", "bad")
+    if hints:
+        yield ""
+        yield from hint_lines(hints, paint, indent="")
+
+
+def hint_lines(hints: Iterable[Hint], paint: Paint, indent: str = "    ") -> Iterator[str]:
+    rows = tuple(hints)
+    width = max((len(hint.command) for hint in rows), default=0)
+    for hint in rows:
+        yield f"{indent}{hint.command.ljust(width)}  {paint(hint.why, 'dim')}".rstrip()
+
+
+def list_lines(views: Iterable[RunView], now: Millis, paint: Paint = plainly) -> Iterator[str]:
+    """One line per run."""
+    rows = tuple(views)
+    names = max((len(view.workflow) for view in rows), default=0)
+    words = max((len(view.status) for view in rows), default=0)
+    for view in rows:
+        status = paint(f"{view.status:<{words}}", TONES.get(view.status, "bad"))
+        took = duration(elapsed(view, now))
+        began = "" if view.started is None else clock(view.started)
+        yield f"{view.run}  {status}  {view.workflow:<{names}}  {began:<16}  {took:>7}  {spent(view)}"

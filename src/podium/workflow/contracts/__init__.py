@@ -1,0 +1,1 @@
+"""Output contracts: JSON Schema checks, built-in schemas, parsing an answer, example values."""

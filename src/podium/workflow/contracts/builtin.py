@@ -1,0 +1,85 @@
+"""The schemas that come with the language: what planners, reviewers, advisors and workers answer, in short hand.
+
+Lists are required and may be empty: an agent that leaves out a list forgot it, one that writes [] looked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from podium.workflow.expressions.types import Type, parse_shorthand, to_json_schema
+
+FINDING: Final = {
+    "id": "optional string",
+    "severity": "critical | major | minor",
+    "issue": "string",
+    "fix": "optional string",
+    "path": "optional path",
+    "line": "optional int",
+    "status": "optional open | fixed | disputed",
+}
+
+INTERFACE: Final = {"file": "path", "text": "string", "check": "optional [string]"}
+
+COMPONENT: Final = {"description": "string", "touches": ["path"], "needs": ["string"]}
+
+PHASE: Final = {
+    "title": "optional string",
+    "description": "optional string",
+    "barrier": "optional strict | interfaces | none",
+    "interfaces": {"*": INTERFACE},
+    "components": {"*": COMPONENT},
+}
+
+SHORTHAND: Final[Mapping[str, Mapping[str, Any]]] = {
+    "Plan": {
+        "title": "string",
+        "summary": "string",
+        "steps": [{"title": "string", "description": "string", "files": ["path"]}],
+        "files": ["path"],
+        "risks": ["string"],
+        "questions": ["string"],
+    },
+    "Feature": {"id": "string", "title": "string", "description": "optional string", "phases": {"*": PHASE}},
+    "Phase": PHASE,
+    "Review": {
+        "decision": "approve | reject | abort",
+        "score": "int",
+        "findings": [FINDING],
+        "summary": "string",
+        "guidance": "optional string",
+    },
+    "Audit": {
+        "overall": "number",
+        "scores": {"*": "number"},
+        "issues": [FINDING],
+        "decision": "proceed | retry | halt",
+        "retry_guidance": "optional string",
+    },
+    "Decision": {
+        "action": "proceed | force_complete | retry_different | halt | dump_context",
+        "use_output": "optional string",
+        "retry_from": "optional string",
+        "guidance": "optional string",
+        "reason": "string",
+    },
+    "Implementation": {
+        "status": "done | blocked | failed",
+        "summary": "string",
+        "actions": ["string"],
+        "files": ["path"],
+        "blockers": ["string"],
+        "next_step": "optional string",
+    },
+}
+
+TYPES: Final[Mapping[str, Type]] = MappingProxyType(
+    {name: parse_shorthand(fields, name=name) for name, fields in SHORTHAND.items()}
+)
+
+BUILTIN: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
+    {name: to_json_schema(described) for name, described in TYPES.items()}
+)
+"""The same as JSON Schema."""

@@ -1,0 +1,63 @@
+"""The one JSON value that a whole text is. A fence around it is allowed, prose is not: nothing is guessed (R111)."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+from podium.core.expressions.values import ExprError, Meter, plain
+
+_FENCED: Final = re.compile(r"```(?:json)?[ \t]*\n(.*)```", re.DOTALL)
+
+
+class NotOneValue(ValueError):
+    """The text is not exactly one JSON value; the message says where it stops being one."""
+
+
+def one_json(text: str) -> Any:
+    """As dict, list and scalars within the bounds of expressions. Raises NotOneValue."""
+    stripped = text.strip()
+    fenced = _FENCED.fullmatch(stripped)
+    written = fenced.group(1) if fenced is not None else stripped
+    if not written.strip():
+        raise NotOneValue("the answer is empty; it must be exactly one JSON value")
+    try:
+        value = json.loads(
+            written, object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=_whole_number
+        )
+        return plain(value, Meter())
+    except json.JSONDecodeError as error:
+        raise NotOneValue(f"the answer is not exactly one JSON value: {_where(error)}") from error
+    except RecursionError as error:
+        raise NotOneValue("the answer is nested too deep") from error
+    except (ValueError, ExprError) as error:
+        raise NotOneValue(f"the answer is not a JSON value that can be used: {error}") from error
+
+
+def _where(error: json.JSONDecodeError) -> str:
+    place = f"line {error.lineno} column {error.colno}"
+    if error.msg == "Extra data":
+        return f"something stands behind it, from {place}"
+    return f"{error.msg[:1].lower()}{error.msg[1:]} at {place}"
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Two fields of one name would be a choice that nobody made."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f'field "{twice}" stands in it twice')
+    return found
+
+
+def _whole_number(digits: str) -> int:
+    """Python itself refuses more than 4,300 digits, with advice that is of no use here."""
+    if len(digits) > 20:
+        raise ValueError("a whole number beyond 64 bits")
+    return int(digits)
+
+
+def _no_constant(word: str) -> Any:
+    raise ValueError(f"{word} is not a number of JSON")

@@ -1,0 +1,90 @@
+"""Which state makes the file that another one reads, so that a prompt names only what is really there (R049)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any
+
+from podium.core.fast_dataclass import dataclass
+from podium.core.globs import glob_matches
+from podium.workflow.dialects.states.states import States
+from podium.workflow.dialects.translation import grown
+from podium.workflow.source.nodes import Node, fields, items, text
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    states: States
+    makers_of: Mapping[int, tuple[str, ...]]
+    """By the identity of a state: those states before it whose output it reads."""
+    others: Mapping[int, tuple[Node, ...]]
+    """Its inputs that no state makes."""
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+
+    def makers(self, state: Node) -> list[str]:
+        return [self.states.names[name] for name in self.makers_of.get(id(state), ())]
+
+    def context(self, state: Node) -> list[Node]:
+        return [grown(_path(node, self.inputs), node) for node in self.others.get(id(state), ())]
+
+    def shown_to(self, state: Node) -> list[str]:
+        return [self._shown(name) for name in self.makers_of.get(id(state), ())]
+
+    def _shown(self, name: str) -> str:
+        step, title = self.states.names[name], name.replace("-", " ")
+        if "agents" not in fields(self.states.work[name]):
+            return f"\n## {title}\n{{{{ steps.{step}.text | fence }}}}"
+        return (
+            f"{{% for member in steps.{step}.members %}}\n## {title} from {{{{ member.name }}}}\n"
+            "{{ member.text | fence }}\n{% endfor %}"
+        )
+
+
+def files_of(states: States) -> Files:
+    makers: dict[int, tuple[str, ...]] = {}
+    others: dict[int, tuple[Node, ...]] = {}
+    earlier: dict[str, Node] = {}
+    for name, state in states.work.items():
+        patterns = items(fields(state).get("input"))
+        made = {id(node): _makers(node, earlier) for node in patterns}
+        makers[id(state)] = tuple(dict.fromkeys(maker for found in made.values() for maker in found))
+        others[id(state)] = tuple(node for node in patterns if not made[id(node)])
+        output = fields(state).get("output")
+        if output is not None:
+            earlier[name] = output
+    return Files(states, makers, others, _inputs(others))
+
+
+def _makers(wanted: Node, earlier: Mapping[str, Node]) -> list[str]:
+    return [maker for maker, output in earlier.items() if _meets(wanted, output)]
+
+
+def _meets(wanted: Node, output: Node) -> bool:
+    pattern, made = text(wanted) or "", (text(output) or "").replace("{agent}", "agent")
+    return glob_matches(pattern, made)
+
+
+def _inputs(others: Mapping[int, tuple[Node, ...]]) -> dict[str, Any]:
+    """`story` is what a run is about: a name in paths, or the one file that nobody makes."""
+    nodes = [node for found in others.values() for node in found]
+    for node in nodes:
+        if "{story}" in (text(node) or ""):
+            return {"story": grown("string", node)}
+    files = {str(node.value): node for node in nodes if not set(str(node.value)) & set("*?[")}
+    if len(files) != 1:
+        return {}
+    [(path, node)] = files.items()
+    return {"story": grown({"type": "path", "default": path, "exists": True}, node)}
+
+
+def _path(node: Node, inputs: Mapping[str, Any]) -> str:
+    written = (text(node) or "").replace("{date}", "${{ run.date }}")
+    story = inputs.get("story")
+    if (
+        story is not None
+        and fields(story).get("default", node).value == written
+        and "default" in fields(story)
+    ):
+        return "${{ inputs.story }}"
+    return written.replace("{story}", "${{ inputs.story }}")

@@ -1,0 +1,117 @@
+"""The states of a file, which of them work and which end, and where a transition leads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from podium.core.fast_dataclass import dataclass
+from podium.workflow.dialects.states.entry_actions import check_actions, ending
+from podium.workflow.dialects.translation import Names, Page, grown, name_of
+from podium.workflow.problems import did_you_mean
+from podium.workflow.source.nodes import Node, fields, text
+
+TYPES: Final = ("initial", "fan-out", "single", "orchestrator-task", "human-approval", "terminal")
+WORDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "fan-out": {"all_success": "passed", "partial_success": "partial", "all_failure": "else"},
+    "single": {"success": "passed", "failure": "else"},
+    "gate": {"proceed": "passed", "retry": "rejected", "halt": "aborted"},
+    "orchestrator-task": {"success": "passed", "failure": "else"},
+    "human-approval": {"approved": "passed", "feedback": "rejected", "abort": "aborted"},
+}
+INITIAL: Final = ("type", "description", "next", "on_enter")
+TERMINAL: Final = ("type", "description", "error", "status", "on_enter")
+ENDS: Final = {"complete": "end", "halt": "fail"}
+"""What a file may lead to without saying what it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    work: Mapping[str, Node]
+    """What becomes a step, in the order of the run."""
+    ends: Mapping[str, Any]
+    """By the name of a state that ends: the word, or the word with what it says."""
+    names: Names
+    personas: frozenset[str]
+    """Agents of the file that have a persona of their own, and so are roles."""
+
+    def target(self, node: Node, here: str) -> Any:
+        written = text(node) or ""
+        if written in self.ends:
+            return self.ends[written]
+        order = list(self.work)
+        follows = order.index(here) + 1 < len(order) and order[order.index(here) + 1] == written
+        return "next" if follows else self.names[written]
+
+    def before(self, name: str) -> list[str]:
+        order = list(self.work)
+        index = order.index(name)
+        return [self.names[order[index - 1]]] if index else []
+
+    def agent(self, written: str) -> str:
+        return name_of(written)
+
+    def is_persona(self, name: str) -> bool:
+        return name in self.personas
+
+    def role(self, node: Node | None) -> Node | None:
+        """A persona by its name; one that is a file got the name of the file."""
+        written = text(node)
+        if node is None or written is None:
+            return None
+        return grown(role_name(written), node)
+
+
+def role_name(written: str) -> str:
+    """`prompts/writer_persona.md` is the role `writer`."""
+    stem = written.rpartition("/")[2].partition(".")[0]
+    return name_of(stem.removesuffix("_persona"))
+
+
+def read_states(node: Node, agents: Node | None, page: Page) -> States:
+    found = fields(node)
+    ends: dict[str, Any] = dict(ENDS)
+    work: dict[str, Node] = {}
+    first: str | None = None
+    for name, state in found.items():
+        kind = text(fields(state).get("type"))
+        check_actions(name, state, page)
+        if kind not in TYPES:
+            where = fields(state).get("type", state)
+            page.complain(where, 2, f'"{kind}" is no type of state', did_you_mean(str(kind), TYPES) or "")
+        elif kind == "initial":
+            page.check_keys(state, f'state "{name}"', INITIAL)
+            first = first or _first(name, state, found, page)
+        elif kind == "terminal":
+            page.check_keys(state, f'state "{name}"', TERMINAL)
+            ends[name] = ending("fail" if _is_error(state) else "end", state)
+        else:
+            work[name] = state
+            ends.pop(name, None)
+    if first in work:
+        work = {first: work[first], **work}
+    personas = frozenset(
+        name_of(name) for name, agent in fields(agents).items() if "persona" in fields(agent)
+    )
+    return States(work, ends, Names(work), personas)
+
+
+def _first(name: str, state: Node, states: Mapping[str, Node], page: Page) -> str | None:
+    following = fields(state).get("next", state)
+    written = text(following)
+    if written not in states:
+        fault = f'next of "{name}" leads to "{written}", which is no state'
+        page.complain(following, 7, fault, did_you_mean(str(written), states) or "name the first state")
+    return written
+
+
+def _is_error(state: Node) -> bool:
+    said = fields(state)
+    error, status = said.get("error"), text(said.get("status"))
+    return (error is not None and error.value is True) or status in ("failed", "error")
+
+
+def is_gate(state: Node) -> bool:
+    """Whether a single agent judges: it says proceed, retry or halt."""
+    transitions = fields(state).get("transitions")
+    return transitions is None or bool(set(fields(transitions)) & {"proceed", "retry", "halt"})

@@ -1,0 +1,82 @@
+"""`${...}` of the steps format: cut into parts, and written again as a value, an expression or a prompt.
+
+`$$` is a dollar sign and `${{...}}` is meant for somebody else; there are no backslashes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
+
+from podium.core.fast_dataclass import dataclass
+
+TOKEN: Final = re.compile(r"\$\$|\$\{\{.*?\}\}|\$\{([^{}]*)\}", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """What stands between `${` and `}`."""
+
+    name: str
+
+
+Part: TypeAlias = str | Ref
+Meaning: TypeAlias = Callable[[Ref], str]
+"""The expression that a reference stands for."""
+
+
+def parts_of(text: str) -> tuple[Part, ...]:
+    found: list[Part] = []
+    end = 0
+    for match in TOKEN.finditer(text):
+        found.append(text[end : match.start()])
+        end = match.end()
+        if match[0] == "$$":
+            found.append("$")
+        else:
+            found.append(match[0] if match[1] is None else Ref(match[1].strip()))
+    found.append(text[end:])
+    return _joined(found)
+
+
+def _joined(parts: Sequence[Part]) -> tuple[Part, ...]:
+    whole: list[Part] = []
+    for part in parts:
+        if isinstance(part, str) and whole and isinstance(whole[-1], str):
+            whole[-1] += part
+        elif part != "":
+            whole.append(part)
+    return tuple(whole)
+
+
+def as_value(parts: Sequence[Part], meaning: Meaning) -> str:
+    """For a place that takes `${{ }}`."""
+    return "".join(
+        part.replace("${{", "$${{") if isinstance(part, str) else f"${{{{ {meaning(part)} }}}}"
+        for part in parts
+    )
+
+
+def as_prompt(parts: Sequence[Part], meaning: Meaning) -> str:
+    """For a place that takes `{{ }}`."""
+    return "".join(
+        re.sub(r"\{\{|\{%|\{#", r"{{ '\g<0>' }}", part)
+        if isinstance(part, str)
+        else f"{{{{ {meaning(part)} }}}}"
+        for part in parts
+    )
+
+
+def as_expression(parts: Sequence[Part], meaning: Meaning) -> str:
+    """For a place that is an expression."""
+    pieces = [quoted(part) if isinstance(part, str) else meaning(part) for part in parts]
+    if len(pieces) < 2:
+        return pieces[0] if pieces else "''"
+    return f"join([{', '.join(pieces)}], '')"
+
+
+def quoted(text: str) -> str:
+    """A text of the expression language."""
+    return f"'{text}'" if text.isprintable() and not set(text) & {"'", "\\"} else json.dumps(text)

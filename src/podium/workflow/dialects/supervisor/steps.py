@@ -1,0 +1,253 @@
+"""One step of the supervisor format: a role at work, a review, a command of the orchestrator, a person."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from podium.core.fast_dataclass import dataclass
+from podium.workflow.dialects.translation import Names, Page, grown, name_of
+from podium.workflow.source.nodes import Node, fields, items, text
+
+STEP: Final = (
+    "role",
+    "roles",
+    "parallel",
+    "type",
+    "gate_type",
+    "command",
+    "next",
+    "gate",
+    "on_reject",
+    "on_fail",
+    "outputs",
+    "max_retries",
+    "terminal",
+    "config",
+    "retry_policy",
+    "context_scope",
+    "human_approval",
+    "description",
+    "position",
+    "required",
+)
+JUDGING: Final = re.compile(r"(?:^|_)(?:review|validation)$")
+CHANGING: Final = re.compile(r"^(?:implementer|test_engineer)")
+"""Roles whose output is what they change."""
+
+PARAMETERS: Final = {"unit_test_coverage": "coverage"}
+APPROVED: Final = "Is this good to go on?"
+COMMIT: Final = "git commit"
+TITLE: Final = "${{ steps.plan.output.title }}"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a step has around it."""
+
+    names: Names
+    steps: Mapping[str, Node]
+    """Those of this file, in their order."""
+    known: frozenset[str]
+    """Those of the templates below too, as far as they are known here."""
+    switches: frozenset[str] = frozenset()
+    """Settings of the template, which are inputs."""
+
+    @property
+    def title(self) -> str:
+        return TITLE if "plan" in self.known else "${{ inputs.task }}"
+
+    def follows(self, name: str, target: str) -> bool:
+        order = list(self.steps)
+        index = order.index(name) + 1
+        return index < len(order) and order[index] == target
+
+
+def step(name: str, node: Node, plan: Plan, page: Page) -> Node:
+    page.check_keys(node, f'step "{name}"', STEP)
+    said = fields(node)
+    kind = text(said.get("type", said.get("gate_type"))) or ""
+    native: dict[str, Any] = {"description": said.get("description")}
+    if _is_asking(node):
+        native |= {"human": said.get("description", f"May the run go on after {name}?"), "description": None}
+        native["retry"] = _visits(said.get("max_retries"))
+    elif kind.startswith("orchestrator") or "command" in said:
+        native |= _command(node, plan, page)
+    elif _is_review(name, node):
+        native |= _review(name, node, plan)
+    elif "role" in said:
+        native |= _work(name, node, plan, page)
+    native |= {"required": said.get("required"), "on": _routes(name, node, plan)}
+    return grown(native, node)
+
+
+def _is_asking(node: Node) -> bool:
+    said = fields(node)
+    return (text(said.get("type", said.get("gate_type"))) or "").startswith("human")
+
+
+def _is_review(name: str, node: Node) -> bool:
+    said = fields(node)
+    role = text(said.get("role")) or ""
+    return (
+        bool({"roles", "gate", "on_reject"} & set(said))
+        or role.startswith("reviewer")
+        or bool(JUDGING.search(name))
+    )
+
+
+def _work(name: str, node: Node, plan: Plan, page: Page) -> dict[str, Any]:
+    said = fields(node)
+    role = said["role"]
+    scope = said.get("context_scope")
+    gate = {"human": APPROVED, "show": ["diff", "verdicts", "cost"], "when": _when(plan)}
+    return {
+        "role": role,
+        "prompt": _prompt(name, plan),
+        "with": {PARAMETERS.get(key, key): value for key, value in fields(said.get("config")).items()}
+        or None,
+        "context": None if scope is None else {"strategy": grown("implementer_targeted", scope)},
+        "output": _output(name, node),
+        "gates": [grown(gate, said["human_approval"])] if _is_on(said.get("human_approval")) else None,
+        "retry": _retry(node, page),
+    }
+
+
+def _prompt(name: str, plan: Plan) -> str:
+    if name == "plan" or "plan" not in plan.known:
+        return "{{ inputs.task }}"
+    return "{{ inputs.task }}\n{{ steps.plan.output | json }}"
+
+
+def _output(name: str, node: Node) -> Any:
+    """Names only are said; files are paths and everything else is text."""
+    outputs = fields(node).get("outputs")
+    if outputs is None or CHANGING.match(text(fields(node).get("role")) or ""):
+        return None
+    shape: dict[str, Any] = {"title": "string"} if name == "plan" else {}
+    shape |= {
+        name_of(str(item.value)): ["path"] if "file" in str(item.value) else "string"
+        for item in items(outputs)
+    }
+    return {"schema": grown(shape, outputs)}
+
+
+def _retry(node: Node, page: Page) -> Any:
+    """The name of a preset, or what one says; a plain number of retries comes after the first attempt."""
+    policy, tries = fields(node).get("retry_policy"), fields(node).get("max_retries")
+    if policy is None:
+        return None if tries is None else grown({"attempts": _one_more(tries)}, tries)
+    if tries is not None:
+        page.complain(tries, 5, "retry_policy says already how often", "leave one of the two out")
+    if isinstance(policy.value, str):
+        return policy
+    page.check_keys(policy, "retry_policy", ("max_attempts", "on_failure"))
+    said = fields(policy)
+    asks = text(said.get("on_failure")) == "ask_human"
+    return grown({"attempts": said.get("max_attempts"), "on_exhausted": "human" if asks else None}, policy)
+
+
+def _visits(tries: Node | None) -> Any:
+    return None if tries is None else grown({"visits": _one_more(tries)}, tries)
+
+
+def _one_more(tries: Node) -> Any:
+    return tries.value + 1 if isinstance(tries.value, int) else tries
+
+
+def _review(name: str, node: Node, plan: Plan) -> dict[str, Any]:
+    said = fields(node)
+    level = (
+        "${{ 'human' if inputs.human_approval else 'auto' }}"
+        if "human_approval" in plan.switches
+        else "human"
+    )
+    return {
+        "review": said.get("roles", said.get("role")),
+        "of": _judged(name, node, plan),
+        "level": grown(level, said["human_approval"]) if _is_on(said.get("human_approval")) else None,
+        "retry": _visits(said.get("max_retries")),
+    }
+
+
+def _judged(name: str, node: Node, plan: Plan) -> Any:
+    back = fields(node).get("on_reject")
+    if back is not None:
+        return grown(plan.names[str(back.value)], back)
+    wanted = "plan" if name.startswith("plan") else "implement"
+    return plan.names[wanted] if wanted in plan.known else None
+
+
+def approval_before(name: str, node: Node, plan: Plan) -> dict[str, Any] | None:
+    """Who wants to be asked about a commit is asked before it: what lands is what the person saw."""
+    said = fields(node)
+    command = text(said.get("command"))
+    is_commit = command == COMMIT or (
+        command is None and str(said.get("type", node).value) == "orchestrator_gate"
+    )
+    if not is_commit or not _is_on(said.get("human_approval")):
+        return None
+    return {"human": f"May {name} happen?", "show": ["diff", "verdicts", "cost"], "when": _when(plan)}
+
+
+def _command(node: Node, plan: Plan, page: Page) -> dict[str, Any]:
+    said = fields(node)
+    command = text(said.get("command"))
+    if "on_reject" in said:
+        page.complain(said["on_reject"], 8, "a command rejects nothing", "write on_fail")
+    if command is not None and command != COMMIT and command.startswith(f"{COMMIT} "):
+        fault = "what a command commits is thrown away with its checkout"
+        page.complain(said["command"], 5, fault, f"write command: {COMMIT}, which lands the work")
+    gate = {"human": APPROVED, "show": ["diff", "verdicts", "cost"], "when": _when(plan)}
+    gates = [grown(gate, said["human_approval"])] if _is_on(said.get("human_approval")) else None
+    if command == COMMIT:
+        return {"git": {"land": "${{ run.branch }}", "message": plan.title}}
+    if command is None:
+        return {}
+    return {**_run(said["command"], plan), "gates": gates, "retry": _visits(said.get("max_retries"))}
+
+
+def _run(command: Node, plan: Plan) -> dict[str, Any]:
+    """One line is split into words; several are a script, whose variables come by the environment."""
+    written = str(command.value)
+    if "\n" not in written.strip():
+        return {"run": grown(written.strip(), command)}
+    names = dict.fromkeys(re.findall(r"\$\{([A-Z_]+)\}", written))
+    return {
+        "run": {"script": command},
+        "env": [f"{name}={plan.title}" if name.startswith("PR_") else name for name in names] or None,
+        "network": ["api.github.com"] if re.match(r"\s*gh\b", written) else None,
+        "output": "text",
+    }
+
+
+def _when(plan: Plan) -> str | None:
+    return "inputs.human_approval" if "human_approval" in plan.switches else None
+
+
+def _is_on(node: Node | None) -> bool:
+    return node is not None and node.value is True
+
+
+def _routes(name: str, node: Node, plan: Plan) -> dict[str, Any] | None:
+    said = fields(node)
+    found: dict[str, Any] = {}
+    following = said.get("next")
+    if _is_on(said.get("terminal")) and list(plan.steps)[-1] != name:
+        found["passed"] = grown("end", said["terminal"])
+    elif (
+        following is not None
+        and following.value in plan.steps
+        and not plan.follows(name, str(following.value))
+    ):
+        found["passed"] = grown(plan.names[str(following.value)], following)
+    if "on_fail" in said:
+        found["failed"] = grown(plan.names[str(said["on_fail"].value)], said["on_fail"])
+    if _is_asking(node):
+        back = said.get("on_reject")
+        found |= {} if back is None else {"rejected": grown(plan.names[str(back.value)], back)}
+    elif _is_review(name, node) and "command" not in said:
+        back = _judged(name, node, plan)
+        found |= {"rejected": back} if back is not None else {}
+    return found or None

@@ -1,0 +1,1 @@
+"""Expression text to core nodes, and static types."""

@@ -1,0 +1,330 @@
+"""Text to nodes: bare expressions, and values with `${{ }}` inserted.
+
+The grammar is Python's, read by Python's own parser in eval mode; a whitelist takes over what the language has
+and refuses the rest with a word of help. Nothing is ever compiled or run.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Iterator, Mapping
+from itertools import islice, pairwise
+from typing import Final
+
+from podium.core.expressions.functions import ARITY, check_arity
+from podium.core.expressions.nodes import (
+    And,
+    Arith,
+    Call,
+    Compare,
+    Const,
+    ExprError,
+    Field,
+    IfElse,
+    Item,
+    ListOf,
+    Name,
+    Negate,
+    Node,
+    Not,
+    Or,
+)
+from podium.core.expressions.operators import ArithmeticSign, CompareSign
+from podium.core.expressions.templates import Text, walk
+from podium.core.expressions.values import MAX_INT, MAX_NODES
+from podium.errors import ConfigurationError
+from podium.workflow.expressions.lexer import Fault, Source, mask, unquote
+from podium.workflow.problems import did_you_mean
+
+OPEN: Final = "${{"
+MAX_INSERTS: Final = 200
+TOO_MANY: Final = f"an expression has at most {MAX_NODES} parts"
+
+_LITERALS: Final[Mapping[str, bool | None]] = {"true": True, "false": False, "null": None}
+_COMPARE: Final[Mapping[type[ast.cmpop], CompareSign]] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.In: "in",
+    ast.NotIn: "not in",
+}
+_ARITHMETIC: Final[Mapping[type[ast.operator], ArithmeticSign]] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.Mod: "%",
+}
+_REFUSED: Final[Mapping[type[ast.expr], tuple[str, str]]] = {
+    ast.ListComp: ("a comprehension is not allowed", "let a program compute it, or use for_each with where"),
+    ast.GeneratorExp: (
+        "a comprehension is not allowed",
+        "let a program compute it, or use for_each with where",
+    ),
+    ast.Lambda: ("a function cannot be defined here", ""),
+    ast.Tuple: ("a list is written in square brackets", "write [a, b]"),
+    ast.Starred: ("a star is not allowed here", ""),
+    ast.Slice: ("a part of a list cannot be taken", ""),
+}
+_INSERT_TOKEN: Final = re.compile(
+    r"""'(?:[^'\\\n]|\\[^\n])*'|"(?:[^"\\\n]|\\[^\n])*"|[^'"{}]+|.""", re.DOTALL
+)
+
+
+class ExpressionError(ConfigurationError):
+    """`line` and `column` count from 1 in the text that was given."""
+
+    def __init__(self, message: str, column: int, hint: str = "", *, line: int = 1) -> None:
+        super().__init__(message, hint=hint or None)
+        self.line = line
+        self.column = column
+
+
+def parse_expression(text: str) -> Node:
+    try:
+        return _parse(text)
+    except Fault as fault:
+        raise _located(fault, text) from fault
+
+
+def parse_value(text: str) -> str | Text | Node:
+    """A text without inserts stays one; exactly one insert is a bare node. A literal `${{` is written `$${{`."""
+    try:
+        parts = tuple(_parts(text))
+    except Fault as fault:
+        raise _located(fault, text) from fault
+    if len(parts) == 1 and not isinstance(parts[0], str):
+        return parts[0]
+    if all(isinstance(part, str) for part in parts):
+        return "".join(str(part) for part in parts)
+    return Text(parts)
+
+
+def has_insert(text: str) -> bool:
+    """Whether `${{` stands in the text, not counting `$${{`."""
+    return OPEN in text.replace("$" + OPEN, "")
+
+
+def has_jinja(text: str) -> bool:
+    """Whether the text is written like a prompt: `{{ }}` without the dollar, or `{% %}`."""
+    bare = text.replace(OPEN, "")
+    return any(
+        (start := bare.find(opening)) >= 0 and bare.find(closing, start) >= 0
+        for opening, closing in (("{{", "}}"), ("{%", "%}"))
+    )
+
+
+def _located(fault: Fault, text: str) -> ExpressionError:
+    before = text[: fault.offset]
+    column = fault.offset - (before.rfind("\n") + 1) + 1
+    return ExpressionError(fault.message, column, fault.hint, line=before.count("\n") + 1)
+
+
+def _parts(text: str) -> Iterator[str | Node]:
+    position = inserts = 0
+    while (start := text.find(OPEN, position)) >= 0:
+        if start > position and text[start - 1] == "$":
+            yield text[position : start - 1] + OPEN
+            position = start + len(OPEN)
+            continue
+        if start > position:
+            yield text[position:start]
+        inserts += 1
+        if inserts > MAX_INSERTS:
+            raise Fault(f"more than {MAX_INSERTS} inserts in one text", start)
+        end = _end_of_insert(text, start)
+        yield _parse(text[start + len(OPEN) : end], start + len(OPEN))
+        position = end + 2
+    if position < len(text) or not text:
+        yield text[position:]
+
+
+def _end_of_insert(text: str, start: int) -> int:
+    """Where the closing brackets stand; those inside strings and inner braces do not count."""
+    depth = 0
+    for token in _INSERT_TOKEN.finditer(text, start + len(OPEN)):
+        if token[0] in ("'", '"'):
+            raise Fault('a quote inside "${{ }}" is not closed', token.start())
+        if token[0] == "{":
+            depth += 1
+        elif token[0] == "}" and depth:
+            depth -= 1
+        elif token[0] == "}" and text.startswith("}}", token.start()):
+            return token.start()
+    raise Fault('"${{" is not closed', start, 'write "$${{" for the signs themselves')
+
+
+def _parse(text: str, base: int = 0) -> Node:
+    """The node; offsets of faults are shifted by where the expression begins in its text."""
+    indent = len(text) - len(text.lstrip())
+    try:
+        source = mask(text.strip())
+        node = _convert(_tree(source), source)
+        _check_size(node)
+    except Fault as fault:
+        raise Fault(fault.message, base + indent + fault.offset, fault.hint) from fault
+    return node
+
+
+def _tree(source: Source) -> ast.expr:
+    tree = _parsed(source)
+    # Counted before it is walked by recursion: `-----x` is as deep as it is long.
+    if sum(isinstance(part, ast.expr) for part in ast.walk(tree)) > MAX_NODES:
+        raise Fault(TOO_MANY, 0)
+    return tree
+
+
+def _parsed(source: Source) -> ast.expr:
+    try:
+        return ast.parse(source.masked, mode="eval").body
+    except SyntaxError as error:
+        # Python counts from 1, and says 0 for the end of the text.
+        offset = error.offset - 1 if error.offset else len(source.text)
+        raise _unreadable(error, source, offset) from error
+    except (MemoryError, RecursionError) as error:
+        # How deep Python's parser can go differs by version; what it cannot read has far too many parts.
+        raise Fault(TOO_MANY, 0) from error
+
+
+def _unreadable(error: SyntaxError, source: Source, offset: int) -> Fault:
+    message = str(error.msg)
+    if "never closed" in message or "unmatched" in message:
+        return Fault(f'"{source.text[offset]}" has no counterpart', offset)
+    if "expected 'else'" in message:
+        return Fault('"if" needs "else"', offset, 'write "a if condition else b"')
+    rest = source.text[offset:].split()
+    if not rest:
+        return Fault("the expression ends too early", offset)
+    return Fault(
+        f'"{rest[0][:30]}" cannot stand here', offset, "a comma may be missing" if "comma" in message else ""
+    )
+
+
+def _check_size(node: Node) -> None:
+    if len(list(islice(walk(node), MAX_NODES + 1))) > MAX_NODES:
+        raise Fault(TOO_MANY, 0)
+
+
+def _convert(tree: ast.expr, source: Source) -> Node:
+    match tree:
+        case ast.Constant():
+            return _constant(tree, source)
+        case ast.Name():
+            name = _word(tree, source)
+            return Const(_LITERALS[name]) if name in _LITERALS else Name(_public(name, tree))
+        case ast.Attribute():
+            return Field(_convert(tree.value, source), _public(_attribute(tree, source), tree))
+        case ast.Subscript():
+            return Item(_convert(tree.value, source), _convert(tree.slice, source))
+        case ast.BoolOp():
+            terms = tuple(_convert(value, source) for value in tree.values)
+            return And(terms) if isinstance(tree.op, ast.And) else Or(terms)
+        case ast.UnaryOp():
+            return _unary(tree, source)
+        case ast.BinOp(left=left, op=op, right=right):
+            return Arith(_ARITHMETIC[type(op)], _convert(left, source), _convert(right, source))
+        case ast.Compare():
+            return _comparison(tree, source)
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            return IfElse(_convert(test, source), _convert(body, source), _convert(orelse, source))
+        case ast.List(elts=elements):
+            return ListOf(tuple(_convert(element, source) for element in elements))
+        case ast.Call():
+            return _call(tree, source)
+        case _:
+            message, hint = _REFUSED.get(type(tree), ("this is not allowed in an expression", ""))
+            raise Fault(message, tree.col_offset, hint)
+
+
+def _word(tree: ast.expr, source: Source) -> str:
+    return source.original(tree.col_offset, tree.end_col_offset or 0)
+
+
+def _attribute(tree: ast.Attribute, source: Source) -> str:
+    end = tree.end_col_offset or 0
+    return source.original(end - len(tree.attr), end)
+
+
+def _public(name: str, tree: ast.expr) -> str:
+    if name.startswith("_"):
+        raise Fault(f'"{name}" is not a name; names do not begin with "_"', tree.col_offset)
+    return name
+
+
+def _constant(tree: ast.Constant, source: Source) -> Const:
+    word = _word(tree, source)
+    if isinstance(tree.value, str):
+        return Const(unquote(word, tree.col_offset))
+    if isinstance(tree.value, bool) or tree.value is None:
+        meant = {"True": "true", "False": "false", "None": "null"}[word]
+        raise Fault(f'"{word}" is not a value', tree.col_offset, f'write "{meant}"')
+    return Const(_number(tree, source, most=MAX_INT))
+
+
+def _number(tree: ast.Constant, source: Source, *, most: int) -> int | float:
+    value, word = tree.value, _word(tree, source)
+    if not isinstance(value, int | float) or word.startswith("."):
+        raise Fault(f'"{word}" is not a decimal number', tree.col_offset)
+    if value > most if isinstance(value, int) else not math.isfinite(value):
+        raise Fault("this number is too big", tree.col_offset)
+    return value
+
+
+def _unary(tree: ast.UnaryOp, source: Source) -> Node:
+    operand = tree.operand
+    if isinstance(tree.op, ast.Not):
+        return Not(_convert(operand, source))
+    if not isinstance(tree.op, ast.USub):
+        raise Fault('"+" before a value is not allowed', tree.col_offset)
+    if isinstance(operand, ast.Constant) and type(operand.value) in (int, float):
+        return Const(-_number(operand, source, most=MAX_INT + 1))
+    return Negate(_convert(operand, source))
+
+
+def _comparison(tree: ast.Compare, source: Source) -> Node:
+    """`1 < x < 3` becomes `1 < x and x < 3`."""
+    nodes = [_convert(operand, source) for operand in (tree.left, *tree.comparators)]
+    pairs = [
+        Compare(_compare_sign(op, operand), left, right)
+        for op, operand, (left, right) in zip(tree.ops, tree.comparators, pairwise(nodes), strict=True)
+    ]
+    if len(pairs) == 1:
+        return pairs[0]
+    # A middle operand now stands twice; nested often enough that would grow without bound.
+    _check_size(And(tuple(pairs)))
+    return And(tuple(pairs))
+
+
+def _compare_sign(op: ast.cmpop, operand: ast.expr) -> CompareSign:
+    if type(op) not in _COMPARE:
+        raise Fault('"is" does not compare', operand.col_offset, 'write "==" or "!="')
+    return _COMPARE[type(op)]
+
+
+def _call(tree: ast.Call, source: Source) -> Node:
+    if isinstance(tree.func, ast.Attribute):
+        raise _method(tree.func, source)
+    name = _word(tree.func, source)
+    if not isinstance(tree.func, ast.Name) or name not in ARITY:
+        raise Fault(f'calls to "{name}" are not allowed', tree.col_offset, did_you_mean(name, ARITY))
+    args = tuple(_convert(arg, source) for arg in tree.args)
+    try:
+        check_arity(name, len(args))
+        if name == "matches" and isinstance(args[1], Const) and isinstance(args[1].value, str):
+            from podium.core.expressions.regex import check_pattern
+
+            check_pattern(args[1].value)
+    except ExprError as error:
+        raise Fault(str(error), tree.col_offset) from error
+    return Call(name, args)
+
+
+def _method(tree: ast.Attribute, source: Source) -> Fault:
+    name = _attribute(tree, source)
+    hint = f"write {name}({_word(tree.value, source)})" if name in ARITY else ""
+    return Fault(f'calls to ".{name}" are not allowed', tree.col_offset, hint)

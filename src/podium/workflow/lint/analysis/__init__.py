@@ -1,0 +1,1 @@
+"""Facts computed once per file: survey, control flow, names, types, visible steps."""

@@ -1,0 +1,98 @@
+"""What a step promises to give (its `output`), as a type; schemas that can be read (16)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Literal, TypeAlias
+
+from podium.core.fast_dataclass import dataclass
+from podium.workflow.context import Context
+from podium.workflow.contracts.builtin import TYPES
+from podium.workflow.expressions.types import (
+    ANY,
+    TEXT,
+    Choice,
+    ListOf,
+    ShorthandError,
+    Type,
+    from_json_schema,
+    parse_shorthand,
+)
+from podium.workflow.lint.analysis.assigned_agents import roles_of
+from podium.workflow.lint.analysis.survey import Site, Survey
+from podium.workflow.problems import Problem, did_you_mean
+from podium.workflow.schema.parts import Output
+
+Kind: TypeAlias = Literal["text", "lines", "json", "schema", "choice"]
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    kind: Kind
+    type: Type
+
+
+TEXT_CONTRACT: Final = Contract("text", TEXT)
+WORDS: Final[Mapping[str, Contract]] = {
+    "text": TEXT_CONTRACT,
+    "lines": Contract("lines", ListOf(TEXT)),
+    "json": Contract("json", ANY),
+}
+
+
+def check(survey: Survey) -> Iterator[Problem]:
+    context = survey.context
+    for role in context.file.roles.values():
+        yield from _schema(context, role.output)
+    for site in survey.sites:
+        yield from _schema(site.context, site.step.output)
+
+
+def _schema(context: Context, output: Output | str | None) -> Iterator[Problem]:
+    schema = output.get("schema") if isinstance(output, Output) else None
+    if schema is None or not isinstance(output, Output):
+        return
+    if isinstance(schema, Mapping):
+        try:
+            parse_shorthand(schema, named=TYPES)
+        except ShorthandError as error:
+            yield context.problem(16, (*output.at("schema"), *error.path), error.message, hint=error.hint)
+    elif schema not in TYPES and schema not in context.schemas and not _is_told(context, schema):
+        hint = did_you_mean(schema, TYPES) or f"one of {', '.join(TYPES)}, a file or a map"
+        yield context.problem(16, output.at("schema"), f"there is no schema {schema}", hint=hint)
+
+
+def _is_told(context: Context, schema: str) -> bool:
+    """A file that is there but holds no JSON was complained about when it was read."""
+    return "/" in schema and (context.project / schema).is_file()
+
+
+def contract_of(site: Site) -> Contract:
+    """The step's own, on top of its role's; the design of a phase answers a Phase."""
+    base = Contract("schema", TYPES["Phase"]) if site.block.part == "design" else TEXT_CONTRACT
+    if site.step.verb == "agent":
+        for role in roles_of(site):
+            base = _on_top(site.context, role.output, base)
+    return _on_top(site.context, site.step.output, base)
+
+
+def _on_top(context: Context, output: Output | str | None, base: Contract) -> Contract:
+    if isinstance(output, str):
+        return WORDS.get(output, base)
+    if output is None:
+        return base
+    if output.choice is not None:
+        return Contract("choice", Choice(output.choice))
+    schema = output.get("schema")
+    return base if schema is None else Contract("schema", schema_type(context, schema))
+
+
+def schema_type(context: Context, schema: str | Mapping[str, Any]) -> Type:
+    """ANY for a schema that cannot be read; that is told once, where it stands."""
+    if isinstance(schema, Mapping):
+        try:
+            return parse_shorthand(schema, named=TYPES)
+        except ShorthandError:
+            return ANY
+    found = context.schemas.get(schema)
+    return TYPES.get(schema, ANY) if found is None else from_json_schema(found)

@@ -1,0 +1,200 @@
+"""What can be read of a step once it has ended: the fields of `steps.X`, by verb and modifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from podium.core.fast_dataclass import dataclass
+from podium.core.types import GOOD, OUTCOMES
+from podium.workflow.expressions.types import ANY, BOOL, INT, NUMBER, TEXT, Choice, ListOf, MapOf, Type
+from podium.workflow.lint.analysis.contracts import contract_of
+from podium.workflow.lint.analysis.control_flow import NEVER
+from podium.workflow.lint.analysis.survey import Site
+from podium.workflow.outcomes import is_wide
+from podium.workflow.workers import workers_of
+
+OUTCOME: Final = Choice(OUTCOMES)
+ALWAYS: Final[Mapping[str, Type]] = MappingProxyType(
+    {
+        "outcome": OUTCOME,
+        "reason": TEXT,
+        "degraded": BOOL,
+        "visit": INT,
+        "attempts": INT,
+        "duration": NUMBER,
+        "usd": NUMBER,
+        "notes": ANY,
+    }
+)
+VERDICT: Final = MapOf(
+    MappingProxyType({"decision": TEXT, "score": NUMBER, "by": ANY, "tree": TEXT}), name="verdict"
+)
+FINDING: Final = MapOf(
+    MappingProxyType(
+        {
+            **dict.fromkeys(("id", "severity", "issue", "status"), TEXT),
+            **dict.fromkeys(("fix", "path", "line"), ANY),
+        }
+    ),
+    name="a finding",
+)
+JUDGED: Final[Mapping[str, Type]] = {"verdict": VERDICT, "findings": ListOf(FINDING)}
+MISSING: Final = ListOf(
+    MapOf(MappingProxyType({"name": TEXT, "outcome": OUTCOME, "reason": TEXT}), name="missing")
+)
+WORK: Final[Mapping[str, Type]] = MappingProxyType({"text": TEXT, "files": ListOf(TEXT), "diff": TEXT})
+
+UNKNOWN: Final[Mapping[str, Type]] = MappingProxyType(
+    dict.fromkeys(
+        (
+            "output",
+            "text",
+            "files",
+            "diff",
+            "verdict",
+            "findings",
+            "members",
+            "missing",
+            "iterations",
+            "steps",
+        ),
+        ANY,
+    )
+)
+"""Of a step whose verb is wrong, which is told already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """`late` are the fields that a step has only if it was carried out, whatever its outcome."""
+
+    fields: Mapping[str, Type]
+    optional: frozenset[str] = frozenset()
+
+    @property
+    def late(self) -> frozenset[str]:
+        return frozenset(self.fields) - frozenset(ALWAYS)
+
+    def seen(self, outcomes: frozenset[str], *, fragile: bool) -> MapOf:
+        """As it can be read after one of these outcomes; `fragile`: a failure may leave no output."""
+        optional = self.optional
+        if NEVER in outcomes:
+            optional = frozenset(self.fields)
+        elif "skipped" in outcomes:
+            optional |= self.late
+        elif fragile and outcomes - GOOD - {"partial"}:
+            optional |= {"output"} & frozenset(self.fields)
+        return MapOf(MappingProxyType(dict(self.fields)), optional=optional)
+
+
+def result_of(site: Site, *, inner: Mapping[str, Type], item: Type) -> Result:
+    """`inner` are the types of the steps inside, `item` that of what a loop goes over."""
+    one = iteration_of(site, inner=inner)
+    step = site.step
+    if step.for_each is None and step.repeat is None:
+        return one
+    output = one.fields.get("output", ANY)
+    iteration = {
+        "index": INT,
+        "item": item,
+        "key": TEXT,
+        "outcome": OUTCOME,
+        "output": output,
+        "steps": MapOf(MappingProxyType(dict(inner)), open=not inner),
+    }
+    looped = {
+        "output": ListOf(output) if step.for_each is not None else output,
+        "iterations": ListOf(MapOf(MappingProxyType(iteration), name="an iteration")),
+        "missing": MISSING,
+    }
+    return Result({**ALWAYS, **WORK, **looped})
+
+
+def iteration_of(site: Site, *, inner: Mapping[str, Type]) -> Result:
+    """One round of a loop, or all of a step that is none."""
+    fields: dict[str, Type] = {**ALWAYS, **_of_verb(site, inner)}
+    if any(gate.verb in {"review", "human"} for gate in site.gates()):
+        fields |= JUDGED
+    return Result(fields, frozenset(_undeclared(site)))
+
+
+def _undeclared(site: Site) -> tuple[str, ...]:
+    """A command has tests and coverage only if it says where they are reported."""
+    if site.step.verb != "run":
+        return ()
+    return tuple(
+        field for field, key in (("tests", site.step.junit), ("coverage", site.step.coverage)) if key is None
+    )
+
+
+def _of_verb(site: Site, inner: Mapping[str, Type]) -> Mapping[str, Type]:
+    step = site.step
+    match step.verb:
+        case "agent":
+            return _of_agents(site)
+        case "run":
+            more = {"exit_code": INT, "tests": ANY, "coverage": NUMBER}
+            return {**WORK, **more, "output": contract_of(site).type}
+        case "review":
+            return {**JUDGED, "members": _members(ANY), "missing": MISSING}
+        case "human":
+            answer = {} if step.output is None else {"output": contract_of(site).type}
+            return {**JUDGED, **answer}
+        case "wait":
+            return {"output": ANY, "text": TEXT}
+        case "check" | "set" | "git":
+            return {}
+        case "steps":
+            return {**WORK, **_of_block(site, inner)}
+        case "workflow":
+            return {**WORK, "output": _outputs(site)}
+        case "build":
+            return {**WORK, "output": ANY, "members": ListOf(ANY), "missing": MISSING}
+        case _:
+            return UNKNOWN
+
+
+def _of_agents(site: Site) -> Mapping[str, Type]:
+    output = contract_of(site).type
+    if not (isinstance(site.step.role, tuple) or isinstance(site.step.agent, tuple)):
+        return {**WORK, "output": output}
+    names = [worker.name for worker in workers_of(site.context, site.step)]
+    # Who of them will be missing is not known, so each may be absent if the step goes on with some.
+    partial = (
+        frozenset(names)
+        if "partial" in site.step.on or "else" in site.step.on or site.step.pass_
+        else frozenset()
+    )
+    by_member = MapOf(MappingProxyType(dict.fromkeys(names, output)), optional=partial)
+    return {**WORK, "output": by_member, "members": _members(output), "missing": MISSING}
+
+
+def _members(output: Type) -> Type:
+    fields = {"name": TEXT, "output": output, "text": TEXT, "files": ListOf(TEXT), "verdict": VERDICT}
+    return ListOf(MapOf(MappingProxyType(fields), name="a member"))
+
+
+def _of_block(site: Site, inner: Mapping[str, Type]) -> Mapping[str, Type]:
+    steps = site.step.steps or {}
+    ordered = not is_wide(site.step) and all(step.needs is None for step in steps.values())
+    found: dict[str, Type] = {"output": ANY, "steps": MapOf(MappingProxyType(dict(inner)))}
+    if not ordered:
+        found |= {"members": _members(ANY), "missing": MISSING}
+    return found
+
+
+def _outputs(site: Site) -> Type:
+    """What the other workflow gives; without `outputs` it is what its last step gave."""
+    child = site.context.child(site.step)
+    if child is None or not child.file.outputs:
+        return ANY
+    return MapOf(MappingProxyType(dict.fromkeys(child.file.outputs, ANY)), name=site.step.workflow)
+
+
+def is_fragile(site: Site) -> bool:
+    """Whether a failure may leave it without an output: text there nearly always is, a checked value not."""
+    if site.step.verb in {"human", "wait", "workflow"}:
+        return True
+    return site.step.verb in {"agent", "run"} and contract_of(site).kind in {"schema", "json", "choice"}

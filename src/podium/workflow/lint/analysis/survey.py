@@ -1,0 +1,140 @@
+"""Goes through a file once: every block with its order, every step with what stands around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import chain
+from typing import Any, Final, Literal, TypeAlias
+
+from podium.core.fast_dataclass import dataclass
+from podium.workflow.context import Context, data_at
+from podium.workflow.outcomes import is_wide
+from podium.workflow.problems import Problem
+from podium.workflow.schema.step import Feature, Gate, Step
+
+Kind: TypeAlias = Literal["seq", "dag", "par"]
+Part: TypeAlias = Literal["top", "finally", "steps", "design", "component", "override"]
+"""Where a block stands; each of the last three holds one step of a `build`."""
+
+BODIES: Final = ("design", "component", "override")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Steps with one order. `owner` is the step they stand in; None at the top and in `finally`."""
+
+    steps: Mapping[str, Step]
+    kind: Kind
+    part: Part
+    owner: Site | None
+    order: Mapping[str, int]
+
+    @property
+    def is_body(self) -> bool:
+        return self.part in BODIES
+
+    def around(self) -> Iterator[Block]:
+        """This block and those it stands in, the innermost first."""
+        block: Block | None = self
+        while block is not None:
+            yield block
+            block = block.owner.block if block.owner is not None else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Site:
+    """A step with its surroundings. `context` places its problems: a feature may stand in a file of its own."""
+
+    name: str
+    step: Step
+    block: Block
+    context: Context
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """The step as it was written."""
+        found: Mapping[str, Any] = data_at(self.context.raw, self.step.path)
+        return found
+
+    def around(self) -> Iterator[Site]:
+        """This step and those it stands in, the innermost first."""
+        site: Site | None = self
+        while site is not None:
+            yield site
+            site = site.block.owner
+
+    def gates(self) -> tuple[Gate, ...]:
+        return self.context.gates_of(self.step)
+
+    def problem(self, rule: int, *at: str | int, message: str, hint: str = "", key: bool = False) -> Problem:
+        return self.context.problem(rule, self.step.at(*at), message, hint=hint, key=key)
+
+    def warning(self, rule: int, *at: str | int, message: str, hint: str = "") -> Problem:
+        return self.context.problem(rule, self.step.at(*at), message, hint=hint, key=True, warning=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """All that a file contains; outer blocks and steps come before those in them."""
+
+    context: Context
+    blocks: tuple[Block, ...]
+    sites: tuple[Site, ...]
+    sites_of: Mapping[Block, tuple[Site, ...]]
+    inside: Mapping[Site, tuple[Site, ...]]
+    """The steps of a step whose verb is `steps`."""
+
+
+def survey(context: Context) -> Survey:
+    found: dict[Block, tuple[Site, ...]] = {}
+    _enter(context, context.file.steps, "top", None, found)
+    _enter(context, context.file.finally_ or {}, "finally", None, found)
+    inside = {block.owner: sites for block, sites in found.items() if block.owner and block.part == "steps"}
+    return Survey(context, tuple(found), tuple(chain.from_iterable(found.values())), found, inside)
+
+
+def _enter(
+    context: Context,
+    steps: Mapping[str, Step],
+    part: Part,
+    owner: Site | None,
+    found: dict[Block, tuple[Site, ...]],
+) -> None:
+    order = {name: number for number, name in enumerate(steps)}
+    block = Block(steps, _kind(steps, owner, part), part, owner, order)
+    found[block] = tuple(Site(name, step, block, context) for name, step in steps.items())
+    for site in found[block]:
+        if site.step.steps is not None:
+            _enter(context, site.step.steps, "steps", site, found)
+        if site.step.verb == "build":
+            _enter_build(site, found)
+
+
+def _kind(steps: Mapping[str, Step], owner: Site | None, part: Part) -> Kind:
+    if part == "finally":
+        return "seq"
+    if part != "override" and any(step.needs is not None for step in steps.values()):
+        return "dag"
+    wide = part == "steps" and owner is not None and owner.step.for_each is None and is_wide(owner.step)
+    return "par" if wide else "seq"
+
+
+def _enter_build(site: Site, found: dict[Block, tuple[Site, ...]]) -> None:
+    """The bodies of a build, and what single components have in place of it."""
+    if site.step.design is not None:
+        _enter(site.context, {"design": site.step.design}, "design", site, found)
+    if site.step.component is not None:
+        _enter(site.context, {"component": site.step.component}, "component", site, found)
+    feature, context = feature_of(site)
+    for phase in feature.phases.values() if feature is not None else ():
+        for name, component in phase.components.items():
+            _enter(context, {name: component}, "override", site, found)
+
+
+def feature_of(site: Site) -> tuple[Feature | None, Context]:
+    """What a build expands, and the context that places problems in it."""
+    read = site.context.features.get(site.step.path)
+    if read is None:
+        return site.context.feature(site.step), site.context
+    return read.feature, replace(site.context, raw=read.raw, origin=read.origin, features={}, children={})

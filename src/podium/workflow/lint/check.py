@@ -1,0 +1,67 @@
+"""All that can be wrong with a file that was read: every rule, every mistake, in one go.
+
+Each theme looks at the same Survey and yields its problems; none depends on what another one found. What is wrong
+with a key in itself (rules 1 to 5) and with templates (33) is told before, by those who read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from podium.workflow.context import Context
+from podium.workflow.lint.analysis import contracts
+from podium.workflow.lint.analysis.survey import Survey, survey
+from podium.workflow.lint.rules import (
+    agent_capabilities,
+    block_order,
+    counts,
+    dead_ends,
+    file_claims,
+    inputs,
+    judges,
+    naming,
+    partials,
+    paths,
+    reviewer_independence,
+    roles,
+    routes,
+    sub_workflows,
+    teams,
+    texts,
+)
+from podium.workflow.problems import Problem
+
+CHECKS: Final[tuple[tuple[Callable[[Survey], Iterator[Problem]], tuple[int, ...]], ...]] = (
+    (naming.check, (6,)),
+    (routes.check, (7, 8, 11, 30)),
+    (block_order.check, (7, 9, 10, 11)),
+    (texts.check, (12, 13, 14, 15, 16, 17, 18, 19, 20)),
+    (partials.check, (20,)),
+    (contracts.check, (16,)),
+    (roles.check, (20, 21)),
+    (agent_capabilities.check, (22,)),
+    (counts.check, (23, 29, 31)),
+    (paths.check, (24,)),
+    (inputs.check, (24, 25, 34)),
+    (judges.check, (26, 27, 32, 36)),
+    (file_claims.check, (28,)),
+    (sub_workflows.check, (35,)),
+    (teams.check, (37, 38)),
+    (dead_ends.check, (40,)),
+    (reviewer_independence.check, (41, 42)),
+)
+"""Who tells which rules; `tools/pages/validation.py` says what they are."""
+
+
+def check(context: Context, *, sandbox: str | None = None) -> Iterator[Problem]:
+    """The problems of a file and of the workflows it contains. `sandbox` is the level this machine has, if known."""
+    found = survey(context)
+    for theme, _ in CHECKS:
+        yield from theme(found)
+    if sandbox is not None:
+        from podium.workflow.lint.rules import walls
+
+        yield from walls.check(found, sandbox)
+    for child in context.children.values():
+        yield from check(child, sandbox=sandbox)

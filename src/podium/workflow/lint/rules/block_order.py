@@ -1,0 +1,68 @@
+"""The order of a block: what can be reached (9), what kind it is (10), and graphs without circles (7, 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from podium.workflow.lint.analysis.control_flow import flow_of
+from podium.workflow.lint.analysis.cycles import circles
+from podium.workflow.lint.analysis.survey import Block, Site, Survey
+from podium.workflow.phrases import listed
+from podium.workflow.problems import Problem, did_you_mean
+
+
+def check(survey: Survey) -> Iterator[Problem]:
+    for block, sites in survey.sites_of.items():
+        if block.is_body:
+            continue
+        if block.part == "finally":
+            yield from _no_needs(sites)
+        if block.kind == "dag":
+            yield from _mixed(block, sites)
+            yield from _needs(block, sites)
+        if block.kind == "seq":
+            yield from _unreachable(block, sites)
+
+
+def _no_needs(sites: tuple[Site, ...]) -> Iterator[Problem]:
+    for site in sites:
+        if site.step.needs is not None:
+            message = f'"{site.name}" has "needs", but finally is a sequence'
+            yield site.problem(10, "needs", message=message, key=True)
+
+
+def _mixed(block: Block, sites: tuple[Site, ...]) -> Iterator[Problem]:
+    """Rule 10, told once for a block: whether one `needs` or all the others are wrong, only the author knows."""
+    without = [site for site in sites if site.step.needs is None]
+    having = next(name for name, step in block.steps.items() if step.needs is not None)
+    if without:
+        first, *others = without
+        hint = f"also without it: {listed([site.name for site in others], 'and')}" if others else ""
+        message = f'"{first.name}" has no "needs" but "{having}" has; write needs: [] to start it at once'
+        yield first.problem(10, message=message, hint=hint, key=True)
+
+
+def _needs(block: Block, sites: tuple[Site, ...]) -> Iterator[Problem]:
+    for site in sites:
+        for number, need in enumerate(site.step.needs or ()):
+            if need not in block.steps:
+                hint = did_you_mean(need, block.steps)
+                message = f'needs of "{site.name}": step "{need}" does not exist in this block'
+                yield site.problem(7, "needs", number, message=message, hint=hint)
+    edges = {name: [n for n in step.needs or () if n in block.steps] for name, step in block.steps.items()}
+    by_name = {site.name: site for site in sites}
+    for circle in circles(edges):
+        message = f"needs: {' -> '.join((*circle, circle[0]))} is a cycle"
+        yield by_name[circle[0]].problem(11, "needs", message=message, key=True)
+
+
+def _unreachable(block: Block, sites: tuple[Site, ...]) -> Iterator[Problem]:
+    """Rule 9. What only follows from a step that was already told is not told again."""
+    flow = flow_of(block, sites)
+    entries = [0]
+    reached = flow.reachable(entries)
+    for number, site in enumerate(sites):
+        if number not in reached:
+            entries.append(number)
+            reached = flow.reachable(entries)
+            yield site.problem(9, message=f'step "{site.name}" cannot be reached', key=True)

@@ -1,0 +1,146 @@
+"""How many there are: loops that end (23), rules that can be met (29), trees that can be put together (31)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from podium.workflow.context import Context
+from podium.workflow.defaults import LIMITS
+from podium.workflow.lint.analysis.survey import Site, Survey, feature_of
+from podium.workflow.lint.rules.file_claims import changes_files
+from podium.workflow.outcomes import is_wide
+from podium.workflow.problems import Problem
+from podium.workflow.schema.parts import DocPath
+from podium.workflow.schema.scalars import INSERT
+from podium.workflow.schema.step import Gate, Judging
+from podium.workflow.workers import workers_of
+
+
+def check(survey: Survey) -> Iterator[Problem]:
+    yield from _policies(survey.context)
+    for named in survey.context.file.gates.values():
+        yield from _approvals(survey.context, named)
+    for site in survey.sites:
+        yield from _approvals(site.context, site.step)
+        yield from _ends(site)
+        yield from _pass(site)
+        yield from _members(site)
+        yield from _join(site)
+        for gate in site.step.gates:
+            if isinstance(gate, Gate):
+                yield from _judges(site, gate)
+                yield from _approvals(site.context, gate)
+
+
+def _ends(site: Site) -> Iterator[Problem]:
+    repeat = site.step.repeat
+    if repeat is None:
+        return
+    if repeat.max is None and not _is_broken(site, "repeat", "max"):
+        yield site.problem(23, "repeat", message="repeat needs max", hint="max: 5", key=True)
+    tests = [word for word in ("until", "while") if repeat.has(word) or _is_broken(site, "repeat", word)]
+    if len(tests) != 1:
+        yield site.problem(23, "repeat", message="repeat needs one of until, while", key=True)
+
+
+def _is_broken(site: Site, *keys: str) -> bool:
+    """A key that is wrong was left out, and told already."""
+    return site.step.at(*keys) in site.context.broken
+
+
+def _pass(site: Site) -> Iterator[Problem]:
+    """Rule 29: a number that can be met, of members that there are."""
+    step = site.step
+    width = _width(site)
+    if type(step.pass_) is int and width is not None and step.pass_ > width:
+        yield site.problem(29, "pass", message=f"pass: {step.pass_} of {width} members")
+    inner_is_ordered = step.verb == "steps" and step.for_each is None and not _is_wide(site)
+    if step.pass_ is not None and inner_is_ordered:
+        message = f'the steps of "{site.name}" run one after another; all of them must pass'
+        yield site.problem(29, "pass", message=message, hint="parallel: true runs them at once", key=True)
+
+
+def _judges(site: Site, gate: Judging) -> Iterator[Problem]:
+    count = len(gate.review) if isinstance(gate.review, tuple) else 1
+    if type(gate.pass_) is int and gate.review is not None and gate.pass_ > count:
+        yield site.context.problem(29, gate.at("pass"), f"pass: {gate.pass_} of {count} members")
+
+
+def _approvals(context: Context, judge: Judging) -> Iterator[Problem]:
+    """A policy has people of its own; below `human` nobody has to answer."""
+    level = judge.level or "human"
+    if judge.approvals is not None and (level == "human" or INSERT in level):
+        more = judge.escalate.to if judge.escalate is not None else ()
+        yield from _enough(context, judge.approvals, (*(judge.by or ()), *more), judge.at("approvals"))
+
+
+def _policies(context: Context) -> Iterator[Problem]:
+    for name, rules in context.file.policies.items():
+        for number, rule in enumerate(rules):
+            if rule.level == "human":
+                path = ("policies", name, number, "approvals")
+                yield from _enough(context, rule.approvals, rule.by, path)
+
+
+def _enough(context: Context, approvals: int, by: tuple[str, ...], path: DocPath) -> Iterator[Problem]:
+    """Rule 29. Where no group is known, a name may be that of a group in somebody's configuration."""
+    groups = {name: context.file.people[name] for name in by if name in context.file.people}
+    able = {person for name in by for person in groups.get(name, (name,))}
+    if groups and approvals > len(able):
+        told = ", ".join(sorted(able)) or "nobody"
+        message = f"approvals: {approvals} of {len(able)} who may answer"
+        yield context.problem(29, path, message, hint=f"{', '.join(by)}: {told}")
+
+
+def _width(site: Site) -> int | None:
+    """How many members there will be, as far as the file tells."""
+    step = site.step
+    if step.for_each is not None:
+        return len(step.for_each.in_) if isinstance(step.for_each.in_, tuple) else None
+    if step.verb == "review":
+        return len(step.review) if isinstance(step.review, tuple) else 1
+    if step.verb == "agent":
+        return len(workers_of(site.context, step))
+    if step.verb == "build":
+        feature, _ = feature_of(site)
+        designed = feature is None or step.design is not None
+        return (
+            None
+            if designed or feature is None
+            else max((len(p.components) for p in feature.phases.values()), default=0)
+        )
+    return len(step.steps) if step.steps is not None and _is_wide(site) else None
+
+
+def _is_wide(site: Site) -> bool:
+    steps = site.step.steps or {}
+    return is_wide(site.step) or any(step.needs is not None for step in steps.values())
+
+
+def _members(site: Site) -> Iterator[Problem]:
+    """Rule 29: no fan-out beyond what the run may have."""
+    limits = site.context.file.limits
+    own = site.step.limits.members if site.step.limits is not None else None
+    most = own or (limits.members if limits is not None else None) or LIMITS.members or 0
+    loop = site.step.for_each
+    if loop is not None and isinstance(loop.in_, tuple) and len(loop.in_) > most:
+        message = f"for_each over {len(loop.in_)} literals exceeds limits.members"
+        yield site.problem(29, "for_each", message=message, hint=f"limits.members is {most}", key=True)
+    for key in ("role", "agent", "review"):
+        names = site.step.get(key)
+        if isinstance(names, tuple) and len(names) > most:
+            message = f'a list of {len(names)} under "{key}" exceeds limits.members'
+            yield site.problem(29, key, message=message, hint=f"limits.members is {most}", key=True)
+
+
+def _join(site: Site) -> Iterator[Problem]:
+    """Rule 31."""
+    step = site.step
+    listed = step.verb == "agent" and (isinstance(step.role, tuple) or isinstance(step.agent, tuple))
+    if step.join == "best" and (not listed or step.for_each is not None):
+        yield site.problem(31, "join", message="join: best needs a list of agents")
+    if listed and step.join is None and step.for_each is None:
+        workers = workers_of(site.context, step)
+        if len(workers) > 1 and any(changes_files(site, worker.known_role) for worker in workers):
+            message = f'"{site.name}" has {len(workers)} workers that change files; say join: best, queue or discard'
+            yield site.problem(31, message=message, key=True)

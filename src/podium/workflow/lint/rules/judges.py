@@ -1,0 +1,147 @@
+"""What judges: work that is there (26), phrases (27), policies (32), gates by name (36)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from podium.core.expressions.nodes import Call, Name
+from podium.core.expressions.templates import walk
+from podium.core.types import LEVELS
+from podium.workflow.context import Context
+from podium.workflow.expressions.parser import ExpressionError, parse_expression
+from podium.workflow.lint.analysis.contracts import contract_of
+from podium.workflow.lint.analysis.survey import Site, Survey
+from podium.workflow.lint.rules.file_claims import changes_files
+from podium.workflow.problems import Problem, did_you_mean
+from podium.workflow.schema.parts import DocPath
+from podium.workflow.schema.scalars import INSERT
+from podium.workflow.schema.step import Gate, Judging
+from podium.workflow.workers import workers_of
+
+BARREN: Final = frozenset({"human", "check", "wait", "set"})
+"""Verbs that leave nothing to judge, unless an answer is asked for."""
+
+
+def check(survey: Survey) -> Iterator[Problem]:
+    yield from _policies(survey.context)
+    yield from _gate_names(survey)
+    for gate in survey.context.file.gates.values():
+        yield from _level(survey.context, gate)
+    for site in survey.sites:
+        yield from _level(site.context, site.step)
+        if site.step.verb == "review":
+            yield from _judged(survey, site)
+        if site.step.verb == "human":
+            yield from _no_change(site)
+        for entry in site.step.gates:
+            if isinstance(entry, Gate):
+                yield from _level(site.context, entry)
+        for gate in site.gates():
+            if gate.phrase is not None:
+                yield from _phrase(gate, site, site)
+
+
+def judged_by(survey: Survey, site: Site) -> tuple[Site, ...]:
+    """What a review step judges: what it says, else what it needs, else the step above."""
+    found = (_seen_from(survey, site, name) for name in _judged_names(site))
+    return tuple(judged for judged in found if judged is not None)
+
+
+def _judged_names(site: Site) -> tuple[str, ...]:
+    step, number = site.step, site.block.order[site.name]
+    if step.of is not None:
+        return step.of
+    if site.block.kind == "seq" and number:
+        return (list(site.block.steps)[number - 1],)
+    return step.needs or ()
+
+
+def _seen_from(survey: Survey, site: Site, name: str) -> Site | None:
+    for block in site.block.around():
+        if name in block.steps:
+            return survey.sites_of[block][block.order[name]]
+    return None
+
+
+def _judged(survey: Survey, site: Site) -> Iterator[Problem]:
+    """Rule 26; names that do not exist or come later are a matter of reading."""
+    if not _judged_names(site):
+        message = f'"{site.name}" has no step before it to judge; say which with of'
+        yield site.problem(26, "review", message=message, key=True)
+    for judged in judged_by(survey, site):
+        verb = judged.step.verb
+        if verb in BARREN and judged.step.output is None:
+            key = "of" if site.step.of is not None else "review"
+            message = f'"{site.name}" judges "{judged.name}", which produces nothing'
+            yield site.problem(26, key, message=message, key=key == "review")
+        elif site.step.phrase is not None:
+            yield from _phrase(site.step, site, judged)
+
+
+def _phrase(judge: Judging, site: Site, judged: Site) -> Iterator[Problem]:
+    """Rule 27: an exact last line proves nothing about files, and a value has no last line."""
+    place = judge.at("phrase")
+    workers = workers_of(judged.context, judged.step) if judged.step.verb == "agent" else ()
+    writes = any(changes_files(judged, worker.known_role) for worker in workers)
+    if writes or judged.step.touches or judged.step.verb in {"steps", "workflow", "build", "git"}:
+        yield site.context.problem(27, place, "phrase may not approve a step that changes files")
+    elif contract_of(judged).kind != "text":
+        yield site.context.problem(27, place, "phrase may not approve a step whose output is not text")
+
+
+def _policies(context: Context) -> Iterator[Problem]:
+    """Rule 32."""
+    for name, rules in context.file.policies.items():
+        path: DocPath = ("policies", name)
+        if not rules or rules[-1].when is not None:
+            message = f'policy "{name}" must end with a rule without when'
+            yield context.problem(32, path, message, hint="- {level: human}", key=True)
+        for number, rule in enumerate(rules[:-1]):
+            if rule.when is None:
+                message = f'policy "{name}": the rules after one without when are never used'
+                yield context.problem(32, (*path, number), message)
+        if name in LEVELS:
+            yield context.problem(32, path, f'"{name}" is a level; name the policy otherwise', key=True)
+
+
+def _level(context: Context, judge: Judging) -> Iterator[Problem]:
+    known = (*LEVELS, *context.file.policies)
+    if judge.level is not None and INSERT not in judge.level and judge.level not in known:
+        hint = did_you_mean(judge.level, known)
+        yield context.problem(32, judge.at("level"), f'no level or policy "{judge.level}"', hint=hint)
+
+
+def _no_change(site: Site) -> Iterator[Problem]:
+    """A person who is a step of its own is asked about no one's change, so a rule about it could not be held."""
+    level = str(site.step.level)
+    rules = site.context.file.policies.get(level, ())
+    if any(rule.when is not None and _is_about_change(rule.when) for rule in rules):
+        message = f'policy "{level}" looks at a change, and "{site.name}" judges none'
+        hint = "make it a gate of the step that it is about, or a review"
+        yield site.context.problem(32, site.step.at("level"), message, hint=hint)
+
+
+def _is_about_change(when: str) -> bool:
+    try:
+        nodes = tuple(walk(parse_expression(when)))
+    except ExpressionError:
+        # Told where it stands.
+        return False
+    return any(
+        node == Name("change") or (isinstance(node, Call) and node.function == "touched") for node in nodes
+    )
+
+
+def _gate_names(survey: Survey) -> Iterator[Problem]:
+    """Rule 36."""
+    known = survey.context.file.gates
+    owners: list[tuple[Context, tuple[str | Gate, ...], DocPath]] = [
+        (survey.context, role.gates, role.at("gates")) for role in survey.context.file.roles.values()
+    ]
+    owners += [(site.context, site.step.gates, site.step.at("gates")) for site in survey.sites]
+    for context, entries, path in owners:
+        for number, entry in enumerate(entries):
+            if isinstance(entry, str) and entry not in known:
+                hint = did_you_mean(entry, known)
+                yield context.problem(36, (*path, number), f'gate "{entry}" is not defined', hint=hint)

@@ -1,0 +1,85 @@
+"""Roles, agents and presets that exist (21), and workers that are told what to do (20)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from podium.workflow.context import Context
+from podium.workflow.defaults import BUILT_IN_AGENTS, PRESETS
+from podium.workflow.lint.analysis.assigned_agents import Mention, mentions
+from podium.workflow.lint.analysis.survey import Site, Survey
+from podium.workflow.problems import Problem, did_you_mean
+from podium.workflow.schema.parts import DocPath, Retry
+from podium.workflow.schema.step import Gate
+from podium.workflow.workers import Worker, workers_of
+
+
+def check(survey: Survey) -> Iterator[Problem]:
+    for mention in mentions(survey):
+        yield from _exists(mention)
+    for context, retry, path in _retries(survey):
+        yield from _preset(context, retry, path)
+    for site in survey.sites:
+        yield from _task(site)
+
+
+def _exists(mention: Mention) -> Iterator[Problem]:
+    """Rule 21."""
+    context, name = mention.context, mention.name
+    is_role, is_agent = context.role(name) is not None, context.is_agent(name)
+    agents = (*context.file.agents, *BUILT_IN_AGENTS)
+    message = hint = ""
+    if mention.kind == "role" and not is_role:
+        message = f'no role "{name}"'
+        hint = (
+            f'"{name}" is an agent; write agent: {name}'
+            if is_agent
+            else did_you_mean(name, context.role_names)
+        )
+    elif mention.kind == "agent" and not is_agent:
+        message = f'no agent "{name}"'
+        hint = f'"{name}" is a role; write role: {name}' if is_role else did_you_mean(name, agents)
+    elif mention.kind == "either" and not (is_role or is_agent):
+        message = f'no role or agent "{name}"'
+        hint = did_you_mean(name, (*context.role_names, *agents))
+    if message:
+        yield context.problem(21, mention.path, message, hint=hint)
+
+
+def _retries(survey: Survey) -> Iterator[tuple[Context, Retry | str | None, DocPath]]:
+    for name, role in survey.context.file.roles.items():
+        yield survey.context, role.retry, ("roles", name, "retry")
+    for site in survey.sites:
+        for step in (site.step, *(gate for gate in site.step.gates if isinstance(gate, Gate))):
+            yield site.context, step.retry, step.at("retry")
+
+
+def _preset(context: Context, retry: Retry | str | None, path: DocPath) -> Iterator[Problem]:
+    """The name of a preset is looked up like that of a role."""
+    known = (*PRESETS, *context.file.retries)
+    if isinstance(retry, str) and retry not in known:
+        yield context.problem(21, path, f'no retry preset "{retry}"', hint=did_you_mean(retry, known))
+
+
+def _task(site: Site) -> Iterator[Problem]:
+    """A worker needs a prompt, its step's or its role's. A component that overrides has that of its build."""
+    step = site.step
+    if step.verb != "agent" or site.block.part == "override" or step.prompt is not None:
+        return
+    if not _is_misspelled(site) and any(map(_is_idle, workers_of(site.context, step))):
+        hint = "neither has its role" if step.role is not None else ""
+        yield site.problem(20, message=f'"{site.name}" has no prompt', hint=hint, key=True)
+
+
+def _is_misspelled(site: Site) -> bool:
+    """Whether a prompt is there but could not be read; that was told already."""
+    here = site.step.path
+    lost = (path[-1] for path in site.context.broken if path[:-1] == here)
+    return any(str(key) == "prompt" or did_you_mean(str(key), ("prompt",)) for key in lost)
+
+
+def _is_idle(worker: Worker) -> bool:
+    """A role that does not exist, or that only the run will tell, may well bring a prompt."""
+    if worker.known_role is None:
+        return worker.role is None
+    return worker.known_role.prompt is None

@@ -1,0 +1,61 @@
+"""What a step hands down by `with` (35): to another workflow, or to a role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from podium.workflow.context import Context
+from podium.workflow.expressions.parser import has_insert
+from podium.workflow.lint.analysis.survey import Site, Survey
+from podium.workflow.lint.rules.inputs import FITS
+from podium.workflow.problems import Problem, did_you_mean
+from podium.workflow.workers import Worker, reviewers_of, workers_of
+
+
+def check(survey: Survey) -> Iterator[Problem]:
+    """That a file contains itself, or too many others, is told by who reads them."""
+    for site in survey.sites:
+        child = site.context.child(site.step)
+        if child is not None:
+            yield from _inputs(site, child)
+        elif site.step.with_:
+            yield from _parameters(site)
+
+
+def _inputs(site: Site, child: Context) -> Iterator[Problem]:
+    known, given = child.file.inputs, site.step.with_ or {}
+    for name, value in given.items():
+        if name not in known:
+            message = f'with: "{name}" is not an input of {site.step.workflow}'
+            yield site.problem(35, "with", name, message=message, hint=did_you_mean(name, known), key=True)
+        elif not (isinstance(value, str) and has_insert(value)) and not FITS[known[name].type](value):
+            yield site.problem(35, "with", name, message=f'with: "{name}" must be {known[name].type}')
+    for name, declared in known.items():
+        if name not in given and not declared.has("default"):
+            message = f'{site.step.workflow} needs input "{name}"'
+            yield site.problem(35, "workflow", message=message, hint=f"with: {{{name}: ...}}")
+
+
+def _parameters(site: Site) -> Iterator[Problem]:
+    for worker in _players(site):
+        if worker.role is None:
+            yield site.problem(35, "with", message="with is for a role's parameters; name a role", key=True)
+            return
+        role = worker.known_role
+        known = (role.with_ or {}) if role is not None else (site.step.with_ or {})
+        for name in site.step.with_ or {}:
+            if name not in known:
+                message = f'role "{worker.role}" has no parameter "{name}"'
+                yield site.problem(
+                    35, "with", name, message=message, hint=did_you_mean(name, known), key=True
+                )
+
+
+def _players(site: Site) -> tuple[Worker, ...]:
+    match site.step.verb:
+        case "agent":
+            return workers_of(site.context, site.step)
+        case "review":
+            return reviewers_of(site.context, site.step)
+        case _:
+            return ()

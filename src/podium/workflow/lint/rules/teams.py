@@ -1,0 +1,68 @@
+"""Whom a worker may ask (37), and what the components of a feature need (38)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from podium.workflow.context import Context
+from podium.workflow.lint.analysis.cycles import circles
+from podium.workflow.lint.analysis.survey import Site, Survey, feature_of
+from podium.workflow.problems import Problem, did_you_mean
+from podium.workflow.schema.step import Feature
+
+
+def check(survey: Survey) -> Iterator[Problem]:
+    for site in survey.sites:
+        yield from _team(site)
+        if site.step.verb == "build":
+            feature, context = feature_of(site)
+            if feature is not None:
+                yield from _feature(context, feature)
+
+
+def _team(site: Site) -> Iterator[Problem]:
+    team = site.step.team or {}
+    for name, member in team.items():
+        if member.role is None and member.agent is None:
+            yield site.problem(37, "team", name, message=f'"{name}" has no role or agent', key=True)
+        for number, other in enumerate(member.asks):
+            place = ("team", name, "asks", number)
+            if other == name:
+                yield site.problem(37, *place, message=f'"{name}" asks itself')
+            elif other not in team:
+                message = f'"{name}" asks "{other}", who is not in the team'
+                yield site.problem(37, *place, message=message, hint=did_you_mean(other, team))
+
+
+def _feature(context: Context, feature: Feature) -> Iterator[Problem]:
+    known = [f"{phase}.{name}" for phase, body in feature.phases.items() for name in body.components]
+    edges: dict[str, list[str]] = {name: [] for name in known}
+    for phase, body in feature.phases.items():
+        for name, component in body.components.items():
+            for number, need in enumerate(component.needs or ()):
+                full = need if "." in need else f"{phase}.{need}"
+                if full in edges:
+                    edges[f"{phase}.{name}"].append(full)
+                    continue
+                message = f"component {phase}.{name} needs {full}, which does not exist"
+                hint = did_you_mean(full, known)
+                yield context.problem(38, component.at("needs", number), message, hint=hint)
+    for circle in circles({**edges, **_with_barriers(feature, edges)}):
+        shown = [name for name in circle if not name.startswith("!")]
+        phase, _, name = shown[0].partition(".")
+        place = feature.phases[phase].components[name].at("needs")
+        yield context.problem(38, place, f"cycle: {' -> '.join((*shown, shown[0]))}", key=True)
+
+
+def _with_barriers(feature: Feature, edges: dict[str, list[str]]) -> dict[str, list[str]]:
+    """A strict barrier makes every component of a phase wait for all phases before it."""
+    found: dict[str, list[str]] = {}
+    earlier: list[str] = []
+    for phase, body in feature.phases.items():
+        mine = [f"{phase}.{name}" for name in body.components]
+        if body.barrier == "strict" and earlier:
+            # One name for all that came before keeps this linear.
+            found[f"!{phase}"] = list(earlier)
+            found |= {name: [*edges[name], f"!{phase}"] for name in mine}
+        earlier += mine
+    return found

@@ -1,0 +1,103 @@
+"""One raw document out of everything a workflow stands on, each value with the place it was written at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+from podium.core.fast_dataclass import dataclass
+from podium.workflow.context import problem_at
+from podium.workflow.merge.config_layers import cascaded
+from podium.workflow.merge.role_inheritance import Roles, effective_roles
+from podium.workflow.merge.templates import composed
+from podium.workflow.problems import Problem
+from podium.workflow.schema.file import Config
+from podium.workflow.schema.reader import read
+from podium.workflow.source.nodes import Node, Path, Place, fields, nearest_node, plain, with_field
+from podium.workflow.source.role_files import used_roles
+from podium.workflow.source.sources import NOTHING, Sources
+
+ORDER: Final = (
+    *("podium", "name", "description", "strict", "inputs", "vars", "env", "secrets"),
+    *("agents", "roles", "people", "policies", "retries", "notify", "context"),
+    *("limits", "breaker", "max_parallel", "workspace", "sandbox", "network", "protect", "record"),
+    *("gates", "steps", "finally", "outputs"),
+)
+"""How the keys of a merged file follow each other, whoever wrote them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    root: Node
+    problems: tuple[Problem, ...] = ()
+    role_names: frozenset[str] = frozenset()
+    """Every role there is, also those that this workflow does not use and that were not read."""
+
+    @property
+    def value(self) -> Any:
+        return plain(self.root)
+
+    def origin(self, path: Path, *, key: bool = False) -> Place:
+        """Where the value at `path` stands, or its key; for what is missing, the closest thing around it."""
+        node, is_there = nearest_node(self.root, path)
+        return node.key if key and is_there else node.place
+
+    def source(self, path: Path) -> str | None:
+        """How the number, boolean or null at `path` was spelled."""
+        node, is_there = nearest_node(self.root, path)
+        return node.source if is_there else None
+
+
+def merge(sources: Sources) -> Merged:
+    """Templates, then configuration, then roles. Without a readable workflow only the problems are left."""
+    if not sources.chain:
+        return Merged(NOTHING, sources.problems, sources.role_names)
+    workflow = composed(sources.chain)
+    own = [item for file in sources.chain for item in fields(fields(file).get("roles")).items()]
+    settings = cascaded(
+        sources.shipped,
+        sources.bounds,
+        workflow.root,
+        typed=sources.typed,
+        own_roles=[role for _, role in own],
+    )
+    root = settings.root
+    roles = _roles(sources, root, frozenset(name for name, _ in own))
+    if roles.nodes:
+        root = with_field(root, "roles", Node(roles.nodes, root.place, root.key))
+    problems = (
+        *sources.problems,
+        *workflow.problems,
+        *(problem for config in sources.bounds for problem in _config_problems(config)),
+        *settings.problems,
+        *roles.problems,
+    )
+    return Merged(_ordered(root), tuple(dict.fromkeys(problems)), sources.role_names)
+
+
+def _config_problems(config: Node) -> Iterator[Problem]:
+    """A configuration is checked by itself: what a nearer file hides is still wrong."""
+    written = Merged(config)
+    for fault in read(Config, written.value, source=written.source).faults:
+        yield problem_at(written.origin, fault)
+
+
+def _roles(sources: Sources, root: Node, own: frozenset[str]) -> Roles:
+    """Those the workflow uses or defines, and those that judge for them."""
+    named: frozenset[str] = frozenset()
+    roles = Roles({}, ())
+    typed = (sources.typed,) if sources.typed is not None else ()
+    more = own | used_roles((root, *typed), sources.role_names)
+    while more - named:
+        named |= more
+        roles = effective_roles(named, sources.layers, texts=sources.texts, known=sources.role_names)
+        more = used_roles(roles.nodes.values(), sources.role_names)
+    return roles
+
+
+def _ordered(root: Node) -> Node:
+    found = fields(root)
+    # What the language does not know comes last and is the schema's to complain about.
+    keys = sorted(found, key=lambda key: ORDER.index(key) if key in ORDER else len(ORDER))
+    return replace(root, value={key: found[key] for key in keys})

@@ -1,0 +1,1 @@
+"""Jinja prompts: parse, check, render in a sandbox; partials; quoting of untrusted text."""

@@ -1,0 +1,44 @@
+"""A prompt that was read, what it reads, and what can be wrong with it; known without the library that reads it."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from podium.core.expressions.values import MAX_TEXT
+from podium.core.fast_dataclass import dataclass
+from podium.errors import ConfigurationError
+
+Chain: TypeAlias = tuple[str, ...]
+
+
+class PromptError(ConfigurationError):
+    """`file` is the prompt or the included file, `line` counts from 1."""
+
+    def __init__(self, message: str, line: int, hint: str = "", *, file: str = "") -> None:
+        super().__init__(message, hint=hint or None)
+        self.line = line
+        self.file = file
+
+
+@dataclass(frozen=True, slots=True)
+class PromptReference:
+    """What a prompt reads, as `Reference` in expressions, and where."""
+
+    chain: Chain
+    optional: bool
+    line: int
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """`files` holds the text itself under its name and all that it includes."""
+
+    name: str
+    files: tuple[tuple[str, str], ...]
+    references: tuple[PromptReference, ...]
+
+
+def plain_prompt(text: str, *, name: str) -> Prompt | None:
+    """The prompt that a text without any tag is; None if it may have one and must be parsed."""
+    return None if "{" in text or len(text) > MAX_TEXT else Prompt(name, ((name, text),), ())

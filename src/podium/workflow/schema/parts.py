@@ -1,0 +1,215 @@
+"""The maps that stand under a key of a step, a role or a file, typed."""
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from podium.workflow.schema import fields
+from podium.workflow.schema.fields import Raw, Schema, Short
+from podium.workflow.schema.scalars import (
+    TEXT,
+    TEXTS,
+    CountText,
+    Duration,
+    Expression,
+    Number,
+    Positive,
+    Share,
+    TextList,
+    TimeOfDay,
+    Tokens,
+    Whole,
+)
+
+DocPath: TypeAlias = fields.DocPath
+known_keys = fields.known_keys
+
+Texts: TypeAlias = tuple[str, ...]
+Ints: TypeAlias = tuple[int, ...]
+ExhaustedWord: TypeAlias = Literal["human", "fail", "accept_best"]
+
+
+class Limits(Raw):
+    usd: Number | None = None
+    tokens: Tokens | None = None
+    calls: Positive | None = None
+    window: Share | None = None
+    time: Duration | None = None
+    transitions: Positive | None = None
+    members: Positive | None = None
+    messages: Positive | None = None
+
+
+class TopLimits(Limits):
+    unknown_cost: Literal["ask", "count_tokens", "refuse"] | None = None
+
+
+class Failures(Raw):
+    count: Positive
+    within: Duration
+
+
+class Breaker(Raw):
+    visits: Positive | None = None
+    cycle: Positive | None = None
+    repeat: Positive | None = None
+    similar: Share | None = None
+    plateau: Positive | None = None
+    reversals: Positive | None = None
+    disagree: Positive | None = None
+    retries: Positive | None = None
+    failures: Failures | None = None
+    near: Share | None = None
+    complete: bool = False
+    ask: str = "human"
+    transitions: Positive | None = None
+    time: Duration | None = None
+    usd: Number | None = None
+    tokens: Tokens | None = None
+    calls: Positive | None = None
+
+
+class Backoff(Raw):
+    first: Duration | None = None
+    times: Number | None = None
+    max: Duration | None = None
+    jitter: Share | None = None
+
+
+class Stop(Raw):
+    similar: Share | None = None
+    plateau: Positive | None = None
+
+
+_DURATION_TEXT: Schema = {"type": "string", "pattern": "^([0-9]+[dhms])+$"}
+
+
+def _fixed(value: Any) -> Any:
+    return {"first": value, "times": 1, "max": value, "jitter": "0%"} if isinstance(value, str) else value
+
+
+class Retry(Raw):
+    attempts: CountText | None = None
+    transient: Whole | None = None
+    repair: Whole | None = None
+    backoff: Annotated[Backoff, Short(_fixed, _DURATION_TEXT)] | None = None
+    visits: Positive | None = None
+    stop: Stop | None = None
+    degrade: Texts | None = None
+    on_exhausted: ExhaustedWord | None = None
+
+
+def _attempts(value: Any) -> Any:
+    if isinstance(value, str) and "${{" not in value:
+        return value
+    return {"attempts": value}
+
+
+RetryText: TypeAlias = Annotated[str | Retry, Short(_attempts, {"type": ["integer", "string"]})]
+"""A map, or the name of a preset."""
+
+
+class Context(Raw):
+    include: Texts | None = None
+    always: Texts | None = None
+    exclude: Texts | None = None
+    diff: bool | None = None
+    budget: Tokens | None = None
+    strategy: str | None = None
+
+
+class Workspace(Raw):
+    mode: Literal["private", "inplace"] | None = None
+    setup: tuple[Texts, ...] | None = None
+    copy: Texts | None = None
+    ports: Whole | None = None
+    teardown: tuple[Texts, ...] | None = None
+
+
+class Sandbox(Raw):
+    level: Literal["auto", "none", "limits", "bubblewrap", "container"] | None = None
+    image: str | None = None
+    memory: str | None = None
+    cpu: Number | None = None
+
+
+ContextMap: TypeAlias = Annotated[Context, Short(lambda value: {"include": value}, TEXTS)]
+WorkspaceMap: TypeAlias = Annotated[
+    Workspace, Short(lambda value: {"mode": value}, {"enum": ["private", "inplace"]})
+]
+SandboxMap: TypeAlias = Annotated[Sandbox, Short(lambda value: {"level": value}, TEXT)]
+
+
+class Output(Raw):
+    schema: str | dict[str, Any] | None = None
+    choice: Texts | None = None
+    file: str | None = None
+    files: Texts | None = None
+
+
+OutputText: TypeAlias = str | Output
+"""A word, one `${{ }}` on a block, or the map."""
+
+
+class Estimate(Raw):
+    usd: Number | None = None
+    tokens: Tokens | None = None
+
+
+class Wait(Raw):
+    signal: str | None = None
+    file: str | None = None
+    timer: Duration | None = None
+    until_time: TimeOfDay | None = None
+    commit: str | None = None
+    step: str | None = None
+    poll: str | Texts | None = None
+    branch: str | None = None
+    every: Duration | None = None
+    pending: Ints | None = None
+
+
+class TeamMember(Raw):
+    role: str | None = None
+    agent: str | None = None
+    asks: Texts = ()
+    touches: Texts = ()
+
+
+class Coverage(Raw):
+    report: str
+    min: Number | None = None
+
+
+class Escalate(Raw):
+    after: Duration
+    to: TextList
+
+
+class Script(Raw):
+    script: str
+    shell: str = "bash"
+
+
+class Git(Raw):
+    land: str | None = None
+    message: str | None = None
+    how: Literal["squash", "merge", "commits"] | None = None
+    branch: str | None = None
+    push: str | None = None
+
+
+class ForEach(Raw):
+    in_: tuple[Any, ...] | Expression
+    as_: str = "item"
+    where: Expression | None = None
+    key: Expression | None = None
+    needs: Expression | None = None
+
+
+ForEachMap: TypeAlias = Annotated[ForEach, Short(lambda value: {"in": value}, {"type": ["string", "array"]})]
+
+
+class Repeat(Raw):
+    until: Expression | None = None
+    while_: Expression | None = None
+    max: CountText | None = None
+    on_exhausted: ExhaustedWord | None = None

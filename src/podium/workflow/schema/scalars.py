@@ -1,0 +1,233 @@
+"""The small words of the language: durations, tokens, shares, and values that have two spellings.
+
+Each is a function from what YAML gave to a plain value, with the JSON Schema of what may be written. They stand
+in the schema as `Annotated[type, Scalar(...)]`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Annotated, Any, Final, TypeAlias
+
+from podium.core.types import Millis
+from podium.workflow.schema.fields import Scalar, Schema, Wrong
+
+INSERT: Final = "${{"
+"""What begins a value that is only known when the run gets there."""
+
+NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
+
+_DURATION: Final = re.compile(r"(?:(\d{1,18})d)?(?:(\d{1,18})h)?(?:(\d{1,18})m)?(?:(\d{1,18})s)?")
+_TOKENS: Final = re.compile(r"(\d+(?:\.\d+)?)([kM])")
+_SHARE: Final = re.compile(r"(\d{1,3})%")
+_TIME: Final = re.compile("([01]?[0-9]|2[0-3]):[0-5][0-9]")
+_SECONDS: Final = (86_400, 3_600, 60, 1)
+_LONGEST_S: Final = 3650 * 86_400
+"""A moment so far ahead that no calendar has it can be neither waited for nor shown."""
+
+
+def number(value: Any) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if value >= 0:
+            return value
+        raise Wrong("at least 0")
+    raise Wrong("a number")
+
+
+def whole(value: Any, least: int = 0) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise Wrong("a whole number")
+    if value < least:
+        raise Wrong("above 0" if least == 1 else f"at least {least}")
+    return value
+
+
+def positive(value: Any) -> int:
+    return whole(value, 1)
+
+
+def score(value: Any) -> int:
+    if whole(value, 1) > 10:
+        raise Wrong("at most 10")
+    return int(value)
+
+
+def time_of_day(value: Any) -> str:
+    if isinstance(value, str) and _TIME.fullmatch(value):
+        return value
+    raise Wrong('a time of day such as "06:00"')
+
+
+def duration(value: Any) -> Millis:
+    match = _DURATION.fullmatch(value) if isinstance(value, str) and value else None
+    if match is not None:
+        parts = zip(match.groups("0"), _SECONDS, strict=True)
+        seconds = sum(int(part) * unit for part, unit in parts)
+        if seconds > _LONGEST_S:
+            raise Wrong("at most 3650d, which is ten years")
+        return Millis(1000 * seconds)
+    if value == 0 and not isinstance(value, bool):
+        return Millis(0)
+    raise Wrong("a duration such as 90s, 5m or 1h30m")
+
+
+def tokens(value: Any) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    match = _TOKENS.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise Wrong("a number of tokens such as 5000, 200k or 2M")
+    return round(float(match[1]) * (1_000 if match[2] == "k" else 1_000_000))
+
+
+def share(value: Any) -> int:
+    """In percent."""
+    match = _SHARE.fullmatch(value) if isinstance(value, str) else None
+    if match is None or int(match[1]) > 100:
+        raise Wrong("a share such as 95%")
+    return int(match[1])
+
+
+def pass_rule(value: Any) -> str | int | float:
+    if isinstance(value, str) and value in {"all", "any", "majority"}:
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
+    match = _SHARE.fullmatch(value) if isinstance(value, str) else None
+    if match is None or int(match[1]) > 100:
+        raise Wrong("all, any, majority, a number or a share such as 95%")
+    return int(match[1]) / 100
+
+
+def count(value: Any) -> int | str:
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
+    if isinstance(value, str) and INSERT in value:
+        return value
+    raise Wrong("a number above 0")
+
+
+def parallel(value: Any) -> int | str | bool:
+    return value if isinstance(value, bool) else _or_expected(count, value, "true or a number above 0")
+
+
+def expression(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value
+    raise Wrong("an expression")
+
+
+def join(value: Any) -> str | int:
+    if isinstance(value, str) and value in {"queue", "best", "discard"}:
+        return value
+    if isinstance(value, dict) and list(value) == ["batch"]:
+        size = value["batch"]
+        if isinstance(size, int) and not isinstance(size, bool) and size > 0:
+            return size
+    raise Wrong("queue, best, discard or {batch: n}")
+
+
+def continuity(value: Any) -> int:
+    """How many turns of the last conversation go on; 0 is a fresh one."""
+    if value == "fresh":
+        return 0
+    if isinstance(value, dict) and list(value) == ["turns"]:
+        turns = value["turns"]
+        if isinstance(turns, int) and not isinstance(turns, bool) and turns > 0:
+            return turns
+    raise Wrong("fresh or {turns: n}")
+
+
+def one_or_more(value: Any) -> str | tuple[str, ...]:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    raise Wrong("a name or a list of names")
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    found = () if value == [] else one_or_more(value)
+    return (found,) if isinstance(found, str) else found
+
+
+def globs(value: Any) -> str | tuple[str, ...]:
+    if isinstance(value, str) and INSERT in value:
+        return value
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    raise Wrong("a list of paths, or one ${{ }} that gives it")
+
+
+def network(value: Any) -> str | tuple[str, ...]:
+    if value == "open":
+        return "open"
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    raise Wrong("open or a list of hosts")
+
+
+def _or_expected(parse: Callable[[Any], Any], value: Any, expected: str) -> Any:
+    try:
+        return parse(value)
+    except Wrong:
+        raise Wrong(expected) from None
+
+
+TEXT: Final[Schema] = {"type": "string"}
+_INSERTED: Final[Schema] = {"type": "string", "pattern": r"\$\{\{"}
+_POSITIVE: Final[Schema] = {"type": "integer", "minimum": 1}
+TEXTS: Final[Schema] = {"type": "array", "items": TEXT}
+_SHARE_TEXT: Final[Schema] = {"type": "string", "pattern": "^[0-9]{1,3}%$"}
+
+
+def _map_of(key: str) -> Schema:
+    return {
+        "type": "object",
+        "properties": {key: _POSITIVE},
+        "required": [key],
+        "additionalProperties": False,
+    }
+
+
+Number: TypeAlias = Annotated[float, Scalar(number, {"type": "number", "minimum": 0})]
+Whole: TypeAlias = Annotated[int, Scalar(whole, {"type": "integer", "minimum": 0})]
+Positive: TypeAlias = Annotated[int, Scalar(positive, _POSITIVE)]
+Score: TypeAlias = Annotated[int, Scalar(score, {"type": "integer", "minimum": 1, "maximum": 10})]
+TimeOfDay: TypeAlias = Annotated[
+    str, Scalar(time_of_day, {"type": "string", "pattern": f"^({_TIME.pattern})$"})
+]
+Duration: TypeAlias = Annotated[
+    Millis,
+    Scalar(duration, {"anyOf": [{"type": "string", "pattern": "^([0-9]+[dhms])+$"}, {"const": 0}]}),
+]
+Tokens: TypeAlias = Annotated[
+    int,
+    Scalar(
+        tokens,
+        {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9.]+[kM]$"}]},
+    ),
+]
+Share: TypeAlias = Annotated[int, Scalar(share, _SHARE_TEXT)]
+Pass: TypeAlias = Annotated[
+    str | int | float,
+    Scalar(pass_rule, {"anyOf": [{"enum": ["all", "any", "majority"]}, _POSITIVE, _SHARE_TEXT]}),
+]
+CountText: TypeAlias = Annotated[int | str, Scalar(count, {"anyOf": [_POSITIVE, _INSERTED]})]
+Parallel: TypeAlias = Annotated[
+    int | str | bool, Scalar(parallel, {"anyOf": [{"type": "boolean"}, _POSITIVE, _INSERTED]})
+]
+Expression: TypeAlias = Annotated[str, Scalar(expression, {"type": ["string", "boolean"]})]
+JoinText: TypeAlias = Annotated[
+    str | int, Scalar(join, {"anyOf": [{"enum": ["queue", "best", "discard"]}, _map_of("batch")]})
+]
+Continuity: TypeAlias = Annotated[int, Scalar(continuity, {"anyOf": [{"const": "fresh"}, _map_of("turns")]})]
+OneOrMore: TypeAlias = Annotated[
+    str | tuple[str, ...], Scalar(one_or_more, {"anyOf": [TEXT, TEXTS | {"minItems": 1}]})
+]
+TextList: TypeAlias = Annotated[tuple[str, ...], Scalar(texts, {"anyOf": [TEXT, TEXTS]})]
+Globs: TypeAlias = Annotated[str | tuple[str, ...], Scalar(globs, {"anyOf": [_INSERTED, TEXTS]})]
+Network: TypeAlias = Annotated[str | tuple[str, ...], Scalar(network, {"anyOf": [{"const": "open"}, TEXTS]})]

@@ -1,0 +1,193 @@
+"""Which keys go together: one verb per step (rule 4), and only the keys that this verb reads (rule 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeAlias
+
+from podium.workflow.schema.fields import DocPath
+from podium.workflow.schema.file import File
+from podium.workflow.schema.parts import Git, Wait
+from podium.workflow.schema.reader import Fault
+from podium.workflow.schema.step import Feature, Gate, Judging, Step
+
+Broken: TypeAlias = frozenset[DocPath]
+"""The keys that were already faulted and left out."""
+
+_PROCESS: Final = ("agent", "run", "review", "git", "wait")
+_BLOCKS: Final = ("steps", "build")
+
+VERBS_OF_KEY: Final[dict[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("stdin", "junit", "coverage", "must_fail_before", "exit_codes"), ("run",)),
+    **dict.fromkeys(("of", "min_score", "bar", "phrase"), ("review",)),
+    **dict.fromkeys(("show", "approvals", "remind", "escalate"), ("human",)),
+    **dict.fromkeys(("level", "veto", "by", "notify"), ("review", "human")),
+    **dict.fromkeys(
+        ("model", "tools", "fallback", "continuity", "team", "no_change", "done"),
+        ("agent",),
+    ),
+    **dict.fromkeys(("design", "component"), ("build",)),
+    "estimate": ("agent", "review"),
+    "prompt": ("agent", "review"),
+    "context": ("agent", "review"),
+    "gates": ("agent", "run", "git", "steps", "workflow", "build"),
+    "timeout": ("agent", "run", "review", "human", "wait", "git", "steps", "workflow", "build"),
+    "output": ("agent", "run", "human", "wait", "steps", "workflow", "build"),
+    "with": ("agent", "review", "workflow"),
+    "touches": ("agent", "run", *_BLOCKS),
+    "protect": ("agent", "run", *_BLOCKS),
+    "workspace": ("agent", "run", "review"),
+    "dir": ("agent", "run", "review", "wait"),
+    **dict.fromkeys(("sandbox", "network", "secrets", "env", "recovery"), _PROCESS),
+    "runs_on": ("agent", "run", "review"),
+}
+"""The keys that do not fit every verb."""
+
+WAIT_FORMS: Final = ("signal", "file", "timer", "until_time", "commit", "step", "poll")
+_WAIT_EXTRAS: Final = {"branch": "commit", "every": "poll", "pending": "poll"}
+_GIT_EXTRAS: Final = {"message": "land", "how": "land", "push": "branch"}
+
+
+def check_file(file: File, broken: Broken) -> Iterator[Fault]:
+    for name, step in all_steps(file):
+        yield from check_step(name, step, broken)
+    for name, gate in file.gates.items():
+        yield from check_gate(f'gate "{name}"', gate, broken)
+    for role_name, role in file.roles.items():
+        for entry in role.gates:
+            if isinstance(entry, Gate):
+                yield from check_gate(f'a gate of role "{role_name}"', entry, broken)
+
+
+def all_steps(file: File) -> Iterator[tuple[str, Step]]:
+    """Every step of a file with its name, outer ones first."""
+    for block in (file.steps, file.finally_ or {}):
+        yield from steps_below(block.items())
+
+
+def steps_below(steps: Iterable[tuple[str, Step]]) -> Iterator[tuple[str, Step]]:
+    for name, step in steps:
+        yield name, step
+        yield from steps_below((step.steps or {}).items())
+        for inner in ("design", "component"):
+            body = step.get(inner)
+            if body is not None:
+                yield from steps_below([(inner, body)])
+        if isinstance(step.build, Feature):
+            yield from components_of(step.build)
+
+
+def components_of(feature: Feature) -> Iterator[tuple[str, Step]]:
+    """What a feature overrides; these have no verb of their own."""
+    for phase in feature.phases.values():
+        for name, component in phase.components.items():
+            yield from steps_below((component.steps or {}).items())
+            yield name, component
+
+
+def check_step(name: str, step: Step, broken: Broken) -> Iterator[Fault]:
+    label = f'step "{name}"'
+    if _is_component(step):
+        return
+    yield from _check_verb(label, step, broken)
+    yield from _check_keys(step)
+    yield from _check_modifiers(label, step)
+    if step.wait is not None:
+        yield from _check_wait(step.wait, broken)
+    if step.git is not None:
+        yield from _check_git(step.git)
+    for entry in step.gates:
+        if isinstance(entry, Gate):
+            yield from check_gate(f"a gate of {label}", entry, broken)
+    if step.done is not None:
+        yield from _check_wait(step.done, broken)
+        if step.agent != "human":
+            yield Fault(5, step.at("done"), '"done" belongs to "agent: human"')
+
+
+def check_gate(label: str, gate: Gate, broken: Broken) -> Iterator[Fault]:
+    named = f'gate "{gate.name}"' if gate.name else label
+    yield from _check_verb(named, gate, broken)
+    yield from _check_keys(gate)
+
+
+def _is_component(step: Step) -> bool:
+    """An entry of `components` overrides keys of a step that has the verb."""
+    return len(step.path) >= 2 and step.path[-2] == "components" and step.verb is None
+
+
+def _check_verb(label: str, step: Judging, broken: Broken) -> Iterator[Fault]:
+    written = [key for key in step.said() if key in step.verbs and step.get(key) is not None]
+    kinds = [verb for verb in written if not (verb == "agent" and "role" in written)]
+    if len(kinds) > 1:
+        yield Fault(
+            4, step.at(kinds[1]), f'{label} has two verbs, "{kinds[0]}" and "{kinds[1]}"', _one_verb(step)
+        )
+    elif not kinds and not _lacks(broken, step.path):
+        if isinstance(step, Gate):
+            yield Fault(36, step.path, "a gate is run, review, human or check", key=False)
+        else:
+            yield Fault(4, step.path, f"{label} has no verb", _one_verb(step))
+
+
+def _lacks(broken: Broken, path: DocPath) -> bool:
+    """Whether a key was left out there, so that nothing more is said about what is missing."""
+    return any(left_out[:-1] == path for left_out in broken)
+
+
+def _one_verb(step: Judging) -> str:
+    return f"a step has one of {', '.join(step.verbs)}" if isinstance(step, Step) else "split it in two"
+
+
+def _check_keys(step: Judging) -> Iterator[Fault]:
+    verb = step.verb
+    if verb is None:
+        return
+    shown = "role" if verb == "agent" and step.get("role") is not None else verb
+    for key in step.said():
+        fitting = VERBS_OF_KEY.get(key)
+        if fitting is not None and verb not in fitting:
+            yield Fault(5, step.at(key), f'"{key}" belongs to {_list_of(fitting)}, not to "{shown}"')
+
+
+def _list_of(words: tuple[str, ...]) -> str:
+    quoted = [f'"{word}"' for word in words]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+
+
+def _check_modifiers(label: str, step: Step) -> Iterator[Fault]:
+    many = step.for_each is not None or step.verb in {"steps", "build", None}
+    listed = any(isinstance(value, tuple) for value in (step.role, step.agent))
+    if step.has("parallel") and not many:
+        yield Fault(5, step.at("parallel"), '"parallel" needs for_each, steps or build')
+    if step.has("pass") and not (many or listed or step.verb == "review"):
+        yield Fault(5, step.at("pass"), '"pass" needs for_each, steps, build, review or a list of agents')
+    if step.has("join") and not (many or listed):
+        yield Fault(5, step.at("join"), '"join" needs for_each, steps, build or a list of agents')
+    if step.for_each is not None and step.repeat is not None:
+        yield Fault(5, step.at("repeat"), f"{label} has for_each and repeat; nest them")
+    if step.verb == "build" and step.component is None:
+        yield Fault(5, step.at("build"), '"build" needs "component"')
+
+
+def _check_wait(wait: Wait, broken: Broken) -> Iterator[Fault]:
+    forms = [form for form in WAIT_FORMS if wait.get(form) is not None]
+    if len(forms) != 1:
+        if not _lacks(broken, wait.path):
+            yield Fault(5, wait.path, f"a wait has one of {', '.join(WAIT_FORMS)}")
+        return
+    for key, form in _WAIT_EXTRAS.items():
+        if wait.has(key) and forms != [form]:
+            yield Fault(5, wait.at(key), f'"{key}" belongs to "{form}", not to "{forms[0]}"')
+
+
+def _check_git(git: Git) -> Iterator[Fault]:
+    if (git.land is None) == (git.branch is None):
+        yield Fault(5, git.path, "git has one of land, branch")
+        return
+    chosen = "land" if git.land is not None else "branch"
+    for key, form in _GIT_EXTRAS.items():
+        if git.has(key) and form != chosen:
+            yield Fault(5, git.at(key), f'"{key}" belongs to "{form}", not to "{chosen}"')
+    if git.land is not None and git.message is None:
+        yield Fault(5, git.at("land"), '"land" needs "message"')

@@ -1,0 +1,1 @@
+"""Files that script a run: casts and `*.test.yaml`."""
