@@ -248,7 +248,7 @@ def keys_of(workflow: Workflow, there: Agents, env: Mapping[str, str]) -> dict[s
 
 def tokens_of(logins: Mapping[str, bytes]) -> dict[str, str]:
     """Whatever in a login is long enough to be a secret."""
-    from podium.adapters.agents.shared.login import long_texts
+    from podium.adapters.agents.shared.login_files import long_texts
 
     return {
         f"{kind} login {number}": text

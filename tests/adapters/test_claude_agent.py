@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from podium.adapters.agents.claude.agent import Claude
-from podium.adapters.agents.shared.login import long_texts
+from podium.adapters.agents.shared.login_files import long_texts
 from podium.credentials import key_names
 from podium.errors import ConfigurationError
 from podium.ports.agent import AgentResult, Program, Progress, Request, Usage

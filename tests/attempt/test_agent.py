@@ -16,6 +16,8 @@ from podium.process.sweep import sweep
 from tests.attempt.asked import Asked, ask
 from tests.git.kit import Project, git
 
+pytestmark = pytest.mark.slow
+
 WORK = 'steps: {it: {agent: w, prompt: "Do it", touches: ["src/**"]}}'
 
 

@@ -14,6 +14,8 @@ from podium.workflow.contracts.contract import Fault
 from tests.attempt.asked import ask
 from tests.git.kit import Project, git, put
 
+pytestmark = pytest.mark.slow
+
 LOOP = """
     steps:
       it:

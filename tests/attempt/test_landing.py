@@ -18,6 +18,8 @@ from podium.core.types import Path as Address
 from tests.attempt.runs import Bench, bench, writes
 from tests.git.kit import Project, git, put
 
+pytestmark = pytest.mark.slow
+
 WORKER = "roles: {w: {agent: claude, prompt: work}}\n"
 EDITS = {"it": writes({"src/new.py": "y = 1\n"})}
 

@@ -15,6 +15,8 @@ from podium.redaction.mask import Mask
 from tests.attempt.asked import Asked, ask
 from tests.git.kit import Project
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.req("R004", "R038")
 def test_an_agent_is_told_its_step_what_came_before_what_success_is_and_what_comes_next(

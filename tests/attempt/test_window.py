@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.attempt.agent.window import window_of
+from podium.attempt.agent.assess import window_of
 from podium.ports.agent import AgentResult
 from podium.testing.models.server import ModelServer, Rule, Tokens
 from tests.e2e.kit import closing, new_project

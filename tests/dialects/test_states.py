@@ -189,6 +189,12 @@ def test_an_action_that_nobody_knows_is_told(stage: Stage, action: str, fault: s
     assert fault in caught.value.message
 
 
+def test_a_text_logged_on_entry_is_noted_since_the_run_records_every_entry(stage: Stage) -> None:
+    text = MINIMAL.replace("next: draft}", "next: draft, on_enter: [{log: It begins}]}")
+
+    assert "that a state was entered is in the records of the run" in converted(stage.put(text))
+
+
 TASKED = """
 orchestrator: {agent: claude}
 states:

@@ -11,6 +11,8 @@ from podium.errors import ConfigurationError
 from tests.dialects.kit import Stage, status
 from tests.dialects.test_blocks import shown
 
+pytestmark = pytest.mark.slow
+
 EVERY = """
 orchestrator: {agent: claude}
 agents:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podium.app.query.costs import costs
+from podium.app.query.runs import costs
 from podium.core.events import AttemptEnded
 from podium.engine.log import read_events
 from tests.engine.kit import TEAM, Project

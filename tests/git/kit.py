@@ -14,7 +14,7 @@ from podium.git.repository import Person, Repository, Signature, find, read_head
 from podium.git.trees.snapshot import Snapshot
 from podium.git.workdir.capture import Captured, Refused, capture
 from podium.git.workdir.checkout import checkout
-from podium.git.workdir.found import Bounds
+from podium.git.workdir.walk import Bounds
 from tests.repositories import make_repository
 
 ANN = Person("Ann", "ann@example.com")

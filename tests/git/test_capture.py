@@ -11,7 +11,7 @@ from podium.git.repository import trees
 from podium.git.trees.snapshot import read_snapshot
 from podium.git.workdir.capture import Captured, Refused
 from podium.git.workdir.checkout import checkout, update
-from podium.git.workdir.found import Bounds, Fault
+from podium.git.workdir.walk import Bounds, Fault
 from tests.git.kit import Project, git, new_project, ordinary_user, put, tree_by_git
 
 

@@ -29,11 +29,11 @@ from podium.core.payloads import Amounts
 from podium.core.types import MicroUsd, Millis
 from podium.core.types import Path as Address
 from podium.views.files.run_json import list_data, run_data
+from podium.views.format import iso
 from podium.views.run.builder import Account, run_view
 from podium.views.run.questions import with_state
 from podium.views.run.stored_text import has_words_for, with_stored
 from podium.views.run.view import active, with_status
-from podium.views.times import iso
 from tests.views.kit import CAST, SILENT, Told, conforms, tell
 
 

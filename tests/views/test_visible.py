@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from podium.views.visible import visible
+from podium.views.plain import visible
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ from typing import Any, Final, TypeVar, assert_never
 
 from podium.core.addresses import ROOT
 from podium.core.decide.advice import decision_in, objection
-from podium.core.decide.approvals import has_answered, may_answer
-from podium.core.decide.veto import late_veto
+from podium.core.decide.approvals import has_answered, late_veto, may_answer
 from podium.core.effects import IN_FLIGHT, AskPerson, RunAttempt, StartTimer, Watch
 from podium.core.events import (
     ApprovalGiven,

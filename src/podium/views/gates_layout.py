@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from podium.core.types import GOOD
+from podium.views.format import iso, iso_or_none
 from podium.views.plain import one_line
 from podium.views.run.view import Pending, RunView, StepView
-from podium.views.times import iso, iso_or_none
 
 FOLDER: Final = ".workflow"
 SIGNALS: Final = "signals"

@@ -1,8 +1,8 @@
-"""What is wrong with a file, as a person is told: place, message, hint."""
+"""Problems of a file as shown to a person: location, message, hint."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from podium.core.fast_dataclass import dataclass
@@ -46,3 +46,8 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     """A hint, or nothing."""
     meant = nearest(word, candidates)
     return f'did you mean "{meant}"?' if meant else ""
+
+
+def listed(words: Sequence[str], last: str) -> str:
+    """`a, b or c`."""
+    return f" {last} ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
-from podium.adapters.sandboxes import bounds, bubblewrap_argv, host_programs, seccomp
+from podium.adapters.sandboxes import bubblewrap_argv, host_programs, limits, seccomp
 from podium.adapters.sandboxes.bubblewrap_argv import NOBODY, View
 from podium.ports.sandbox import Mount, Walls
 from podium.process.launch import Finished, Launch
@@ -42,7 +42,7 @@ class BubblewrapSandbox:
     @property
     def in_force(self) -> tuple[str, ...]:
         calls = () if seccomp.compiled(platform.machine()) is None else ("system calls",)
-        return ("files", "network", "processes", "users", *calls, *bounds.in_force())
+        return ("files", "network", "processes", "users", *calls, *limits.in_force())
 
     async def run(self, launch: Launch, walls: Walls, *, on_output: OnOutput | None = None) -> Finished:
         async with ways_out(walls, self.owner, self._resolve) as (opened, before):
@@ -51,7 +51,7 @@ class BubblewrapSandbox:
                     walled = enclosed(launch, opened, before=before, calls=calls, is_root=self._is_root)
                 except OSError as error:
                     return unstarted(launch, error)
-                with bounds.bounded(walled, walls) as bound:
+                with limits.bounded(walled, walls) as bound:
                     return _told(await run_process(bound, on_output=on_output))
 
 

@@ -1,9 +1,9 @@
-"""Look at runs: find one, show it, follow it. Nothing here changes a run."""
+"""Reads runs: find one, show it, follow it, add up costs. Nothing here changes a run."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,16 +14,18 @@ from podium.core.evolve.evolve import fold
 from podium.core.hash_chain import Record, RunId
 from podium.core.types import Millis
 from podium.engine.lease import is_owned
+from podium.engine.log import read_events as read_trusted_events
 from podium.engine.run_folder import Records, read_stored
 from podium.errors import ConfigurationError, PodiumError
 from podium.ports.store import RunHead, Store, StoreError
 from podium.redaction.mask import Mask
 from podium.runtime.question_text import worded
+from podium.views.format import iso
 from podium.views.run.builder import Account, run_view
+from podium.views.run.costs import Bill, By, bill
 from podium.views.run.questions import with_state
 from podium.views.run.stored_text import has_words_for, with_stored
 from podium.views.run.view import RunView, ViewStatus, with_status
-from podium.views.times import iso
 
 if TYPE_CHECKING:
     from podium.core.model import Workflow
@@ -192,3 +194,11 @@ def event_data(record: Record) -> dict[str, Any]:
         "prev": record.prev,
         "hash": record.hash,
     }
+
+
+def costs(store: Store, heads: Sequence[RunHead], by: By) -> Bill:
+    def each() -> Iterator[tuple[str, str, Sequence[Event]]]:
+        for head in heads:
+            yield head.run, head.workflow, read_trusted_events(store, head.run)
+
+    return bill(each(), by)

@@ -1,13 +1,17 @@
-"""What a workflow asks for that this Podium cannot do yet; said by name before a run exists, never found out half-way."""
+"""Checks made before a run exists: missing features, what the folder lacks, secrets among start values."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from podium.attempt.programs import PROGRAMS, usual_agent, wanting
 from podium.core import addresses
+from podium.core.expressions.nodes import Node
+from podium.core.expressions.templates import chain_of
+from podium.core.messages import Start
 from podium.core.model import (
     Agent,
     Block,
@@ -15,6 +19,7 @@ from podium.core.model import (
     Command,
     ForEach,
     Gates,
+    Git,
     Members,
     Repeat,
     Review,
@@ -24,7 +29,9 @@ from podium.core.model import (
 )
 from podium.core.queries.graph import children_of
 from podium.core.types import Path
+from podium.errors import ConfigurationError
 from podium.ports.agent import Agents
+from podium.redaction.mask import Mask
 from podium.workflow.agent_capabilities import CAPABILITIES
 
 WALLS: Final = ("bubblewrap", "container")
@@ -248,3 +255,63 @@ def _kinds(verb: Agent, config: Mapping[str, Any]) -> dict[str, str]:
 
 def _types(names: Iterable[str], config: Mapping[str, Any]) -> dict[str, str]:
     return {name: str((config.get("agents") or {}).get(name, {}).get("type") or name) for name in names}
+
+
+BRANCH: Final = ("run", "branch")
+EVERYTHING: Final = "**"
+
+
+def check_branch(workflow: Workflow, branch: str) -> None:
+    """Raises ConfigurationError for a step that lands on the branch of the run where none is checked out."""
+    for step in () if branch else _all(top_steps(workflow), sure=True):
+        if isinstance(step.verb, Git) and _is_of_run(step.verb):
+            raise ConfigurationError(
+                f'"{step.name}" lands on run.branch, and no branch is checked out',
+                hint="git switch BRANCH, or git switch -c NEW, then start it again",
+            )
+
+
+def unheld(workflow: Workflow) -> tuple[str, ...]:
+    """The steps that nobody can hold to their `touches` outside of git, where no change is seen."""
+    return tuple(dict.fromkeys(step.name for step in _all(top_steps(workflow)) if _is_bound(step)))
+
+
+def _is_bound(step: Step) -> bool:
+    if step.touches is None or step.touches == (EVERYTHING,):
+        return False
+    if isinstance(step.verb, Command):
+        # None of its changes are kept, which has to do with trees, and is nothing that was asked of it.
+        return step.touches != ()
+    return isinstance(step.verb, Agent) and not step.verb.judge and not step.verb.by_hand
+
+
+def _is_of_run(verb: Git) -> bool:
+    return isinstance(verb.land, Node) and chain_of(verb.land) == BRANCH
+
+
+def _all(steps: tuple[Step, ...], *, sure: bool = False) -> Iterator[Step]:
+    """These steps and all in them, those of workflows that are called included; `sure`: only what no `when` may skip."""
+    for step in steps:
+        if sure and step.when is not None:
+            continue
+        yield step
+        called = top_steps(step.verb.workflow) if isinstance(step.verb, Call) else ()
+        yield from _all((*called, *inner_steps(step)), sure=sure)
+
+
+def check_unhidden(
+    mask: Mask, start: Start, variables: Mapping[str, Any], settings: Mapping[str, Any]
+) -> None:
+    """Raises ConfigurationError for the first of them: masked, the run would go on with another value than was given."""
+    for kind, values in (("input", start.inputs), ("variable", variables), ("setting", settings)):
+        for name, value in values.items():
+            if mask.hides(json.dumps(value, ensure_ascii=False, default=dict)):
+                raise ConfigurationError(
+                    f'{kind} "{name}" contains a secret, and what a run is started with is stored',
+                    hint="let the step that needs the secret name it under `secrets`, and read it from its environment",
+                )
+
+
+def masked_env(mask: Mask, env: Mapping[str, str]) -> dict[str, str]:
+    """What expressions see of the environment; processes are given the values themselves."""
+    return {name: mask.text(value) for name, value in env.items()}

@@ -31,7 +31,7 @@ from podium.errors import PodiumError
 from podium.ports.store import RunHead
 from podium.process.detach import Beginning, begin, stop
 from podium.runtime.status import needs_somebody
-from podium.views.times import iso
+from podium.views.format import iso
 
 LOOK_S: Final = 0.2
 STANDING: Final = ("running", "waiting")

@@ -21,9 +21,16 @@ from podium.app.layouts import layout_in
 from podium.app.project import Office
 from podium.app.run.cost_history import read_history, usual_of
 from podium.app.run.definition import keep_definition
-from podium.app.run.ground import check_branch, unheld
-from podium.app.run.preflight import Machine, missing, unpriced, unready
-from podium.app.run.unhidden import check_unhidden, masked_env
+from podium.app.run.preflight import (
+    Machine,
+    check_branch,
+    check_unhidden,
+    masked_env,
+    missing,
+    unheld,
+    unpriced,
+    unready,
+)
 from podium.app.values import own_name
 from podium.attempt.prior_results import past_of
 from podium.attempt.site import Site

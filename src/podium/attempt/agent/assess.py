@@ -1,4 +1,4 @@
-"""What an agent's attempt amounts to: its trouble, its files, its answer, each held against what was declared."""
+"""Assesses an agent's attempt: its failure, files, answer and quota window, against what was declared."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from podium.attempt import artifacts
 from podium.attempt.agent import usage as accounting
 from podium.attempt.agent.agent_attempt import Asking
 from podium.attempt.agent.verdict import verdict_of
-from podium.attempt.agent.window import window_of
 from podium.attempt.change_policy import objection, protected
 from podium.attempt.prompt.excerpt import BLOCKED
 from podium.attempt.result import digest, ended
@@ -27,6 +26,7 @@ from podium.git.trees.diff import diff
 from podium.ports.agent import AgentResult, AgentTrouble
 from podium.process.launch import Finished
 from podium.workflow.contracts.contract import Fault, Value, value_of
+from podium.workflow.schema.scalars import tokens
 
 RECORD: Final = 8 * 1024
 """So much of a text stands in the log (R153); the rest is on disk."""
@@ -221,3 +221,22 @@ def _likeness(asking: Asking, essence: str) -> int | None:
     return accounting.likeness(
         f"{text}\n{_change_text(asking.site, asking.asked.base, before.tree)}", essence
     )
+
+
+LEVELS: Final = (
+    (90, "critical", "split the step, or give it less: the next answer may not fit"),
+    (80, "high", "give it less: context.budget, shorter feedback, or continuity: fresh"),
+    (60, "watch", "nothing yet; if it goes on growing, start afresh or pack less"),
+    (0, "healthy", ""),
+)
+"""From so many percent on: the level and the recommendation."""
+
+
+def window_of(result: AgentResult, config: Mapping[str, Any]) -> dict[str, Any] | None:
+    """None where the agent does not tell what its last call read, or nobody the size of its window."""
+    size = tokens(config["context_window"]) if config.get("context_window") else result.window
+    if result.context is None or not size:
+        return None
+    percent = round(100 * result.context / size)
+    level, advice = next((level, advice) for least, level, advice in LEVELS if percent >= least)
+    return {"used": result.context, "window": size, "percent": percent, "health": level, "advice": advice}

@@ -14,12 +14,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
+import anyio
 from anyio import CancelScope, to_thread
 
 from podium.attempt import network
 from podium.attempt.agent import assess, usage
 from podium.attempt.agent.agent_attempt import Asking, visit_of
-from podium.attempt.agent.calling import called
 from podium.attempt.agent.recorder import write_recording
 from podium.attempt.agent.resolve import Nobody, Worker, worker_for
 from podium.attempt.agent.sessions import goes_on, keep_session, last_session
@@ -43,11 +43,11 @@ from podium.core.model import Agent, Step
 from podium.core.queries.graph import workflow_of
 from podium.core.queries.names import Here
 from podium.core.state import Leaf, State
-from podium.core.types import Tree
+from podium.core.types import Millis, Tree
 from podium.credentials import key_names
 from podium.errors import ConfigurationError
 from podium.files.inside import inside
-from podium.ports.agent import AgentResult, Caller, Conversation, Request, Session
+from podium.ports.agent import AgentResult, Caller, Conversation, Request, Session, Usage
 from podium.process.launch import Finished
 from podium.process.output import OnOutput, StreamName
 from podium.recording import with_texts
@@ -307,3 +307,19 @@ def _must_touch(asking: Asking) -> tuple[str, ...]:
     if asking.verb.no_change == "pass" or promised:
         return promised
     return (globs_of(asking.step, asking.names) or (f"work/{asking.step.name}",))[:1]
+
+
+TEXT_ONLY = (
+    "it answers in text and cannot change files, and this step must change {what}; give the step to another agent, "
+    "or write its answer with output: {{file: ...}}"
+)
+
+
+async def called(caller: Caller, request: Request, limit: Millis | None) -> AgentResult:
+    """A cancellation from outside goes through; the end of its time is an answer."""
+    if request.must_touch:
+        detail = TEXT_ONLY.format(what=", ".join(request.must_touch))
+        return AgentResult(trouble="unavailable", detail=detail, usage=Usage(calls=0))
+    with anyio.move_on_after(math.inf if limit is None else limit / 1000):
+        return await caller.call(request)
+    return AgentResult(trouble="timeout", detail="its time ran out")

@@ -1,4 +1,4 @@
-"""What a command must show besides its exit code: reports of its tests, coverage, and red before green."""
+"""Evidence for a command besides its exit code: test reports, coverage, a red base run, kept output."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from podium.attempt.command.test_reports import (
 )
 from podium.attempt.launch import declared_env
 from podium.attempt.site import Site
+from podium.attempt.workspace.workspace import Workspace
+from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import fill, fill_argv
 from podium.core.expressions.values import Meter, as_text
@@ -34,6 +36,7 @@ from podium.files.inside import inside, open_inside
 from podium.git.repository import trees
 from podium.git.trees.diff import changed_paths
 from podium.git.trees.listing import files, read_listing
+from podium.process.output import Captured
 
 TEST_FILES: Final = (
     "test/**", "tests/**", "**/test/**", "**/tests/**", "**/__tests__/**", "spec/**", "**/spec/**",
@@ -213,3 +216,48 @@ def words_of(step: Step, names: Names) -> tuple[Any, ...]:
     around = (step.settings.get(key) for key in ("dir", "env", "protect", "workspace", "network", "secrets"))
     filled = (plain(fill(value, names)) for value in (verb.stdin, *around))
     return (fill_argv(verb.argv, names), verb.script, verb.shell, report_paths(verb, names), *filled)
+
+
+EVIDENCE: Final = "evidence"
+"""The field of a result, and the folder of a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    argv: tuple[str, ...]
+    stdout: Captured
+    stderr: Captured
+
+
+def keep(
+    site: Site, asked: AttemptStarted, verb: Command, names: Names, workspace: Workspace, shown: Shown
+) -> dict[str, Any]:
+    """Names of files are relative to the run's folder; a long output has its file there already."""
+    folder = site.run_dir / EVIDENCE / asked.path.replace("/", "+") / str(asked.attempt)
+    streams = {"stdout.txt": shown.stdout, "stderr.txt": shown.stderr}
+    reports = {path: read_bytes(workspace.folder, path) for path in report_paths(verb, names)}
+    return {
+        "command": [site.mask.text(word) for word in shown.argv],
+        "tree": asked.start,
+        "laid_out": None if workspace.snapshot is None else workspace.snapshot.tree,
+        "output": [
+            _named(site, stream.path) if stream.path else _written(site, folder / name, stream.read())
+            for name, stream in streams.items()
+            if stream.size
+        ],
+        "reports": [
+            _written(site, folder / "reports" / path.replace("/", "+"), site.mask.apply(content))
+            for path, content in reports.items()
+            if content is not None
+        ],
+    }
+
+
+def _written(site: Site, place: Path, content: bytes) -> str:
+    place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    place.write_bytes(content)
+    return _named(site, place)
+
+
+def _named(site: Site, place: Path) -> str:
+    return place.relative_to(site.run_dir).as_posix()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from podium.attempt.command import exhibits
+from podium.attempt.command import evidence
 from podium.attempt.site import Site
 from podium.core.types import AnswerKind, Reason
 from podium.process.launch import Finished
@@ -33,8 +33,8 @@ class Ran:
         return str(self.result.get("message", "")).partition("\n")[0]
 
     @property
-    def shown(self) -> exhibits.Shown:
-        return exhibits.Shown(self.argv, self.finished.stdout, self.finished.stderr)
+    def shown(self) -> evidence.Shown:
+        return evidence.Shown(self.argv, self.finished.stdout, self.finished.stderr)
 
 
 def ran_of(site: Site, argv: tuple[str, ...], finished: Finished, timeout_s: float) -> Ran:

@@ -14,7 +14,7 @@ from anyio import to_thread
 
 from podium.attempt import artifacts
 from podium.attempt.change_policy import globs_of, objection, protected
-from podium.attempt.command import evidence, exhibits
+from podium.attempt.command import evidence
 from podium.attempt.command.judge_tree import with_files_from
 from podium.attempt.command.result import Ran, ran_of
 from podium.attempt.command.stdin import stdin_of
@@ -90,8 +90,8 @@ async def _judged(case: Case, before: Tree | None, *, again: bool = False) -> At
     async with _laid_out(case, asked.start) as workspace:
         ran = await run_in(site, asked, step, names, workspace)
         if verb.junit is not None or verb.coverage is not None or case.is_gate:
-            kept = await to_thread.run_sync(exhibits.keep, site, asked, verb, names, workspace, ran.shown)
-            ran = replace(ran, result={**ran.result, exhibits.EVIDENCE: kept})
+            kept = await to_thread.run_sync(evidence.keep, site, asked, verb, names, workspace, ran.shown)
+            ran = replace(ran, result={**ran.result, evidence.EVIDENCE: kept})
         if ran.kind != "ok":
             result = await _told_apart(case, workspace, ran, before)
             return ended(site, asked, ran.kind, ran.reason, result=result, tree=asked.start)

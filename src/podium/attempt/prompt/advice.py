@@ -15,8 +15,7 @@ from podium.core.state import Instance, Leaf, Scope, State
 from podium.views.format import dollars
 from podium.views.plain import one_line
 from podium.views.run.findings import Reviewed, in_state, reviews_of
-from podium.workflow.prompts.fenced import cut
-from podium.workflow.prompts.quoting import fence
+from podium.workflow.prompts.quoting import cut, fence
 
 VISITS: Final = 60
 """The newest; a run that has made more of them is stopped by then."""

@@ -19,8 +19,7 @@ from podium.core.model import Agent, Block, Call, Check, Command, Gates, Human, 
 from podium.core.queries.graph import SCOPES, body_of, descendants_of, fresh_children, order_of, workflow_of
 from podium.core.queries.step_results import fields_of
 from podium.core.state import Instance, Leaf, Scope, State
-from podium.workflow.prompts.fenced import first_line
-from podium.workflow.prompts.quoting import fence
+from podium.workflow.prompts.quoting import fence, first_line
 
 BLOCKED: Final = "BLOCKED:"
 """How an answer begins that says only why there is none."""

@@ -25,8 +25,7 @@ from podium.core.queries.graph import fresh_children
 from podium.core.state import Clash, Instance, Leaf, Scope, State
 from podium.core.types import GOOD
 from podium.core.types import Path as StepPath
-from podium.workflow.prompts.fenced import cut, first_line
-from podium.workflow.prompts.quoting import fence
+from podium.workflow.prompts.quoting import cut, fence, first_line
 
 IN_FULL: Final = 16_000
 """So many characters of one entry stand in a prompt; the file has all of it."""

@@ -14,8 +14,7 @@ from podium.core.globs import glob_matches
 from podium.core.types import Tree
 from podium.errors import ConfigurationError
 from podium.git.trees.diff import diff
-from podium.workflow.prompts.fenced import cut
-from podium.workflow.prompts.quoting import fence
+from podium.workflow.prompts.quoting import cut, fence
 
 BYTES_PER_TOKEN: Final = 4
 BUDGET: Final = 30_000

@@ -1,15 +1,16 @@
-"""What a reviewer is given: the diff, the files, the declared output and what is still open; all of it as data."""
+"""Material for a reviewer: diff, whole files, plan, declared output, open findings; all as data."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from podium.attempt.prompt import partials
+from podium.attempt.prompt.excerpt import finished_before
 from podium.attempt.prompt.feedback import findings_text
 from podium.attempt.prompt.review_rounds import found_by, rounds_before
-from podium.attempt.prompt.surroundings import plan_before, whole_files
+from podium.attempt.prompt.tree_files import files_of
 from podium.attempt.site import Site
 from podium.core.addresses import ROOT
 from podium.core.expressions.values import ExprError, Meter, plain
@@ -20,7 +21,7 @@ from podium.core.state import Instance, Leaf, Scope, State
 from podium.core.types import Tree
 from podium.git.repository import tree_of
 from podium.git.trees.diff import changed_paths, diff
-from podium.workflow.prompts.fenced import cut, enclosed
+from podium.workflow.prompts.quoting import cut, enclosed
 
 DIFF_BYTES: Final = 200_000
 DELTA_BYTES: Final = 60_000
@@ -127,3 +128,39 @@ def open_findings(state: State, leaf: Leaf) -> str:
 
 def _last_round(state: State, leaf: Leaf) -> Scope | None:
     return next(rounds_before(state, leaf.place.parent), None)
+
+
+FILES_BYTES: Final = 60_000
+PLAN: Final = "Plan"
+
+
+def whole_files(
+    site: Site, paths: Iterable[str], nonce: str, *, before: Tree, after: Tree
+) -> Mapping[str, Any]:
+    """The files that were there before and are still there; of a new one the diff has every line."""
+    old, new = files_of(site, before), files_of(site, after)
+    room = FILES_BYTES
+    shown: list[str] = []
+    too_long: list[str] = []
+    for path, content in new.read(path for path in paths if path in old.blobs and path in new.blobs):
+        if b"\0" in content[:8000]:
+            continue
+        if len(content) > room:
+            too_long.append(path)
+            continue
+        room -= len(content)
+        shown.append(enclosed(f"{path}:\n{content.decode('utf-8', 'replace')}", "file", nonce))
+    return {
+        "whole": "\n".join(shown),
+        "too_long": enclosed("\n".join(too_long), "files", nonce) if too_long else "",
+    }
+
+
+def plan_before(state: State, leaf: Leaf, works: Sequence[Instance]) -> Instance | None:
+    """The newest plan that is certainly finished, unless it is what is judged."""
+    judged = {work.place.path for work in works}
+    for step in reversed(finished_before(state, leaf)):
+        is_plan = step.place.step.output.schema_name == PLAN and step.place.path not in judged
+        if is_plan and step.ending is not None and step.ending.outcome == "passed":
+            return step
+    return None

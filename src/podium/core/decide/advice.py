@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from podium.core.addresses import ROOT, child
 from podium.core.decide import breaker, entry
-from podium.core.decide.done import Done
+from podium.core.decide.entry import Done
 from podium.core.events import Event, JumpOrdered
 from podium.core.model import Block, Human
 from podium.core.queries.graph import ACTIONS, HALTED, TO_A_PERSON, body_of

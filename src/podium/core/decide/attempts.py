@@ -9,7 +9,7 @@ from podium.core import addresses
 from podium.core.decide import breaker
 from podium.core.decide import entry as enter
 from podium.core.decide.advice import decision_of, goes_to_a_person, halted
-from podium.core.decide.done import Done
+from podium.core.decide.entry import Done
 from podium.core.decide.joins import must_merge, queue_for_join
 from podium.core.decide.pass_rules import judged
 from podium.core.events import AttemptEnded, AttemptQueued, Event, RetryScheduled, StepEnded, StepEntered

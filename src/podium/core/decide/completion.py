@@ -6,7 +6,7 @@ from podium.core import addresses
 from podium.core.addresses import ROOT
 from podium.core.decide import entry
 from podium.core.decide.approvals import oversight_of
-from podium.core.decide.done import Done
+from podium.core.decide.entry import Done
 from podium.core.decide.joins import final_tree, queue_for_join
 from podium.core.events import Event, StepEnded, StepReopened
 from podium.core.model import Block, Call, Review

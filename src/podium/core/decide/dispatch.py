@@ -3,25 +3,30 @@
 The head of the queue blocks while money it needs is only held by others: cheap followers must not starve it. A
 claim blocks only what overlaps it, so a bounded number of followers may overtake a waiting claim; those never
 overlap it, so it cannot starve either.
+
+Under a limit on money, a person is asked before the next call of an agent without a price. Only a call that answered
+without a price shows that its agent has none; one that failed may have lost its price, and keeps its reservation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final, Literal
 
-from podium.core import ledger
+from podium.core import addresses, ledger
 from podium.core.addresses import ROOT, address
-from podium.core.decide import prices
-from podium.core.decide.attempts import degrade_of
+from podium.core.decide import entry
+from podium.core.decide.attempts import degrade_of, or_limit
 from podium.core.decide.entry import limited, result_tree, start_of
 from podium.core.decide.joins import merges_members
 from podium.core.events import AttemptStarted, Event, StepEnded
-from podium.core.evolve.leaves import is_by_hand
+from podium.core.evolve.leaves import agent_of, is_by_hand
 from podium.core.expressions.nodes import Node
 from podium.core.globs import globs_overlap
 from podium.core.model import Agent, Call, Git
 from podium.core.payloads import Amounts, Usual
 from podium.core.queries.evaluate import ask_value
+from podium.core.queries.graph import HALTED, PRICE
 from podium.core.state import Claim, Leaf, Scope, State
 from podium.core.types import Millis, Path, Tree
 
@@ -54,10 +59,10 @@ def dispatch(state: State, now: Millis) -> Event | None:
         reserve = ledger.NOTHING if taken else _reserve(state, leaf)
         poor = None if taken else ledger.poor_in(state, leaf.place.ledger, reserve)
         if poor is None:
-            objection = prices.objection(state, leaf, reserve, now) if reserve.calls else None
-            if objection == "wait":
+            objecting = objection(state, leaf, reserve, now) if reserve.calls else None
+            if objecting == "wait":
                 continue
-            return objection or _start(state, leaf, reserve, claim, now, taken=taken)
+            return objecting or _start(state, leaf, reserve, claim, now, taken=taken)
         book, unit = poor
         if book.busy or book.held != Amounts():
             return None
@@ -171,3 +176,48 @@ def _start_tree(state: State, leaf: Leaf) -> Tree | None:
     if leaf.answer is not None and leaf.answer.tree is not None and not isinstance(leaf.place.step.verb, Git):
         return result_tree(state, leaf)
     return start_of(leaf)
+
+
+ALL: Final = "*"
+
+
+def objection(state: State, leaf: Leaf, reserve: Amounts, now: Millis) -> Event | Literal["wait"] | None:
+    """What comes before a call: a question, what its answer means, or nothing.
+
+    Nobody is asked about calls for which nothing is reserved: they are declared to be free.
+    """
+    agent = _unpriced(state, leaf) if reserve.usd and _is_bound(state, leaf) else None
+    if agent is None:
+        return None
+    assert state.started is not None
+    path, about = leaf.place.path, PRICE + agent
+    if state.started.no_human:
+        message = f'what calls of "{agent}" cost is not known, and nobody may be asked'
+        return StepEnded(now, path, "error", "no_human", 1, message=message)
+    told = state.instances.get(addresses.question(path, about, leaf.attempt))
+    if told is None:
+        waiting = (at for (kind, at), _ in state.pending.items() if kind == "person")
+        asked = any(state.instances[at].place.about == about for at in waiting)
+        return "wait" if asked else or_limit(leaf, entry.question(state, leaf, about, now), now)
+    message = f'what calls of "{agent}" cost is not known, and nobody wanted to go on'
+    return StepEnded(now, path, "error", HALTED, 4, message=message)
+
+
+def _is_bound(state: State, leaf: Leaf) -> bool:
+    run = state.root.verb
+    assert isinstance(run, Call)
+    limited = any(book.limits.usd is not None for book in ledger.chain(state, leaf.place.ledger))
+    return limited and run.workflow.unknown_cost == "ask"
+
+
+def _unpriced(state: State, leaf: Leaf) -> str | None:
+    """The agent of this call, if it is known to tell no price and nobody has accepted that."""
+    assert state.started is not None
+    own, facts = agent_of(leaf), state.started.run
+    # Who works where no agent is named is found out by the attempt; then it may be the one that was noticed.
+    found = (*(agent for agent in facts.unpriced if agent == own), *state.unpriced)
+    for agent in found:
+        accepted = ALL in facts.accepts or agent in facts.accepts or PRICE + agent in state.excused
+        if own in (None, agent) and not accepted:
+            return agent
+    return None

@@ -1,12 +1,15 @@
-"""Entering a child: its visit, its trees, its feedback, and whether limits or the breaker object."""
+"""Enters a child: its visit, trees and feedback, and whether limits or the breaker object.
+
+Also says how a scope's own work ended, before gates, retries, approvals and `finally` apply.
+"""
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
 
 from podium.core import addresses, ledger
 from podium.core.decide import breaker
-from podium.core.decide.done import Done
 from podium.core.events import StepEnded, StepEntered
 from podium.core.model import Block, Call, ForEach, Git, Step
 from podium.core.policy import Count
@@ -14,7 +17,22 @@ from podium.core.queries.branch_trees import base_in_graph, tree_of
 from podium.core.queries.evaluate import count_of
 from podium.core.queries.graph import BLOCKS, HALTED, LOOPS, TO_A_PERSON, TOGETHER, child_step, descendants_of
 from podium.core.state import Instance, Leaf, Ledger, Scope, State, number_of
-from podium.core.types import Millis, Path, Tree, Unit
+from podium.core.types import Millis, Outcome, Path, Reason, Tree, Unit
+
+
+class Done(NamedTuple):
+    outcome: Outcome
+    reason: Reason = ""
+    exit: int = 0
+    message: str = ""
+    leaves: bool = False
+    hard: Path | None = None
+    result: Mapping[str, Any] | None = None
+    score: float | None = None
+    feedback: tuple[Path, ...] = ()
+    final: bool = False
+    """Somebody decided to stop here: no further attempt of the scope."""
+
 
 FEEDBACK_KEPT: Final = 32
 """How many of the newest a step is handed; what came before stands with the visits before."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from podium.core import addresses
 from podium.core.addresses import ROOT
-from podium.core.decide.done import Done
-from podium.core.decide.entry import result_tree
+from podium.core.decide.entry import Done, result_tree
 from podium.core.events import JoinAsked, JoinQueued, StepEnded
 from podium.core.model import Block, Call, ForEach, Members
 from podium.core.payloads import Refused

@@ -7,8 +7,7 @@ from typing import Final, TypeAlias, assert_never
 from podium.core.decide import pass_rules
 from podium.core.decide.advice import after_advice
 from podium.core.decide.completion import conclude
-from podium.core.decide.done import Done
-from podium.core.decide.entry import enter, question, stopped, width
+from podium.core.decide.entry import Done, enter, question, stopped, width
 from podium.core.decide.joins import ask_for_join, join_sinks
 from podium.core.events import Event, JumpOrdered, StepEnded
 from podium.core.expressions.nodes import ExprError, NeedFact

@@ -10,12 +10,11 @@ from podium.core.types import GOOD, Millis
 from podium.frontends.cli.open_run import is_colourful, painter
 from podium.frontends.cli.safe_terminal import bare
 from podium.views.files.summary import cost, said, spent
-from podium.views.format import dollars, duration
+from podium.views.format import dollars, duration, iso
 from podium.views.plain import one_line
 from podium.views.run.view import RunView, StepView, active, duration_of, elapsed
 from podium.views.text.next_steps import waits_for
 from podium.views.text.terminal import Tone, mark_of, run_lines
-from podium.views.times import iso
 
 Level: TypeAlias = Literal["ERROR", "WARNING", "INFO", "DEBUG"]
 LEVELS: Final[tuple[Level, ...]] = ("ERROR", "WARNING", "INFO", "DEBUG")

@@ -1,4 +1,4 @@
-"""What stands over a workflow: what was typed."""
+"""The --set option: command-line values override the workflow's."""
 
 from __future__ import annotations
 

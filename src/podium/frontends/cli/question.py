@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 
 from podium.app.values import parse_value
 from podium.errors import ConfigurationError
-from podium.views.plain import one_line
+from podium.views.plain import one_line, visible
 from podium.views.run.view import Pending, RunView
 from podium.views.text.next_steps import answers_to, background, look_at
-from podium.views.visible import visible
 
 
 class Said(NamedTuple):

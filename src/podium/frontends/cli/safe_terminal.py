@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Final, TextIO, cast
 
-from podium.views.visible import visible
+from podium.views.plain import visible
 
 COLOURS: Final = {"good": "32", "bad": "31", "wait": "33", "dim": "2", "bold": "1"}
 OWN: Final = tuple(f"\x1b[{code}m" for code in ("0", *COLOURS.values()))

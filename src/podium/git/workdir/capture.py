@@ -19,8 +19,7 @@ from podium.git.trees.listing import FILE, LINK, PROGRAM, Changing, Entry, Mode,
 from podium.git.trees.names import shown
 from podium.git.trees.objects import Changed, Objects, quarantined, release, write, write_file
 from podium.git.trees.snapshot import Snapshot, stat_of
-from podium.git.workdir.found import Bounds, Fault, Found, Reading
-from podium.git.workdir.walk import OPEN_FILE, opened, walk
+from podium.git.workdir.walk import OPEN_FILE, Bounds, Fault, Found, Reading, opened, walk
 
 
 @dataclass(frozen=True, slots=True)

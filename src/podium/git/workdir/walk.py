@@ -21,7 +21,54 @@ from podium.git.trees.ignore import MAX_BYTES, Rule, is_ignored, parse_rules
 from podium.git.trees.listing import FOLDER, MODULE, Entry, Folder
 from podium.git.trees.names import flaw_of, folded, is_git_folder, is_module_file, shown
 from podium.git.trees.snapshot import HERE, Snapshot, Stat, stat_of
-from podium.git.workdir.found import Bounds, Fault, Found, Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """More than this is refused, not cut: half a tree is not what the agent made."""
+
+    files: int = 200_000
+    """Files and folders beside those that the tree had already."""
+    file_bytes: int = 100 << 20
+    new_bytes: int = 1 << 30
+    """All new or changed files together."""
+    depth: int = 100
+    path_bytes: int = 3_000
+    faults: int = 50
+    """After so many the walk ends; the list is for a reader."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A path that may not be captured, and why."""
+
+    path: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A file whose content must be looked at."""
+
+    name: str
+    status: os.stat_result
+
+
+@dataclass(slots=True)
+class Found:
+    """Filled while the walk goes."""
+
+    gone: dict[str, set[str]] = field(default_factory=dict)
+    """Folder to the names of the snapshot that are no longer there, or no longer of their kind."""
+    readings: dict[str, list[Reading]] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
+    """New or changed links and where they lead."""
+    left_out: list[str] = field(default_factory=list)
+    """Ignored names, and what stands in the place of submodules; folders end with a slash."""
+    faults: list[Fault] = field(default_factory=list)
+    entries: int = 0
+    new_bytes: int = 0
+
 
 OPEN_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK, a pipe put in the place of a file would hold us for ever.

@@ -26,10 +26,10 @@ from podium.core.events import (
 from podium.core.types import GOOD
 from podium.views.files.audit_log import audit_line
 from podium.views.files.run_json import DOLLAR, cost_of
+from podium.views.format import iso
 from podium.views.plain import as_text, one_line
 from podium.views.run.builder import Account
 from podium.views.run.view import elapsed
-from podium.views.times import iso
 
 LOG: Final = "log.jsonl"
 STATE_LOG: Final = "state_log.jsonl"

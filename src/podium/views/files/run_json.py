@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from podium.core.types import Millis
+from podium.views.format import iso, iso_or_none
 from podium.views.run.findings import Reviewed, in_view, reviews_of
 from podium.views.run.view import (
     AgentView,
@@ -18,7 +19,6 @@ from podium.views.run.view import (
     hand_folder,
     held_against,
 )
-from podium.views.times import iso, iso_or_none
 
 DOLLAR: Final = 1_000_000
 

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from podium.core.types import GOOD
-from podium.views.format import dollars, duration
+from podium.views.format import dollars, duration, iso
 from podium.views.plain import as_text, many, one_line, short
 from podium.views.run.view import AgentView, RunView, StepView, duration_of, elapsed
 from podium.views.text.landing import landing_note, landing_words
 from podium.views.text.next_steps import next_steps, waits_for
-from podium.views.times import iso
 
 SUMMARY: Final = "run_summary.md"
 MOST_ROWS: Final = 200

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from podium.core.types import Millis, Path
+from podium.views.format import iso, iso_or_none
 from podium.views.run.view import LimitView, Pending, RunView, StepView
-from podium.views.times import iso, iso_or_none
 
 
 def has_words_for(view: RunView, data: Mapping[str, Any]) -> bool:

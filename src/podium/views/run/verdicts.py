@@ -8,7 +8,7 @@ from typing import Any
 from podium.core.codec import encode
 from podium.core.events import ApprovalAsked, ApprovalGiven, AttemptEnded, AttemptStarted, Event, StepEntered
 from podium.core.types import Path, Tree
-from podium.views.times import iso
+from podium.views.format import iso
 
 
 def verdicts_of(events: Iterable[Event]) -> tuple[dict[str, Any], ...]:

@@ -7,12 +7,11 @@ from typing import Final, Literal, TypeAlias
 
 from podium.core.types import GOOD, Millis
 from podium.views.files.summary import cost, instead, said, spent
-from podium.views.format import duration
+from podium.views.format import clock, duration
 from podium.views.plain import as_text, harmless, many, one_line, short
 from podium.views.run.view import Pending, RunView, StepView, duration_of, elapsed
 from podium.views.text.landing import FOR_A_PERSON, landing_note, landing_words
 from podium.views.text.next_steps import Hint, background, next_steps, waits_for
-from podium.views.times import clock
 
 Tone: TypeAlias = Literal["good", "bad", "wait", "dim", "bold"]
 Paint: TypeAlias = Callable[[str, Tone], str]

@@ -16,7 +16,6 @@ from podium.workflow.lint.rules import (
     agent_capabilities,
     block_order,
     counts,
-    dead_ends,
     file_claims,
     inputs,
     judges,
@@ -48,7 +47,7 @@ CHECKS: Final[tuple[tuple[Callable[[Survey], Iterator[Problem]], tuple[int, ...]
     (file_claims.check, (28,)),
     (sub_workflows.check, (35,)),
     (teams.check, (37, 38)),
-    (dead_ends.check, (40,)),
+    (routes.check_rejections, (40,)),
     (reviewer_independence.check, (41, 42)),
 )
 """Who tells which rules; `tools/pages/validation.py` says what they are."""
@@ -60,8 +59,6 @@ def check(context: Context, *, sandbox: str | None = None) -> Iterator[Problem]:
     for theme, _ in CHECKS:
         yield from theme(found)
     if sandbox is not None:
-        from podium.workflow.lint.rules import walls
-
-        yield from walls.check(found, sandbox)
+        yield from agent_capabilities.check_sandbox(found, sandbox)
     for child in context.children.values():
         yield from check(child, sandbox=sandbox)

@@ -11,10 +11,12 @@ from types import UnionType
 from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar, Union, get_args, get_origin
 
 from podium.core.fast_dataclass import dataclass
-from podium.workflow.problems import did_you_mean
+from podium.errors import ConfigurationError
+from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.schema.fields import DocPath, Key, Raw, Scalar, Short, Wrong, keys_of, known_keys
 from podium.workflow.schema.file import Config, File
 from podium.workflow.schema.step import VERBS, Feature, Gate
+from podium.workflow.source.yaml import Document
 
 Model = TypeVar("Model", bound=Raw)
 Source: TypeAlias = Callable[[DocPath], str | None]
@@ -267,3 +269,18 @@ def _key_label(path: DocPath) -> str:
 
 def _spelled(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def read_strictly(model: type[Model], document: Document, *, under: str | None = None) -> Model:
+    """`under` is the key that a file may leave out, if it holds nothing but that list."""
+    listed = under is not None and isinstance(document.value, list)
+    whole: Any = {under: document.value} if listed else document.value or {}
+    problems = list(document.problems)
+    if not problems:
+        reading = read(model, whole, source=lambda path: document.source(path[1:] if listed else path))
+        for fault in reading.faults:
+            at = document.position(fault.path[1:] if listed else fault.path, key=fault.key)
+            problems.append(Problem(document.name, at.line, at.col, fault.rule, fault.message, fault.hint))
+        if reading.value is not None and not problems:
+            return reading.value
+    raise ConfigurationError("\n".join(problem.render() for problem in problems))

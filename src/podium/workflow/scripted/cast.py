@@ -16,8 +16,8 @@ from pathlib import Path as FilePath
 from typing import Annotated, Any, Final, Literal
 
 from podium.workflow.schema.fields import Raw, Short
+from podium.workflow.schema.reader import read_strictly
 from podium.workflow.schema.scalars import Duration
-from podium.workflow.schema.strictly import read_strictly
 from podium.workflow.source import yaml
 
 Trouble = Literal["quota", "overloaded", "auth", "timeout", "crash", "refused", "garbled"]

@@ -22,8 +22,8 @@ from podium.core.types import OUTCOMES, Millis
 from podium.errors import ConfigurationError
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.schema.fields import DocPath, Raw, Scalar, Schema, Short, Wrong
+from podium.workflow.schema.reader import read_strictly
 from podium.workflow.schema.scalars import TEXT, Duration, Number, Positive, TextList, Whole
-from podium.workflow.schema.strictly import read_strictly
 from podium.workflow.scripted.cast import NOTHING, Rule
 from podium.workflow.source import yaml
 

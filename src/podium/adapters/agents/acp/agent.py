@@ -17,8 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from podium.adapters.agents.shared.answers import Answer, read_answer
-from podium.adapters.agents.shared.json_lines import JsonLines
+from podium.adapters.agents.shared.json_lines import Answer, JsonLines, read_answer
 from podium.adapters.agents.shared.settings import wrong
 from podium.errors import ConfigurationError
 from podium.ports.agent import AgentResult, AgentTrouble, Program, Progress, Request, Usage

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from podium.adapters.agents.shared.answers import Answer, read_answer
-from podium.adapters.agents.shared.json_lines import JsonLines
+from podium.adapters.agents.shared.json_lines import Answer, JsonLines, read_answer
 from podium.core.expressions.values import MAX_TEXT
 from podium.core.types import Millis
 from podium.ports.agent import AgentResult, AgentTrouble, Progress, Usage

@@ -1,10 +1,13 @@
-"""Records that a program writes as lines of JSON, read while they arrive, in whatever pieces."""
+"""Reads JSON lines from a program as they arrive, and the single JSON value that an answer may be."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+from podium.ports.agent import AgentTrouble
+from podium.workflow.contracts.single_json import NotOneValue, one_json
 
 MAX_LINE: Final = 16 * 1024 * 1024
 
@@ -36,3 +39,18 @@ def _record(line: bytes) -> Mapping[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+class Answer(NamedTuple):
+    value: Any = None
+    has_value: bool = False
+    trouble: AgentTrouble | None = None
+    detail: str = ""
+
+
+def read_answer(text: str, *, wants_value: bool) -> Answer:
+    """Of a program that ended well. Prose is an answer too, unless a value was wanted."""
+    try:
+        return Answer(one_json(text), has_value=True)
+    except NotOneValue as error:
+        return Answer(trouble="malformed", detail=str(error)) if wants_value else Answer()

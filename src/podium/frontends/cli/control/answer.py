@@ -7,7 +7,7 @@ import click
 from podium.app.run.answer import speaker, value_given
 from podium.app.values import parse_value
 from podium.frontends.cli.foreground import office_here, say
-from podium.frontends.cli.speaking import by_option, detach_option, json_option, run_named
+from podium.frontends.cli.sender import by_option, detach_option, json_option, run_named
 
 
 @click.command("answer", short_help="Answer a question that wants a value.")

@@ -9,7 +9,7 @@ import click
 
 from podium.app.run.apply import apply
 from podium.frontends.cli.foreground import office_here
-from podium.frontends.cli.speaking import run_named
+from podium.frontends.cli.sender import run_named
 
 
 @click.command("apply", short_help="Land the work of a run that left it on its own ref.")

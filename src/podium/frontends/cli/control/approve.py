@@ -6,7 +6,7 @@ import click
 
 from podium.app.run.answer import approval, speaker
 from podium.frontends.cli.foreground import office_here, say
-from podium.frontends.cli.speaking import by_option, detach_option, json_option, run_named
+from podium.frontends.cli.sender import by_option, detach_option, json_option, run_named
 
 
 @click.command("approve", short_help="Say yes to what a run asks.")

@@ -11,7 +11,7 @@ from podium.app.run.send import abandon
 from podium.core.messages import Cancel
 from podium.errors import EXIT_CANCELLED, ConfigurationError, PathViolation
 from podium.frontends.cli.foreground import office_here, say
-from podium.frontends.cli.speaking import by_option, json_option, run_named
+from podium.frontends.cli.sender import by_option, json_option, run_named
 from podium.views.files.run_json import run_data
 
 

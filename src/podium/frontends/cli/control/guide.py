@@ -11,7 +11,7 @@ from podium.app.run.answer import speaker
 from podium.app.run.send import send
 from podium.core.messages import Guide
 from podium.frontends.cli.foreground import office_here
-from podium.frontends.cli.speaking import by_option, run_named
+from podium.frontends.cli.sender import by_option, run_named
 
 
 @click.command("guide", short_help="Give the agents of a run a hint for their next step.")

@@ -6,7 +6,7 @@ import click
 
 from podium.app.run.answer import rejection, speaker
 from podium.frontends.cli.foreground import office_here, say
-from podium.frontends.cli.speaking import by_option, detach_option, json_option, run_named
+from podium.frontends.cli.sender import by_option, detach_option, json_option, run_named
 
 
 @click.command("reject", short_help="Say no to what a run asks, with the reason.")

@@ -8,7 +8,7 @@ from podium.app.run.answer import speaker
 from podium.app.values import parse_value
 from podium.core.messages import Signal
 from podium.frontends.cli.foreground import office_here, say
-from podium.frontends.cli.speaking import by_option, detach_option, json_option, run_named
+from podium.frontends.cli.sender import by_option, detach_option, json_option, run_named
 
 
 @click.command("signal", short_help="Tell a run that what it waits for has happened.")

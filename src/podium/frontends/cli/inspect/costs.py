@@ -23,8 +23,7 @@ def command(run: str | None, by: str, as_json: bool) -> int:
     Only calls of agents cost anything. A call whose price nobody told is counted as unknown: it is not free. What a
     run has taken over from an earlier one (podium rerun, fork) is counted where it was paid.
     """
-    from podium.app.query.costs import costs
-    from podium.app.query.runs import find_run
+    from podium.app.query.runs import costs, find_run
     from podium.frontends.cli.open_run import opened
 
     with opened() as (store, _):

@@ -13,7 +13,7 @@ from podium.app.archive.gc import Old, delete, preview
 from podium.core.types import Millis
 from podium.errors import ConfigurationError
 from podium.frontends.cli.foreground import office_here
-from podium.views.times import iso
+from podium.views.format import iso
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 

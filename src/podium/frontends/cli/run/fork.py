@@ -8,7 +8,7 @@ from podium.app.run.rerun import look_ahead
 from podium.app.values import parse_values
 from podium.frontends.cli.confirm_rerun import dry_option, go_on_from, yes_option
 from podium.frontends.cli.foreground import office_here
-from podium.frontends.cli.speaking import detach_option, json_option, run_named
+from podium.frontends.cli.sender import detach_option, json_option, run_named
 
 
 @click.command("fork", short_help="Begin a run that shares the past of another up to a step.")

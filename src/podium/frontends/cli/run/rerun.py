@@ -7,7 +7,7 @@ import click
 from podium.app.run.rerun import look_ahead
 from podium.frontends.cli.confirm_rerun import dry_option, go_on_from, yes_option
 from podium.frontends.cli.foreground import office_here
-from podium.frontends.cli.speaking import detach_option, json_option, run_named
+from podium.frontends.cli.sender import detach_option, json_option, run_named
 
 
 @click.command("rerun", short_help="Do a step of a run again, in a new run that takes the rest over.")

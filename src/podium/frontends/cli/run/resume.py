@@ -12,7 +12,7 @@ from podium.core.messages import Message, Resume
 from podium.frontends.cli.background import go_on_in_background
 from podium.frontends.cli.confirm_rerun import dry_option, go_on_from, yes_option
 from podium.frontends.cli.foreground import drive, office_here
-from podium.frontends.cli.speaking import detach_option, json_option, run_named
+from podium.frontends.cli.sender import detach_option, json_option, run_named
 
 
 @click.command("resume", short_help="Carry on a run that was parked, paused, interrupted or killed.")

@@ -12,7 +12,7 @@ import click
 from podium.app.run.serve import Service, Told
 from podium.attempt.site import wall_clock
 from podium.frontends.cli.foreground import office_here
-from podium.views.times import iso
+from podium.views.format import iso
 
 
 @click.command("serve", short_help="Carry parked runs on when they are ready.")

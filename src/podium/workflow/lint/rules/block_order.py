@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from podium.workflow.lint.analysis.control_flow import flow_of
 from podium.workflow.lint.analysis.cycles import circles
 from podium.workflow.lint.analysis.survey import Block, Site, Survey
-from podium.workflow.phrases import listed
-from podium.workflow.problems import Problem, did_you_mean
+from podium.workflow.problems import Problem, did_you_mean, listed
 
 
 def check(survey: Survey) -> Iterator[Problem]:

@@ -1,4 +1,4 @@
-"""Where outcomes lead: to a step that is there (7), from an outcome that can happen (8), by all of them (30)."""
+"""Routes: targets that exist (7), outcomes that can happen (8), strict files (30), rejections (40)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from podium.workflow.lint.analysis.control_flow import is_above
 from podium.workflow.lint.analysis.survey import Site, Survey
 from podium.workflow.lint.rules.naming import TARGETS
 from podium.workflow.outcomes import possible_outcomes
-from podium.workflow.phrases import listed
-from podium.workflow.problems import Problem, did_you_mean
+from podium.workflow.problems import Problem, did_you_mean, listed
 from podium.workflow.schema.step import VERBS
 
 WORDS: Final = (*(outcome for outcome in OUTCOMES if outcome in ROUTABLE), "else")
@@ -86,3 +85,23 @@ def _strict(site: Site, possible: tuple[Outcome, ...]) -> Iterator[Problem]:
     if open_ and site.step.verb is not None:
         quoted = listed([f'"{outcome}"' for outcome in open_], "and")
         yield site.problem(30, message=f'strict: "{site.name}" does not route {quoted}', key=True)
+
+
+def check_rejections(survey: Survey) -> Iterator[Problem]:
+    """A person who says no has decided; a reviewer that says no usually wants another round."""
+    for site in survey.sites:
+        if site.step.verb == "review" and "rejected" not in site.step.on and not _is_caught(site):
+            message = f'rejection of "{site.name}" ends the run; route it with on: {{rejected: ...}}'
+            yield site.warning(40, message=message)
+
+
+def _is_caught(site: Site) -> bool:
+    """Whether the step, or one around it, has an answer to its failure."""
+    looped = site.step.for_each is not None and _catches(site)
+    return looped or "else" in site.step.on or any(_catches(outer) for outer in list(site.around())[1:])
+
+
+def _catches(site: Site) -> bool:
+    on = site.step.on
+    few = site.step.pass_ not in {None, "all"}
+    return few or "failed" in on or "partial" in on or "else" in on

@@ -1,4 +1,4 @@
-"""Shared by the commands that say something to a run: which run, and who speaks."""
+"""Options of the commands that send something to a run: which run, and in whose name."""
 
 from __future__ import annotations
 
