@@ -66,12 +66,13 @@ def _copy_history(repository: Repository, commit: str, git_dir: Path, history: i
     if cut:
         (git_dir / "shallow").write_text("".join(f"{name}\n" for name in cut), "utf-8")
     objects = run(source, "rev-list", "--objects", "--no-object-names", limit, commit).out
+    # git makes a pack in its own object folder and renames it, which fails between file systems: the user's repository
+    # and the cache often lie on different ones. So it works in the new folder, and only reads the old one.
+    target = git_dir / "objects"
+    alternates = target / "info/alternates"
+    alternates.parent.mkdir()
+    alternates.write_text(f"{repository.objects.folder}\n", "utf-8")
     # No search for deltas: those that exist are used again, and the copy lives for minutes.
-    run(
-        trees(repository),
-        "pack-objects",
-        "-q",
-        "--window=0",
-        str(git_dir / "objects/pack/pack"),
-        stdin=objects,
-    )
+    packing = replace(trees(repository), objects=target)
+    run(packing, "pack-objects", "-q", "--window=0", str(target / "pack/pack"), stdin=objects)
+    alternates.unlink()
