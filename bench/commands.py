@@ -26,13 +26,13 @@ from podium.attempt.site import Site
 from podium.core.hash_chain import FIRST_HASH
 from podium.core.messages import Start
 from podium.core.payloads import RunFacts
-from podium.engine.run_owner import carry
+from podium.engine.run_owner import drive_run
 from podium.ports.store import RunHead
 from podium.process.environment import minimal_env
 from podium.process.launch import Launch
 from podium.process.run import run
 from podium.redaction.mask import Mask
-from podium.runtime.commands import written
+from podium.runtime.commands import encode_command
 
 ROUNDS: Final = 7
 SLICE: Final = 12
@@ -95,7 +95,7 @@ def _steps() -> list[float]:
         folder = Path(name)
         store = SqliteStore(folder / ".podium/podium.db")
         store.create(RunHead(RUN, "bench", workflow.fingerprint, 0, 0, 0, FIRST_HASH))
-        store.post(RUN, "start", written(Start(RunFacts(RUN, "bench"))))
+        store.post(RUN, "start", encode_command(Start(RunFacts(RUN, "bench"))))
         site = Site(
             run=RUN,
             workflow=workflow,
@@ -109,7 +109,7 @@ def _steps() -> list[float]:
             mask=Mask(),
         )
         state = anyio.run(
-            partial(carry, store, site, park=True, on_turn=lambda _: turns.append(time.perf_counter()))
+            partial(drive_run, store, site, park=True, on_turn=lambda _: turns.append(time.perf_counter()))
         )
         assert state.ended is not None
         assert state.ended.status == "passed", state.ended

@@ -33,7 +33,7 @@ from podium.core.model import (
 )
 from podium.core.policy import Breaker, Limits, Retry
 from podium.core.types import Millis
-from podium.simulate.random_world import CALM, Chance, Odds
+from podium.simulate.random_world import CALM, Odds, RandomWorld
 from podium.simulate.run import Simulated, simulate
 
 QUIET: Final = Breaker(visits=None, cycle=None, repeat=None, plateau=None, reversals=None)
@@ -163,7 +163,7 @@ GROWING: Final[tuple[tuple[str, Callable[[int], Workflow], int], ...]] = (
 
 
 def calm(made: Workflow) -> Simulated:
-    found = simulate(made, Chance(1, CALM))
+    found = simulate(made, RandomWorld(1, CALM))
     assert found.state.ended is not None
     return found
 
@@ -220,7 +220,7 @@ def _rate(made: Workflow, odds: Odds, seconds: float) -> float:
     for _ in range(5):
         began, count = time.process_time(), 0
         while time.process_time() - began < seconds / 5:
-            simulate(made, Chance(seed, odds))
+            simulate(made, RandomWorld(seed, odds))
             seed += 1
             count += 1
         best = max(best, count / (time.process_time() - began))

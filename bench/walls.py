@@ -20,8 +20,8 @@ from bench.engine import Cost
 from podium.adapters.sandboxes import bubblewrap_probe
 from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
 from podium.adapters.sandboxes.bubblewrap_argv import BWRAP, NOBODY, SETPRIV
-from podium.attempt.workspace.ownership import lend
-from podium.ports.sandbox import Service, Walls
+from podium.attempt.workspace.ownership import give_ownership
+from podium.ports.sandbox import SandboxPolicy, Service
 from podium.process.environment import minimal_env
 from podium.process.launch import Launch
 from podium.process.run import run
@@ -35,7 +35,7 @@ def costs() -> tuple[Cost, ...]:
     if bubblewrap_probe.look() is not None:
         return ()
     with tempfile.TemporaryDirectory() as folder:
-        lend(Path(folder), BubblewrapSandbox().owner)
+        give_ownership(Path(folder), BubblewrapSandbox().owner)
         bare, alone, brokered = anyio.run(_measured, Path(folder))
     return (
         Cost("a walled launch beside a bare bwrap", alone / bare, "x", 3.0, detail=_ms(alone, bare)),
@@ -44,7 +44,7 @@ def costs() -> tuple[Cost, ...]:
 
 
 async def _measured(folder: Path) -> tuple[float, float, float]:
-    sandbox, walls = BubblewrapSandbox(), Walls(writable=(folder,))
+    sandbox, walls = BubblewrapSandbox(), SandboxPolicy(writable=(folder,))
     launch = Launch(argv=("true",), cwd=folder, env=minimal_env(), marker="podium-bench")
     kinds: tuple[Callable[[], Awaitable[object]], ...] = (
         lambda: run(replace(launch, argv=_bare(), cwd=Path("/"))),

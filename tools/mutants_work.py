@@ -69,8 +69,8 @@ BACK_BUGS: Final = (
     Bug(
         "a gate that blocks does not block a block",
         "decide/completion.py",
-        "final = done.final or done.outcome in GOOD",
-        "final = done.outcome in GOOD",
+        "final = done.final or done.outcome in CONTINUING_OUTCOMES",
+        "final = done.outcome in CONTINUING_OUTCOMES",
         BLOCKING,
     ),
     Bug(
@@ -266,7 +266,7 @@ GIT_BUGS: Final = (
     Bug(
         "a refused landing is taken as the best",
         "decide/attempts.py",
-        "isinstance(leaf.merge, Refused) or isinstance(leaf.place.step.verb, Git):",
+        "isinstance(leaf.merge, RefusedMember) or isinstance(leaf.place.step.verb, Git):",
         "isinstance(leaf.merge, Refused):",
         OF_GIT,
     ),

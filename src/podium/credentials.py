@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from podium.ports.agent import Agent, Caller
+from podium.ports.agent import Agent, ServiceAgent
 
 
-def key_names(agent: Agent | Caller, config: Mapping[str, Any]) -> tuple[str, ...]:
+def key_names(agent: Agent | ServiceAgent, config: Mapping[str, Any]) -> tuple[str, ...]:
     """The variables of the user's environment that an agent with these settings wants, such as a key.
 
     An adapter that wants some has a method of this name; their values are masked wherever they turn up.
@@ -17,7 +17,7 @@ def key_names(agent: Agent | Caller, config: Mapping[str, Any]) -> tuple[str, ..
     return () if asked is None else asked(config)
 
 
-def auth_of(agent: Agent | Caller, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
+def auth_of(agent: Agent | ServiceAgent, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
     """How it logs in: as its settings say, else by the key if one is set, else by the login if there is one.
 
     An adapter that can use a login has a method `has_login`.
@@ -29,7 +29,7 @@ def auth_of(agent: Agent | Caller, config: Mapping[str, Any], env: Mapping[str, 
     return "login" if not has_key and has_login is not None and has_login() else "key"
 
 
-def lacking(agent: Agent | Caller, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
+def lacking(agent: Agent | ServiceAgent, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
     """What a person must do before an agent with these settings can work, as far as its adapter can tell; else empty."""
     told: Callable[[Mapping[str, Any], Mapping[str, str]], str] | None = getattr(agent, "lacking", None)
     return "" if told is None else told(config, env)

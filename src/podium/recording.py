@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from podium.core.types import MicroUsd, Millis
 from podium.errors import ConfigurationError
-from podium.ports.agent import AgentResult, AgentTrouble, Request, Usage
+from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Usage
 
 FORMAT: Final = 1
 SUFFIX: Final = ".json"
@@ -80,7 +80,7 @@ def file_name(path: str, attempt: int) -> str:
     return f"{name}.{attempt}{SUFFIX}"
 
 
-def steady(text: str, request: Request) -> str:
+def steady(text: str, request: AgentRequest) -> str:
     """A text of a request or an answer without what only this run can know."""
     text = text.replace(str(request.project), PROJECT)
     if request.nonce:
@@ -92,7 +92,7 @@ def steady(text: str, request: Request) -> str:
     return text
 
 
-def steady_result(result: AgentResult, request: Request) -> AgentResult:
+def steady_result(result: AgentResult, request: AgentRequest) -> AgentResult:
     """An answer that fits any run: without what binds it to its request, and without its session."""
 
     def anywhere(text: str) -> str:
@@ -102,7 +102,7 @@ def steady_result(result: AgentResult, request: Request) -> AgentResult:
     return replace(with_texts(result, anywhere), session=None)
 
 
-def result_for(result: AgentResult, request: Request) -> AgentResult:
+def result_for(result: AgentResult, request: AgentRequest) -> AgentResult:
     """A recorded answer as one to this very request: a verdict repeats its nonce and its tree."""
     return with_texts(result, lambda text: text.replace(NONCE, request.nonce).replace(TREE, request.tree))
 
@@ -114,7 +114,7 @@ def with_texts(result: AgentResult, change: Callable[[str], str]) -> AgentResult
     )
 
 
-def difference(recording: Recording, request: Request) -> str:
+def difference(recording: Recording, request: AgentRequest) -> str:
     """How what is asked now differs from what was asked then; empty if it does not."""
     parts = (("system", recording.system, request.system), ("prompt", recording.prompt, request.prompt))
     found = [

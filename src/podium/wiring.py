@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from podium.adapters.agents.scripted.agent import Scripted
     from podium.adapters.agents.shared.login_files import Logins
     from podium.app.project import Office
-    from podium.app.workflow_tests.stage import Staged
+    from podium.app.workflow_tests.stage import TestProject
     from podium.attempt.site import Site
     from podium.core.hash_chain import RunId
     from podium.core.model import Step, Workflow
@@ -55,7 +55,7 @@ def open_office(
     )
 
 
-def open_stage(project: Path, staged: Staged) -> tuple[Office, Scripted | None]:
+def open_stage(project: Path, staged: TestProject) -> tuple[Office, Scripted | None]:
     """A project in which a test is played: nobody works there in earnest but those whom the test says nothing of."""
     from podium.adapters.agents.recorded.agent import Recorded
     from podium.adapters.agents.scripted.agent import Scripted
@@ -304,9 +304,9 @@ def uncontained() -> str:
 def sandbox_chooser(workflow: Workflow, there: Agents, typed: str | None) -> Callable[[Step, bool], Sandbox]:
     """The walls of each step: what the user typed for the run, else for the step, else the strongest there is."""
     from podium.adapters.sandboxes.limits import LimitsSandbox
-    from podium.app.run.preflight import has_models
+    from podium.app.run.preflight import uses_model_agents
 
-    steered = has_models(workflow, there)
+    steered = uses_model_agents(workflow, there)
 
     def choose(step: Step, inplace: bool) -> Sandbox:
         named = dict(step.settings.get("sandbox") or {})

@@ -12,7 +12,7 @@ import pytest
 
 from podium.adapters.agents.acp.agent import Acp
 from podium.errors import ConfigurationError
-from podium.ports.agent import AgentResult, Progress, Request, Usage
+from podium.ports.agent import AgentRequest, AgentResult, Progress, Usage
 from podium.process.environment import minimal_env
 from podium.process.launch import Launch
 from podium.process.run import run
@@ -21,11 +21,11 @@ from podium.testing.agent_contract import play, understood
 STAND_IN = Path(__file__).with_name("acp_stand_in.py")
 
 
-def asked(folder: Path, mode: str, **more: Any) -> Request:
+def asked(folder: Path, mode: str, **more: Any) -> AgentRequest:
     for name in ("project", "cwd", "home"):
         (folder / name).mkdir(exist_ok=True)
     config = {"command": (sys.executable, "-I", str(STAND_IN), mode), **more.pop("config", {})}
-    return Request(
+    return AgentRequest(
         agent="a", config=config, path="it", step="it", visit=1, attempt=1, prompt="Paint 7391",
         project=folder / "project", cwd=folder / "cwd", home=folder / "home", **more,
     )  # fmt: skip

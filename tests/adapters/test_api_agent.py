@@ -12,7 +12,7 @@ import pytest
 from podium.adapters.agents.api.agent import Api, reset_at, understood
 from podium.adapters.agents.shared.http import Answer
 from podium.core.types import Millis
-from podium.ports.agent import AgentResult, Request, Usage
+from podium.ports.agent import AgentRequest, AgentResult, Usage
 from podium.testing.models.server import ModelServer, Rule, Tokens
 
 AT = Millis(1_700_000_000_000)
@@ -20,7 +20,7 @@ AT = Millis(1_700_000_000_000)
 
 def ask(tmp_path: Path, url: str, **more: Any) -> AgentResult:
     config: Mapping[str, Any] = {**({"base_url": f"{url}/v1"} if url else {}), **more.pop("config", {})}
-    request = Request(
+    request = AgentRequest(
         agent="small", config=config, path="it", step="it", visit=1, attempt=1, prompt="Sum it up",
         model="small-1", project=tmp_path, cwd=tmp_path, home=tmp_path, **more,
     )  # fmt: skip

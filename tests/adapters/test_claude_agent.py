@@ -12,7 +12,7 @@ from podium.adapters.agents.claude.agent import Claude
 from podium.adapters.agents.shared.login_files import long_texts
 from podium.credentials import key_names
 from podium.errors import ConfigurationError
-from podium.ports.agent import AgentResult, Program, Progress, Request, Usage
+from podium.ports.agent import AgentRequest, AgentResult, ProgramSpec, Progress, Usage
 from podium.testing.agent_contract import over, understood
 
 KEY = "sk-test-0000"
@@ -36,9 +36,9 @@ GOOD = {
 FAILED = {**GOOD, "is_error": True, "stop_reason": "stop_sequence", "total_cost_usd": 0, "modelUsage": {}}
 
 
-def request(folder: Path, **more: Any) -> Request:
+def request(folder: Path, **more: Any) -> AgentRequest:
     given: dict[str, Any] = {"config": {}, "prompt": "Do it", "env": {"ANTHROPIC_API_KEY": KEY}, **more}
-    return Request(
+    return AgentRequest(
         agent="claude",
         path="it",
         step="it",
@@ -51,11 +51,11 @@ def request(folder: Path, **more: Any) -> Request:
     )
 
 
-def prepared(folder: Path, **more: Any) -> Program:
+def prepared(folder: Path, **more: Any) -> ProgramSpec:
     return Claude().prepare(request(folder, **more))[0]
 
 
-def flag(program: Program, name: str) -> str | None:
+def flag(program: ProgramSpec, name: str) -> str | None:
     return next((word.partition("=")[2] for word in program.argv if word.startswith(f"{name}=")), None)
 
 

@@ -14,7 +14,7 @@ import pytest
 from podium.adapters.agents.codex.agent import Codex
 from podium.adapters.agents.codex.errors import failure_of
 from podium.errors import ConfigurationError
-from podium.ports.agent import AgentResult, Progress, Request, Usage
+from podium.ports.agent import AgentRequest, AgentResult, Progress, Usage
 from podium.testing.agent_contract import over, understood
 
 SCHEMA = {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}
@@ -42,14 +42,14 @@ def failed(text: str) -> str:
     return json.dumps({"type": "turn.failed", "error": {"message": text}}) + "\n"
 
 
-def request(**more: Any) -> Request:
+def request(**more: Any) -> AgentRequest:
     usual: dict[str, Any] = {
         "config": {},
         "prompt": "Paint",
         "env": {"OPENAI_API_KEY": "k"},
         "cwd": Path("/ws"),
     }
-    return Request(
+    return AgentRequest(
         agent="codex", path="it", step="it", visit=1, attempt=1,
         project=Path("/project"), home=Path("/home/of/it"), **{**usual, **more},
     )  # fmt: skip

@@ -10,13 +10,13 @@ import pytest
 
 from podium.adapters.agents.command.agent import Command
 from podium.errors import ConfigurationError
-from podium.ports.agent import AgentResult, Request
+from podium.ports.agent import AgentRequest, AgentResult
 from podium.testing.agent_contract import over, play, understood
 
 
-def request(folder: Path, config: dict[str, Any], **more: Any) -> Request:
+def request(folder: Path, config: dict[str, Any], **more: Any) -> AgentRequest:
     given: dict[str, Any] = {"prompt": "Do it", "project": folder, "cwd": folder, "home": folder, **more}
-    return Request(agent="c", config=config, path="it", step="it", visit=1, attempt=1, **given)
+    return AgentRequest(agent="c", config=config, path="it", step="it", visit=1, attempt=1, **given)
 
 
 def ended(

@@ -13,7 +13,7 @@ import pytest
 
 from podium.adapters.agents.gemini.agent import Gemini
 from podium.errors import ConfigurationError
-from podium.ports.agent import AgentResult, Request, Usage
+from podium.ports.agent import AgentRequest, AgentResult, Usage
 from podium.testing.agent_contract import over, understood
 
 SUCCESS = {"type": "result", "timestamp": "2026-01-01T00:00:00.000Z", "status": "success"}
@@ -25,15 +25,15 @@ STATS = {"total_tokens": 300, "input_tokens": 223, "output_tokens": 41, "cached"
 
 
 @pytest.fixture
-def request_(tmp_path: Path) -> Request:
-    return Request(
+def request_(tmp_path: Path) -> AgentRequest:
+    return AgentRequest(
         agent="g", config={}, path="it", step="it", visit=1, attempt=1, prompt="Paint @shed", system="Be 5517",
         nonce="4c1f", project=tmp_path, cwd=tmp_path, home=tmp_path / "home", env={"GEMINI_API_KEY": "k-123"},
     )  # fmt: skip
 
 
 def said(
-    request: Request, *records: Mapping[str, Any], exit_code: int = 0, stderr: bytes = b""
+    request: AgentRequest, *records: Mapping[str, Any], exit_code: int = 0, stderr: bytes = b""
 ) -> AgentResult:
     data = "".join(json.dumps(record) + "\n" for record in records).encode()
     return understood(Gemini(), request, [data], over(exit_code=exit_code, stdout=data, stderr=stderr))[0]
@@ -48,7 +48,7 @@ def failed(message: str) -> dict[str, Any]:
 
 
 @pytest.mark.req("R062", "R071")
-def test_the_workspace_is_never_trusted_and_the_home_has_every_safe_setting(request_: Request) -> None:
+def test_the_workspace_is_never_trusted_and_the_home_has_every_safe_setting(request_: AgentRequest) -> None:
     program, _ = Gemini().prepare(request_)
     settings = json.loads(program.files[".gemini/settings.json"])
 
@@ -64,7 +64,7 @@ def test_the_workspace_is_never_trusted_and_the_home_has_every_safe_setting(requ
 
 
 def test_the_prompt_follows_a_command_of_its_own_and_the_role_is_a_file_that_no_tree_can_shadow(
-    request_: Request,
+    request_: AgentRequest,
 ) -> None:
     program, _ = Gemini().prepare(request_)
 
@@ -85,7 +85,7 @@ def test_the_prompt_follows_a_command_of_its_own_and_the_role_is_a_file_that_no_
     ],
 )
 def test_tools_are_offered_and_allowed_by_name(
-    request_: Request, tools: Sequence[str] | None, judge: bool, allowed: set[str]
+    request_: AgentRequest, tools: Sequence[str] | None, judge: bool, allowed: set[str]
 ) -> None:
     request = replace(request_, tools=None if tools is None else tuple(tools), judge=judge)
     program, _ = Gemini().prepare(request)
@@ -106,14 +106,14 @@ def test_tools_are_offered_and_allowed_by_name(
     ],
 )
 def test_settings_that_cannot_be_used_are_named(
-    request_: Request, config: Mapping[str, Any], tools: tuple[str, ...] | None, words: str
+    request_: AgentRequest, config: Mapping[str, Any], tools: tuple[str, ...] | None, words: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=words):
         Gemini().prepare(replace(request_, config=config, tools=tools))
 
 
 @pytest.mark.req("R207", "R211")
-def test_the_answer_is_what_follows_the_last_tool_and_all_models_are_counted(request_: Request) -> None:
+def test_the_answer_is_what_follows_the_last_tool_and_all_models_are_counted(request_: AgentRequest) -> None:
     records = (
         {"type": "init", "session_id": "s-1"},
         text("I will look."),
@@ -157,7 +157,7 @@ def test_the_answer_is_what_follows_the_last_tool_and_all_models_are_counted(req
     ],
 )  # fmt: skip
 def test_every_ending_has_its_trouble(
-    request_: Request,
+    request_: AgentRequest,
     exit_code: int,
     records: Sequence[Mapping[str, Any]],
     stderr: str,
@@ -170,7 +170,7 @@ def test_every_ending_has_its_trouble(
     assert words in result.detail
 
 
-def test_a_quota_tells_when_it_opens_by_the_clock_of_the_record(request_: Request) -> None:
+def test_a_quota_tells_when_it_opens_by_the_clock_of_the_record(request_: AgentRequest) -> None:
     result = said(
         request_, failed("[API Error: slow\nSuggested retry after 37s.]\nPlease wait"), exit_code=173
     )
@@ -178,7 +178,7 @@ def test_a_quota_tells_when_it_opens_by_the_clock_of_the_record(request_: Reques
     assert result.retry_at == 1767225600_000 + 37_000
 
 
-def test_a_key_that_is_not_set_is_named(request_: Request) -> None:
+def test_a_key_that_is_not_set_is_named(request_: AgentRequest) -> None:
     result = said(replace(request_, env={}, config={"key": "MINE"}), exit_code=41, stderr=b"no auth")
 
     assert (result.trouble, result.detail) == ("auth", "gemini could not log in: MINE is not set; export it")

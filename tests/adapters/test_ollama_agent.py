@@ -11,13 +11,13 @@ import pytest
 
 from podium.adapters.agents.ollama.agent import Ollama, understood, url_of
 from podium.adapters.agents.shared.http import Answer
-from podium.ports.agent import AgentResult, Request
+from podium.ports.agent import AgentRequest, AgentResult
 from podium.testing.models.server import ModelServer, Rule, Tokens
 
 
 def ask(tmp_path: Path, url: str, host: str = "", **more: Any) -> AgentResult:
     config: Mapping[str, Any] = {**({"base_url": url} if url else {}), **more.pop("config", {})}
-    request = Request(
+    request = AgentRequest(
         agent="local", config=config, path="it", step="it", visit=1, attempt=1, prompt="Sum it up",
         model="small", project=tmp_path, cwd=tmp_path, home=tmp_path, **more,
     )  # fmt: skip

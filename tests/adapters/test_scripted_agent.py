@@ -9,15 +9,15 @@ import pytest
 
 from podium.adapters.agents.scripted.agent import Scripted
 from podium.errors import ConfigurationError, PathViolation
-from podium.ports.agent import AgentResult, Request
+from podium.ports.agent import AgentRequest, AgentResult
 from podium.testing.agent_contract import play, understood
 
 
 @pytest.fixture
-def request_(tmp_path: Path) -> Request:
+def request_(tmp_path: Path) -> AgentRequest:
     for name in ("project", "cwd", "home"):
         (tmp_path / name).mkdir()
-    return Request(
+    return AgentRequest(
         agent="w",
         config={"type": "scripted", "script": "cast.yaml"},
         path="each[3]/write~2",
@@ -33,7 +33,7 @@ def request_(tmp_path: Path) -> Request:
     )
 
 
-def answered(request: Request, cast: str) -> AgentResult:
+def answered(request: AgentRequest, cast: str) -> AgentResult:
     (request.project / "cast.yaml").write_text(cast)
     program, _ = Scripted().prepare(request)
     said, finished = play(program, request)
@@ -56,13 +56,13 @@ def answered(request: Request, cast: str) -> AgentResult:
         ("{prompt: 'about sun'}", False),
     ],
 )
-def test_the_first_rule_that_matches_speaks(request_: Request, match: str, speaks: bool) -> None:
+def test_the_first_rule_that_matches_speaks(request_: AgentRequest, match: str, speaks: bool) -> None:
     result = answered(request_, f"- match: {match}\n  text: first\n- text: second\n")
 
     assert result.text == ("first" if speaks else "second")
 
 
-def test_a_gate_goes_by_the_visit_and_attempt_of_the_step_it_judges(request_: Request) -> None:
+def test_a_gate_goes_by_the_visit_and_attempt_of_the_step_it_judges(request_: AgentRequest) -> None:
     request = replace(request_, path="write~2#3/look/w", step="w", visit=1, attempt=1, judge=True)
 
     result = answered(request, "- match: {step: write/look/w, visit: 2, attempt: 3}\n  verdict: reject\n")
@@ -71,7 +71,7 @@ def test_a_gate_goes_by_the_visit_and_attempt_of_the_step_it_judges(request_: Re
     assert result.value["findings"] == [{"severity": "major", "issue": "not good enough"}]
 
 
-def test_a_verdict_repeats_nonce_and_tree(request_: Request) -> None:
+def test_a_verdict_repeats_nonce_and_tree(request_: AgentRequest) -> None:
     result = answered(replace(request_, judge=True), "- verdict: {decision: approve, summary: good}\n")
 
     assert result.value == {
@@ -79,7 +79,7 @@ def test_a_verdict_repeats_nonce_and_tree(request_: Request) -> None:
     }  # fmt: skip
 
 
-def test_files_are_written_and_deleted_where_it_works(request_: Request) -> None:
+def test_files_are_written_and_deleted_where_it_works(request_: AgentRequest) -> None:
     (request_.cwd / "old.txt").write_text("old")
 
     result = answered(request_, "- {write: {a/b.txt: new}, delete: [old.txt, gone.txt], text: done}\n")
@@ -98,7 +98,7 @@ def test_files_are_written_and_deleted_where_it_works(request_: Request) -> None
     ],
 )
 def test_a_rule_that_does_not_fit_the_tree_is_told_by_its_path(
-    request_: Request, rule: str, told: str
+    request_: AgentRequest, rule: str, told: str
 ) -> None:
     (request_.cwd / "tests").mkdir()
     (request_.cwd / "tests/t.sh").write_text("")
@@ -110,19 +110,19 @@ def test_a_rule_that_does_not_fit_the_tree_is_told_by_its_path(
 
 
 @pytest.mark.parametrize("path", ["../x", "/tmp/x", ".git/config"])
-def test_a_path_that_leaves_the_workspace_is_a_mistake_of_the_cast(request_: Request, path: str) -> None:
+def test_a_path_that_leaves_the_workspace_is_a_mistake_of_the_cast(request_: AgentRequest, path: str) -> None:
     with pytest.raises(ConfigurationError, match=r"^cast.yaml:1: path"):
         answered(request_, f"- write: {{{path}: x}}\n")
 
 
-def test_mistakes_in_the_cast_are_named_with_their_lines(request_: Request) -> None:
+def test_mistakes_in_the_cast_are_named_with_their_lines(request_: AgentRequest) -> None:
     with pytest.raises(ConfigurationError, match=r"^cast.yaml:2:\d+: "):
         answered(request_, "- text: x\n- txt: y\n")
     with pytest.raises(ConfigurationError, match=r'^cast.yaml:1: prompt "\(" is not a pattern'):
         answered(request_, "- match: {prompt: '('}\n")
 
 
-def test_a_cast_that_is_not_there_is_named_and_one_outside_refused(request_: Request) -> None:
+def test_a_cast_that_is_not_there_is_named_and_one_outside_refused(request_: AgentRequest) -> None:
     with pytest.raises(ConfigurationError, match=r'agents\.w\.script names "cast\.yaml"'):
         Scripted().prepare(request_)
     with pytest.raises(PathViolation):
@@ -141,7 +141,7 @@ def test_a_cast_that_is_not_there_is_named_and_one_outside_refused(request_: Req
         ("garbled", "malformed"),
     ],
 )
-def test_trouble_is_acted_out(request_: Request, error: str, trouble: str) -> None:
+def test_trouble_is_acted_out(request_: AgentRequest, error: str, trouble: str) -> None:
     result = answered(request_, f"- {{error: {error}, text: so it is, write: {{x.txt: x}}}}\n")
 
     assert result.trouble == trouble
@@ -150,7 +150,7 @@ def test_trouble_is_acted_out(request_: Request, error: str, trouble: str) -> No
         assert result.detail == "so it is"
 
 
-def test_one_that_says_it_is_blocked_or_ends_badly(request_: Request) -> None:
+def test_one_that_says_it_is_blocked_or_ends_badly(request_: AgentRequest) -> None:
     blocked = answered(request_, "- blocked: no key\n")
     failed = answered(request_, "- {exit: 3, text: it broke}\n")
 
@@ -166,11 +166,13 @@ def test_one_that_says_it_is_blocked_or_ends_badly(request_: Request) -> None:
         ("{error: quota, text: come back later}", "come back later"),
     ],
 )
-def test_one_that_goes_wrong_does_not_say_that_it_is_done(request_: Request, rule: str, told: str) -> None:
+def test_one_that_goes_wrong_does_not_say_that_it_is_done(
+    request_: AgentRequest, rule: str, told: str
+) -> None:
     assert answered(request_, f"- {rule}\n").detail == told
 
 
-def test_usage_and_cost_are_what_the_rule_says(request_: Request) -> None:
+def test_usage_and_cost_are_what_the_rule_says(request_: AgentRequest) -> None:
     said = answered(request_, "- {usage: {input: 100, output: 20}, cost_usd: 0.25}\n")
     silent = answered(request_, "[]")
 
@@ -178,7 +180,7 @@ def test_usage_and_cost_are_what_the_rule_says(request_: Request) -> None:
     assert (silent.usage.input, silent.cost) == (0, 0)
 
 
-def test_without_a_rule_it_answers_in_the_shape_and_touches_what_it_must(request_: Request) -> None:
+def test_without_a_rule_it_answers_in_the_shape_and_touches_what_it_must(request_: AgentRequest) -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     request = replace(request_, schema=schema, must_touch=("src/**", "docs/*.md"), config={})
     program, _ = Scripted().prepare(request)
@@ -190,7 +192,7 @@ def test_without_a_rule_it_answers_in_the_shape_and_touches_what_it_must(request
     assert (request_.cwd / "src/changed").exists() and (request_.cwd / "docs/changed.md").exists()
 
 
-def test_an_advisor_whom_no_rule_speaks_of_halts(request_: Request) -> None:
+def test_an_advisor_whom_no_rule_speaks_of_halts(request_: AgentRequest) -> None:
     request = replace(request_, schema={"title": "Decision", "type": "object"})
 
     assert answered(request, "[]").value["action"] == "halt"
@@ -199,7 +201,7 @@ def test_an_advisor_whom_no_rule_speaks_of_halts(request_: Request) -> None:
 @pytest.mark.parametrize(
     ("output", "text"), [("[a, b]", "a\nb"), ("plain", "plain"), ("{a: 1}", '{"a": 1}'), ("null", "null")]
 )
-def test_an_output_is_also_what_it_says(request_: Request, output: str, text: str) -> None:
+def test_an_output_is_also_what_it_says(request_: AgentRequest, output: str, text: str) -> None:
     result = answered(request_, f"- output: {output}\n")
 
     assert (result.text, result.has_value) == (text, True)

@@ -13,7 +13,7 @@ from podium.adapters.agents.ollama.agent import Ollama
 from podium.adapters.agents.ollama.gpus import Gpu, find_gpus
 from podium.adapters.agents.ollama.tiers import tier_for
 from podium.errors import ConfigurationError
-from podium.ports.agent import AgentResult, Request
+from podium.ports.agent import AgentRequest, AgentResult
 from podium.testing.models.server import Asked, ModelServer, Rule
 
 OWN = {
@@ -34,7 +34,7 @@ def ask(
         return (Gpu("card", gb),) if gb else ()
 
     config = {"base_url": url, **more.pop("config", {})} if url else more.pop("config", {})
-    request = Request(
+    request = AgentRequest(
         agent="local", config=config, path="it", step="it", visit=1, attempt=1, prompt="Sum it up",
         project=tmp_path, cwd=tmp_path, home=tmp_path, **more,
     )  # fmt: skip

@@ -10,7 +10,7 @@ from podium.adapters.agents.claude.agent import Claude
 from podium.adapters.agents.codex.agent import Codex
 from podium.adapters.agents.scripted.agent import Scripted
 from podium.app.author.load import open_workflow
-from podium.app.run.preflight import Machine, missing, unpriced, unready
+from podium.app.run.preflight import HostCapabilities, agents_not_ready, agents_without_price, unsupported
 from podium.attempt.programs import usual_agent
 from podium.ports.agent import Agents
 
@@ -44,7 +44,7 @@ def test_each_thing_is_named_with_its_step(tmp_path: Path, steps: str, said: str
     file.write_text(f"{HEAD}steps:\n{steps}")
     workflow = open_workflow(file, project=tmp_path)
 
-    found = missing(workflow, Machine(THERE, uncontained="no engine"))  # type: ignore[arg-type]  # only the names count
+    found = unsupported(workflow, HostCapabilities(THERE, uncontained="no engine"))  # type: ignore[arg-type]  # only the names count
 
     assert found == () if said is None else said in "\n".join(found)
 
@@ -54,9 +54,9 @@ def test_weaker_walls_that_the_user_typed_are_enough(tmp_path: Path) -> None:
     file.write_text("podium: 1\nname: flow\nsteps:\n  a: {run: [echo, x], sandbox: bubblewrap}\n")
     workflow = open_workflow(file, project=tmp_path)
 
-    assert missing(workflow, Machine({}, "limits", NO_WALLS)) == ()
-    assert "bubblewrap is not installed" in missing(workflow, Machine({}, None, NO_WALLS))[0]
-    assert missing(workflow, Machine({})) == ()
+    assert unsupported(workflow, HostCapabilities({}, "limits", NO_WALLS)) == ()
+    assert "bubblewrap is not installed" in unsupported(workflow, HostCapabilities({}, None, NO_WALLS))[0]
+    assert unsupported(workflow, HostCapabilities({})) == ()
 
 
 @pytest.mark.req("C16")
@@ -79,11 +79,11 @@ def test_an_agent_that_needs_stronger_walls_than_there_are_runs_only_if_the_user
     workflow = open_workflow(file, project=tmp_path)
 
     agents: Agents = {**THERE, "claude": None}  # type: ignore[dict-item]  # only the names count
-    found = missing(workflow, Machine(agents, sandbox, NO_WALLS))
+    found = unsupported(workflow, HostCapabilities(agents, sandbox, NO_WALLS))
 
     said = f"claude needs bubblewrap: {NO_WALLS}; or --sandbox limits runs it with weaker walls, at your risk"
     assert [line.endswith(said) for line in found] == ([True] if sandbox in (None, "auto") else [])
-    assert missing(workflow, Machine(agents, sandbox)) == ()
+    assert unsupported(workflow, HostCapabilities(agents, sandbox)) == ()
 
 
 @pytest.mark.parametrize(
@@ -109,11 +109,11 @@ def test_a_key_that_no_agent_of_a_step_has_is_said_before_anything_starts(
     program = tmp_path / "claude"
     program.touch(mode=0o755)
 
-    found = unready(workflow, agents, {"PATH": str(tmp_path)})
+    found = agents_not_ready(workflow, agents, {"PATH": str(tmp_path)})
 
     assert found == () if said is None else said in "\n".join(found)
     keyed = {"PATH": str(tmp_path), "ANTHROPIC_API_KEY": "sk-test-0000"}
-    assert unready(workflow, agents, keyed) == ()
+    assert agents_not_ready(workflow, agents, keyed) == ()
 
 
 def test_a_login_that_is_not_there_is_said_before_anything_starts(tmp_path: Path) -> None:
@@ -125,8 +125,8 @@ def test_a_login_that_is_not_there_is_said_before_anything_starts(tmp_path: Path
     (tmp_path / "claude").touch(mode=0o755)
     env = {"PATH": str(tmp_path)}
 
-    assert "nobody has logged in" in unready(workflow, {"claude": Claude()}, env)[0]
-    assert unready(workflow, {"claude": Claude(lambda: b"{}")}, env) == ()
+    assert "nobody has logged in" in agents_not_ready(workflow, {"claude": Claude()}, env)[0]
+    assert agents_not_ready(workflow, {"claude": Claude(lambda: b"{}")}, env) == ()
 
 
 def test_a_program_that_is_not_installed_is_said_and_a_role_takes_the_one_that_is(tmp_path: Path) -> None:
@@ -136,9 +136,9 @@ def test_a_program_that_is_not_installed_is_said_and_a_role_takes_the_one_that_i
     there: Agents = {"claude": Claude(), "codex": Codex()}
     env = {"PATH": str(tmp_path), "OPENAI_API_KEY": "sk-test-0000", "ANTHROPIC_API_KEY": "sk-test-0001"}
 
-    assert "claude is not installed" in unready(workflow, there, env)[0]
+    assert "claude is not installed" in agents_not_ready(workflow, there, env)[0]
     (tmp_path / "codex").touch(mode=0o755)
-    assert unready(workflow, there, env) == ()
+    assert agents_not_ready(workflow, there, env) == ()
     assert usual_agent(there, {}, env) == "codex"
 
 
@@ -152,4 +152,4 @@ def test_agents_whose_calls_nobody_can_price_are_named_once(tmp_path: Path) -> N
         "steps:\n  a: {agent: mine, prompt: x, gates: [{review: mine}]}\n  b: {agent: [w, known], prompt: x, join: best}\n"
     )
 
-    assert unpriced(open_workflow(path)) == ("mine",)
+    assert agents_without_price(open_workflow(path)) == ("mine",)

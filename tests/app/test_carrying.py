@@ -12,7 +12,7 @@ from podium.app.run.carried_budget import carried
 from podium.core.addresses import ROOT
 from podium.core.events import AttemptStarted
 from podium.core.model import Agent, Step
-from podium.core.payloads import Amounts, Carried, RunFacts
+from podium.core.payloads import Amounts, CarriedSpend, RunFacts
 from podium.core.policy import Estimate, Limits
 from podium.core.state import Ledger
 from podium.core.types import MicroUsd, Millis, Path
@@ -40,7 +40,7 @@ def test_the_events_of_a_run_tell_what_all_its_ledgers_hold(drawn: Case, cuts: l
         run = go_on(resume(drawn.workflow, log, drawn.world()), drawn.world())
     found = carried(drawn.workflow, run.log)
 
-    root = Carried(ROOT, found["carried"], found["carried_unknown"], found["carried_time"])
+    root = CarriedSpend(ROOT, found["carried"], found["carried_unknown"], found["carried_time"])
     told = {one.path: (one.spent, one.unknown, one.time) for one in (root, *found["carried_steps"])}
     books = {path: used(book) for path, book in run.state.ledgers.items() if not book.cleans}
     nothing = (Amounts(), 0, 0)
@@ -59,14 +59,14 @@ def test_what_is_in_flight_when_a_run_is_left_was_called() -> None:
     found = carried(workflow, game.log)
 
     assert found["carried_steps"] == (
-        Carried(Path("g"), Amounts(MicroUsd(2), 70, 2), MicroUsd(5), found["carried_time"]),
+        CarriedSpend(Path("g"), Amounts(MicroUsd(2), 70, 2), MicroUsd(5), found["carried_time"]),
     )
     assert (found["carried"], found["carried_unknown"]) == (Amounts(MicroUsd(2), 70, 2), 5)
 
 
 def test_a_step_goes_on_with_what_it_has_used_before() -> None:
     inner = with_limits(Step("g", block("seq", one("a"))), calls=1)
-    past = Carried(Path("g"), Amounts(calls=1), MicroUsd(5), Millis(7))
+    past = CarriedSpend(Path("g"), Amounts(calls=1), MicroUsd(5), Millis(7))
     workflow = flow(inner)
     game = Game(workflow, facts={"carried_steps": (past,), "carried_time": Millis(9)})
 

@@ -17,11 +17,11 @@ from podium.core.events import AttemptEnded, AttemptStarted, RunStarted
 from podium.core.evolve.evolve import fold
 from podium.core.hash_chain import RunId
 from podium.core.model import Agent, Workflow
-from podium.core.payloads import Amounts, Usual
+from podium.core.payloads import Amounts, TypicalUse
 from podium.core.state import Leaf, State
 from podium.core.types import MicroUsd, Millis
 from podium.core.types import Path as StepPath
-from podium.simulate.random_world import Chance
+from podium.simulate.random_world import RandomWorld
 from podium.simulate.run import simulate
 from tests.engine.kit import TEAM, Project
 
@@ -117,7 +117,7 @@ def test_the_addresses_of_a_file_are_those_of_its_runs(tmp_path: Path) -> None:
     agents = "agents: {w: {type: scripted}, v: {type: scripted}}\n"
     (tmp_path / "child.yaml").write_text(child + agents)
     workflow = written(tmp_path, EVERYWHERE, agents)
-    run = simulate(workflow, Chance(1), inputs={})
+    run = simulate(workflow, RandomWorld(1), inputs={})
 
     called = {
         address(leaf.place.path) for leaf in leaves(run.state) if isinstance(leaf.place.step.verb, Agent)
@@ -146,9 +146,9 @@ def test_calls_without_a_price_say_nothing_about_money_but_their_tokens_count(tm
     workflow = written(tmp_path, STEP, "agents: {w: {type: scripted}}")
     unknown = call("a", tokens=900, cost_known=False)
 
-    assert usual_of(workflow, history_of([[unknown]])) == (Usual("a", None, 900),)
+    assert usual_of(workflow, history_of([[unknown]])) == (TypicalUse("a", None, 900),)
     known = call("a~2", usd=5, tokens=700)
-    assert usual_of(workflow, history_of([[unknown], [known]])) == (Usual("a", MicroUsd(5), 900),)
+    assert usual_of(workflow, history_of([[unknown], [known]])) == (TypicalUse("a", MicroUsd(5), 900),)
     price = plan(workflow, {}, history_of([[unknown]])).prices["a"]
     assert (price.source, price.usd, price.tokens) == ("declared", (200_000,) * 3, (900,) * 3)
 
@@ -187,7 +187,7 @@ def test_a_step_of_a_called_workflow_has_a_history_too(tmp_path: Path) -> None:
     workflow = written(tmp_path, "  a: {workflow: child.yaml}\n")
 
     history = history_of([[call("a/b", usd=5, result={"agent": "claude"})]])
-    assert usual_of(workflow, history) == (Usual("a/b", MicroUsd(5), None),)
+    assert usual_of(workflow, history) == (TypicalUse("a/b", MicroUsd(5), None),)
 
 
 @pytest.mark.req("X2")

@@ -22,7 +22,7 @@ from podium.core.types import Path as StepPath
 from podium.core.types import Tree
 from podium.engine.lease import lease
 from podium.engine.log import read_chain_head
-from podium.engine.run_folder import Records
+from podium.engine.run_folder import RunFolder
 from podium.errors import ConfigurationError
 from podium.ports.store import RunHead, Store, StoreError
 from podium.redaction.mask import Mask
@@ -141,7 +141,7 @@ def test_a_question_is_in_words_by_the_stored_view(store: Store, waiting: Told, 
     head = replace(keep(store, waiting), source="")
     assert show(store, tmp_path, head).pending[0].question == ""
 
-    Records(run_dir(tmp_path, "r1"), Mask()).write(waiting.events, waiting.state)
+    RunFolder(run_dir(tmp_path, "r1"), Mask()).write(waiting.events, waiting.state)
     assert show(store, tmp_path, head).pending[0].question == "Land this?"
 
 
@@ -151,7 +151,7 @@ def test_a_question_that_was_just_asked_is_in_words_by_the_definition(
     """The files of a run are up to half a second behind its log, and people answer fast."""
     head = keep(store, waiting)
     early = waiting.until(10)
-    Records(run_dir(tmp_path, "r1"), Mask()).write(early.events, early.state)
+    RunFolder(run_dir(tmp_path, "r1"), Mask()).write(early.events, early.state)
 
     assert show(store, tmp_path, head).pending[0].question == "Land this?"
 

@@ -12,7 +12,7 @@ from podium.app.run.cost_history import history_of
 from podium.core.model import Workflow
 from podium.errors import ConfigurationError
 from podium.simulate.run import simulate
-from podium.simulate.scripted_world import Scripted
+from podium.simulate.scripted_world import ScriptedWorld
 from podium.workflow.scripted.cast import NO_CAST
 from tests.engine.kit import TEAM, Project
 
@@ -76,7 +76,7 @@ def test_agents_that_only_clean_up_are_no_reason_to_refuse_a_run(tmp_path: Path)
 
     found = plan(workflow, {})
     assert found.refusals == ()
-    assert simulate(workflow, Scripted(NO_CAST), inputs={}).state.ended.status == "passed"  # type: ignore[union-attr]
+    assert simulate(workflow, ScriptedWorld(NO_CAST), inputs={}).state.ended.status == "passed"  # type: ignore[union-attr]
     assert (found.ranges["calls"].least, found.ranges["calls"].most) == (2, 2)
     assert "takes 2 agent calls" in refusals(written(tmp_path, steps, "limits: {calls: 1}"), {})[0]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from podium.app.author.load import open_workflow
-from podium.app.forecast.prompt import Told, told_by_file, told_in_run
+from podium.app.forecast.prompt import PromptRecord, told_by_file, told_in_run
 from podium.errors import ConfigurationError
 from podium.wiring import make_looking_site
 from tests.engine.kit import TEAM, Project
@@ -34,7 +34,7 @@ def project(tmp_path: Path) -> Project:
     return made
 
 
-def foretold(project: Project, step: str) -> Told:
+def foretold(project: Project, step: str) -> PromptRecord:
     file = project.root / "flow.yaml"
     return told_by_file(
         open_workflow(file),

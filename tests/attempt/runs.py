@@ -14,9 +14,9 @@ from podium.attempt import file_facts, wait
 from podium.attempt.change_policy import objection
 from podium.attempt.landing import join as joining
 from podium.attempt.perform import perform
-from podium.attempt.result import ended
+from podium.attempt.result import attempt_ended
 from podium.attempt.site import Site
-from podium.attempt.workspace.workspace import Spoiled, captured, opened
+from podium.attempt.workspace.workspace import CaptureRefused, captured, opened
 from podium.core.effects import AskPerson, FindFact, JoinTrees, RunAttempt, Watch
 from podium.core.events import AttemptEnded, AttemptStarted, Event, JoinEnded, StepEnded
 from podium.core.evolve.evolve import initial
@@ -24,7 +24,7 @@ from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Message, Refusal, Start
 from podium.core.model import Agent, Workflow
 from podium.core.payloads import RunFacts
-from podium.core.queries.names import Here
+from podium.core.queries.names import InstanceNames
 from podium.core.state import State
 from podium.core.turn import turn
 from podium.core.types import Path as Address
@@ -122,22 +122,22 @@ class Bench:
     async def _agent(self, asked: AttemptStarted, state: State) -> AttemptEnded:
         leaf = state.instances[asked.path]
         step = leaf.place.step
-        names = Here(state, leaf)
+        names = InstanceNames(state, leaf)
         async with opened(self.site, asked, step, kind="clone", names=names) as workspace:
             edit = self.edits.get(asked.path.split("~")[0])
             if edit is not None:
                 edit(workspace.folder, asked.attempt)
             taken = await captured(self.site, workspace, asked)
-        if isinstance(taken, Spoiled):
+        if isinstance(taken, CaptureRefused):
             told = {"text": "", "message": taken.message}
-            return ended(self.site, asked, "failed", taken.reason, result=told, tree=asked.start)
+            return attempt_ended(self.site, asked, "failed", taken.reason, result=told, tree=asked.start)
         found = objection(self.site, step, names, taken)
         text = f"{asked.path} {asked.attempt}"
         result: dict[str, Any] = {"text": text, "output": text, "files": list(taken.files)}
         if found is not None:
             result["message"] = found[1]
-            return ended(self.site, asked, "failed", found[0], result=result, tree=taken.tree)
-        return ended(self.site, asked, "ok", result=result, tree=taken.tree, change=taken.change)
+            return attempt_ended(self.site, asked, "failed", found[0], result=result, tree=taken.tree)
+        return attempt_ended(self.site, asked, "ok", result=result, tree=taken.tree, change=taken.change)
 
 
 def bench(

@@ -17,7 +17,7 @@ from podium.core.model import Output
 from podium.errors import PathViolation
 from podium.redaction.mask import Mask
 from podium.workflow.contracts.builtin import BUILTIN
-from podium.workflow.contracts.contract import Fault, Value, value_of
+from podium.workflow.contracts.contract import OutputFault, Value, value_of
 from podium.workflow.contracts.examples import example
 from podium.workflow.contracts.json_schema import KEYWORDS, UnusableSchema, faults_of
 from podium.workflow.contracts.schema_check import SHAPES, schema_fault
@@ -72,10 +72,10 @@ def test_an_audit_has_scores_issues_a_decision_and_guidance() -> None:
         {"decision": "perhaps"},
         {"retry_guidance": 3},
     ):
-        assert isinstance(value_of(audit, json.dumps({**AUDIT, **change}), NOTHING), Fault), change
+        assert isinstance(value_of(audit, json.dumps({**AUDIT, **change}), NOTHING), OutputFault), change
     for key in ("overall", "scores", "issues", "decision"):
         left = {name: value for name, value in AUDIT.items() if name != key}
-        assert isinstance(value_of(audit, json.dumps(left), NOTHING), Fault), key
+        assert isinstance(value_of(audit, json.dumps(left), NOTHING), OutputFault), key
 
 
 @pytest.mark.parametrize(
@@ -102,20 +102,20 @@ def test_prose_halves_and_wrong_shapes_are_refused_with_the_place(text: str, sai
     """R111: never guessed from prose."""
     found = value_of(TITLED, text, NOTHING)
 
-    assert isinstance(found, Fault) and found.malformed
+    assert isinstance(found, OutputFault) and found.malformed
     assert said in found.message
 
 
 def test_a_structured_value_is_taken_before_any_text() -> None:
     assert value_of(TITLED, "prose", (True, {"t": "x"})) == Value({"t": "x"})
-    assert isinstance(value_of(TITLED, '{"t": "x"}', (True, {"t": 1})), Fault)
-    assert isinstance(value_of(Output(kind="json"), "1", (True, float("nan"))), Fault)
+    assert isinstance(value_of(TITLED, '{"t": "x"}', (True, {"t": 1})), OutputFault)
+    assert isinstance(value_of(Output(kind="json"), "1", (True, float("nan"))), OutputFault)
 
 
 def test_a_choice_and_a_list_have_their_bounds() -> None:
-    assert isinstance(value_of(Output(kind="choice", choices=("a", "b")), "c", NOTHING), Fault)
+    assert isinstance(value_of(Output(kind="choice", choices=("a", "b")), "c", NOTHING), OutputFault)
     long = value_of(Output(kind="lines"), "x\n" * 10_001, NOTHING)
-    assert isinstance(long, Fault) and not long.malformed
+    assert isinstance(long, OutputFault) and not long.malformed
 
 
 def test_what_a_schema_promises_and_nobody_checks_is_said_and_not_ignored() -> None:
@@ -129,7 +129,7 @@ def test_what_a_schema_promises_and_nobody_checks_is_said_and_not_ignored() -> N
         with pytest.raises(UnusableSchema):
             faults_of({"a": []}, schema)
     found = value_of(Output(kind="schema", schema={"if": {}}, schema_name="s.json"), "1", NOTHING)
-    assert isinstance(found, Fault) and not found.malformed
+    assert isinstance(found, OutputFault) and not found.malformed
     assert (
         found.message == 'nothing can be held against s.json: the schema uses "if", which Podium cannot check'
     )

@@ -10,30 +10,30 @@ from pathlib import Path
 import anyio
 import pytest
 
-from podium.attempt.workspace.private_dirs import Homes, Private
+from podium.attempt.workspace.private_dirs import PrivateDirPool, PrivateDirs
 
 
 def used_then_given_back(
-    homes: Homes, parent: Path, use: Callable[[Private], None], *, again: bool = True
-) -> Private:
+    homes: PrivateDirPool, parent: Path, use: Callable[[PrivateDirs], None], *, again: bool = True
+) -> PrivateDirs:
     private = homes.take(parent, again=again, owner=None)
     use(private)
     anyio.run(lambda: homes.give_back(private, again=again))
     return private
 
 
-def nothing(_: Private) -> None:
+def nothing(_: PrivateDirs) -> None:
     pass
 
 
-def is_fresh(private: Private) -> bool:
+def is_fresh(private: PrivateDirs) -> bool:
     modes = [stat.S_IMODE(folder.lstat().st_mode) for folder in (private.home, private.tmp)]
     left = [*private.home.iterdir(), *private.tmp.iterdir()]
     return modes == [0o700, 0o700] and not left and not private.home.is_symlink()
 
 
 def test_a_folder_that_was_left_as_it_was_made_is_used_again(tmp_path: Path) -> None:
-    homes = Homes()
+    homes = PrivateDirPool()
     first = used_then_given_back(homes, tmp_path, nothing)
 
     second = homes.take(tmp_path, again=True, owner=None)
@@ -45,7 +45,7 @@ def test_a_folder_that_was_left_as_it_was_made_is_used_again(tmp_path: Path) -> 
 
 @pytest.mark.req("C13")
 def test_one_for_a_single_use_is_new_and_gone_afterwards(tmp_path: Path) -> None:
-    homes = Homes()
+    homes = PrivateDirPool()
     used_then_given_back(homes, tmp_path, nothing)
 
     once = used_then_given_back(homes, tmp_path, nothing, again=False)
@@ -54,22 +54,22 @@ def test_one_for_a_single_use_is_new_and_gone_afterwards(tmp_path: Path) -> None
     assert homes.take(tmp_path, again=False, owner=None) != once
 
 
-def put_a_link_for_its_home(own: Private) -> None:
+def put_a_link_for_its_home(own: PrivateDirs) -> None:
     own.home.rmdir()
     own.home.symlink_to("/")
 
 
-def put_a_file_for_its_tmp(own: Private) -> None:
+def put_a_file_for_its_tmp(own: PrivateDirs) -> None:
     own.tmp.rmdir()
     own.tmp.touch()
 
 
-def remove_all(own: Private) -> None:
+def remove_all(own: PrivateDirs) -> None:
     for folder in (own.tmp, own.home, own.folder):
         folder.rmdir()
 
 
-TRACES: dict[str, Callable[[Private], None]] = {
+TRACES: dict[str, Callable[[PrivateDirs], None]] = {
     "a file in its home": lambda own: (own.home / ".profile").touch(),
     "a file in its temporary folder": lambda own: (own.tmp / "left").touch(),
     "other rights": lambda own: own.home.chmod(0o755),
@@ -84,7 +84,7 @@ TRACES: dict[str, Callable[[Private], None]] = {
 @pytest.mark.req("C13")
 @pytest.mark.parametrize("trace", TRACES)
 def test_one_on_which_somebody_has_left_a_trace_is_removed(trace: str, tmp_path: Path) -> None:
-    homes = Homes()
+    homes = PrivateDirPool()
 
     used = used_then_given_back(homes, tmp_path, TRACES[trace])
 
@@ -93,17 +93,17 @@ def test_one_on_which_somebody_has_left_a_trace_is_removed(trace: str, tmp_path:
 
 
 def test_one_with_an_attribute_is_removed(tmp_path: Path) -> None:
-    def mark(private: Private) -> None:
+    def mark(private: PrivateDirs) -> None:
         try:
             os.setxattr(private.home, "user.podium", b"1")
         except OSError:
             pytest.skip("this file system keeps no attributes")
 
-    assert not used_then_given_back(Homes(), tmp_path, mark).folder.exists()
+    assert not used_then_given_back(PrivateDirPool(), tmp_path, mark).folder.exists()
 
 
 def test_what_somebody_else_has_removed_is_forgotten(tmp_path: Path) -> None:
-    homes = Homes()
+    homes = PrivateDirPool()
     used = used_then_given_back(homes, tmp_path, nothing)
     remove_all(used)
 

@@ -10,7 +10,7 @@ import pytest
 from podium.attempt.agent.verdict import identified, review_schema, verdict_of
 from podium.core.types import Tree
 from podium.workflow.contracts.builtin import BUILTIN
-from podium.workflow.contracts.contract import Fault
+from podium.workflow.contracts.contract import OutputFault
 from tests.attempt.asked import ask
 from tests.git.kit import Project, git, put
 
@@ -175,11 +175,11 @@ def test_a_phrase_as_the_last_line_approves_and_other_words_reject(project: Proj
 )
 def test_a_verdict_counts_only_with_its_shape_nonce_and_tree(changed: dict[str, object], said: str) -> None:
     """R111"""
-    assert not isinstance(verdict_of("", (True, GOOD), nonce="n1", tree=TREE), Fault)
+    assert not isinstance(verdict_of("", (True, GOOD), nonce="n1", tree=TREE), OutputFault)
 
     found = verdict_of("", (True, {**GOOD, **changed}), nonce="n1", tree=TREE)
 
-    assert isinstance(found, Fault)
+    assert isinstance(found, OutputFault)
     assert said in found.message
 
 
@@ -187,13 +187,13 @@ def test_prose_around_a_verdict_is_no_verdict() -> None:
     """R111"""
     found = verdict_of('I approve. {"decision": "approve"}', (False, None), nonce="n1", tree=TREE)
 
-    assert isinstance(found, Fault)
+    assert isinstance(found, OutputFault)
 
 
 def test_outside_of_git_there_is_no_tree_to_repeat() -> None:
     found = verdict_of("", (True, {**GOOD, "tree": "none"}), nonce="n1", tree=None)
 
-    assert not isinstance(found, Fault)
+    assert not isinstance(found, OutputFault)
     assert found.tree is None
 
 

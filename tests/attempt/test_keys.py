@@ -12,7 +12,7 @@ from podium.adapters.agents.command.agent import Command, CommandConversation
 from podium.app.author.load import open_workflow
 from podium.attempt.agent.run import _put
 from podium.core.hash_chain import RunId
-from podium.ports.agent import Program, Request
+from podium.ports.agent import AgentRequest, ProgramSpec
 from podium.redaction.mask import Mask
 from podium.wiring import agents, keys_of, make_site, read_logins, tokens_of
 from tests.attempt.asked import AGENTS, Asked, ask
@@ -26,10 +26,10 @@ class Keyed(Command):
     def key_names(self, config: Mapping[str, Any]) -> tuple[str, ...]:
         return (str(config.get("key") or "THEIR_KEY"),)
 
-    def prepare(self, request: Request) -> tuple[Program, CommandConversation]:
+    def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, CommandConversation]:
         program, conversation = super().prepare(request)
         assert set(request.env) <= {"THEIR_KEY"}, "nothing that it did not ask for"
-        return Program(argv=program.argv, stdin=program.stdin, env=request.env), conversation
+        return ProgramSpec(argv=program.argv, stdin=program.stdin, env=request.env), conversation
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from podium.attempt.command.judge_tree import with_files_from, without_steering
+from podium.attempt.command.judge_tree import restore_files, strip_agent_instructions
 from podium.core.types import Tree
 from tests.attempt.runs import bench
 from tests.attempt.test_reports import case, junit
@@ -48,7 +48,7 @@ def test_protected_files_are_as_before_whatever_became_of_them(project: Project,
     before = tree(project, "; ".join(f"mkdir -p $(dirname {p}); printf '{t}' > {p}" for p, t in BASE.items()))
     work = tree(project, script + "; echo y >> src/app.py")
 
-    found = with_files_from(project.repository, work, before, ("tests/**", "tests"))
+    found = restore_files(project.repository, work, before, ("tests/**", "tests"))
 
     was, now = listed(project, before), listed(project, found)
     assert {p: h for p, h in now.items() if p.startswith("tests")} == {
@@ -61,9 +61,9 @@ def test_protected_files_are_as_before_whatever_became_of_them(project: Project,
 def test_a_tree_without_anything_to_exchange_stays_the_same(project: Project) -> None:
     before, work = tree(project, "true"), tree(project, "echo y >> src/app.py")
 
-    assert with_files_from(project.repository, work, before, ("tests/**",)) == work
-    assert with_files_from(project.repository, work, None, ("src/**",)) == work
-    assert without_steering(project.repository, work) == work
+    assert restore_files(project.repository, work, before, ("tests/**",)) == work
+    assert restore_files(project.repository, work, None, ("src/**",)) == work
+    assert strip_agent_instructions(project.repository, work) == work
 
 
 @pytest.mark.req("R111")
@@ -74,7 +74,7 @@ def test_what_steers_agents_is_left_out_wherever_it_lies_and_however_it_is_writt
         "environment.txt claude.md.txt",
     )
 
-    left = set(listed(project, without_steering(project.repository, work)))
+    left = set(listed(project, strip_agent_instructions(project.repository, work)))
 
     assert left == {
         "README.md",

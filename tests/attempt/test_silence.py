@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from podium.attempt.agent.stall import bounded, stalled
-from podium.ports.agent import AgentResult, Program, Progress, Usage
+from podium.ports.agent import AgentResult, ProgramSpec, Progress, Usage
 from podium.process.launch import Finished, Launch
-from podium.process.output import Captured
+from podium.process.output import CapturedOutput
 from tests.attempt.asked import ask
 from tests.git.kit import Project, new_project
 
@@ -54,7 +54,7 @@ def launch(tmp_path: Path) -> Launch:
 def test_a_program_that_speaks_is_bounded_without_a_word_and_any_other_only_by_its_time(
     tmp_path: Path,
 ) -> None:
-    speaks, mute = Program(argv=("a",), speaks=True), Program(argv=("a",))
+    speaks, mute = ProgramSpec(argv=("a",), speaks=True), ProgramSpec(argv=("a",))
 
     assert bounded(launch(tmp_path), speaks, {}).silence_s == 600
     assert bounded(launch(tmp_path), mute, {}) == launch(tmp_path)
@@ -63,7 +63,7 @@ def test_a_program_that_speaks_is_bounded_without_a_word_and_any_other_only_by_i
 
 
 def test_silence_while_a_tool_runs_counts_as_the_workers_time_and_keeps_what_was_used() -> None:
-    nothing = Captured(head=b"", size=0, memory=b"")
+    nothing = CapturedOutput(head=b"", size=0, memory=b"")
     finished = Finished(
         exit_code=124, signal=15, timed_out=True, duration_s=9, stdout=nothing, stderr=nothing, silent_s=7
     )

@@ -9,7 +9,14 @@ from typing import Any, Literal
 import anyio
 import pytest
 
-from podium.attempt.workspace.workspace import Spoiled, Taken, Workspace, captured, clear, opened
+from podium.attempt.workspace.workspace import (
+    CapturedChange,
+    CaptureRefused,
+    Workspace,
+    captured,
+    clear,
+    opened,
+)
 from podium.core.events import AttemptStarted
 from podium.core.model import Agent, Step
 from podium.core.payloads import Amounts
@@ -61,7 +68,7 @@ def test_a_clone_is_a_repository_of_its_own_with_a_home(project: Project, tmp_pa
 
     taken = visit(bench_, project.tree(), do)
 
-    assert isinstance(taken, Taken)
+    assert isinstance(taken, CapturedChange)
     assert taken.files == ("src/new.py",)
     assert taken.change == {"files": 1, "added": 1, "removed": 0, "paths": ["src/new.py"]}
     assert not any((tmp_path / "work").iterdir())
@@ -107,7 +114,7 @@ def test_a_folder_that_may_not_become_a_tree_is_refused_with_every_reason(
 
     spoiled = visit(bench_, project.tree(), do)
 
-    assert isinstance(spoiled, Spoiled)
+    assert isinstance(spoiled, CaptureRefused)
     assert spoiled.reason == "capture"
     assert "pipe is neither a file" in spoiled.message
 

@@ -11,7 +11,7 @@ import pytest
 
 from podium.adapters.agents.command.agent import Command, CommandConversation
 from podium.adapters.agents.scripted.agent import Scripted
-from podium.ports.agent import Agent, Program, Request
+from podium.ports.agent import Agent, AgentRequest, ProgramSpec
 from podium.testing.agent_contract import AgentContract, reaching_out
 
 
@@ -66,13 +66,13 @@ class TestCommandWithAPromptFile(TestShim):
 class Curious(Command):
     """Looks around while it prepares, which no adapter may."""
 
-    def prepare(self, request: Request) -> tuple[Program, CommandConversation]:
+    def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, CommandConversation]:
         Path(__file__).read_bytes()
         return super().prepare(request)
 
 
 def test_the_suite_notices_an_adapter_that_opens_files_of_its_own(tmp_path: Path) -> None:
-    request = Request(
+    request = AgentRequest(
         agent="c", config={"command": "cat"}, path="it", step="it", visit=1, attempt=1, prompt="x",
         project=tmp_path, cwd=tmp_path, home=tmp_path,
     )  # fmt: skip

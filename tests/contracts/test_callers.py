@@ -6,13 +6,13 @@ import pytest
 
 from podium.adapters.agents.api.agent import Api
 from podium.adapters.agents.ollama.agent import Ollama
-from podium.ports.agent import Caller
+from podium.ports.agent import ServiceAgent
 from podium.testing.service_agent_contract import CallerContract
 
 
 @pytest.mark.req("R058", "R060")
 class TestOllama(CallerContract):
-    def make(self) -> Caller:
+    def make(self) -> ServiceAgent:
         return Ollama()
 
 
@@ -20,5 +20,5 @@ class TestOllama(CallerContract):
 class TestApi(CallerContract):
     suffix = "/v1"
 
-    def make(self) -> Caller:
+    def make(self) -> ServiceAgent:
         return Api()

@@ -14,8 +14,8 @@ from podium.adapters.sandboxes import bubblewrap_probe
 from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
 from podium.adapters.sandboxes.limits import LimitsSandbox
 from podium.adapters.sandboxes.none import NoSandbox
-from podium.attempt.workspace.ownership import lend
-from podium.ports.sandbox import Sandbox, Walls
+from podium.attempt.workspace.ownership import give_ownership
+from podium.ports.sandbox import Sandbox, SandboxPolicy
 from podium.process import cgroups
 from podium.process.launch import Finished
 from podium.process.limits import Limits
@@ -44,17 +44,19 @@ class TestLimitsSandbox(SandboxContract):
         return LimitsSandbox()
 
     def test_memory_beyond_the_walls_is_refused_to_the_child(self, folder: Path) -> None:
-        walls = Walls(writable=(folder,), memory_bytes=256 << 20)
+        walls = SandboxPolicy(writable=(folder,), memory_bytes=256 << 20)
 
         assert is_refused(anyio.run(LimitsSandbox().run, self.launch(folder, HUNGRY), walls))
 
     def test_the_narrower_of_two_bounds_holds(self, folder: Path) -> None:
         launch = replace(self.launch(folder, HUNGRY), limits=Limits(memory_bytes=256 << 20))
 
-        assert is_refused(anyio.run(LimitsSandbox().run, launch, Walls(memory_bytes=8 << 30)))
+        assert is_refused(anyio.run(LimitsSandbox().run, launch, SandboxPolicy(memory_bytes=8 << 30)))
 
     def test_no_group_is_left_behind(self, folder: Path) -> None:
-        anyio.run(LimitsSandbox().run, self.launch(folder, "1"), Walls(memory_bytes=256 << 20, cpus=0.5))
+        anyio.run(
+            LimitsSandbox().run, self.launch(folder, "1"), SandboxPolicy(memory_bytes=256 << 20, cpus=0.5)
+        )
 
         parents = cgroups.find()
         assert not [left for top in (parents.memory, parents.cpu) if top for left in top.glob("podium-*")]
@@ -75,11 +77,11 @@ class TestBubblewrapSandbox(SandboxContract):
     def folder(self, tmp_path: Path) -> Path:
         work = tmp_path / "work"
         work.mkdir()
-        lend(work, BubblewrapSandbox().owner)
+        give_ownership(work, BubblewrapSandbox().owner)
         return work
 
     def test_memory_beyond_the_walls_is_refused_to_the_child(self, sandbox: Sandbox, folder: Path) -> None:
-        walls = Walls(writable=(folder,), memory_bytes=256 << 20)
+        walls = SandboxPolicy(writable=(folder,), memory_bytes=256 << 20)
 
         assert is_refused(anyio.run(sandbox.run, self.launch(folder, HUNGRY), walls))
 
@@ -93,7 +95,7 @@ class TestBubblewrapSandbox(SandboxContract):
             secret.parent.mkdir()
             secret.write_text("s", "utf-8")
             (folder / "file").write_text("here", "utf-8")
-            lend(folder, BubblewrapSandbox().owner)
+            give_ownership(folder, BubblewrapSandbox().owner)
             walls = replace(self.walls(folder), hidden=(secret.parent,))
             code = f"print(open('file').read(), __import__('os').path.exists({str(secret)!r}))"
 

@@ -13,7 +13,7 @@ from podium.core.evolve.evolve import evolve, fold, initial
 from podium.core.handle import handle
 from podium.core.messages import Message, Recover, Refusal, Signal, Start
 from podium.core.model import Workflow
-from podium.core.payloads import RunFacts, Usual
+from podium.core.payloads import RunFacts, TypicalUse
 from podium.core.state import State
 from podium.core.turn import Turn, turn
 from podium.core.types import Millis
@@ -69,7 +69,9 @@ class Run:
                 perform(effect, self.state, world, self)  # type: ignore[arg-type]  # the same three methods
 
 
-def start(workflow: Workflow, world: World, *, no_human: bool = False, usual: tuple[Usual, ...] = ()) -> Run:
+def start(
+    workflow: Workflow, world: World, *, no_human: bool = False, usual: tuple[TypicalUse, ...] = ()
+) -> Run:
     run = Run(initial(workflow))
     run.at(Millis(0), Start(replace(FACTS, usual=usual), {}, {}, world.base(), no_human))
     return run
@@ -80,7 +82,7 @@ def drive(
     world: World,
     *,
     no_human: bool = False,
-    usual: tuple[Usual, ...] = (),
+    usual: tuple[TypicalUse, ...] = (),
     messages: Sequence[tuple[Millis, Message]] = (),
     twice: bool = False,
     on_turn: Callable[[State, tuple[Event, ...]], None] | None = None,

@@ -49,7 +49,7 @@ from podium.core.model import (
     Step,
 )
 from podium.core.policy import PassRule
-from podium.core.types import GOOD, Path
+from podium.core.types import CONTINUING_OUTCOMES, Path
 from tests.core.story import Story, Tale, body_of, is_fine
 
 
@@ -246,7 +246,7 @@ def _check_attempt_feedback(story: Story, event: AttemptQueued) -> None:
         [] if gates is None or gates.ended is None or gates.ended.outcome == "passed" else story.newest(gates)
     )
     for gate in failed:
-        if gate.ended is not None and gate.ended.outcome not in GOOD:
+        if gate.ended is not None and gate.ended.outcome not in CONTINUING_OUTCOMES:
             assert gate.path in event.feedback, f"{event.path} does not hear of {gate.path}"
 
 
@@ -283,13 +283,13 @@ def _role(story: Story, path: Path) -> str:
 def _passed_all(story: Story, gates: Tale) -> bool:
     assert gates.step is not None and isinstance(gates.step.verb, Gates)
     ends = [gate.ended.outcome for gate in story.newest(gates) if gate.ended is not None]
-    return len(ends) == len(gates.step.verb.members) and all(end in GOOD for end in ends)
+    return len(ends) == len(gates.step.verb.members) and all(end in CONTINUING_OUTCOMES for end in ends)
 
 
 def _is_fit(story: Story, gates: Tale) -> bool:
     found = story.newest(gates)
     cheap = [gate for gate in found if gate.step is not None and isinstance(gate.step.verb, Command | Check)]
-    return all(gate.ended is not None and gate.ended.outcome in GOOD for gate in cheap)
+    return all(gate.ended is not None and gate.ended.outcome in CONTINUING_OUTCOMES for gate in cheap)
 
 
 def check_rules(story: Story) -> None:

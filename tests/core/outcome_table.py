@@ -45,11 +45,11 @@ from podium.core.model import (
     Wait,
     Workflow,
 )
-from podium.core.payloads import Refused, Verdict
+from podium.core.payloads import RefusedMember, Verdict
 from podium.core.policy import Limits, Retry
 from podium.core.state import State
 from podium.core.types import AnswerKind, Millis, Outcome, Path, Tree
-from podium.simulate.world import Later
+from podium.simulate.world import DelayedReport
 
 COUNT: Final = Ask("default", (Field(Field(Name("steps"), "first"), "visit"), Const(1)))
 """How often the step `first` has run; a way back is taken once, because `when` holds for one of two visits."""
@@ -73,7 +73,7 @@ class Scripted:
     def base(self) -> Tree | None:
         return Tree("base")
 
-    def attempt(self, asked: AttemptStarted, state: State) -> Later:
+    def attempt(self, asked: AttemptStarted, state: State) -> DelayedReport:
         kind, reason = self._word(asked.path, state)
         step = state.instances[asked.path].place.step
         verdict = None
@@ -96,20 +96,20 @@ class Scripted:
             verdict=verdict,
             used=asked.reserve,
         )
-        return Later(SECOND, ended)
+        return DelayedReport(SECOND, ended)
 
-    def person(self, asked: ApprovalAsked, state: State, number: int) -> Later | None:
+    def person(self, asked: ApprovalAsked, state: State, number: int) -> DelayedReport | None:
         kind, _ = self._word(asked.path, state)
         if kind == "silent":
             return None
-        return Later(SECOND, Approve(asked.path, "approve" if kind == "ok" else kind, "ann"))
+        return DelayedReport(SECOND, Approve(asked.path, "approve" if kind == "ok" else kind, "ann"))
 
-    def wait(self, asked: WaitStarted, state: State) -> Later | None:
+    def wait(self, asked: WaitStarted, state: State) -> DelayedReport | None:
         kind, reason = self._word(asked.path, state)
         if kind == "silent":
             return None
         ended = WaitEnded(Millis(0), asked.path, kind, {"output": {}}, reason)  # type: ignore[arg-type]  # same
-        return Later(SECOND, ended)
+        return DelayedReport(SECOND, ended)
 
     def fact(self, asked: FactsAsked, state: State) -> Any:
         raise AssertionError("no row asks for a fact")
@@ -118,7 +118,7 @@ class Scripted:
         if self._said.get("join") != "conflict":
             return JoinEnded(Millis(0), asked.path, Tree(f"joined {asked.path}"))
         path = asked.members[-1][0] if asked.gated else asked.path
-        return JoinEnded(Millis(0), asked.path, None, (Refused(path, "conflict", "both changed it"),))
+        return JoinEnded(Millis(0), asked.path, None, (RefusedMember(path, "conflict", "both changed it"),))
 
 
 # The steps. The one under test is `x`; what it holds is `a` and `b`, what judges it is `gate`.

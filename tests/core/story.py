@@ -17,7 +17,7 @@ from podium.core.events import (
     StepExpanded,
 )
 from podium.core.model import Block, Call, ForEach, Gates, Members, Repeat, Review, Step, Workflow
-from podium.core.types import GOOD, Path
+from podium.core.types import CONTINUING_OUTCOMES, Path
 
 
 @dataclass
@@ -144,8 +144,8 @@ def is_fine(step: Step, ended: StepEnded) -> bool:
         return False
     target = step.on.get(ended.outcome)
     if target is None:
-        return ended.outcome in GOOD
-    return target.kind == "next" or (target.kind != "fail" and ended.outcome in GOOD)
+        return ended.outcome in CONTINUING_OUTCOMES
+    return target.kind == "next" or (target.kind != "fail" and ended.outcome in CONTINUING_OUTCOMES)
 
 
 def entries(log: Sequence[Event]) -> dict[Path, list[StepEntered]]:

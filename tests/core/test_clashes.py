@@ -9,9 +9,9 @@ import pytest
 from podium.core.decide.decide import decide
 from podium.core.events import AttemptQueued, StepReopened
 from podium.core.model import Step
-from podium.core.payloads import Refused
+from podium.core.payloads import RefusedMember
 from podium.core.policy import Retry
-from podium.core.state import Clash
+from podium.core.state import JoinRefusal
 from podium.core.types import Path
 from tests.core.kit import Game, agent, block, command, flow, gates, human
 
@@ -26,8 +26,8 @@ def beside(*others: Step, **block_keys: Any) -> Game:
     return game
 
 
-def refuse(game: Game, path: str, scope: str = "") -> Refused:
-    refused = Refused(Path(path), "conflict", WORDS)
+def refuse(game: Game, path: str, scope: str = "") -> RefusedMember:
+    refused = RefusedMember(Path(path), "conflict", WORDS)
     game.joined(scope, None, refused=(refused,))
     return refused
 
@@ -49,9 +49,9 @@ def test_why_a_member_was_refused_is_known_to_its_next_attempt_until_that_is_joi
     game.changed("b")
     refused = refuse(game, "b")
     assert game.events(AttemptQueued)[-1].feedback == ("b#1",)
-    assert game.at("b").clash == Clash(1, refused)
+    assert game.at("b").clash == JoinRefusal(1, refused)
     game.done("b", "transient")
-    assert game.at("b").clash == Clash(1, refused)
+    assert game.at("b").clash == JoinRefusal(1, refused)
     game.changed("d")
     game.joined("", "ad")
     game.fire("b", game.at("b").due or 0)  # type: ignore[union-attr]  # a leaf
@@ -67,7 +67,7 @@ def test_a_block_that_was_refused_begins_again_with_the_work_of_the_others() -> 
     game.changed("g/c")
     refused = refuse(game, "g")
     assert game.events(StepReopened)[-1].feedback == ("g#1",)
-    assert game.at("g").clash == Clash(1, refused)
+    assert game.at("g").clash == JoinRefusal(1, refused)
     assert started(game, "g/c~2") == ("a#1", "a#1")
     assert "g#1" in game.at("g/c~2").feedback
     game.changed("g/c~2")
@@ -90,7 +90,7 @@ def test_branches_that_clash_are_told_why_when_the_graph_is_tried_again() -> Non
     game.changed("g/y")
     refused = refuse(game, "g", "g")
     assert game.events(StepReopened)[-1].feedback == ("g#1",)
-    assert game.at("g").clash == Clash(1, refused)
+    assert game.at("g").clash == JoinRefusal(1, refused)
     assert game.at("g/x~2").feedback == ("g#1",)
     game.changed("g/x~2")
     game.changed("g/y~2")

@@ -12,7 +12,7 @@ from hypothesis import given
 from podium.core.codec import EVENTS, CodecError, decode, encode, read_as
 from podium.core.events import ApprovalGiven, AttemptEnded, JoinEnded, RunStarted, StepExpanded
 from podium.core.evolve.evolve import fold
-from podium.core.payloads import Amounts, Refused, RunFacts, Verdict
+from podium.core.payloads import Amounts, RefusedMember, RunFacts, Verdict
 from podium.core.types import MicroUsd, Millis, Path, Tree
 from tests.core.bias import Bias
 from tests.core.driver import drive
@@ -50,7 +50,7 @@ FULL = AttemptEnded(
     [
         FULL,
         StepExpanded(Millis(1), Path("x"), 2, ("a", {"b": 1}), ("k", "l"), ((), (0,)), due=Millis(9)),
-        JoinEnded(Millis(1), Path("x"), None, (Refused(Path("x[1]"), "conflict", "both"),)),
+        JoinEnded(Millis(1), Path("x"), None, (RefusedMember(Path("x[1]"), "conflict", "both"),)),
         RunStarted(Millis(0), RunFacts("r", "w"), "f", {"x": [1]}, {"A": "b"}, Tree("base")),
         ApprovalGiven(Millis(3), Path("h"), "answer", "me", answer={"free": ["text"]}),
     ],

@@ -31,10 +31,10 @@ from podium.core.evolve import lifecycle
 from podium.core.evolve.evolve import evolve, fold, initial
 from podium.core.evolve.lifecycle import IllegalEvent
 from podium.core.model import ForEach, Step
-from podium.core.payloads import Amounts, Refused
+from podium.core.payloads import Amounts, RefusedMember
 from podium.core.state import Leaf
 from podium.core.types import ABANDONED, Millis, Path, Tree
-from podium.simulate.random_world import CALM, Chance
+from podium.simulate.random_world import CALM, RandomWorld
 from podium.simulate.run import simulate
 from tests.core.kit import BASE, Game, agent, block, command, flow, human, sets
 
@@ -209,7 +209,7 @@ def test_every_phase_that_an_event_leads_to_has_a_row_of_its_own() -> None:
 
 
 def test_a_refused_member_is_told_so_with_its_reason() -> None:
-    refused = Refused(A, "conflict", "both changed x")
+    refused = RefusedMember(A, "conflict", "both changed x")
     game = Game(
         flow(Step("g", block("dag", agent("a"), agent("b"), Step("c", agent("c").verb, needs=(0, 1)))))
     )
@@ -236,7 +236,7 @@ def test_an_event_makes_another_state_and_leaves_the_old_one_alone() -> None:
 def test_a_state_is_written_out_short_however_much_there_is_in_it() -> None:
     """asyncio writes out the result of every task that a signal could have ended; of a long run that took seconds."""
     steps = tuple(command(f"s{number}") for number in range(200))
-    done = simulate(flow(*steps), Chance(1, CALM)).state
+    done = simulate(flow(*steps), RandomWorld(1, CALM)).state
 
     assert done.ended is not None
     assert len(repr(done)) < 400

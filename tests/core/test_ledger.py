@@ -12,7 +12,7 @@ from podium.core.events import AttemptStarted
 from podium.core.ledger import poor_in, time_left, working_time
 from podium.core.messages import RaiseLimit, Recover
 from podium.core.model import Agent, Call, Members, Repeat, Step, Target
-from podium.core.payloads import Amounts, Usual
+from podium.core.payloads import Amounts, TypicalUse
 from podium.core.policy import Estimate, Limits
 from podium.core.types import MicroUsd, Millis, Path
 from tests.core.kit import Game, agent, block, command, flow, human, with_limits
@@ -74,16 +74,16 @@ def reserved_for(game: Game) -> AttemptStarted:
 @pytest.mark.parametrize(
     ("estimate", "usual", "reserved"),
     [
-        (Estimate(MicroUsd(3), 30, cap=MicroUsd(9)), Usual("a", MicroUsd(5), 50), (9, 50)),
+        (Estimate(MicroUsd(3), 30, cap=MicroUsd(9)), TypicalUse("a", MicroUsd(5), 50), (9, 50)),
         (Estimate(MicroUsd(3), 30, cap=MicroUsd(9)), None, (9, 30)),
-        (Estimate(MicroUsd(3), 30), Usual("a", MicroUsd(5), 50), (5, 50)),
-        (Estimate(MicroUsd(3), 30), Usual("a", MicroUsd(0), None), (0, 30)),
-        (Estimate(MicroUsd(3), 30), Usual("a", None, 50), (3, 50)),
-        (Estimate(MicroUsd(3), 30), Usual("other", MicroUsd(5), 50), (3, 30)),
+        (Estimate(MicroUsd(3), 30), TypicalUse("a", MicroUsd(5), 50), (5, 50)),
+        (Estimate(MicroUsd(3), 30), TypicalUse("a", MicroUsd(0), None), (0, 30)),
+        (Estimate(MicroUsd(3), 30), TypicalUse("a", None, 50), (3, 50)),
+        (Estimate(MicroUsd(3), 30), TypicalUse("other", MicroUsd(5), 50), (3, 30)),
     ],
 )
 def test_a_cap_is_reserved_else_what_is_usual_else_what_is_declared(
-    estimate: Estimate, usual: Usual | None, reserved: tuple[int, int]
+    estimate: Estimate, usual: TypicalUse | None, reserved: tuple[int, int]
 ) -> None:
     game = Game(
         flow(agent("a", touches=(), verb=Agent(estimate=estimate))),
@@ -96,7 +96,7 @@ def test_a_cap_is_reserved_else_what_is_usual_else_what_is_declared(
 @pytest.mark.req("X2")
 def test_what_is_usual_for_a_step_says_nothing_about_its_namesake_in_another_block() -> None:
     one = agent("one", touches=(), verb=Agent(estimate=Estimate(MicroUsd(3), 30)))
-    usual = (Usual("a/one", MicroUsd(5), 50), Usual("one", MicroUsd(7), 70))
+    usual = (TypicalUse("a/one", MicroUsd(5), 50), TypicalUse("one", MicroUsd(7), 70))
     loop = Step("a", Repeat(Step("a", block("seq", one)), always(False), "until", 2, "accept_best"))
     game = Game(flow(loop, Step("b", block("seq", one))), facts={"usual": usual})
 
@@ -109,7 +109,7 @@ def test_what_is_usual_for_a_step_says_nothing_about_its_namesake_in_another_blo
 
 def test_for_another_agent_neither_the_cap_nor_the_history_of_the_first_is_reserved() -> None:
     verb = Agent(agent="one", fallback=("two",), estimate=Estimate(MicroUsd(3), 30, cap=MicroUsd(9)))
-    game = Game(flow(agent("a", touches=(), verb=verb)), facts={"usual": (Usual("a", MicroUsd(5), 50),)})
+    game = Game(flow(agent("a", touches=(), verb=verb)), facts={"usual": (TypicalUse("a", MicroUsd(5), 50),)})
     game.done("a", "unavailable")
 
     assert reserved_for(game).agent == 1

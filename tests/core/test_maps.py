@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.core.persistent_map import Map
+from podium.core.persistent_map import PersistentMap
 
 STEPS = st.lists(st.tuples(st.sampled_from(("set", "drop")), st.integers(0, 40), st.integers()), max_size=120)
 
@@ -16,7 +16,7 @@ def test_a_map_is_a_dict_that_keeps_the_order_of_first_writing(
     steps: list[tuple[str, int, int]], drafted: bool
 ) -> None:
     plain: dict[int, int] = {}
-    found: Map[int, int] = Map()
+    found: PersistentMap[int, int] = PersistentMap()
     for word, key, value in steps:
         draft = found.draft()
         if word == "set":
@@ -38,27 +38,27 @@ def test_a_map_is_a_dict_that_keeps_the_order_of_first_writing(
 
 
 def test_an_older_version_does_not_change() -> None:
-    old = Map({1: "a"})
+    old = PersistentMap({1: "a"})
     new = old.set(2, "b").drop(1)
     assert dict(old.items()) == {1: "a"}
     assert dict(new.items()) == {2: "b"}
 
 
 def test_a_draft_changes_in_place_and_leaves_its_origin_alone() -> None:
-    origin = Map({1: "a"})
+    origin = PersistentMap({1: "a"})
     draft = origin.draft()
     draft.put(2, "b")
     draft.discard(1)
     draft.discard(3)
     assert dict(origin.items()) == {1: "a"}
-    assert draft.freeze() == Map({2: "b"})
+    assert draft.freeze() == PersistentMap({2: "b"})
     other = origin.draft()
     assert other.set(2, "c").drop(1) is other
-    assert other.freeze() == Map({2: "c"})
+    assert other.freeze() == PersistentMap({2: "c"})
 
 
 def test_only_a_draft_changes_in_place() -> None:
-    found = Map({1: "a"})
+    found = PersistentMap({1: "a"})
     with pytest.raises(TypeError):
         found.put(2, "b")
     with pytest.raises(TypeError):
@@ -66,13 +66,13 @@ def test_only_a_draft_changes_in_place() -> None:
 
 
 def test_an_untouched_draft_freezes_to_the_very_map_it_was_made_of() -> None:
-    origin = Map({1: "a"})
+    origin = PersistentMap({1: "a"})
     assert origin.draft().freeze() is origin
     assert origin.freeze() is origin
 
 
 def test_a_large_overlay_is_merged_into_a_new_base() -> None:
-    found: Map[int, int] = Map()
+    found: PersistentMap[int, int] = PersistentMap()
     for number in range(500):
         found = found.set(number, number)
     assert len(found._over) <= 24 + 23
@@ -80,7 +80,7 @@ def test_a_large_overlay_is_merged_into_a_new_base() -> None:
 
 
 def test_what_is_missing_raises() -> None:
-    found = Map({1: "a"}).drop(1)
+    found = PersistentMap({1: "a"}).drop(1)
     with pytest.raises(KeyError):
         found[1]
     with pytest.raises(KeyError):
@@ -89,9 +89,9 @@ def test_what_is_missing_raises() -> None:
 
 
 def test_a_map_is_equal_by_value_shows_itself_and_is_no_key() -> None:
-    empty: Map[int, int] = Map()
-    assert Map({1: 2}) == empty.set(1, 2)
-    assert Map({1: 2}) != {1: 2}
-    assert repr(Map({1: 2})) == "Map({1: 2})"
+    empty: PersistentMap[int, int] = PersistentMap()
+    assert PersistentMap({1: 2}) == empty.set(1, 2)
+    assert PersistentMap({1: 2}) != {1: 2}
+    assert repr(PersistentMap({1: 2})) == "Map({1: 2})"
     with pytest.raises(TypeError):
-        hash(Map())
+        hash(PersistentMap())

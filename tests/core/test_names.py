@@ -13,7 +13,7 @@ from podium.core.expressions.nodes import Call as Function
 from podium.core.expressions.nodes import Compare, Const, MissingValue, NeedFact, Node
 from podium.core.model import Agent, Call, ForEach, Input, Members, Repeat, Step, Workflow
 from podium.core.payloads import Amounts
-from podium.core.queries.names import Here, Lazy
+from podium.core.queries.names import InstanceNames, Lazy
 from podium.core.queries.step_results import Fields, fields_of, work_of
 from podium.core.types import MicroUsd
 from tests.core.kit import (
@@ -33,8 +33,8 @@ from tests.core.kit import (
 )
 
 
-def here(game: Game, path: str, inner: str | None = None) -> Here:
-    return Here(game.state, game.at(path), inner=None if inner is None else game.at(inner))
+def here(game: Game, path: str, inner: str | None = None) -> InstanceNames:
+    return InstanceNames(game.state, game.at(path), inner=None if inner is None else game.at(inner))
 
 
 def look(game: Game, path: str, text: str) -> Any:

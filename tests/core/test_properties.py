@@ -18,7 +18,7 @@ from podium.core.messages import Cancel, Refusal
 from podium.core.state import Leaf, State
 from podium.core.turn import turn
 from podium.core.types import Millis, Path
-from podium.simulate.world import Later
+from podium.simulate.world import DelayedReport
 from tests.core.bias import TIMELESS, Bias
 from tests.core.driver import Run, drive, go_on, resume
 from tests.core.events_of import REPEATABLE
@@ -195,7 +195,7 @@ class Counting(Wild):
 
     performed: Counter[tuple[Path, int]]
 
-    def attempt(self, asked: AttemptStarted, state: State) -> Later:
+    def attempt(self, asked: AttemptStarted, state: State) -> DelayedReport:
         self.performed[(asked.path, asked.attempt)] += 1
         return super().attempt(asked, state)
 

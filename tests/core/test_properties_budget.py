@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from podium.app.run.preflight import agent_steps
 from podium.core.addresses import address
 from podium.core.events import AttemptDoubted, AttemptEnded, AttemptStarted, Event, RunRecovered
-from podium.core.payloads import Amounts, Usual
+from podium.core.payloads import Amounts, TypicalUse
 from podium.core.state import State
 from podium.core.types import MicroUsd, Path
-from podium.simulate.world import Later
+from podium.simulate.world import DelayedReport
 from tests.core.bias import Bias
 from tests.core.driver import Run, drive, go_on, resume
 from tests.core.oracles_limits import books
@@ -33,7 +33,7 @@ class Greedy(Wild):
         super().__init__(case.seed, case.odds)
         self._greed = greed
 
-    def attempt(self, asked: AttemptStarted, state: State) -> Later:
+    def attempt(self, asked: AttemptStarted, state: State) -> DelayedReport:
         later = super().attempt(asked, state)
         assert isinstance(later.message, AttemptEnded)
         share = self._greed * self._draw(f"{asked.path}#{asked.attempt}", "greed")
@@ -45,11 +45,11 @@ class Greedy(Wild):
 class Habitual(Greedy):
     """Calls of a step's own agent never use more than the most that such calls have used before."""
 
-    def __init__(self, case: Case, usual: tuple[Usual, ...]) -> None:
+    def __init__(self, case: Case, usual: tuple[TypicalUse, ...]) -> None:
         super().__init__(case, 1.0)
         self._usual = {one.step: one for one in usual}
 
-    def attempt(self, asked: AttemptStarted, state: State) -> Later:
+    def attempt(self, asked: AttemptStarted, state: State) -> DelayedReport:
         later = super().attempt(asked, state)
         past = self._usual.get(address(asked.path))
         if past is None or asked.agent or not asked.reserve.calls:
@@ -60,10 +60,10 @@ class Habitual(Greedy):
         return replace(later, message=replace(later.message, used=Amounts(usd, tokens, 1)))
 
 
-def habits(case: Case, scale: float) -> tuple[Usual, ...]:
+def habits(case: Case, scale: float) -> tuple[TypicalUse, ...]:
     """As if calls had used so many times what is declared for them."""
     return tuple(
-        Usual(at, MicroUsd(int(verb.estimate.usd * scale) + 1), int(verb.estimate.tokens * scale) + 1)
+        TypicalUse(at, MicroUsd(int(verb.estimate.usd * scale) + 1), int(verb.estimate.tokens * scale) + 1)
         for at, verb, _ in agent_steps(case.workflow)
     )
 

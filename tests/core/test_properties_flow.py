@@ -24,7 +24,7 @@ from podium.core.events import (
 from podium.core.expressions.nodes import MissingValue
 from podium.core.messages import Cancel
 from podium.core.model import Block, Call, ForEach
-from podium.core.queries.names import Here
+from podium.core.queries.names import InstanceNames
 from podium.core.state import Instance, Scope, State
 from podium.core.types import Millis, Path
 from tests.core.bias import Bias
@@ -169,10 +169,10 @@ def _check_names(state: State, event: StepEntered) -> None:
     for name, index in body.index.items():
         if index >= event.index:
             with pytest.raises(MissingValue):
-                _ = Here(state, child).lookup("steps")[name]
+                _ = InstanceNames(state, child).lookup("steps")[name]
         elif index in _entered(state, scope):
             newest = _newest(state, scope, index)
-            assert Here(state, child).lookup("steps")[name]["visit"] == newest.place.visit
+            assert InstanceNames(state, child).lookup("steps")[name]["visit"] == newest.place.visit
 
 
 def _entered(state: State, scope: Scope) -> set[int]:

@@ -7,7 +7,7 @@ import pytest
 from podium.core.decide.attempts import GONE
 from podium.core.events import AttemptStarted
 from podium.core.model import Agent, Step
-from podium.core.payloads import Amounts, Carried
+from podium.core.payloads import Amounts, CarriedSpend
 from podium.core.policy import Estimate, Limits
 from podium.core.types import MicroUsd, Millis, Path
 from tests.core.kit import Game, agent, block, flow, with_limits
@@ -20,7 +20,7 @@ def one(name: str) -> Step:
 @pytest.mark.req("X10", "R130")
 def test_a_step_with_limits_begins_with_what_it_has_used_before() -> None:
     inner = with_limits(Step("g", block("seq", one("a"))), calls=1)
-    past = Carried(Path("g"), Amounts(calls=1), MicroUsd(5), Millis(7))
+    past = CarriedSpend(Path("g"), Amounts(calls=1), MicroUsd(5), Millis(7))
     game = Game(flow(inner), facts={"carried_steps": (past,)})
 
     book = game.state.ledgers[Path("g")]

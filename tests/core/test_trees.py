@@ -10,7 +10,7 @@ import pytest
 from podium.core.events import JoinAsked, StepEntered
 from podium.core.messages import Cancel
 from podium.core.model import Call, ForEach, Members, Repeat, Step, Workflow
-from podium.core.payloads import Refused
+from podium.core.payloads import RefusedMember
 from podium.core.policy import Retry
 from podium.core.types import Path
 from tests.core.kit import BASE, FALSE, Game, agent, block, command, flow, gates, name_of, on
@@ -88,7 +88,7 @@ def test_a_member_that_clashes_goes_back_to_its_worker_while_it_has_attempts(
     game = Game(flow(*steps, kind="par", block_keys={"parallel": 2, "rule": "any"}))
     game.changed("a")
     game.changed("b")
-    game.joined("", None, refused=(Refused(Path("b"), kind, "both changed x"),))
+    game.joined("", None, refused=(RefusedMember(Path("b"), kind, "both changed x"),))
     assert started(game, "b") == ("a#1", "a#1")
     game.changed("b")
     assert game.outcome("b") == ("passed", "")
@@ -99,7 +99,7 @@ def test_a_member_that_clashes_goes_back_to_its_worker_while_it_has_attempts(
     )
     stubborn.changed("a")
     stubborn.changed("b")
-    stubborn.joined("", None, refused=(Refused(Path("b"), kind, "both changed x"),))
+    stubborn.joined("", None, refused=(RefusedMember(Path("b"), kind, "both changed x"),))
     assert stubborn.outcome("b") == outcome
     assert stubborn.outcome() == ("passed", "")
 
@@ -114,7 +114,7 @@ def test_a_block_that_clashes_fails_as_its_member_would(kind: Any, outcome: tupl
     )
     game.changed("a")
     game.changed("g/c")
-    game.joined("", None, refused=(Refused(Path("g"), kind),))
+    game.joined("", None, refused=(RefusedMember(Path("g"), kind),))
     assert game.outcome("g") == outcome
 
 
@@ -217,7 +217,7 @@ def test_a_graph_whose_branches_clash_ends_in_conflict() -> None:
     game = Game(flow(agent("a", touches=("a/**",)), agent("b", touches=("b/**",)), kind="dag"))
     game.changed("a")
     game.changed("b")
-    game.joined("", None, refused=(Refused(Path(""), "conflict", "both"),))
+    game.joined("", None, refused=(RefusedMember(Path(""), "conflict", "both"),))
     assert game.outcome() == ("conflict", "conflict")
 
 

@@ -10,17 +10,17 @@ from podium.core.model import Wait
 from podium.core.queries.graph import TO_A_PERSON, actions_of
 from podium.core.state import State
 from podium.core.types import Millis
-from podium.simulate.random_world import Chance
-from podium.simulate.world import Later
+from podium.simulate.random_world import RandomWorld
+from podium.simulate.world import DelayedReport
 
 MINUTE = 60_000
 STOPS = ("halt", "dump_context")
 
 
-class Wild(Chance):
+class Wild(RandomWorld):
     """Answers to the engine's own questions are drawn from all actions; signals are sent as signals."""
 
-    def person(self, asked: ApprovalAsked, state: State, number: int) -> Later | None:
+    def person(self, asked: ApprovalAsked, state: State, number: int) -> DelayedReport | None:
         later = super().person(asked, state, number)
         if later is None or not isinstance(later.message, Approve):
             return later
@@ -35,28 +35,28 @@ class Wild(Chance):
         # Some of those who say no have said yes before.
         is_other_mind = action in ("reject", "abort") and self._draw(f"{asked.path}:{number}", "mind") < 0.5
         by = f"person{number or 1}" if is_other_mind else f"person{number + 1}"
-        return Later(later.after, Approve(asked.path, action, by, message.text, message.answer))
+        return DelayedReport(later.after, Approve(asked.path, action, by, message.text, message.answer))
 
-    def wait(self, asked: WaitStarted, state: State) -> Later | None:
+    def wait(self, asked: WaitStarted, state: State) -> DelayedReport | None:
         verb = state.instances[asked.path].place.step.verb
         if isinstance(verb, Wait) and verb.what == "signal":
             after = Millis(1_000 + int(self._draw(asked.path, "signal") * 90 * MINUTE))
-            return Later(after, Signal(verb.detail["signal"], {"n": 1}, "ci"))
+            return DelayedReport(after, Signal(verb.detail["signal"], {"n": 1}, "ci"))
         return super().wait(asked, state)
 
 
 class Lenient(Wild):
     """People and advisors who never end a run for what one part of it has come to."""
 
-    def person(self, asked: ApprovalAsked, state: State, number: int) -> Later | None:
+    def person(self, asked: ApprovalAsked, state: State, number: int) -> DelayedReport | None:
         later = super().person(asked, state, number)
         if later is None or not isinstance(later.message, Approve):
             return later
         message = later.message
         goes_on = message.action not in STOPS
-        return later if goes_on else Later(later.after, replace(message, action="force_complete"))
+        return later if goes_on else DelayedReport(later.after, replace(message, action="force_complete"))
 
-    def attempt(self, asked: AttemptStarted, state: State) -> Later:
+    def attempt(self, asked: AttemptStarted, state: State) -> DelayedReport:
         later = super().attempt(asked, state)
         ended = later.message
         output = (ended.result or {}).get("output") if isinstance(ended, AttemptEnded) else None
@@ -66,22 +66,22 @@ class Lenient(Wild):
             or output.get("action") not in STOPS
         ):
             return later
-        return Later(later.after, replace(ended, result={"output": {"action": "force_complete"}}))
+        return DelayedReport(later.after, replace(ended, result={"output": {"action": "force_complete"}}))
 
 
 class Stubborn(Wild):
     """People who always want one more try, and never say that it is enough."""
 
-    def person(self, asked: ApprovalAsked, state: State, number: int) -> Later | None:
+    def person(self, asked: ApprovalAsked, state: State, number: int) -> DelayedReport | None:
         later = super().person(asked, state, number)
         actions = actions_of(state.instances[asked.path].place.step)
         if later is None or not isinstance(later.message, Approve) or actions[0] in ("approve", "answer"):
             return later
-        return Later(later.after, Approve(asked.path, actions[0], later.message.by, "again"))
+        return DelayedReport(later.after, Approve(asked.path, actions[0], later.message.by, "again"))
 
 
 class Dry(Wild):
     """Every quota is used up and does not open again."""
 
-    def attempt(self, asked: AttemptStarted, state: State) -> Later:
-        return Later(Millis(1_000), AttemptEnded(Millis(0), asked.path, asked.attempt, "quota"))
+    def attempt(self, asked: AttemptStarted, state: State) -> DelayedReport:
+        return DelayedReport(Millis(1_000), AttemptEnded(Millis(0), asked.path, asked.attempt, "quota"))

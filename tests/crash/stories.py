@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from podium.core.messages import Cancel
-from podium.runtime.commands import written
+from podium.runtime.commands import encode_command
 from podium.wiring import open_store
 from tests.crash.story import FILES, WORKFLOW_FILE
 
@@ -258,6 +258,6 @@ def _cancel(root: Path) -> None:
     store = open_store(root)
     try:
         # By the same name each time: a letter that was posted before a crash is not posted again.
-        store.post(store.heads()[0].run, "cancel", written(Cancel("ann")))
+        store.post(store.heads()[0].run, "cancel", encode_command(Cancel("ann")))
     finally:
         store.close()

@@ -13,7 +13,7 @@ from podium.app.author.load import converted
 from podium.core.events import StepEnded
 from podium.core.hash_chain import RunId
 from podium.core.state import State
-from podium.ports.agent import Program, Request
+from podium.ports.agent import AgentRequest, ProgramSpec
 from tests.engine.kit import Project
 
 CAST = "cast.yaml"
@@ -22,7 +22,7 @@ CAST = "cast.yaml"
 class Played(Scripted):
     """Stands for a real agent: plays the project's cast."""
 
-    def prepare(self, request: Request) -> tuple[Program, ScriptedConversation]:
+    def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, ScriptedConversation]:
         return super().prepare(replace(request, config={**request.config, "script": CAST}))
 
 

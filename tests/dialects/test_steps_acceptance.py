@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.run.rerun import begin_again, look_ahead
-from podium.app.run.run_step import Trial, prepared
-from podium.app.run.start import go_on
+from podium.app.run.rerun import preview_rerun, start_rerun
+from podium.app.run.run_step import StepTrial, prepared
+from podium.app.run.start import drive
 from podium.errors import ConfigurationError, PathViolation
 from tests.dialects.kit import Stage, status, steps_of
 
@@ -129,8 +129,8 @@ def test_6_a_failed_run_goes_on_from_the_last_completed_step(work: Stage) -> Non
     assert status(state) == "failed"
     assert work.story(first) == [("one", 1, "passed"), ("two", 1, "failed")]
     work.write("workspace/ready", "")
-    begun = begin_again(work.office, look_ahead(work.office, first, again="two"))
-    state = go_on(work.office, begun.site, park=True)
+    begun = start_rerun(work.office, preview_rerun(work.office, first, again="two"))
+    state = drive(work.office, begun.site, park=True)
     assert status(state) == "passed"
     assert steps_of(work.story(begun.run)) == ["one", "two", "three"]
     assert (work.root / "workspace/log").read_text() == "one\nthree\n"
@@ -173,9 +173,9 @@ def test_10_a_single_step_leaves_other_runs_alone(work: Stage) -> None:
     file = work.put(flow(step("One", '["echo", "hi"]', more="    output_file: o.txt\n")))
     run, _ = work.run(file)
     before = (work.office.run_dir(run) / "state.json").read_bytes()
-    trial = Trial(file=file, step="one", inputs={}, sandbox="none")
+    trial = StepTrial(file=file, step="one", inputs={}, sandbox="none")
     with prepared(replace(work.office, state_dir=work.root.parent / "apart"), trial) as begun:
-        state = go_on(work.office, begun.site, park=True)
+        state = drive(work.office, begun.site, park=True)
     assert (work.office.run_dir(run) / "state.json").read_bytes() == before
     assert status(state) == "passed"
 

@@ -13,7 +13,7 @@ import anyio
 from anyio.abc import SocketStream
 
 from podium.egress.server import serving
-from podium.ports.sandbox import Decision, Service
+from podium.ports.sandbox import EgressDecision, Service
 
 KEY = "sk-real-key-of-the-user-4711"
 PATHS = ("POST /v1/messages?beta", "GET /v1/models/*", "POST /v1/models/*:count")
@@ -96,7 +96,7 @@ class Way:
     """A folder that is served, and what was decided there."""
 
     folder: Path
-    decisions: list[Decision] = field(default_factory=list)
+    decisions: list[EgressDecision] = field(default_factory=list)
 
     async def call(self, raw: bytes, *, to: str = "broker") -> bytes:
         return await said(self.folder / f"{to}.sock", raw)

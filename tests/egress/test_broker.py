@@ -11,7 +11,7 @@ import pytest
 from anyio.abc import SocketStream
 
 from podium.egress.broker import GONE, MOST_BODY
-from podium.ports.sandbox import Decision
+from podium.ports.sandbox import EgressDecision
 from tests.egress.kit import ANSWER, KEY, api, post, service, status, way
 
 
@@ -40,7 +40,7 @@ def test_the_key_is_added_on_the_way_and_whatever_the_caller_sent_in_its_place_i
         assert f"Host: 127.0.0.1:{model.port}" in head and "8081" not in head
         assert body == '{"a": 1}'
         assert KEY.encode() not in answer
-        assert out.decisions == [Decision("broker", True, "POST /v1/messages", 200)]
+        assert out.decisions == [EgressDecision("broker", True, "POST /v1/messages", 200)]
 
     go(test)
 
@@ -217,7 +217,7 @@ def test_leaving_hangs_up_on_everybody() -> None:
                 await stream.receive()
             await stream.aclose()
 
-        assert out.decisions == [Decision("broker", True, "POST /v1/messages", GONE)]
+        assert out.decisions == [EgressDecision("broker", True, "POST /v1/messages", GONE)]
 
     go(test)
 

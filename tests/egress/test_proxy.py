@@ -10,7 +10,7 @@ from anyio.abc import SocketStream
 
 from podium.egress.hosts import allowed_hosts, is_public
 from podium.errors import ConfigurationError
-from podium.ports.sandbox import Decision
+from podium.ports.sandbox import EgressDecision
 from tests.egress.kit import Way, api, status, way
 
 HOSTS = ("packages.example", "api.vendor.example:8443")
@@ -73,7 +73,7 @@ def test_a_host_that_was_named_is_connected_in_both_directions(target: str) -> N
 
         assert answer.startswith(b"HTTP/1.1 200 Connection established\r\n\r\nHTTP/1.1 200 OK")
         assert host.lines == ["GET / HTTP/1.1"]
-        assert out.decisions == [Decision("proxy", True, f"CONNECT {target}", 200)]
+        assert out.decisions == [EgressDecision("proxy", True, f"CONNECT {target}", 200)]
 
     go(test)
 

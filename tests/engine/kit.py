@@ -13,14 +13,14 @@ import anyio
 
 from podium.app.project import Office
 from podium.app.query.runs import find_run, show
-from podium.app.run.send import Heard, send
-from podium.app.run.start import Begun, Order, begin, go_on, reopen
+from podium.app.run.send import SendResult, send
+from podium.app.run.start import RunRequest, StartedRun, drive, open_run, start_run
 from podium.core.events import Event
 from podium.core.hash_chain import RunId
 from podium.core.state import State
 from podium.core.types import Path as StepPath
 from podium.engine.log import read_events
-from podium.runtime.commands import Posted
+from podium.runtime.commands import RunCommand
 from podium.views.run.view import RunView
 from podium.wiring import open_office
 from tests.repositories import ANN, make_repository, read_head_commit
@@ -83,17 +83,17 @@ class Project:
             self.commit()
         return path
 
-    def begin(self, file: Path, inputs: Mapping[str, Any] | None = None, **options: Any) -> Begun:
-        return begin(self.office, Order(file=file, inputs=inputs or {}, sandbox="none", **options))
+    def begin(self, file: Path, inputs: Mapping[str, Any] | None = None, **options: Any) -> StartedRun:
+        return start_run(self.office, RunRequest(file=file, inputs=inputs or {}, sandbox="none", **options))
 
     def run(self, file: Path, inputs: Mapping[str, Any] | None = None, **options: Any) -> tuple[RunId, State]:
         begun = self.begin(file, inputs, **options)
-        return begun.run, go_on(self.office, begun.site, park=True)
+        return begun.run, drive(self.office, begun.site, park=True)
 
     def resume(self, run: RunId) -> State:
-        return go_on(self.office, reopen(self.office, run), park=True)
+        return drive(self.office, open_run(self.office, run), park=True)
 
-    def say(self, run: RunId, message: Posted, **options: Any) -> Heard:
+    def say(self, run: RunId, message: RunCommand, **options: Any) -> SendResult:
         return anyio.run(partial(send, self.office, run, message, **options))
 
     def events(self, run: RunId) -> list[Event]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podium.app.run.rerun import look_ahead
+from podium.app.run.rerun import preview_rerun
 from podium.core.events import AttemptEnded, AttemptStarted, StepEnded, StepExpanded
 from podium.core.hash_chain import RunId
 from podium.core.state import State
@@ -153,7 +153,7 @@ def test_a_late_phase_that_fails_leaves_the_branch_alone_and_is_done_again_by_it
     assert "service.txt" in git(project.root, "ls-tree", "--name-only", _end(state, BACKEND).tree or "")
 
     project.write("cast.yaml", PLAN + BUILT)
-    second, after = went_on(project, look_ahead(project.office, first, again="feature/frontend"))
+    second, after = went_on(project, preview_rerun(project.office, first, again="feature/frontend"))
 
     assert made(project, second)[0] == FORM
     assert not [path for path in made(project, second) if path.startswith(BACKEND) or path == "plan"]

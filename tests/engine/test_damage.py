@@ -24,7 +24,7 @@ from podium.core.messages import Approve, Signal
 from podium.core.types import Path as StepPath
 from podium.errors import PodiumError
 from podium.ports.store import StoreError
-from podium.runtime.commands import written
+from podium.runtime.commands import encode_command
 from tests.engine.kit import Project
 
 pytestmark = pytest.mark.slow
@@ -72,7 +72,7 @@ def made(project: Project) -> tuple[RunId, ...]:
     project.say(runs[0], Approve(StepPath("ask"), "approve", "ann"))
     for number in range(20):
         project.office.store.post(
-            runs[2], f"letter {number}", written(Signal(f"signal {number}", "x" * 40, "ann"))
+            runs[2], f"letter {number}", encode_command(Signal(f"signal {number}", "x" * 40, "ann"))
         )
     return runs
 

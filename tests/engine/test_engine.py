@@ -11,15 +11,15 @@ from pathlib import Path
 import anyio
 import pytest
 
-from podium.app.run.start import go_on
+from podium.app.run.start import drive
 from podium.core.codec import decode
 from podium.core.events import RunStarted, StepEnded, StepEntered, TimerFired
 from podium.core.evolve.evolve import fold
 from podium.core.hash_chain import first_fault
 from podium.core.messages import Approve, Cancel, Guide, Pause, Resume, Signal
 from podium.core.types import Path as StepPath
-from podium.engine.lease import Owned, is_owned, lease
-from podium.engine.run_owner import carry
+from podium.engine.lease import AlreadyOwned, is_owned, lease
+from podium.engine.run_owner import drive_run
 from podium.errors import ConfigurationError
 from tests.engine.kit import HEAD, TEAM, Project, git, outcome, output
 from tests.timing import best_of
@@ -46,7 +46,7 @@ def test_commands_run_one_after_the_other_and_hand_on_what_they_say(project: Pro
 def test_the_log_alone_gives_the_state_again_and_its_chain_is_whole(project: Project) -> None:
     """R145, R159"""
     begun = project.begin(project.flow("  a: {run: [echo, x]}\n  b: {run: [echo, y]}\n"))
-    state = go_on(project.office, begun.site, park=True)
+    state = drive(project.office, begun.site, park=True)
 
     records = project.office.store.read(begun.run)
     again = fold(begun.site.workflow, [decode(json.loads(record.body)) for record in records])
@@ -144,7 +144,7 @@ def test_a_file_that_appears_ends_a_wait(project: Project) -> None:
     begun = project.begin(flow)
     threading.Timer(0.3, lambda: project.write("go.json", '{"ok": true}')).start()
 
-    state = go_on(project.office, begun.site, park=True)
+    state = drive(project.office, begun.site, park=True)
 
     assert state.ended is not None
     assert state.ended.status == "passed"
@@ -211,7 +211,7 @@ def test_a_cancelled_run_ends_its_processes_and_runs_finally(project: Project) -
 
     thread = threading.Thread(target=cancel)
     thread.start()
-    state = go_on(
+    state = drive(
         project.office, begun.site, park=True, on_turn=lambda log: started.set() if log.events else None
     )
     thread.join()
@@ -225,8 +225,8 @@ def test_a_cancelled_run_ends_its_processes_and_runs_finally(project: Project) -
 def test_a_run_has_one_owner_and_a_second_is_told_who(project: Project) -> None:
     begun = project.begin(project.flow("  a: {run: [echo, x]}\n"))
 
-    with lease(begun.site.run_dir), pytest.raises(Owned, match=r"carried on by process \d+"):
-        go_on(project.office, begun.site, park=True)
+    with lease(begun.site.run_dir), pytest.raises(AlreadyOwned, match=r"carried on by process \d+"):
+        drive(project.office, begun.site, park=True)
 
 
 def test_who_only_looks_whether_a_run_is_owned_keeps_nobody_from_owning_it(tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_what_was_in_flight_when_the_owner_died_is_done_again_once(project: Proj
                 if any(getattr(event, "path", "") == "b" for event in log.events):  # type: ignore[attr-defined]
                     scope.cancel()
 
-            await carry(project.office.store, begun.site, park=True, on_turn=look)
+            await drive_run(project.office.store, begun.site, park=True, on_turn=look)
 
     anyio.run(die_in_b)
     state = project.resume(begun.run)

@@ -14,7 +14,7 @@ from dataclasses import replace
 import pytest
 
 from podium.app.archive.verify import verify
-from podium.app.run.start import go_on
+from podium.app.run.start import drive
 from podium.core.events import StepEnded
 from podium.core.hash_chain import RunId
 from podium.ports.store import StoreError
@@ -75,7 +75,7 @@ def attempt(project: Project, file: object, disk: FaultyDisk, *, at: int | None)
         project.office = replace(project.office, store=open_store(project.root, create=True))
         begun = project.begin(file)  # type: ignore[arg-type]
         run = begun.run
-        go_on(project.office, begun.site, park=True)
+        drive(project.office, begun.site, park=True)
     except StoreError as error:
         place, _, fact = error.message.partition(" cannot be used: ")
         return run, fact if place.endswith("podium.db") and error.hint else "unclear"

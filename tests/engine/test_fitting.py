@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from podium.app.run.serve import Service
-from podium.app.run.start import go_on, reopen
+from podium.app.run.start import drive, open_run
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Cancel
 from podium.core.types import Path as StepPath
@@ -124,7 +124,7 @@ def test_what_does_not_fit_in_a_file_is_told_beside_it_and_by_whoever_reads_it(
     def listen(log: Log) -> None:
         told[:] = log.refused
 
-    state = go_on(project.office, reopen(project.office, run), park=True, on_turn=listen)
+    state = drive(project.office, open_run(project.office, run), park=True, on_turn=listen)
 
     reason = file.with_suffix(".refused")
     assert state.ended is None

@@ -13,7 +13,7 @@ import pytest
 from podium.app.author.load import open_workflow
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.messages import Approve
-from podium.ports.agent import AgentResult, Request, Usage
+from podium.ports.agent import AgentRequest, AgentResult, Usage
 from tests.engine.kit import HEAD, TEAM, Project, outcome, output
 
 WITNESS = "import os; print(os.getpid(), os.environ['HOME'])"
@@ -133,7 +133,7 @@ def test_one_at_a_time_gives_the_same_results_in_the_order_of_the_file(project: 
 class House:
     """A kind of agent that nobody has heard of."""
 
-    async def call(self, request: Request) -> AgentResult:
+    async def call(self, request: AgentRequest) -> AgentResult:
         return AgentResult(text=f"done by {request.config['type']}", usage=Usage(input=1, output=1))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from podium.engine.run_folder import Records, read_stored, replace_file
+from podium.engine.run_folder import RunFolder, read_stored, replace_file
 from podium.redaction.mask import Mask
 from podium.views.files.growing_logs import AUDIT, GROWING, LOG, STATE_LOG, TOKENS
 from podium.views.files.snapshot import SHOWN_BYTES, truncated
@@ -39,13 +39,13 @@ def rows(folder: Path, name: str) -> list[dict[str, object]]:
 def fresh(tmp_path: Path, told: Told) -> dict[str, str]:
     """What the folder should be, written in one go."""
     folder = tmp_path / "fresh"
-    Records(folder, Mask()).write(told.events, told.state)
+    RunFolder(folder, Mask()).write(told.events, told.state)
     return contents(folder)
 
 
 @pytest.mark.req("R210")
 def test_a_run_folder_has_every_file(told: Told, folder: Path) -> None:
-    Records(folder, Mask()).write(told.events, told.state)
+    RunFolder(folder, Mask()).write(told.events, told.state)
 
     assert set(contents(folder)) == set(FILES)
 
@@ -53,7 +53,7 @@ def test_a_run_folder_has_every_file(told: Told, folder: Path) -> None:
 def test_files_that_grew_with_the_run_are_those_of_the_whole(
     told: Told, folder: Path, tmp_path: Path
 ) -> None:
-    records = Records(folder, Mask())
+    records = RunFolder(folder, Mask())
     for moment in told.moments():
         records.write(moment.events, moment.state)
 
@@ -64,8 +64,8 @@ def test_another_process_goes_on_where_one_has_died(told: Told, folder: Path, tm
     """A new owner knows nothing of what was written; here one dies after every third event."""
     for number in range(1, len(told.events), 3):
         moment = told.until(number)
-        Records(folder, Mask()).write(moment.events, moment.state)
-    Records(folder, Mask()).write(told.events, told.state)
+        RunFolder(folder, Mask()).write(moment.events, moment.state)
+    RunFolder(folder, Mask()).write(told.events, told.state)
 
     assert contents(folder) == fresh(tmp_path, told)
 
@@ -95,10 +95,10 @@ def test_a_damaged_file_is_repaired_by_the_next_owner(
     told: Told, folder: Path, tmp_path: Path, harm: Callable[[Path], None]
 ) -> None:
     half = told.until(30)
-    Records(folder, Mask()).write(half.events, half.state)
+    RunFolder(folder, Mask()).write(half.events, half.state)
     for name in FILES:
         harm(folder / name)
-    Records(folder, Mask()).write(told.events, told.state)
+    RunFolder(folder, Mask()).write(told.events, told.state)
     (folder / "elsewhere").unlink(missing_ok=True)
 
     assert contents(folder) == fresh(tmp_path, told)
@@ -109,7 +109,7 @@ def test_a_damaged_file_is_repaired_by_the_next_owner(
 def test_leftovers_of_a_crash_are_discarded(told: Told, folder: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "state.json.tmp").write_text('{"run_id":')
-    Records(folder, Mask()).write(told.events, told.state)
+    RunFolder(folder, Mask()).write(told.events, told.state)
 
     assert not list(folder.glob("*.tmp"))
 
@@ -118,9 +118,9 @@ def test_a_rebuild_beside_a_living_owner_leaves_no_double_lines(
     told: Told, folder: Path, tmp_path: Path
 ) -> None:
     half = told.until(30)
-    owner = Records(folder, Mask())
+    owner = RunFolder(folder, Mask())
     owner.write(half.events, half.state)
-    Records(folder, Mask()).rebuild(told.events)
+    RunFolder(folder, Mask()).rebuild(told.events)
     owner.write(told.events, told.state)
 
     assert contents(folder) == fresh(tmp_path, told)
@@ -128,17 +128,17 @@ def test_a_rebuild_beside_a_living_owner_leaves_no_double_lines(
 
 def test_a_rebuild_from_the_log_alone_keeps_the_words_of_open_questions(tmp_path: Path, folder: Path) -> None:
     told = tell(tmp_path, cast=SILENT)
-    Records(folder, Mask()).write(told.events, told.state)
+    RunFolder(folder, Mask()).write(told.events, told.state)
     for name in FILES[1:]:
         (folder / name).unlink()
-    Records(folder, Mask()).rebuild(told.events)
+    RunFolder(folder, Mask()).rebuild(told.events)
 
     assert contents(folder) == fresh(tmp_path, told)
     assert read_stored(folder)["pending"][0]["question"] == "Land this?"
 
 
 def test_nothing_is_written_when_nothing_happened(told: Told, folder: Path) -> None:
-    records = Records(folder, Mask())
+    records = RunFolder(folder, Mask())
     records.write(told.events, told.state)
     for path in folder.iterdir():
         path.unlink()
@@ -153,7 +153,7 @@ def test_a_writing_that_failed_is_made_up_for_by_the_next_one(
 ) -> None:
     """Whatever it failed at, no line is lost and none is there twice."""
     half = told.until(30)
-    records = Records(folder, Mask())
+    records = RunFolder(folder, Mask())
     records.write(half.events, half.state)
     (folder / name).unlink()
     (folder / name).mkdir()
@@ -169,7 +169,7 @@ def test_a_writing_that_failed_is_made_up_for_by_the_next_one(
 
 def test_a_patient_caller_is_put_off_in_proportion_to_what_writing_takes(told: Told, folder: Path) -> None:
     ticks = iter([0.0, 0.0, 1.0, 20.0, 22.0, 22.0, 22.0])
-    records = Records(folder, Mask(), clock=lambda: next(ticks))
+    records = RunFolder(folder, Mask(), clock=lambda: next(ticks))
     half = told.until(30)
 
     assert records.write(half.events, half.state, patient=True)
@@ -181,7 +181,7 @@ def test_a_patient_caller_is_put_off_in_proportion_to_what_writing_takes(told: T
 
 def test_secrets_are_masked_in_every_file(tmp_path: Path, folder: Path) -> None:
     told = tell(tmp_path, task="use the key hunter2hunter2 for it")
-    Records(folder, Mask({"KEY": "hunter2hunter2"})).write(told.events, told.state)
+    RunFolder(folder, Mask({"KEY": "hunter2hunter2"})).write(told.events, told.state)
 
     for name, text in contents(folder).items():
         assert "hunter2hunter2" not in text, name
@@ -190,7 +190,7 @@ def test_secrets_are_masked_in_every_file(tmp_path: Path, folder: Path) -> None:
 
 @pytest.mark.req("R150", "R152")
 def test_state_json_has_the_schema_of_the_seeds_at_every_moment(told: Told, folder: Path) -> None:
-    records = Records(folder, Mask())
+    records = RunFolder(folder, Mask())
     for moment in told.moments():
         records.write(moment.events, moment.state)
         conforms(json.loads((folder / "state.json").read_text()), "state")
@@ -198,7 +198,7 @@ def test_state_json_has_the_schema_of_the_seeds_at_every_moment(told: Told, fold
 
 @pytest.mark.req("R152", "R151")
 def test_the_current_step_is_recorded_before_it_runs_and_its_result_after(told: Told, folder: Path) -> None:
-    records = Records(folder, Mask())
+    records = RunFolder(folder, Mask())
     seen: list[tuple[str | None, str | None]] = []
     for moment in told.moments():
         records.write(moment.events, moment.state)
@@ -213,7 +213,7 @@ def test_the_current_step_is_recorded_before_it_runs_and_its_result_after(told: 
 
 @pytest.mark.req("R150")
 def test_iterations_of_a_loop_stand_in_its_result(told: Told, folder: Path) -> None:
-    Records(folder, Mask()).write(told.events, told.state)
+    RunFolder(folder, Mask()).write(told.events, told.state)
 
     each = json.loads((folder / "state.json").read_text())["steps"]["each"]
     assert [(row["index"], row["item"], row["status"]) for row in each["iterations"]] == [
@@ -231,7 +231,7 @@ def test_long_output_is_cut_to_8_kb_with_a_mark() -> None:
 
 @pytest.mark.req("R212")
 def test_the_structured_log_has_one_line_per_event_in_order(told: Told, folder: Path) -> None:
-    Records(folder, Mask()).write(told.events, told.state)
+    RunFolder(folder, Mask()).write(told.events, told.state)
     lines = rows(folder, LOG)
 
     assert [line["event_seq"] for line in lines] == list(range(1, len(told.events) + 1))
@@ -246,7 +246,7 @@ def test_the_structured_log_has_one_line_per_event_in_order(told: Told, folder: 
 
 @pytest.mark.req("R010", "R210")
 def test_transitions_and_tokens_have_their_logs(told: Told, folder: Path) -> None:
-    Records(folder, Mask()).write(told.events, told.state)
+    RunFolder(folder, Mask()).write(told.events, told.state)
     moves, tokens = rows(folder, STATE_LOG), rows(folder, TOKENS)
 
     assert [row["state"] for row in moves if row["event"] == "enter"][:2] == ["plan", "implement"]
@@ -261,7 +261,7 @@ def test_transitions_and_tokens_have_their_logs(told: Told, folder: Path) -> Non
 
 @pytest.mark.req("R010", "R122")
 def test_the_audit_log_tells_gates_verdicts_and_approvals_in_a_line_each(told: Told, folder: Path) -> None:
-    Records(folder, Mask()).write(told.events, told.state)
+    RunFolder(folder, Mask()).write(told.events, told.state)
     lines = (folder / AUDIT).read_text().splitlines()
 
     def line(text: str) -> str:
@@ -276,7 +276,7 @@ def test_the_audit_log_tells_gates_verdicts_and_approvals_in_a_line_each(told: T
 
 
 def test_the_manifest_is_yaml_and_the_summary_says_what_matters(told: Told, folder: Path) -> None:
-    Records(folder, Mask()).write(told.events, told.state)
+    RunFolder(folder, Mask()).write(told.events, told.state)
 
     manifest = yaml.safe_load((folder / "run_manifest.yaml").read_text())
     assert (manifest["run"], manifest["status"], manifest["exit"]) == ("r1", "passed", 0)
@@ -298,7 +298,7 @@ def test_the_manifest_is_yaml_and_the_summary_says_what_matters(told: Told, fold
 
 def test_words_of_strangers_cannot_break_a_line_or_a_table(tmp_path: Path, folder: Path) -> None:
     told = tell(tmp_path, task="one | two\n## three \x1b[31m<b>`x`")
-    Records(folder, Mask()).write(told.events, told.state)
+    RunFolder(folder, Mask()).write(told.events, told.state)
 
     summary = (folder / "run_summary.md").read_text()
     assert "one \\| two ## three [31m&lt;b>'x'" in summary

@@ -10,12 +10,12 @@ import anyio.from_thread
 import pytest
 
 from podium.app.paths import work_dir
-from podium.app.run.send import Heard, send
+from podium.app.run.send import SendResult, send
 from podium.attempt.site import Site
 from podium.core.messages import Approve, Cancel, Pause
 from podium.core.types import Path as StepPath
 from podium.engine.lease import lease
-from podium.engine.log import DONE, Changed
+from podium.engine.log import DONE, DefinitionChanged
 from podium.errors import ConfigurationError, PodiumError
 from tests.engine.kit import HEAD, Project, outcome
 
@@ -48,7 +48,7 @@ def test_who_is_refused_still_clears_away_what_a_dead_owner_left(project: Projec
     work.mkdir(parents=True)
     project.write("flow.yaml", HEAD + 'steps:\n  ask: {human: "Go on now?"}\n')
 
-    with pytest.raises(Changed):
+    with pytest.raises(DefinitionChanged):
         project.say(run, Cancel("ann"))
 
     assert not work.exists()
@@ -59,7 +59,7 @@ def test_a_letter_is_left_to_whoever_owns_the_run_by_then(project: Project) -> N
     run, _ = project.run(project.flow('  ask: {human: "Go on?"}\n'))
     folder, owner = project.office.run_dir(run), ExitStack()
 
-    heard: list[Heard] = []
+    heard: list[SendResult] = []
 
     async def both() -> None:
         owned = anyio.Event()
@@ -81,7 +81,7 @@ def test_a_letter_is_left_to_whoever_owns_the_run_by_then(project: Project) -> N
     with owner:
         anyio.run(both)
 
-    assert heard == [Heard(None)]
+    assert heard == [SendResult(None)]
 
 
 @pytest.mark.req("R142", "R198")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from podium.app.run.serve import AGAIN, Service
-from podium.app.run.start import go_on, reopen
+from podium.app.run.start import drive, open_run
 from podium.core.events import TimerFired
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Pause
@@ -15,7 +15,7 @@ from podium.core.state import State
 from podium.core.types import Millis
 from podium.core.types import Path as StepPath
 from podium.engine.lease import lease
-from podium.runtime.commands import written
+from podium.runtime.commands import encode_command
 from tests.engine.kit import TEAM, Project, outcome
 
 HOUR = 3_600_000
@@ -48,8 +48,8 @@ class World:
 
     def carry(self, run: RunId) -> State:
         """What the process does that the service starts."""
-        site = replace(reopen(self.project.office, run), now=lambda: self.time)
-        state = go_on(self.project.office, site, park="clock")
+        site = replace(open_run(self.project.office, run), now=lambda: self.time)
+        state = drive(self.project.office, site, park="clock")
         self.service.note(run)
         return state
 
@@ -137,7 +137,7 @@ def test_an_answer_by_letter_or_by_file_makes_a_run_ready(world: World) -> None:
     assert world.ready() == ["its inbox has an answer"]
     assert world.ready() == []
 
-    store.post(run, "yes", written(Approve(StepPath("ask"), "approve", "ann")))
+    store.post(run, "yes", encode_command(Approve(StepPath("ask"), "approve", "ann")))
     assert world.ready() == ["somebody has spoken"]
     state = world.carry(run)
     assert outcome(state, "ask") == "passed"
@@ -162,7 +162,7 @@ def test_a_run_is_left_alone_that_is_paused_owned_or_has_just_been_made(world: W
 def test_a_run_that_cannot_be_carried_on_is_told_of_once_and_not_tried_all_the_time(world: World) -> None:
     run, _ = world.begin(TIMER)
     world.project.write("flow.yaml", "podium: 1\nname: flow\nsteps:\n  other: {run: [sh, -c, 'echo x']}\n")
-    world.project.office.store.post(run, "yes", written(Approve(StepPath("ask"), "approve", "ann")))
+    world.project.office.store.post(run, "yes", encode_command(Approve(StepPath("ask"), "approve", "ann")))
     assert world.ready() == ["somebody has spoken"]
     world.service.note(run)
 

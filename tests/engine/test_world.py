@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.run.start import go_on
+from podium.app.run.start import drive
 from podium.core.events import AttemptEnded
 from podium.core.types import Path as StepPath
 from podium.errors import ConfigurationError
-from podium.runtime.commands import Done
+from podium.runtime.commands import ManualWorkDone
 from tests.engine.kit import HEAD, TEAM, Project, git, outcome, output
 
 
@@ -49,7 +49,7 @@ def test_a_bug_in_an_adapter_is_an_error_of_its_step_and_is_noted(project: Proje
     begun = project.begin(flow)
     site = replace(begun.site, agents={"scripted": Broken()})  # type: ignore[dict-item]
 
-    state = go_on(project.office, site, park=True)
+    state = drive(project.office, site, park=True)
 
     assert state.ended is not None
     assert state.ended.status == "failed"
@@ -98,7 +98,7 @@ def test_a_person_does_a_step_by_hand_in_a_clone(project: Project) -> None:
     place = project.office.run_dir(run) / "by_hand/paint/1"
     (place / "work/art.txt").write_text("blue\n", "utf-8")
 
-    state = project.say(run, Done(StepPath("paint"), "ann", "It is blue.")).state
+    state = project.say(run, ManualWorkDone(StepPath("paint"), "ann", "It is blue.")).state
 
     assert parked.ended is None
     assert "Paint it." in (place / "TASK.md").read_text("utf-8")
@@ -147,7 +147,7 @@ def test_uncommitted_files_are_named_and_taken_along_only_if_asked(project: Proj
 
     plain = project.begin(flow)
     _, dirty = project.run(flow, dirty=True)
-    clean = go_on(project.office, plain.site, park=True)
+    clean = drive(project.office, plain.site, park=True)
 
     assert plain.uncommitted == ("draft.txt",)
     assert "draft.txt" not in str(output(clean, "a"))

@@ -11,7 +11,7 @@ from podium.git.repository import trees
 from podium.git.trees.snapshot import read_snapshot
 from podium.git.workdir.capture import Captured, Refused
 from podium.git.workdir.checkout import checkout, update
-from podium.git.workdir.walk import Bounds, Fault
+from podium.git.workdir.walk import Bounds, WalkFault
 from tests.git.kit import Project, git, new_project, ordinary_user, put, tree_by_git
 
 
@@ -207,7 +207,7 @@ def test_a_refused_folder_leaves_no_object_behind(project: Project) -> None:
     before = git(project.root, "count-objects")
 
     assert project.capture(folder, snapshot) == Refused(
-        (Fault("pipe", "is neither a file nor a folder nor a link"),)
+        (WalkFault("pipe", "is neither a file nor a folder nor a link"),)
     )
     assert git(project.root, "count-objects") == before
 
@@ -231,7 +231,7 @@ def test_a_folder_without_permission_is_refused(project: Project, mode: int, wor
     with ordinary_user(folder):
         refused = project.capture(folder, snapshot)
 
-    assert refused == Refused((Fault("locked", f"cannot be {word}: Permission denied"),))
+    assert refused == Refused((WalkFault("locked", f"cannot be {word}: Permission denied"),))
 
 
 def test_a_used_checkout_becomes_any_other_tree(project: Project, tmp_path: Path) -> None:

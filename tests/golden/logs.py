@@ -19,10 +19,10 @@ from podium.core.model import Workflow
 from podium.core.state import State
 from podium.core.types import Millis, Path
 from podium.engine.log import to_text
-from podium.engine.run_folder import Records
+from podium.engine.run_folder import RunFolder
 from podium.redaction.mask import Mask
 from podium.simulate.run import simulate
-from podium.simulate.scripted_world import Scripted
+from podium.simulate.scripted_world import ScriptedWorld
 from podium.workflow.scripted.cast import read_cast
 
 ROOT: Final = FilePath(__file__).parent
@@ -49,7 +49,7 @@ def cases() -> tuple[FilePath, ...]:
 
 def played(case: FilePath) -> str:
     """The log of a new run of the case."""
-    workflow, world = open_workflow(case / "workflow.yaml"), Scripted(read_cast(case / "cast.yaml"))
+    workflow, world = open_workflow(case / "workflow.yaml"), ScriptedWorld(read_cast(case / "cast.yaml"))
     done = simulate(workflow, world, run_id=case.name, messages=SAID.get(case.name))
     return "".join(f"{to_text(event)}\n" for event in done.events)
 
@@ -60,7 +60,7 @@ def made_of(case: FilePath, log: str) -> dict[str, str]:
     events = tuple(read(log))
     state = fold(workflow, events)
     with tempfile.TemporaryDirectory() as folder:
-        Records(FilePath(folder), Mask()).write(events, state)
+        RunFolder(FilePath(folder), Mask()).write(events, state)
         views = {path.name: path.read_text("utf-8") for path in sorted(FilePath(folder).iterdir())}
     return {FOLDED: folded(workflow, state), **views}
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pytest
 
-from podium.app.run.start import Source, load_source
+from podium.app.run.start import RunSource, load_source
 from podium.core.codec import EVENTS
 from podium.core.evolve.evolve import fold
 from podium.engine.log import read_events
@@ -80,7 +80,7 @@ def test_every_question_gets_the_stored_answer(unpacked: Unpacked) -> None:
 def test_every_stored_log_folds_to_the_outcomes_that_were_shown(unpacked: Unpacked) -> None:
     project = open_office(unpacked.root)
     for head in project.store.heads():
-        workflow = load_source(project, Source(**json.loads(head.source)))
+        workflow = load_source(project, RunSource(**json.loads(head.source)))
         assert workflow.fingerprint == head.fingerprint
 
         state = fold(workflow, read_events(project.store, head.run))

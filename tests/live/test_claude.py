@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from podium.adapters.agents.claude.agent import Claude
-from podium.ports.agent import Agent, AgentResult, Progress, Request, Usage
+from podium.ports.agent import Agent, AgentRequest, AgentResult, Progress, Usage
 from podium.process.environment import minimal_env
 from podium.process.launch import Finished, Launch
 from podium.process.run import run
@@ -51,7 +51,7 @@ def ask(
     config = {"command": found("claude"), "base_url": url or server.url, **more.pop("config", {})}
     given: dict[str, Any] = {"prompt": "Paint the shed", "env": {"ANTHROPIC_API_KEY": KEY}, **more}
     login = given.pop("login", None)
-    request = Request(
+    request = AgentRequest(
         agent="claude", config=config, path="it", step="it", visit=1, attempt=1, project=folder, cwd=cwd,
         home=home, **given,
     )  # fmt: skip

@@ -6,16 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from podium.process.output import OutputLimits, Sink
+from podium.process.output import OutputLimits, OutputSink
 from podium.redaction.mask import Mask
 from tests.process.kit import Heard
 
 SMALL = OutputLimits(memory=100, record=10, total=1000)
 
 
-def sink(spill: Path | None = None, *, limits: OutputLimits = SMALL, heard: Heard | None = None) -> Sink:
+def sink(
+    spill: Path | None = None, *, limits: OutputLimits = SMALL, heard: Heard | None = None
+) -> OutputSink:
     mask = Mask({"key": "hush-hush"})
-    return Sink("stdout", limits=limits, spill=spill, filters=(mask.stream(),), on_output=heard)
+    return OutputSink("stdout", limits=limits, spill=spill, filters=(mask.stream(),), on_output=heard)
 
 
 @pytest.mark.req("R153")

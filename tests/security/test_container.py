@@ -10,9 +10,9 @@ import anyio
 import pytest
 
 from podium.adapters.sandboxes.container import ContainerSandbox, find_engine
-from podium.attempt.workspace.ownership import lend
+from podium.attempt.workspace.ownership import give_ownership
 from podium.errors import ConfigurationError
-from podium.ports.sandbox import Sandbox, Walls
+from podium.ports.sandbox import Sandbox, SandboxPolicy
 from podium.testing.sandbox_contract import SandboxContract
 from podium.wiring import choose_sandbox
 from tests.security.containers import IMAGE, made_image, python_mounts
@@ -47,11 +47,11 @@ class TestContainerSandbox(SandboxContract):
     def folder(self, sandbox: Sandbox, tmp_path: Path) -> Path:
         work = tmp_path / "work"
         work.mkdir()
-        lend(work, sandbox.owner)
+        give_ownership(work, sandbox.owner)
         return work
 
-    def walls(self, folder: Path) -> Walls:
-        return Walls(writable=(folder,), mounts=python_mounts())
+    def walls(self, folder: Path) -> SandboxPolicy:
+        return SandboxPolicy(writable=(folder,), mounts=python_mounts())
 
     @pytest.mark.req("R180")
     def test_within_is_nobody_a_read_only_system_fresh_space_and_nothing_but_the_workspace(
@@ -77,7 +77,7 @@ class TestContainerSandbox(SandboxContract):
         assert "got it" not in done.stdout.text()
 
     def test_a_way_out_to_single_hosts_is_refused(self, sandbox: Sandbox, folder: Path) -> None:
-        walls = Walls(writable=(folder,), network=("packages.example:443",))
+        walls = SandboxPolicy(writable=(folder,), network=("packages.example:443",))
 
         with pytest.raises(ConfigurationError, match="no way out to single hosts"):
             anyio.run(sandbox.run, self.launch(folder, "1"), walls)

@@ -20,8 +20,8 @@ from podium.adapters.sandboxes import bubblewrap_argv, bubblewrap_probe
 from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
 from podium.adapters.sandboxes.bubblewrap_argv import View
 from podium.adapters.sandboxes.limits import LimitsSandbox
-from podium.attempt.workspace.ownership import lend
-from podium.ports.sandbox import BROKER, Service, Walls
+from podium.attempt.workspace.ownership import give_ownership
+from podium.ports.sandbox import BROKER, SandboxPolicy, Service
 from podium.process import cgroups
 from podium.process.launch import Launch
 from podium.process.limits import Limits
@@ -48,7 +48,7 @@ def project() -> Iterator[Project]:
 
 
 def podium(project: Project, around: Callable[..., tuple[str, ...]], *args: str) -> Ended:
-    lend(project.folder, None if os.geteuid() else (ORDINARY, ORDINARY))
+    give_ownership(project.folder, None if os.geteuid() else (ORDINARY, ORDINARY))
     done = subprocess.run(
         around(sys.executable, "-m", "podium", *args),
         cwd=project.root,
@@ -173,7 +173,7 @@ def launch(folder: Path, code: str) -> Launch:
 
 @needs_walls
 def test_with_a_dead_model_api_nothing_goes_round_the_broker(tmp_path: Path) -> None:
-    lend(tmp_path, BubblewrapSandbox().owner)
+    give_ownership(tmp_path, BubblewrapSandbox().owner)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # Nobody listens: the API is dead.
         port = taken.getsockname()[1]
@@ -184,7 +184,7 @@ def test_with_a_dead_model_api_nothing_goes_round_the_broker(tmp_path: Path) -> 
             "except urllib.error.HTTPError as error: print('answered', error.code)\n"
             f"print(socket.socket().connect_ex(('127.0.0.1', {port})))"
         )
-        walls = Walls(writable=(tmp_path,), service=service)
+        walls = SandboxPolicy(writable=(tmp_path,), service=service)
         done = anyio.run(BubblewrapSandbox().run, launch(tmp_path, code), walls)
 
     answered, direct = done.stdout.text().splitlines()
@@ -194,10 +194,10 @@ def test_with_a_dead_model_api_nothing_goes_round_the_broker(tmp_path: Path) -> 
 
 @needs_walls
 def test_without_a_way_out_there_is_no_broker_to_be_found(tmp_path: Path) -> None:
-    lend(tmp_path, BubblewrapSandbox().owner)
+    give_ownership(tmp_path, BubblewrapSandbox().owner)
     code = f"import socket; print(socket.socket().connect_ex({BROKER!r}))"
 
-    done = anyio.run(BubblewrapSandbox().run, launch(tmp_path, code), Walls(writable=(tmp_path,)))
+    done = anyio.run(BubblewrapSandbox().run, launch(tmp_path, code), SandboxPolicy(writable=(tmp_path,)))
 
     assert int(done.stdout.text()) != 0, done.stderr.text()
 

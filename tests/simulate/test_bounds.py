@@ -20,7 +20,7 @@ from podium.simulate import run
 from podium.simulate.forecast.witness import witness
 from podium.simulate.forecast.worst_case import calls, worst
 from podium.simulate.random_world import Odds
-from podium.simulate.world import Later
+from podium.simulate.world import DelayedReport
 from tests.core.bias import Bias
 from tests.core.driver import drive
 from tests.core.kit import agent, block, command, flow, on
@@ -111,7 +111,7 @@ def test_the_breaker_grants_one_more_try_in_a_visit() -> None:
 class Elsewhere(Worst):
     """An advisor who always sends control back to the dearest step."""
 
-    def attempt(self, asked: AttemptStarted, state: State) -> Later:
+    def attempt(self, asked: AttemptStarted, state: State) -> DelayedReport:
         later = super().attempt(asked, state)
         ended = later.message
         if state.instances[asked.path].place.role != "advice" or not isinstance(ended, AttemptEnded):
@@ -138,11 +138,11 @@ def test_what_an_advisor_causes_is_within_the_bound() -> None:
 class Answering(Worst):
     """As many people as are asked."""
 
-    def person(self, asked: ApprovalAsked, state: State, number: int) -> Later | None:
+    def person(self, asked: ApprovalAsked, state: State, number: int) -> DelayedReport | None:
         later = super().person(asked, state, number)
         if later is None or not isinstance(later.message, Approve):
             return later
-        return Later(Millis(0), replace(later.message, by=f"person{number + 1}"))
+        return DelayedReport(Millis(0), replace(later.message, by=f"person{number + 1}"))
 
 
 def made(workflow: Workflow) -> int:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from podium.core.types import Tree
-from podium.simulate.memory_trees import Forest
+from podium.simulate.memory_trees import MemoryTrees
 
 FILES = {"a.txt": "1", "dir/b.txt": "2"}
 
 
 def test_the_same_content_is_the_same_tree() -> None:
-    forest = Forest(FILES)
+    forest = MemoryTrees(FILES)
 
     assert forest.change(forest.base, {"a.txt": "1"}, ()) == forest.base
     assert forest.change(forest.base, {"a.txt": "3"}, ()) != forest.base
 
 
 def test_files_and_folders_exist_and_are_found_by_glob() -> None:
-    forest = Forest(FILES)
+    forest = MemoryTrees(FILES)
 
     assert forest.exists(forest.base, "dir/b.txt")
     assert forest.exists(None, "dir/")
@@ -25,7 +25,7 @@ def test_files_and_folders_exist_and_are_found_by_glob() -> None:
 
 
 def test_changes_of_two_sides_are_merged_file_by_file() -> None:
-    forest = Forest(FILES)
+    forest = MemoryTrees(FILES)
     ours = forest.change(forest.base, {"a.txt": "ours"}, ())
     theirs = forest.change(forest.base, {"new.txt": "theirs"}, ["dir/b.txt"])
 
@@ -36,7 +36,7 @@ def test_changes_of_two_sides_are_merged_file_by_file() -> None:
 
 
 def test_a_file_that_both_sides_changed_differently_is_a_clash() -> None:
-    forest = Forest(FILES)
+    forest = MemoryTrees(FILES)
     ours = forest.change(forest.base, {"a.txt": "ours"}, ())
     theirs = forest.change(forest.base, {"a.txt": "theirs"}, ())
 

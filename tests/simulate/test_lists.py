@@ -9,7 +9,7 @@ from podium.app.forecast.plan import plan
 from podium.core.addresses import ROOT
 from podium.core.model import Output, Workflow
 from podium.simulate.loop_lists import Listing, answer_with, lists_of
-from podium.simulate.random_world import Chance
+from podium.simulate.random_world import RandomWorld
 from podium.simulate.run import simulate
 from podium.workflow.contracts.examples import middle
 
@@ -31,7 +31,7 @@ def test_ordinary_luck_finds_something_to_loop_over(tmp_path: Path) -> None:
     workflow = written(tmp_path, steps)
 
     assert plan(workflow, {}).ranges["calls"].likely >= 1
-    widths = {simulate(workflow, Chance(seed)).state.ledgers[ROOT].spent.calls for seed in range(30)}
+    widths = {simulate(workflow, RandomWorld(seed)).state.ledgers[ROOT].spent.calls for seed in range(30)}
     assert 0 in widths
 
 

@@ -9,7 +9,7 @@ import pytest
 from podium.app.author.load import open_workflow
 from podium.core.addresses import ROOT
 from podium.simulate.run import simulate
-from podium.simulate.scripted_world import Scripted
+from podium.simulate.scripted_world import ScriptedWorld
 from podium.workflow.scripted.cast import read_cast
 
 FLOW = """\
@@ -31,7 +31,7 @@ def test_a_refused_call_leaves_room_for_the_fallback(
     """Unless something was used before."""
     (tmp_path / "flow.yaml").write_text(FLOW)
     (tmp_path / "cast.yaml").write_text(f"- {{match: {{step: b, attempt: 1}}, error: quota{told}}}\n")
-    world = Scripted(read_cast(tmp_path / "cast.yaml"))
+    world = ScriptedWorld(read_cast(tmp_path / "cast.yaml"))
 
     state = simulate(open_workflow(tmp_path / "flow.yaml"), world, inputs={}).state
 

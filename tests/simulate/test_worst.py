@@ -14,7 +14,7 @@ from podium.core.model import Workflow
 from podium.simulate.forecast.best_case import least
 from podium.simulate.forecast.witness import told, witness
 from podium.simulate.forecast.worst_case import Unbounded, calls, worst
-from podium.simulate.random_world import Chance, Odds
+from podium.simulate.random_world import Odds, RandomWorld
 from podium.simulate.run import simulate
 from podium.views.run.trace import Trace, trace
 from tests.simulate.worst_world import Worst
@@ -37,7 +37,7 @@ def name_of(file: Path) -> str:
     return file.parent.name if file.stem == "workflow" else file.stem
 
 
-def played(workflow: Workflow, world: Chance) -> Trace:
+def played(workflow: Workflow, world: RandomWorld) -> Trace:
     return trace(simulate(workflow, world, inputs=assumed(workflow, {})).events)
 
 
@@ -56,7 +56,7 @@ def no_run_exceeds(file: Path, runs: int) -> None:
     inputs = assumed(workflow, {})
     most, fewest = bound(workflow), least(workflow, inputs, calls)
     for seed in range(runs):
-        run = played(workflow, Chance(seed, UNLUCKY if seed % 2 else Odds()))
+        run = played(workflow, RandomWorld(seed, UNLUCKY if seed % 2 else Odds()))
         assert run.calls <= most, f"seed {seed}"
         if run.status == "passed":
             assert run.calls >= fewest, f"seed {seed}"

@@ -19,11 +19,11 @@ from podium.core.queries.graph import actions_of
 from podium.core.state import Leaf, Scope, State
 from podium.core.types import AnswerKind, MicroUsd, Millis, Outcome, Path, Tree
 from podium.simulate.forecast.witness import Witness
-from podium.simulate.random_world import CALM, Chance
-from podium.simulate.world import Later
+from podium.simulate.random_world import CALM, RandomWorld
+from podium.simulate.world import DelayedReport
 
 
-class Worst(Chance):
+class Worst(RandomWorld):
     """Plays a witness. `seed` draws the contents of answers, on which tests of loops and conditions depend."""
 
     def __init__(self, planned: Witness, seed: int = 0) -> None:
@@ -31,7 +31,7 @@ class Worst(Chance):
         self._planned = planned
         self._asked = 0
 
-    def attempt(self, asked: AttemptStarted, state: State) -> Later:
+    def attempt(self, asked: AttemptStarted, state: State) -> DelayedReport:
         leaf = state.instances[asked.path]
         assert isinstance(leaf, Leaf)
         self._asked += 1
@@ -43,7 +43,7 @@ class Worst(Chance):
         if isinstance(leaf.place.step.verb, Git) and self._planned.at(asked.path).outcome == "failed":
             reason = ""  # Not a conflict, which would be an outcome of its own.
         ended = replace(ended, reason=reason, used=used, digest=place, likeness=None, verdict=verdict)
-        return Later(Millis(0), ended)
+        return DelayedReport(Millis(0), ended)
 
     def _verdict_of(self, leaf: Leaf, state: State, tree: Tree | None) -> Verdict:
         decision = self._judgement(leaf, state)
@@ -98,22 +98,22 @@ class Worst(Chance):
             return "reject"
         return "abort" if outcome == "aborted" else "approve"
 
-    def person(self, asked: ApprovalAsked, state: State, number: int) -> Later | None:
+    def person(self, asked: ApprovalAsked, state: State, number: int) -> DelayedReport | None:
         if asked.expires is not None and self._planned.at(asked.path).outcome == "timeout":
             return None
         place = state.instances[asked.path].place
         by = asked.by[number % len(asked.by)] if asked.by else f"person{number + 1}"
         answer = place.step.output.choices[0] if place.step.output.choices else None
         action = self._action_at(asked.path, state)
-        return Later(Millis(0), Approve(asked.path, action, by, "because", answer))
+        return DelayedReport(Millis(0), Approve(asked.path, action, by, "because", answer))
 
-    def wait(self, asked: WaitStarted, state: State) -> Later | None:
+    def wait(self, asked: WaitStarted, state: State) -> DelayedReport | None:
         outcome = self._planned.at(asked.path).outcome
         if asked.due is not None and outcome == "timeout":
             return None
         kind: Literal["ok", "failed"] = "failed" if outcome == "failed" else "ok"
         later = super().wait(asked, state)
-        return later and Later(Millis(0), WaitEnded(Millis(0), asked.path, kind, {"output": {}}))
+        return later and DelayedReport(Millis(0), WaitEnded(Millis(0), asked.path, kind, {"output": {}}))
 
     def fact(self, asked: FactsAsked, state: State) -> Any:
         if asked.function == "glob":

@@ -18,11 +18,11 @@ from podium.core.evolve.evolve import fold
 from podium.core.hash_chain import FIRST_HASH, RunId
 from podium.core.model import Workflow
 from podium.core.state import State
-from podium.engine.run_folder import Records
+from podium.engine.run_folder import RunFolder
 from podium.ports.store import RunHead, Store
 from podium.redaction.mask import Mask
 from podium.simulate.run import simulate
-from podium.simulate.scripted_world import Scripted
+from podium.simulate.scripted_world import ScriptedWorld
 from podium.workflow.scripted.cast import NO_CAST, read_cast
 
 FLOW = """\
@@ -80,7 +80,7 @@ def tell(folder: Path, *, flow: str = FLOW, cast: str | None = CAST, run: str = 
         script = read_cast(folder / "cast.yaml")
     workflow = open_workflow(file)
     given = inputs or ({"task": "greet people"} if workflow.inputs else {})
-    done = simulate(workflow, Scripted(script), inputs=given, run_id=run)
+    done = simulate(workflow, ScriptedWorld(script), inputs=given, run_id=run)
     return Told(workflow, done.events, done.state)
 
 
@@ -107,7 +107,7 @@ def project(folder: Path, *tales: tuple[str, Told]) -> Path:
     for number, (run, told) in enumerate(tales, start=1):
         head = keep(store, told, run=run, created=number)
         run_dir = folder / ".podium" / "runs" / run
-        Records(run_dir, Mask()).write(told.events, told.state)
+        RunFolder(run_dir, Mask()).write(told.events, told.state)
         (run_dir / "chain_head").write_text(f"{head.last_seq:>12} {head.last_hash}\n")
     store.close()
     return folder

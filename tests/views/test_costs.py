@@ -7,7 +7,7 @@ import pytest
 from podium.core.events import AttemptDoubted, AttemptEnded, AttemptStarted, Event
 from podium.core.payloads import Amounts
 from podium.core.types import MicroUsd, Millis, Path
-from podium.views.run.costs import By, Spent, bill
+from podium.views.run.costs import By, CostRow, bill
 
 DAY = 86_400_000
 
@@ -62,7 +62,7 @@ def test_every_way_to_add_up_gives_the_same_total(by: By, rows: list[tuple[str, 
     found = bill(RUNS, by)
 
     assert sorted((row.name, row.usd) for row in found.rows) == sorted(rows)
-    assert found.total == Spent("total", 5, 6, 400, MicroUsd(1000), 3)
+    assert found.total == CostRow("total", 5, 6, 400, MicroUsd(1000), 3)
 
 
 def test_the_dearest_comes_first_and_days_come_in_their_order() -> None:

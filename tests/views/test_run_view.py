@@ -30,7 +30,7 @@ from podium.core.types import MicroUsd, Millis
 from podium.core.types import Path as Address
 from podium.views.files.run_json import list_data, run_data
 from podium.views.format import iso
-from podium.views.run.builder import Account, run_view
+from podium.views.run.builder import RunViewBuilder, run_view
 from podium.views.run.questions import with_state
 from podium.views.run.stored_text import has_words_for, with_stored
 from podium.views.run.view import active, with_status
@@ -80,7 +80,7 @@ def test_the_view_agrees_with_the_state_on_money_at_every_moment(done: Told) -> 
 
 
 def test_a_view_that_grows_is_the_view_of_the_whole(done: Told) -> None:
-    account = Account()
+    account = RunViewBuilder()
     for event in done.events:
         account.feed((event,))
         account.view()
@@ -258,7 +258,7 @@ def test_a_long_run_is_read_in_linear_time(tmp_path: Path) -> None:
     items = ", ".join(f"i{n}" for n in range(100))
     flow = f"podium: 1\nname: long\nsteps:\n  each:\n    for_each: [{items}]\n    run: [echo, x]\n"
     told = tell(tmp_path, flow=flow, cast=CAST)
-    account = Account()
+    account = RunViewBuilder()
     kept = 0
     before = account.view().steps
     for event in told.events:

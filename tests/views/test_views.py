@@ -9,7 +9,7 @@ import pytest
 from podium.app.author.load import open_workflow
 from podium.core.types import MicroUsd, Millis
 from podium.simulate.run import simulate
-from podium.simulate.scripted_world import Scripted
+from podium.simulate.scripted_world import ScriptedWorld
 from podium.views.format import count, dollars, duration
 from podium.views.run.trace import trace
 from podium.views.text.graph import as_mermaid, as_text
@@ -91,7 +91,7 @@ def test_a_mermaid_chart_has_nodes_groups_and_labelled_edges(flow: Path) -> None
 
 def test_a_trace_is_read_from_the_events_alone(flow: Path) -> None:
     workflow = open_workflow(flow)
-    run = simulate(workflow, Scripted(NO_CAST))
+    run = simulate(workflow, ScriptedWorld(NO_CAST))
 
     seen = trace(run.events)
 

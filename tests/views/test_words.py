@@ -29,14 +29,14 @@ from podium.core.events import (
     TimerFired,
     WaitStarted,
 )
-from podium.core.payloads import Amounts, Refused, Verdict
+from podium.core.payloads import Amounts, RefusedMember, Verdict
 from podium.core.types import MicroUsd, Millis, Path, Tree
 from podium.views.files.audit_log import audit_line
 from podium.views.files.growing_logs import level_of
 from podium.views.files.run_json import run_data
 from podium.views.files.summary import summary_text
 from podium.views.plain import as_text, many, one_line, short
-from podium.views.run.builder import Account, run_view
+from podium.views.run.builder import RunViewBuilder, run_view
 from podium.views.run.view import Pending, RunView
 from podium.views.text.next_steps import Hint, answers_to, next_steps, waits_for
 from podium.views.text.terminal import list_lines, run_lines
@@ -49,7 +49,7 @@ TREE = Tree("0123456789abcdef")
 
 def told(*events: Event) -> str | None:
     """What is said of the last of these events."""
-    account = Account()
+    account = RunViewBuilder()
     account.feed(events)
     return audit_line(events[-1], account)
 
@@ -73,7 +73,7 @@ def told(*events: Event) -> str | None:
             "doubt     a attempt 1: not known whether it took effect before the crash",
         ),
         (
-            JoinEnded(NOW, A, None, (Refused(Path("b"), "conflict", "both changed x"),)),
+            JoinEnded(NOW, A, None, (RefusedMember(Path("b"), "conflict", "both changed x"),)),
             "join      a refused b conflict: both changed x",
         ),
         (CancelAsked(NOW, "ann", "enough", force=True), "command   cancel by force by ann: enough"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from podium.workflow.schema.file import File
-from podium.workflow.schema.reader import Fault, read_file
+from podium.workflow.schema.reader import FieldFault, read_file
 from podium.workflow.schema.verb_keys import check_file
 
 
@@ -21,7 +21,7 @@ def read_well(data: dict[str, Any]) -> File:
     return reading.value
 
 
-def faults_of(data: Any) -> list[Fault]:
+def faults_of(data: Any) -> list[FieldFault]:
     reading = read_file(data)
     found = list(reading.faults)
     if reading.value is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.workflow.context import Context
+from podium.workflow.context import WorkflowSource
 from podium.workflow.lint.analysis.control_flow import NEVER, Edge, Flow
 from podium.workflow.lint.analysis.cycles import circles
 from podium.workflow.lint.check import CHECKS, check
@@ -58,11 +58,11 @@ def test_a_long_file_is_checked_in_time_that_grows_with_its_length(tmp_path: Pat
     assert work_of(lambda: check_all(many)) < 40 * work_of(lambda: check_all(few))
 
 
-def check_all(context: Context) -> None:
+def check_all(context: WorkflowSource) -> None:
     assert list(check(context)) == []
 
 
-def long_file(path: Path, steps: int) -> Context:
+def long_file(path: Path, steps: int) -> WorkflowSource:
     """A block of steps that all read the one above, and go back."""
     lines = [
         f"  s{n}: {{run: [echo, '${{{{ steps.s{n - 1}.text }}}}'], on: {{failed: s{n - 1}}}}}"

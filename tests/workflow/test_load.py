@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium.workflow.compile.values import Site
+from podium.workflow.compile.values import CompileContext
 from podium.workflow.compile.workflow import compile_workflow
 from podium.workflow.load import Loaded, load
 from podium.workflow.schema.fields import Raw, known_keys
@@ -162,7 +162,7 @@ def test_compiling_tells_what_nobody_checked_before(tmp_path: Path) -> None:
     """
     found = loaded(tmp_path, text)
     assert found.context is not None
-    site = Site(found.context)
+    site = CompileContext(found.context)
     compile_workflow(site)
     assert {problem.rule for problem in site.problems} == {2, 7, 16, 17, 20, 23, 35, 36}
 

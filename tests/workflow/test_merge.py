@@ -13,7 +13,7 @@ from podium.workflow.merge import config_layers
 from podium.workflow.merge.merge import ORDER, Merged
 from podium.workflow.schema.fields import known_keys
 from podium.workflow.schema.file import CASCADE_KEYS, File
-from podium.workflow.source.nodes import Place, added, overlaid, plain, planted
+from podium.workflow.source.nodes import SourceLocation, added, overlaid, plain, planted
 from tests.workflow.kit import merged_in, told, write
 
 FLOW = "podium: 1\nsteps: {a: {run: a}}\n"
@@ -164,7 +164,7 @@ def test_the_command_line_may_loosen(tmp_path: Path) -> None:
     assert merged.value["limits"]["usd"] == 50
     assert merged.value["sandbox"] == "none"
     assert merged.value["protect"] == []
-    assert merged.origin(("limits", "usd")) == Place("command line", 1, 1)
+    assert merged.origin(("limits", "usd")) == SourceLocation("command line", 1, 1)
     assert merged.origin(()).file == str(tmp_path / "flow.yaml")
 
 
@@ -232,7 +232,7 @@ def test_keys_nobody_knows_come_last(tmp_path: Path) -> None:
     assert list(value)[-1] == "zzz"
 
 
-HERE = Place("x.yaml", 1, 1)
+HERE = SourceLocation("x.yaml", 1, 1)
 scalars = st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["a", "b", "c"])
 keys = st.sampled_from(["a", "b", "context", "sandbox"])
 trees = st.recursive(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podium.workflow.merge.role_inheritance import effective_roles
-from podium.workflow.source.nodes import Node, Place, plain, planted
+from podium.workflow.source.nodes import Node, SourceLocation, plain, planted
 
 NAMES = ("a", "b", "c", "d")
 LISTS = ("tools", "strengths")
@@ -93,7 +93,7 @@ def planted_layers(layers: Layers) -> list[dict[str, Node]]:
     """Each layer is a file, each of its roles a line."""
     return [
         {
-            name: planted(said, Place(f"{at}.yaml", number, 1))
+            name: planted(said, SourceLocation(f"{at}.yaml", number, 1))
             for number, (name, said) in enumerate(layer.items())
         }
         for at, layer in enumerate(layers)
@@ -153,7 +153,7 @@ def leaves_of(node: Node, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[s
 def test_a_circle_of_any_length_is_told_once_with_its_way(length: int) -> None:
     names = [f"r{number}" for number in range(length)]
     layer = {
-        name: planted({"extends": names[(at + 1) % length]}, Place("f.yaml", at + 1, 1))
+        name: planted({"extends": names[(at + 1) % length]}, SourceLocation("f.yaml", at + 1, 1))
         for at, name in enumerate(names)
     }
 

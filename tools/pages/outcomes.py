@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podium.core.types import GOOD, OUTCOMES, REASONS
+from podium.core.types import CONTINUING_OUTCOMES, OUTCOMES, REASONS
 from podium.workflow.outcomes import OUTCOMES_OF_VERB
 from tools.pages import markdown
 from tools.pages.markdown import code, codes, table
@@ -51,7 +51,10 @@ def page() -> str:
         "## What they mean",
         table(
             ("outcome", "meaning", "goes on by itself", "exit code if nobody routes it"),
-            [(code(o), MEANING[o][0], "yes" if o in GOOD else "no", MEANING[o][1]) for o in OUTCOMES],
+            [
+                (code(o), MEANING[o][0], "yes" if o in CONTINUING_OUTCOMES else "no", MEANING[o][1])
+                for o in OUTCOMES
+            ],
         ),
         "The exit code of a run is that of the first failure that nobody routed, however deep it stands.",
         "## Which verb can end how",

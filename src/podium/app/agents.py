@@ -23,7 +23,7 @@ _NUMBER: Final = re.compile(r"\d+\.\d+(?:\.\d+)?[\w.-]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class AgentListing:
     name: str
     type: str
     works: bool
@@ -57,7 +57,7 @@ class Row:
 
 async def list_agents(
     configured: Mapping[str, Mapping[str, Any]], there: Agents, env: Mapping[str, str]
-) -> tuple[Listed, ...]:
+) -> tuple[AgentListing, ...]:
     """The configured ones and those that need no entry."""
     named = {**{kind: {} for kind in (*PROGRAMS, *SERVICES)}, **configured}
     return tuple([await _listed(name, config, there, env) for name, config in named.items()])
@@ -80,14 +80,16 @@ def matrix(there: Agents) -> tuple[Row, ...]:
     )
 
 
-def data_of(rows: tuple[Listed, ...] | tuple[Row, ...]) -> list[dict[str, Any]]:
+def data_of(rows: tuple[AgentListing, ...] | tuple[Row, ...]) -> list[dict[str, Any]]:
     return [asdict(row) for row in rows]
 
 
-async def _listed(name: str, config: Mapping[str, Any], there: Agents, env: Mapping[str, str]) -> Listed:
+async def _listed(
+    name: str, config: Mapping[str, Any], there: Agents, env: Mapping[str, str]
+) -> AgentListing:
     kind = str(config.get("type") or name)
     program = program_of(kind, config, env)
-    return Listed(
+    return AgentListing(
         name=name,
         type=kind,
         works=kind in there,

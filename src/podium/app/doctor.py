@@ -14,19 +14,19 @@ from typing import Any, Final
 import yaml
 
 from podium import __version__
-from podium.app.agents import Listed, list_agents, version_of
+from podium.app.agents import AgentListing, list_agents, version_of
 from podium.app.author.load import resolved
 from podium.app.project import Office
 from podium.app.run import preflight
-from podium.app.run.preflight import missing, unready
-from podium.app.run.start import Order, begin, go_on
+from podium.app.run.preflight import agents_not_ready, unsupported
+from podium.app.run.start import RunRequest, drive, start_run
 from podium.core.model import Workflow
 from podium.engine.log import Log
 from podium.errors import ConfigurationError
 from podium.ports.agent import Agents
 from podium.ports.sandbox import Sandbox
 from podium.views.files.run_json import cost_of
-from podium.views.run.builder import Account
+from podium.views.run.builder import RunViewBuilder
 from podium.views.run.view import duration_of
 
 PROMPT: Final = (
@@ -36,7 +36,7 @@ TIMEOUT: Final = "2m"
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class MachineReport:
     podium: str
     python: str
     sqlite: str
@@ -63,8 +63,8 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Checkup:
-    machine: Machine
-    agents: tuple[Listed, ...]
+    machine: MachineReport
+    agents: tuple[AgentListing, ...]
     probes: tuple[Probe, ...]
     problems: tuple[str, ...]
     """Why the workflow could not run; empty if it could, or if none was named."""
@@ -77,9 +77,9 @@ class Checkup:
         return {"ok": self.ok, **asdict(self), "problems": list(self.problems)}
 
 
-async def machine(sandbox: Sandbox, env: Mapping[str, str]) -> Machine:
+async def machine(sandbox: Sandbox, env: Mapping[str, str]) -> MachineReport:
     git = shutil.which("git", path=env.get("PATH", ""))
-    return Machine(
+    return MachineReport(
         podium=__version__,
         python=platform.python_version(),
         # The library that brings its own SQLite has its version, and a number for itself.
@@ -90,7 +90,7 @@ async def machine(sandbox: Sandbox, env: Mapping[str, str]) -> Machine:
     )
 
 
-async def agents_of(workflow: Workflow, there: Agents, env: Mapping[str, str]) -> tuple[Listed, ...]:
+async def agents_of(workflow: Workflow, there: Agents, env: Mapping[str, str]) -> tuple[AgentListing, ...]:
     return await list_agents(workflow.config.get("agents") or {}, there, env)
 
 
@@ -100,8 +100,8 @@ def problems_of(
     """Each with the step and what to do. `sandbox` is a level that the user typed, `unwalled` why there is no better."""
     secrets = [name for name in workflow.config.get("secrets") or () if not env.get(name)]
     return (
-        *missing(workflow, preflight.Machine(there, sandbox, unwalled)),
-        *unready(workflow, there, env),
+        *unsupported(workflow, preflight.HostCapabilities(there, sandbox, unwalled)),
+        *agents_not_ready(workflow, there, env),
         *(f"secret {name} has no value; export {name}=..." for name in secrets),
         *(() if shutil.which("git", path=env.get("PATH", "")) else ("git is not installed",)),
     )
@@ -124,15 +124,15 @@ def probe(office: Office, settings: Mapping[str, Any], name: str, *, sandbox: st
         json.dumps({"podium": 1, "name": "doctor", "agents": settings, "steps": {"probe": step}}), "utf-8"
     )
     try:
-        begun = begin(office, Order(file=file, no_human=True, sandbox=sandbox, accepts=("*",)))
+        begun = start_run(office, RunRequest(file=file, no_human=True, sandbox=sandbox, accepts=("*",)))
     except ConfigurationError as error:
         return Probe(name, ok=False, message=error.message, duration_s=0, tokens=0, cost_usd=0)
-    seen = Account()
+    seen = RunViewBuilder()
 
     def listen(log: Log) -> None:
         seen.feed(log.events[seen.view().seq :])
 
-    go_on(office, begun.site, park=False, on_turn=listen)
+    drive(office, begun.site, park=False, on_turn=listen)
     view = seen.view()
     (asked,) = (step for step in view.steps if step.path == "probe")
     return Probe(

@@ -13,18 +13,18 @@ from typing import Any, Final
 from anyio import to_thread
 
 from podium.attempt.agent import assess
-from podium.attempt.agent.agent_attempt import Asking
+from podium.attempt.agent.agent_attempt import AgentAttempt
 from podium.attempt.change_policy import globs_of
 from podium.attempt.file_facts import known_names
-from podium.attempt.prior_results import key_of
+from podium.attempt.prior_results import request_key
 from podium.attempt.prompt import build
-from podium.attempt.reuse import known
+from podium.attempt.reuse import find_prior
 from podium.attempt.site import Site
-from podium.attempt.wait import look_out
+from podium.attempt.wait import wait_until
 from podium.attempt.workspace.workspace import Workspace, clone_at, start_of
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.expressions.templates import fill_argv
-from podium.core.queries.names import Here
+from podium.core.queries.names import InstanceNames
 from podium.core.state import Leaf, State
 from podium.core.types import MicroUsd
 from podium.git.repository import Repository, read_outer_rules, trees
@@ -40,22 +40,24 @@ def folder_of(site: Site, asked: AttemptStarted) -> Path:
     return site.run_dir / "by_hand" / asked.path.replace("/", "+") / str(asked.attempt)
 
 
-async def hand_out(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded | None:
+async def prepare_manual_work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded | None:
     """Lays out the work. Ends at once, or when what the step calls `done` has happened."""
     asking = await _asking(asked, state, site)
     task = await to_thread.run_sync(_task, asking)
-    found = await known(site, asked, _key(asking, task))
+    found = await find_prior(site, asked, _key(asking, task))
     if found is not None:
         return found
     await to_thread.run_sync(_lay_out, asking, task)
     wait = asking.verb.done
     if wait is None:
         return None
-    seen = await look_out(wait, asking.names, state, site)
-    return await take_in(asked, state, site, text=str(seen.get("text", "")), answer=seen.get("output"))
+    seen = await wait_until(wait, asking.names, state, site)
+    return await collect_manual_work(
+        asked, state, site, text=str(seen.get("text", "")), answer=seen.get("output")
+    )
 
 
-async def take_in(
+async def collect_manual_work(
     asked: AttemptStarted,
     state: State,
     site: Site,
@@ -85,29 +87,29 @@ async def take_in(
     return replace(await assess.work_of(asking, workspace, said), key=key)
 
 
-async def _asking(asked: AttemptStarted, state: State, site: Site) -> Asking:
+async def _asking(asked: AttemptStarted, state: State, site: Site) -> AgentAttempt:
     leaf = state.instances[asked.path]
     assert isinstance(leaf, Leaf)
     step = leaf.place.step
     touches = step.touches if isinstance(step.touches, tuple) else (step.touches,)
-    names = await known_names(site, Here(state, leaf), (*step.output.files, *touches), asked.start)
-    return Asking(site, state, leaf, asked, names, secrets.token_hex(8))
+    names = await known_names(site, InstanceNames(state, leaf), (*step.output.files, *touches), asked.start)
+    return AgentAttempt(site, state, leaf, asked, names, secrets.token_hex(8))
 
 
-def _task(asking: Asking) -> str:
-    return build.told(asking, None).prompt
+def _task(asking: AgentAttempt) -> str:
+    return build.render_prompt(asking, None).prompt
 
 
-def _key(asking: Asking, task: str) -> str:
+def _key(asking: AgentAttempt, task: str) -> str:
     """All that a person is asked for; who it was does not matter."""
     step = asking.step
     words = task.replace(asking.nonce, "").replace(asking.site.run, "")
     output = (step.output.kind, step.output.schema, step.output.choices)
     files = fill_argv(step.output.files, asking.names)
-    return key_of(asking.asked, "by_hand", words, *output, files, globs_of(step, asking.names))
+    return request_key(asking.asked, "by_hand", words, *output, files, globs_of(step, asking.names))
 
 
-def _lay_out(asking: Asking, task: str) -> None:
+def _lay_out(asking: AgentAttempt, task: str) -> None:
     site, asked = asking.site, asking.asked
     folder = folder_of(site, asked)
     if (folder / TASK).exists():

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from podium.attempt.site import Site
-from podium.attempt.workspace.workspace import Taken
+from podium.attempt.workspace.workspace import CapturedChange
 from podium.core.expressions.nodes import Names, Node
 from podium.core.expressions.templates import fill, fill_argv
 from podium.core.expressions.values import Meter, as_text, is_list
@@ -18,7 +18,7 @@ from podium.git.trees.names import folded
 SHOWN: Final = 20
 
 
-def objection(site: Site, step: Step, names: Names, taken: Taken) -> tuple[Reason, str] | None:
+def objection(site: Site, step: Step, names: Names, taken: CapturedChange) -> tuple[Reason, str] | None:
     """Why this change may not be taken, in words for the next attempt; None if it may."""
     allowed = globs_of(step, names)
     if allowed is not None:
@@ -32,7 +32,7 @@ def objection(site: Site, step: Step, names: Names, taken: Taken) -> tuple[Reaso
     return None
 
 
-def protected(step: Step, names: Names, taken: Taken) -> tuple[str, ...]:
+def protected(step: Step, names: Names, taken: CapturedChange) -> tuple[str, ...]:
     """What was changed although it is to be left alone; a person may allow it. Work by hand is a person's already."""
     if isinstance(step.verb, Agent) and step.verb.by_hand:
         return ()

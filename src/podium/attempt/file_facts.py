@@ -47,14 +47,14 @@ def _is_inplace(site: Site) -> bool:
 
 async def known_names(site: Site, names: Names, values: Iterable[Value], tree: Tree | None) -> Names:
     """The names with every fact these values ask for; other faults of the values show when they are used."""
-    known = Known(names)
+    known = NamesWithFacts(names)
     for value in values:
         while (query := _asks(value, known)) is not None:
             known.facts[query] = await answer(site, query, tree)
     return known
 
 
-class Known:
+class NamesWithFacts:
     """Names that also know facts which were found for one attempt."""
 
     def __init__(self, names: Names) -> None:

@@ -19,7 +19,7 @@ from podium.errors import ConfigurationError
 from podium.files.inside import inside
 from podium.git.workdir.walk import opened
 from podium.ports.agent import Progress
-from podium.ports.sandbox import Mount, OnDecision, Sandbox, Service, Walls, not_recorded
+from podium.ports.sandbox import Mount, OnDecision, Sandbox, SandboxPolicy, Service, not_recorded
 from podium.process.environment import minimal_env
 from podium.process.launch import Launch
 from podium.process.output import OnOutput, StreamName
@@ -31,7 +31,7 @@ UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 
 
-def launch_of(  # noqa: PLR0913  # what differs from launch to launch; the rest is the step's
+def build_launch(  # noqa: PLR0913  # what differs from launch to launch; the rest is the step's
     site: Site,
     step: Step,
     names: Names,
@@ -46,7 +46,7 @@ def launch_of(  # noqa: PLR0913  # what differs from launch to launch; the rest 
     service: Service | None = None,
     on_decision: OnDecision = not_recorded,
     plain: bool = False,
-) -> tuple[Launch, Walls]:
+) -> tuple[Launch, SandboxPolicy]:
     """What to start and how freely. Raises PathViolation, ConfigurationError, ExprError before anything has begun."""
     walls = _walls(
         site,
@@ -106,7 +106,7 @@ def environment(
     return env
 
 
-def heard(site: Site, path: str) -> OnOutput:
+def forward_output(site: Site, path: str) -> OnOutput:
     """Passes on what a process says while it says it; a character may be cut between two pieces."""
     decoders = {name: codecs.getincrementaldecoder("utf-8")("replace") for name in ("stdout", "stderr")}
 
@@ -118,7 +118,7 @@ def heard(site: Site, path: str) -> OnOutput:
     return on_output
 
 
-def walls_told(sandbox: Sandbox, walls: Walls) -> dict[str, str]:
+def sandbox_record(sandbox: Sandbox, walls: SandboxPolicy) -> dict[str, str]:
     """For the log: the level that was in force, and that the network was open if it was."""
     return {"sandbox": sandbox.level, **({"network": "open"} if walls.network == "open" else {})}
 
@@ -159,11 +159,11 @@ def _walls(
     reads: tuple[Path, ...],
     network: tuple[str, ...] | None,
     **outward: Any,
-) -> Walls:
+) -> SandboxPolicy:
     sandbox = dict(step.settings.get("sandbox") or {})
     said = step.settings.get("network") if network is None else network
     cpu = fill(sandbox.get("cpu"), names)
-    return Walls(
+    return SandboxPolicy(
         writable=(workspace.home, workspace.tmp),
         mounts=(*_mounts(site, step, workspace), *(Mount(path, path) for path in reads)),
         hidden=(site.state_dir,) if workspace.kind == "project" and site.state_dir.is_dir() else (),

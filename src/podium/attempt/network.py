@@ -12,8 +12,8 @@ from podium.attempt.site import Site
 from podium.core.model import Step
 from podium.errors import PathViolation
 from podium.files.inside import open_inside
-from podium.ports.agent import Program
-from podium.ports.sandbox import PROXY, Decision, OnDecision, SandboxLevel, Walls
+from podium.ports.agent import ProgramSpec
+from podium.ports.sandbox import PROXY, EgressDecision, OnDecision, SandboxLevel, SandboxPolicy
 
 ENCLOSED: Final[tuple[SandboxLevel, ...]] = ("bubblewrap", "container")
 """The levels at which there is no network but what is let through."""
@@ -34,13 +34,13 @@ def is_brokered(site: Site, step: Step) -> bool:
     return is_walled(site, step) and step.settings.get("network") != "open"
 
 
-def network_of(step: Step, program: Program) -> tuple[str, ...] | None:
+def network_of(step: Step, program: ProgramSpec) -> tuple[str, ...] | None:
     """What its vendor needs, besides what the step allows; None leaves it to the step."""
     said = step.settings.get("network")
     return None if said == "open" else (*(said or ()), *program.network)
 
 
-def proxy_env(site: Site, step: Step, walls: Walls) -> dict[str, str]:
+def proxy_env(site: Site, step: Step, walls: SandboxPolicy) -> dict[str, str]:
     """By which programs know that there is a proxy; both spellings are in use."""
     if walls.network in ((), "open") or not is_walled(site, step):
         return {}
@@ -52,7 +52,7 @@ def decided(site: Site, path: str, attempt: int) -> OnDecision:
     """Keeps each decision at once, masked, beside what the attempt was told and said."""
     count = 0
 
-    def keep(decision: Decision) -> None:
+    def keep(decision: EgressDecision) -> None:
         nonlocal count
         count += 1
         if count > DECISIONS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from podium.attempt import write_interfaces
 from podium.attempt.command import run as command
 from podium.attempt.landing import land as landing
-from podium.attempt.result import ended
+from podium.attempt.result import attempt_ended
 from podium.attempt.site import Site
 from podium.attempt.workspace.setup import SetupFailed
 from podium.attempt.workspace.toolchain import EditableInstall
@@ -74,4 +74,4 @@ def _failed(
     asked: AttemptStarted, site: Site, reason: Reason, message: str, hint: str | None = None
 ) -> AttemptEnded:
     told = site.mask.text(message if hint is None else f"{message}\nhint: {hint}")
-    return ended(site, asked, "error", reason, result={"text": "", "message": told}, tree=asked.start)
+    return attempt_ended(site, asked, "error", reason, result={"text": "", "message": told}, tree=asked.start)

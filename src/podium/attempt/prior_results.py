@@ -33,7 +33,7 @@ CONSENT: Final = "/!consent"
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PriorResults:
     run: RunId
     attempts: Mapping[tuple[Path, str], Sequence[AttemptEnded]] = field(default_factory=dict)
     """By what was asked where; the same may have been asked more than once."""
@@ -44,11 +44,13 @@ class Past:
     """Nothing may be done that is not known: for a look at what would be."""
 
 
-class NotKnown(Exception):
+class NoPriorResult(Exception):
     """An attempt would have to be made."""
 
 
-def past_of(run: RunId, events: Iterable[Event], *, without: frozenset[Path] = frozenset()) -> Past:
+def prior_results_of(
+    run: RunId, events: Iterable[Event], *, without: frozenset[Path] = frozenset()
+) -> PriorResults:
     """What these events have found out, except at some paths."""
     attempts: dict[tuple[Path, str], list[AttemptEnded]] = {}
     approvals: dict[Path, tuple[ApprovalAsked, list[ApprovalGiven]]] = {}
@@ -68,14 +70,14 @@ def past_of(run: RunId, events: Iterable[Event], *, without: frozenset[Path] = f
                 approvals[event.path][1].append(event)
             case _:
                 pass
-    return Past(run, attempts, approvals, joins)
+    return PriorResults(run, attempts, approvals, joins)
 
 
 def timeless(asked: JoinAsked) -> JoinAsked:
     return replace(asked, at=Millis(0))
 
 
-def key_of(asked: AttemptStarted, *parts: Any) -> str:
+def request_key(asked: AttemptStarted, *parts: Any) -> str:
     """The hash of all that is asked; a part that is no JSON counts by how it is written."""
     told = json.dumps([asked.start, asked.base, *parts], default=repr, sort_keys=True)
     return hashlib.sha256(told.encode()).hexdigest()[:32]

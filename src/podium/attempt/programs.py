@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from podium.credentials import auth_of, lacking
-from podium.ports.agent import Agent, Agents, Caller
+from podium.ports.agent import Agent, Agents, ServiceAgent
 
 PROGRAMS: Final = ("claude", "codex", "gemini")
 """Types that are programs of the same name. The first that is installed works for a role that names no agent."""
@@ -43,12 +43,14 @@ def _said(name: str, known: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any
     return known.get(name, {})
 
 
-def with_auth(agent: Agent | Caller, config: Mapping[str, Any], env: Mapping[str, str]) -> Mapping[str, Any]:
+def with_auth(
+    agent: Agent | ServiceAgent, config: Mapping[str, Any], env: Mapping[str, str]
+) -> Mapping[str, Any]:
     """The settings with the way to log in that is there, where they leave it open."""
     return {**config, "auth": "login"} if auth_of(agent, config, env) == "login" else config
 
 
-def wanting(kind: str, agent: Agent | Caller, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
+def wanting(kind: str, agent: Agent | ServiceAgent, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
     """What a person must do before an agent with these settings can work; empty if nothing is known to be missing."""
     # Whoever stands in for a program, such as a recording of it, needs none.
     if getattr(agent, "program", None) and program_of(kind, config, env) is None:

@@ -12,7 +12,7 @@ from podium.core.payloads import Amounts
 from podium.core.types import AnswerKind, Reason, Tree
 
 
-def ended(
+def attempt_ended(
     site: Site,
     asked: AttemptStarted,
     kind: AnswerKind,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from anyio import to_thread
 
-from podium.attempt.prior_results import NotKnown, timeless
+from podium.attempt.prior_results import NoPriorResult, timeless
 from podium.attempt.site import Site
 from podium.attempt.workspace.workspace import keep_attempt
 from podium.core.decide.attempts import GONE
@@ -23,21 +23,21 @@ from podium.core.payloads import Amounts
 from podium.git.repository import has_tree
 
 
-async def unless_known(
+async def reuse_or(
     site: Site, asked: AttemptStarted, key: str, work: Callable[[], Awaitable[AttemptEnded]]
 ) -> AttemptEnded:
     """The answer that was given to exactly this before, else what the work gives, marked for those who come later."""
-    return await known(site, asked, key) or replace(await work(), key=key)
+    return await find_prior(site, asked, key) or replace(await work(), key=key)
 
 
-async def known(site: Site, asked: AttemptStarted, key: str) -> AttemptEnded | None:
+async def find_prior(site: Site, asked: AttemptStarted, key: str) -> AttemptEnded | None:
     """The answer that was given to exactly this before. Raises NotKnown where nothing else may be done.
 
     Where the run counts on it and it is not there any more, the next attempt has to pay for one.
     """
     found = None if site.past is None else await to_thread.run_sync(_known, site, asked, key)
     if found is None and is_rehearsal(site):
-        raise NotKnown
+        raise NoPriorResult
     if found is None and asked.taken:
         return AttemptEnded(site.now(), asked.path, asked.attempt, "transient", GONE)
     return found
@@ -47,7 +47,7 @@ def is_rehearsal(site: Site) -> bool:
     return site.past is not None and site.past.is_all
 
 
-def answers_to(site: Site, asked: ApprovalAsked) -> tuple[ApprovalGiven, ...]:
+def prior_approvals(site: Site, asked: ApprovalAsked) -> tuple[ApprovalGiven, ...]:
     """What people have said to exactly this question about exactly this tree."""
     found = None if site.past is None else site.past.approvals.get(asked.path)
     if found is None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from podium.attempt.prior_results import Past
-from podium.attempt.workspace.checkout_pool import Pool
-from podium.attempt.workspace.private_dirs import Homes
+from podium.attempt.prior_results import PriorResults
+from podium.attempt.workspace.checkout_pool import CheckoutPool
+from podium.attempt.workspace.private_dirs import PrivateDirPool
 from podium.core.hash_chain import RunId
 from podium.core.model import Step, Workflow
 from podium.core.types import Millis
@@ -79,7 +79,7 @@ class Site:
     """Takes a login that an agent of this type may have renewed in its home."""
     now: Callable[[], Millis] = wall_clock
     on_progress: OnProgress = no_progress
-    past: Past | None = None
+    past: PriorResults | None = None
     """What an earlier run has found out, for a run that goes on from it."""
     price_of: PriceOf = no_price
     base_commit: str | None = None
@@ -88,9 +88,9 @@ class Site:
     """How the author of a file in the gates format calls its parts; None of other files."""
     passed_steps: Callable[[str, str], bool] = nothing_passed
     """Whether a step has passed in the newest run of a workflow, both by name; for `wait: {step}`."""
-    pool: Pool = field(default_factory=Pool)
+    pool: CheckoutPool = field(default_factory=CheckoutPool)
     """Checkouts that this process has made for the run and may use again."""
-    homes: Homes = field(default_factory=Homes)
+    homes: PrivateDirPool = field(default_factory=PrivateDirPool)
     run_dir: Path = field(init=False)
     """The records of this run."""
 

@@ -24,7 +24,7 @@ from podium.core.expressions.values import Meter, as_text
 from podium.core.model import Command, Step, Wait
 from podium.core.payloads import Amounts
 from podium.core.queries.graph import tree_in_view
-from podium.core.queries.names import Here
+from podium.core.queries.names import InstanceNames
 from podium.core.state import Instance, State
 from podium.core.types import Millis
 from podium.errors import ConfigurationError, PathViolation, PodiumError
@@ -46,7 +46,9 @@ async def watch(asked: WaitStarted, state: State, site: Site) -> WaitEnded:
     verb = leaf.place.step.verb
     assert isinstance(verb, Wait)
     try:
-        names = await known_names(site, Here(state, leaf), tuple(verb.detail.values()), tree_in_view(leaf))
+        names = await known_names(
+            site, InstanceNames(state, leaf), tuple(verb.detail.values()), tree_in_view(leaf)
+        )
         if verb.what == "poll":
             return await _poll(asked, site, leaf, verb, names)
         look, every_s = _looking(verb, names, state, site)
@@ -57,7 +59,7 @@ async def watch(asked: WaitStarted, state: State, site: Site) -> WaitEnded:
         return WaitEnded(site.now(), asked.path, "error", {"text": "", "message": message}, reason)
 
 
-async def look_out(wait: Wait, names: Names, state: State, site: Site) -> Mapping[str, Any]:
+async def wait_until(wait: Wait, names: Names, state: State, site: Site) -> Mapping[str, Any]:
     """For a person who works by hand: what tells that the work is done."""
     if wait.timer is not None:
         await anyio.sleep(wait.timer / 1000)

@@ -8,18 +8,18 @@ from typing import Any
 from anyio import to_thread
 
 from podium.attempt.file_facts import known_names
-from podium.attempt.prior_results import key_of
-from podium.attempt.result import ended
-from podium.attempt.reuse import unless_known
+from podium.attempt.prior_results import request_key
+from podium.attempt.result import attempt_ended
+from podium.attempt.reuse import reuse_or
 from podium.attempt.site import Site
-from podium.attempt.workspace.workspace import Spoiled, Workspace, captured, opened
+from podium.attempt.workspace.workspace import CaptureRefused, Workspace, captured, opened
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import fill
 from podium.core.expressions.values import WrongType, is_map
 from podium.core.model import Step, Write
 from podium.core.queries.graph import tree_in_view
-from podium.core.queries.names import Here
+from podium.core.queries.names import InstanceNames
 from podium.core.state import State
 from podium.files.inside import open_inside
 
@@ -29,10 +29,10 @@ async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
     step = leaf.place.step
     verb = step.verb
     assert isinstance(verb, Write)
-    names = await known_names(site, Here(state, leaf), (verb.files,), tree_in_view(leaf))
+    names = await known_names(site, InstanceNames(state, leaf), (verb.files,), tree_in_view(leaf))
     texts = _texts(fill(verb.files, names))
-    key = key_of(asked, "write", texts)
-    return await unless_known(site, asked, key, lambda: _written(asked, site, step, names, texts))
+    key = request_key(asked, "write", texts)
+    return await reuse_or(site, asked, key, lambda: _written(asked, site, step, names, texts))
 
 
 async def _written(
@@ -41,13 +41,15 @@ async def _written(
     async with opened(site, asked, step, kind="checkout", names=names) as workspace:
         await to_thread.run_sync(_write, workspace, texts)
         taken = await captured(site, workspace, asked)
-    if isinstance(taken, Spoiled):
+    if isinstance(taken, CaptureRefused):
         told = {"text": "", "message": taken.message}
-        return ended(site, asked, "failed", taken.reason, result=told, tree=asked.start)
+        return attempt_ended(site, asked, "failed", taken.reason, result=told, tree=asked.start)
     written = list(taken.files) if site.repository is not None else list(texts)
     text = "\n".join(texts)
     result = {"text": text, "output": text, "files": written}
-    return ended(site, asked, "ok", result=result, tree=taken.tree or asked.start, change=taken.change)
+    return attempt_ended(
+        site, asked, "ok", result=result, tree=taken.tree or asked.start, change=taken.change
+    )
 
 
 def _texts(interfaces: Any) -> dict[str, str]:

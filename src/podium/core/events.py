@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 from podium.core.fast_dataclass import dataclass
-from podium.core.payloads import Amounts, Refused, RunFacts, Verdict
+from podium.core.payloads import Amounts, RefusedMember, RunFacts, Verdict
 from podium.core.types import AnswerKind, Level, Millis, Outcome, Path, Reason, RunStatus, Tree, Unit
 
 SCHEMA_VERSION = 1
@@ -240,7 +240,7 @@ class JoinEnded:
     at: Millis
     path: Path
     tree: Tree | None
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedMember, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

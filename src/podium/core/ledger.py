@@ -11,15 +11,15 @@ from typing import Final
 
 from podium.core.events import AttemptEnded, AttemptStarted, Role
 from podium.core.model import Block, Call, ForEach, Repeat
-from podium.core.payloads import Amounts, Carried
+from podium.core.payloads import Amounts, CarriedSpend
 from podium.core.policy import Limits
-from podium.core.state import Ledger, Place, State
+from podium.core.state import Ledger, Placement, State
 from podium.core.types import MicroUsd, Millis, Path, Unit
 
 NOTHING: Final = Amounts()
 
 
-def opened(path: Path, parent: Path | None, limits: Limits, past: Carried | None) -> Ledger:
+def opened(path: Path, parent: Path | None, limits: Limits, past: CarriedSpend | None) -> Ledger:
     """A ledger as it begins: with what an earlier run has used in this place."""
     if past is None:
         return Ledger(path, parent, limits)
@@ -107,7 +107,7 @@ def exhausted_transitions(state: State, path: Path) -> Ledger | None:
     return None
 
 
-def is_counted(role: Role, parent: Place, *, index: int, visit: int) -> bool:
+def is_counted(role: Role, parent: Placement, *, index: int, visit: int) -> bool:
     """Whether an entry is a transition.
 
     Members and iterations are bounded by their width, gates by their step; what could go on for ever are moves of
@@ -131,7 +131,7 @@ def count_transition(draft: State, path: Path) -> None:
         draft.ledgers.put(ledger.path, ledger._replace(transitions=ledger.transitions + 1))
 
 
-def hold(draft: State, place: Place, event: AttemptStarted, *, timed: bool) -> None:
+def hold(draft: State, place: Placement, event: AttemptStarted, *, timed: bool) -> None:
     """`timed` is False for a person's work, which costs no working time."""
     books = chain(draft, place.ledger)
     working = len(moving(books)) if timed else 0
@@ -146,7 +146,7 @@ def hold(draft: State, place: Place, event: AttemptStarted, *, timed: bool) -> N
         )
 
 
-def settle(draft: State, place: Place, reserve: Amounts, event: AttemptEnded, *, timed: bool) -> None:
+def settle(draft: State, place: Placement, reserve: Amounts, event: AttemptEnded, *, timed: bool) -> None:
     """Give the reservation back and book what was used, or keep it as unknown where no price was told."""
     used = event.used
     kept = not event.cost_known and _keeps_unknown(draft)
@@ -169,7 +169,7 @@ def settle(draft: State, place: Place, reserve: Amounts, event: AttemptEnded, *,
         )
 
 
-def lose(draft: State, place: Place, reserve: Amounts) -> None:
+def lose(draft: State, place: Placement, reserve: Amounts) -> None:
     """Book a call that nobody will hear of any more with all that was reserved for it."""
     usd = reserve.usd if _keeps_unknown(draft) else MicroUsd(0)
     for book in chain(draft, place.ledger):

@@ -19,7 +19,7 @@ class Amounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class CarriedSpend:
     """What an earlier run has used at a step with limits of its own, in all visits."""
 
     path: Path
@@ -29,7 +29,7 @@ class Carried:
 
 
 @dataclass(frozen=True, slots=True)
-class Usual:
+class TypicalUse:
     """The most that a call at a step has used in earlier runs; None where nobody knows."""
 
     step: str
@@ -56,7 +56,7 @@ class RunFacts:
     """What it has booked for calls whose price nobody told."""
     carried_time: Millis = Millis(0)
     """How long it has worked."""
-    carried_steps: tuple[Carried, ...] = ()
+    carried_steps: tuple[CarriedSpend, ...] = ()
     """The same for each of its steps that has limits of its own."""
     taken: tuple[tuple[Path, int], ...] = ()
     """Where its answers are taken over, and of how many attempts: these need nothing of any limit."""
@@ -66,7 +66,7 @@ class RunFacts:
     """Agents of which it was known before the run that they tell no price."""
     accepts: tuple[str, ...] = ()
     """Agents that may work without a price, as somebody has said before the run; `*` is all."""
-    usual: tuple[Usual, ...] = ()
+    usual: tuple[TypicalUse, ...] = ()
     """What calls have used before, as it was known when the run began."""
 
 
@@ -82,7 +82,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedMember:
     """A member whose work did not get through a join."""
 
     path: Path

@@ -19,7 +19,7 @@ SMALL: Final = 24
 """An overlay of this size is never merged."""
 
 
-class Map(Generic[K, V]):
+class PersistentMap(Generic[K, V]):
     __slots__ = ("_base", "_over")
 
     def __init__(self, base: dict[K, V] | None = None, over: dict[K, V] | None = None) -> None:
@@ -44,12 +44,12 @@ class Map(Generic[K, V]):
         found = self._over.get(key)
         return key in self._base if found is None else found is not _GONE
 
-    def set(self, key: K, value: V) -> Map[K, V]:
+    def set(self, key: K, value: V) -> PersistentMap[K, V]:
         over = self._over.copy()
         over[key] = value
-        return Map(self._base, over).settled()
+        return PersistentMap(self._base, over).settled()
 
-    def drop(self, key: K) -> Map[K, V]:
+    def drop(self, key: K) -> PersistentMap[K, V]:
         return self.set(key, cast(V, _GONE)) if key in self else self
 
     def put(self, key: K, value: V) -> None:
@@ -58,7 +58,7 @@ class Map(Generic[K, V]):
     def discard(self, key: K) -> None:
         raise TypeError("only the draft of a map changes in place")
 
-    def settled(self) -> Map[K, V]:
+    def settled(self) -> PersistentMap[K, V]:
         """The same map, with an overlay that has grown too large merged into a new base."""
         size = len(self._over) - SMALL
         if size <= 0 or size * size <= len(self._base):
@@ -67,7 +67,7 @@ class Map(Generic[K, V]):
         for key, value in self._over.items():
             if value is _GONE:
                 del merged[key]
-        return Map(merged)
+        return PersistentMap(merged)
 
     def keys(self) -> Iterator[K]:
         return (key for key, _ in self.items())
@@ -84,10 +84,10 @@ class Map(Generic[K, V]):
             if key not in self._base and value is not _GONE:
                 yield key, value
 
-    def draft(self) -> Map[K, V]:
-        return Draft(self)
+    def draft(self) -> PersistentMap[K, V]:
+        return MapDraft(self)
 
-    def freeze(self) -> Map[K, V]:
+    def freeze(self) -> PersistentMap[K, V]:
         return self
 
     def __len__(self) -> int:
@@ -97,7 +97,7 @@ class Map(Generic[K, V]):
         return any(True for _ in self.items())
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Map) and dict(self.items()) == dict(other.items())
+        return isinstance(other, PersistentMap) and dict(self.items()) == dict(other.items())
 
     def __hash__(self) -> int:
         raise TypeError("a Map is compared by value and cannot be a key")
@@ -106,15 +106,15 @@ class Map(Generic[K, V]):
         return f"Map({dict(self.items())!r})"
 
 
-class Draft(Map[K, V]):
+class MapDraft(PersistentMap[K, V]):
     """A Map that its only owner may change in place, until `freeze`. The first write makes the overlay its own."""
 
     __slots__ = ("origin",)
 
-    def __init__(self, origin: Map[K, V]) -> None:
+    def __init__(self, origin: PersistentMap[K, V]) -> None:
         self._base = origin._base  # noqa: SLF001 (a map of its own kind)
         self._over = origin._over  # noqa: SLF001 (same)
-        self.origin: Map[K, V] | None = origin
+        self.origin: PersistentMap[K, V] | None = origin
         """The map it was made of, as long as nothing has been changed."""
 
     def put(self, key: K, value: V) -> None:
@@ -128,12 +128,12 @@ class Draft(Map[K, V]):
         if found is not _GONE and (found is not None or key in self._base):
             self.put(key, cast(V, _GONE))
 
-    def set(self, key: K, value: V) -> Map[K, V]:
+    def set(self, key: K, value: V) -> PersistentMap[K, V]:
         self.put(key, value)
         return self
 
-    def freeze(self) -> Map[K, V]:
+    def freeze(self) -> PersistentMap[K, V]:
         if self.origin is not None:
             return self.origin
-        frozen = Map(self._base, self._over)
+        frozen = PersistentMap(self._base, self._over)
         return frozen if len(self._over) <= SMALL else frozen.settled()

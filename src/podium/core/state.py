@@ -34,12 +34,12 @@ from podium.core.events import (
 )
 from podium.core.fast_dataclass import dataclass, quick
 from podium.core.model import Step
-from podium.core.payloads import Amounts, Refused
-from podium.core.persistent_map import Draft, Map
+from podium.core.payloads import Amounts, RefusedMember
+from podium.core.persistent_map import MapDraft, PersistentMap
 from podium.core.policy import Limits
 from podium.core.types import MicroUsd, Millis, Path, Tree
 
-Merge: TypeAlias = Literal["queued", "joined"] | Refused | None
+Merge: TypeAlias = Literal["queued", "joined"] | RefusedMember | None
 """How far a member's tree is on its way onto the head of its scope."""
 
 Phase: TypeAlias = Literal["ready", "open", "working", "answered", "paused", "waiting", "ended"]
@@ -53,7 +53,7 @@ Claim: TypeAlias = tuple[str, ...] | Literal["all"]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Placement:
     """Where an instance lives and what it was given on entry."""
 
     path: Path
@@ -80,14 +80,14 @@ class Place:
     order: Order
 
 
-class Clash(NamedTuple):
+class JoinRefusal(NamedTuple):
     """Why the work of an attempt did not go together with the work of others; kept for the attempts that follow."""
 
     attempt: int
-    refused: Refused
+    refused: RefusedMember
 
 
-class Best(NamedTuple):
+class BestAttempt(NamedTuple):
     """The best attempt so far among those that met the contract and passed every command and check."""
 
     attempt: int
@@ -95,7 +95,7 @@ class Best(NamedTuple):
     answer: AttemptEnded
 
 
-class Soft(NamedTuple):
+class UncountedTries(NamedTuple):
     """Tries that do not count as attempts, each with a bound of its own."""
 
     transient: int = 0
@@ -109,14 +109,14 @@ class Soft(NamedTuple):
 @quick
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    place: Place
+    place: Placement
     phase: Phase = "ready"
     cancelling: bool = False
     attempt: int = 0
     """Identity of the effect; grows at every start."""
     tries: int = 0
     """What the limit counts."""
-    soft: Soft = Soft()
+    soft: UncountedTries = UncountedTries()
     ticket: int = -1
     """Its place in the queue for a slot; -1 when it is not in it."""
     due: Millis | None = None
@@ -134,9 +134,9 @@ class Leaf:
     """The question or advice that was answered last, until it has been acted upon."""
     base: Tree | None = None
     usd: MicroUsd = MicroUsd(0)
-    best: Best | None = None
+    best: BestAttempt | None = None
     merge: Merge = None
-    clash: Clash | None = None
+    clash: JoinRefusal | None = None
     """The last refusal of its work, until work of it has been joined."""
     facts: tuple[FactsFound, ...] = ()
     ending: StepEnded | None = None
@@ -149,7 +149,7 @@ class Leaf:
 @quick
 @dataclass(frozen=True, slots=True)
 class Scope:
-    place: Place
+    place: Placement
     phase: Phase = "ready"
     cancelling: bool = False
     tries: int = 0
@@ -196,7 +196,7 @@ class Scope:
     merge: Merge = None
     sinks: Merge = None
     """Graph: whether the work of its branches has been merged at its end."""
-    clash: Clash | None = None
+    clash: JoinRefusal | None = None
     """The last refusal of its work or of its branches, until work of it has been joined."""
     base: Tree | None = None
     usd: MicroUsd = MicroUsd(0)
@@ -224,7 +224,7 @@ class Visit(NamedTuple):
     fresh: bool
 
 
-class Unmet(NamedTuple):
+class OpenNeeds(NamedTuple):
     left: int
     bad: bool
 
@@ -259,25 +259,25 @@ class State:
     root: Step
     started: RunStarted | None = None
     at: Millis = Millis(0)
-    instances: Map[Path, Instance] = Map()
-    latest: Map[tuple[Path, int], Visit] = Map()
-    unmet: Map[tuple[Path, int], Unmet] = Map()
-    pending: Map[EffectKey, Effect] = Map()
-    queue: Map[int, Path] = Map()
+    instances: PersistentMap[Path, Instance] = PersistentMap()
+    latest: PersistentMap[tuple[Path, int], Visit] = PersistentMap()
+    unmet: PersistentMap[tuple[Path, int], OpenNeeds] = PersistentMap()
+    pending: PersistentMap[EffectKey, Effect] = PersistentMap()
+    queue: PersistentMap[int, Path] = PersistentMap()
     head: int = 0
     tail: int = 0
     busy: int = 0
-    claims: Map[Path, Claim] = Map()
-    joins: Map[tuple[Path, int], Path] = Map()
-    vars: Map[tuple[Path, str], tuple[Any]] = Map()
+    claims: PersistentMap[Path, Claim] = PersistentMap()
+    joins: PersistentMap[tuple[Path, int], Path] = PersistentMap()
+    vars: PersistentMap[tuple[Path, str], tuple[Any]] = PersistentMap()
     """Values are boxed, since null is a value."""
-    ledgers: Map[Path, Ledger] = Map()
+    ledgers: PersistentMap[Path, Ledger] = PersistentMap()
     failures: tuple[Millis, ...] = ()
     guidance: tuple[str, ...] = ()
     usd: MicroUsd = MicroUsd(0)
-    taken: Map[Path, int] = Map()
+    taken: PersistentMap[Path, int] = PersistentMap()
     """How many attempts at a path are taken over from an earlier run."""
-    known: Map[Path, int] = Map()
+    known: PersistentMap[Path, int] = PersistentMap()
     """Up to which attempt the earlier run may have an answer, should the same be asked."""
     cancelling: bool = False
     forced: bool = False
@@ -317,15 +317,15 @@ _values: Final = attrgetter(*State.__annotations__)
 def draft(state: State) -> State:
     """The same state, to be changed in place; for one owner, until `freeze`."""
     made = _Opened(*_values(state))
-    made.instances = Draft(state.instances)
-    made.latest = Draft(state.latest)
-    made.unmet = Draft(state.unmet)
-    made.pending = Draft(state.pending)
-    made.queue = Draft(state.queue)
-    made.claims = Draft(state.claims)
-    made.joins = Draft(state.joins)
-    made.vars = Draft(state.vars)
-    made.ledgers = Draft(state.ledgers)
+    made.instances = MapDraft(state.instances)
+    made.latest = MapDraft(state.latest)
+    made.unmet = MapDraft(state.unmet)
+    made.pending = MapDraft(state.pending)
+    made.queue = MapDraft(state.queue)
+    made.claims = MapDraft(state.claims)
+    made.joins = MapDraft(state.joins)
+    made.vars = MapDraft(state.vars)
+    made.ledgers = MapDraft(state.ledgers)
     return made  # type: ignore[no-any-return]  # all that reads a state may read its draft
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from podium.core.decide.decide import settle, touches
+from podium.core.decide.decide import affected, settle
 from podium.core.effects import Effect, EffectKey, key_of
 from podium.core.events import Event
 from podium.core.evolve.evolve import advance
@@ -32,13 +32,13 @@ def turn(state: State, message: Message, now: Millis) -> Turn | Refusal:
     state = draft(state)
     for event in said:
         state = advance(state, event)
-        touched.extend(touches(state, event))
+        touched.extend(affected(state, event))
     state, decided = settle(state, now, touched)
     state, events = freeze(state), (*said, *decided)
-    return Turn(state, events, wanted(state, events))
+    return Turn(state, events, new_effects(state, events))
 
 
-def wanted(state: State, events: tuple[Event, ...]) -> tuple[Effect, ...]:
+def new_effects(state: State, events: tuple[Event, ...]) -> tuple[Effect, ...]:
     """The effects that these events asked for and that are still wanted, each once."""
     keys: dict[EffectKey, None] = {}
     for event in events:

@@ -31,7 +31,7 @@ Outcome: TypeAlias = Literal[
 ]
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
 
-GOOD: Final[frozenset[Outcome]] = frozenset({"passed", "skipped"})
+CONTINUING_OUTCOMES: Final[frozenset[Outcome]] = frozenset({"passed", "skipped"})
 """Outcomes after which control goes on when `on` is silent."""
 
 ROUTABLE: Final[frozenset[Outcome]] = frozenset(OUTCOMES) - {"cancelled"}

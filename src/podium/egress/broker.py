@@ -23,7 +23,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from podium.egress.allowed_calls import Rule, check, rules
 from podium.egress.refusal import LINGER_S, refuse
 from podium.egress.request_head import END, MOST_HEAD, PIECE, Head, HungUp, Refused, body_length, read_head
-from podium.ports.sandbox import Decision, OnDecision, Service
+from podium.ports.sandbox import EgressDecision, OnDecision, Service
 
 MOST_BODY: Final = 64 * 1024 * 1024
 CONNECT_S: Final = 15.0
@@ -124,13 +124,13 @@ async def broker(stream: SocketStream, upstream: Upstream, tell: OnDecision) -> 
     except HungUp:
         return
     except Refused as refused:
-        tell(Decision("broker", False, what, refused.status, refused.reason))
+        tell(EgressDecision("broker", False, what, refused.status, refused.reason))
         await refuse(stream, rest, refused)
         return
     try:
         await _carry(stream, rest, upstream, upstream.written(head, length), length, call)
     finally:
-        tell(Decision("broker", True, what, call.status, call.reason))
+        tell(EgressDecision("broker", True, what, call.status, call.reason))
     if call.reason:
         await refuse(stream, rest, Refused(call.status, call.reason))
 

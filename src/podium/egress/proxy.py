@@ -11,7 +11,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from podium.egress.hosts import NotPublic, Resolve
 from podium.egress.refusal import refuse
 from podium.egress.request_head import PIECE, Head, HungUp, Refused, read_head
-from podium.ports.sandbox import Decision, OnDecision
+from podium.ports.sandbox import EgressDecision, OnDecision
 
 CONNECT_S: Final = 15.0
 ESTABLISHED: Final = b"HTTP/1.1 200 Connection established\r\n\r\n"
@@ -28,10 +28,10 @@ async def proxy(stream: ByteStream, allowed: frozenset[str], resolve: Resolve, t
     except HungUp:
         return
     except Refused as refused:
-        tell(Decision("proxy", refused.status == 502, what, refused.status, refused.reason))
+        tell(EgressDecision("proxy", refused.status == 502, what, refused.status, refused.reason))
         await refuse(stream, rest, refused)
         return
-    tell(Decision("proxy", True, what, 200))
+    tell(EgressDecision("proxy", True, what, 200))
     async with server, anyio.create_task_group() as group:
         await stream.send(ESTABLISHED)
         group.start_soon(_pump, rest, server)

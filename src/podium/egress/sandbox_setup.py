@@ -9,7 +9,7 @@ from typing import Final
 
 from podium.egress import forwarder
 from podium.egress.server import BROKER_SOCKET, PROXY_SOCKET
-from podium.ports.sandbox import BROKER, PROXY, Walls
+from podium.ports.sandbox import BROKER, PROXY, SandboxPolicy
 
 INSIDE: Final = Path("/run/podium")
 """Where a sandbox binds the folder of `serving`."""
@@ -23,7 +23,7 @@ class Inside:
     """What it needs to see for that."""
 
 
-def inside(walls: Walls) -> Inside | None:
+def inside(walls: SandboxPolicy) -> Inside | None:
     """None: there is no way out."""
     ways = [(BROKER, BROKER_SOCKET)] if walls.service is not None else []
     if walls.network and walls.network != "open":

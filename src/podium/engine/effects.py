@@ -23,10 +23,10 @@ from podium.core.effects import (
 from podium.core.events import AttemptEnded, FactsFound, JoinEnded, WaitEnded
 from podium.core.messages import Report
 from podium.core.model import Wait
-from podium.core.payloads import Refused
+from podium.core.payloads import RefusedMember
 from podium.core.state import State
 from podium.errors import PodiumError
-from podium.runtime.commands import Done
+from podium.runtime.commands import ManualWorkDone
 
 Work: TypeAlias = Callable[[], Awaitable[Report | None]]
 
@@ -34,7 +34,7 @@ Work: TypeAlias = Callable[[], Awaitable[Report | None]]
 def work_for(effect: Effect, state: State, site: Site) -> Work | None:
     match effect:
         case RunAttempt(asked=started, by_hand=True):
-            return lambda: by_hand.hand_out(started, state, site)
+            return lambda: by_hand.prepare_manual_work(started, state, site)
         case RunAttempt(asked=started):
             return lambda: perform(started, state, site)
         case Watch(asked=waited):
@@ -69,8 +69,8 @@ def kind_of(effect: Effect) -> EffectKind:
             assert_never(effect)
 
 
-def handed_in(effect: RunAttempt, said: Done, state: State, site: Site) -> Work:
-    return lambda: by_hand.take_in(
+def handed_in(effect: RunAttempt, said: ManualWorkDone, state: State, site: Site) -> Work:
+    return lambda: by_hand.collect_manual_work(
         effect.asked, state, site, text=said.text, answer=said.answer, failed=said.failed
     )
 
@@ -90,7 +90,7 @@ def broken(effect: Effect, error: Exception, site: Site) -> Report | None:
             return FactsFound(at, query.path, query.function, query.argument, query.tree, None)
         case JoinTrees(asked=join):
             members = tuple(path for path, _ in join.members) if join.gated else (join.path,)
-            refused = tuple(Refused(path, "failed", message) for path in members)
+            refused = tuple(RefusedMember(path, "failed", message) for path in members)
             return JoinEnded(at, join.path, join.onto, refused)
         case _:
             return None

@@ -50,7 +50,7 @@ class Dropped(NamedTuple):
     text: str
 
 
-class Drops:
+class AnswerFiles:
     """Files that answer the question of one gate: `signals/<gate>-pass` and `-fail`, with any ending or none."""
 
     def __init__(self, folder: Path, names: Mapping[str, str], since: Millis) -> None:
@@ -87,14 +87,14 @@ class Drops:
 
 def drops_for(
     run_dir: Path, layout: Layout | None, path: str, *, actions: tuple[str, ...], since: Millis
-) -> Drops | None:
+) -> AnswerFiles | None:
     """Where files can answer a question; None if it is not that of a gate."""
     gate = None if layout is None else gate_of(path, layout)
     means = answers_for(actions)
     if gate is None or not means:
         return None
     names = {f"{file_name(gate)}-{word}": action for word, action in means.items()}
-    return Drops(run_dir / FOLDER / SIGNALS, names, since)
+    return AnswerFiles(run_dir / FOLDER / SIGNALS, names, since)
 
 
 def dropped_in(run_dir: Path) -> list[Path]:

@@ -19,7 +19,7 @@ from podium.core.queries.graph import actions_of
 from podium.core.state import Leaf, State
 from podium.core.types import Path as StepPath
 from podium.core.types import Tree
-from podium.engine.gates_folder import Drops, drops_for
+from podium.engine.gates_folder import AnswerFiles, drops_for
 from podium.views.gates_layout import Layout
 from podium.views.plain import spelled
 from podium.views.run.questions import Render
@@ -36,11 +36,11 @@ class _Letterbox:
     tree: Tree | None
     seen: tuple[int, int]
     """Size and time of change of what was looked at last."""
-    drops: Drops | None = None
+    drops: AnswerFiles | None = None
     """Where other files can answer as well."""
 
 
-class Inbox:
+class InboxFiles:
     """The files of one run; belongs to its owner."""
 
     def __init__(self, state_dir: Path, run_dir: Path, render: Render, layout: Layout | None = None) -> None:

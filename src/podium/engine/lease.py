@@ -19,7 +19,7 @@ from podium.errors import PodiumError
 LOCK: Final = "lock"
 
 
-class Owned(PodiumError):
+class AlreadyOwned(PodiumError):
     """Another process owns the run."""
 
 
@@ -61,14 +61,14 @@ def _has_locked(handle: int, kind: int) -> bool:
     return True
 
 
-def _owned(run_dir: Path) -> Owned:
+def _owned(run_dir: Path) -> AlreadyOwned:
     try:
         owner = json.loads((run_dir / LOCK).read_text("utf-8"))
         who = f"process {owner['pid']} on {owner['host']}"
     except (ValueError, KeyError, OSError):
         # Taken a moment ago: its holder has not written its name yet.
         who = "another process"
-    return Owned(
+    return AlreadyOwned(
         f"run {run_dir.name} is being carried on by {who}",
         hint=f"follow it with: podium events {run_dir.name} -f",
     )

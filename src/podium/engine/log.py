@@ -23,15 +23,15 @@ from podium.core.state import State
 from podium.core.turn import turn
 from podium.core.types import Millis
 from podium.errors import ConfigurationError
-from podium.ports.store import Letter, RunHead, Store, StoreError
-from podium.runtime.answers import fitted
+from podium.ports.store import QueuedCommand, RunHead, Store, StoreError
+from podium.runtime.answers import validate_answer
 from podium.runtime.status import status_of
 
 CHAIN_HEAD: Final = "chain_head"
 DONE: Final = "done"
 
 
-class Changed(ConfigurationError):
+class DefinitionChanged(ConfigurationError):
     """The workflow is not the one the run was started with; going on would mix the two."""
 
 
@@ -58,10 +58,10 @@ class Log:
         self._head = os.open(head_file, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def say(
-        self, message: Message, now: Millis, *, cause: str, letter: Letter | None = None
+        self, message: Message, now: Millis, *, cause: str, letter: QueuedCommand | None = None
     ) -> tuple[Effect, ...] | Refusal:
         """One turn: what is said, all that follows, stored; then what has to be done about it."""
-        said = fitted(self.state, message)
+        said = validate_answer(self.state, message)
         taken = said if isinstance(said, Refusal) else turn(self.state, said, now)
         if isinstance(taken, Refusal):
             if letter is not None:
@@ -75,7 +75,9 @@ class Log:
             self._store.answer(letter, DONE)
         return taken.effects
 
-    def _append(self, events: Sequence[Event], state: State, cause: str, letter: Letter | None) -> None:
+    def _append(
+        self, events: Sequence[Event], state: State, cause: str, letter: QueuedCommand | None
+    ) -> None:
         encoded = [(type(event).__name__, to_text(event)) for event in events]
         records = self._store.append(
             self.run,
@@ -167,7 +169,7 @@ def check_unchanged(head: RunHead, workflow: Workflow) -> None:
     """Raises Changed if the workflow is not the one the run was started with."""
     if head.fingerprint != workflow.fingerprint:
         run = head.run
-        raise Changed(
+        raise DefinitionChanged(
             f"the definition of run {run} has changed since it was started",
             hint=f"go on with the new one: podium resume {run} --accept-changes   or undo the change, or end it as it "
             f"is: podium cancel {run} --force",

@@ -16,7 +16,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from podium.attempt.artifacts import publish
-from podium.attempt.reuse import answers_to
+from podium.attempt.reuse import prior_approvals
 from podium.attempt.site import Site
 from podium.core.effects import AskPerson, CancelAttempt, Effect, EffectKey, RunAttempt
 from podium.core.events import AttemptEnded, Event, StepEnded
@@ -24,15 +24,15 @@ from podium.core.messages import Approve, Message, Recover, Refusal, Report
 from podium.core.state import State, is_parkable
 from podium.engine import effects as perform
 from podium.engine.effects import Work
-from podium.engine.inbox_files import Inbox
+from podium.engine.inbox_files import InboxFiles
 from podium.engine.log import Log
 from podium.errors import disk_fault
-from podium.ports.store import Letter, Store
+from podium.ports.store import QueuedCommand, Store
 from podium.recording import each_text
 from podium.runtime import commands
-from podium.runtime.commands import Done
-from podium.runtime.question_text import worded
-from podium.runtime.status import needs_somebody
+from podium.runtime.commands import ManualWorkDone
+from podium.runtime.question_text import question_renderer
+from podium.runtime.status import waits_for_person
 from podium.runtime.timers import Timers
 
 LISTEN_S: Final = 0.1
@@ -52,10 +52,10 @@ OnTurn: TypeAlias = Callable[[Log], None]
 class _Mail(NamedTuple):
     message: Message
     cause: str
-    letter: Letter | None = None
+    letter: QueuedCommand | None = None
 
 
-class Loop:
+class RunLoop:
     def __init__(
         self, log: Log, site: Site, store: Store, *, park: Park, on_turn: OnTurn | None = None
     ) -> None:
@@ -67,7 +67,7 @@ class Loop:
         self._mail: deque[_Mail] = deque()
         self._wake = anyio.Event()
         self._timers = Timers()
-        self._inbox = Inbox(site.state_dir, site.run_dir, worded(site.project), site.layout)
+        self._inbox = InboxFiles(site.state_dir, site.run_dir, question_renderer(site.project), site.layout)
         self._running: dict[anyio.CancelScope, EffectKey] = {}
         """Work of a person may be laid out and taken in at the same time, so a key can stand here twice."""
         self._read: set[int] = set()
@@ -107,7 +107,7 @@ class Loop:
             return True
         if state.started is None or not is_parkable(state) or self._running:
             return False
-        if not (state.paused or (self._park and needs_somebody(state, or_time=self._park == "clock"))):
+        if not (state.paused or (self._park and waits_for_person(state, or_time=self._park == "clock"))):
             return False
         due = self._timers.next()
         if self._park == "clock" and due is not None and due - self._site.now() < SHORT:
@@ -147,7 +147,7 @@ class Loop:
             self._cancel(effect)
             return
         if isinstance(effect, AskPerson):
-            for given in answers_to(self._site, effect.asked):
+            for given in prior_approvals(self._site, effect.asked):
                 self._post(commands.approval(given), "past")
         work = perform.work_for(effect, self._log.state, self._site)
         if work is not None:
@@ -199,7 +199,7 @@ class Loop:
             scope.cancel()
         return bool(scopes)
 
-    def _post(self, message: Message, cause: str, letter: Letter | None = None) -> None:
+    def _post(self, message: Message, cause: str, letter: QueuedCommand | None = None) -> None:
         self._mail.append(_Mail(message, cause, letter))
         self._wake.set()
 
@@ -221,18 +221,18 @@ class Loop:
                 self._read.add(letter.number)
                 self._open(letter)
 
-    def _open(self, letter: Letter) -> None:
+    def _open(self, letter: QueuedCommand) -> None:
         # People say secrets as well, by mistake or to hand them on; what they say is kept.
         body = each_text(letter.body, self._site.mask.text)
-        said = commands.read(replace(letter, body=body))
+        said = commands.decode_command(replace(letter, body=body))
         if isinstance(said, str):
             self._store.answer(letter, said)
-        elif isinstance(said, Done):
+        elif isinstance(said, ManualWorkDone):
             self._done(letter, said)
         else:
             self._post(said, f"letter {letter.name}", letter)
 
-    def _done(self, letter: Letter, said: Done) -> None:
+    def _done(self, letter: QueuedCommand, said: ManualWorkDone) -> None:
         """A person's own work is looked at like anybody's; the letter is answered as soon as that has begun."""
         effect = self._log.state.pending.get(("attempt", said.path))
         if not (isinstance(effect, RunAttempt) and effect.by_hand):

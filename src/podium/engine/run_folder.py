@@ -22,7 +22,7 @@ from podium.views.files import growing_logs
 from podium.views.files import snapshot as files
 from podium.views.files.summary import SUMMARY, summary_text
 from podium.views.plain import spelled
-from podium.views.run.builder import Account
+from podium.views.run.builder import RunViewBuilder
 from podium.views.run.questions import Render, as_written, with_state
 from podium.views.run.stored_text import with_stored
 from podium.views.run.view import RunView
@@ -38,7 +38,7 @@ WHOLE: Final[dict[str, Callable[[RunView], str]]] = {
 }
 
 
-class Records:
+class RunFolder:
     """The files of one run, written by the one process that owns it."""
 
     def __init__(
@@ -56,7 +56,7 @@ class Records:
         self._also = also
         """Writes what only some runs have."""
         self._clock = clock
-        self._account = Account()
+        self._account = RunViewBuilder()
         self._seen = 0
         self._is_first = True
         self._is_current = False
@@ -113,7 +113,7 @@ class Records:
         self._is_first = False
 
     def _whole(self) -> dict[str, str]:
-        return _grown(self._events, 0, Account(), self._mask)
+        return _grown(self._events, 0, RunViewBuilder(), self._mask)
 
     def _append(self, path: Path, data: bytes) -> None:
         # Until it is done nothing is known of the file: after a full disk the next writing compares it again.
@@ -162,7 +162,7 @@ class Records:
         discard_leftovers(self._dir, (*WHOLE, *growing_logs.GROWING))
 
 
-def _grown(events: Sequence[Event], after: int, account: Account, mask: Mask) -> dict[str, str]:
+def _grown(events: Sequence[Event], after: int, account: RunViewBuilder, mask: Mask) -> dict[str, str]:
     """What these events add to each growing file; the account has taken those up to `after`."""
     found: dict[str, list[str]] = {name: [] for name in growing_logs.GROWING}
     for seq, event in enumerate(events, start=after + 1):

@@ -20,19 +20,19 @@ from podium.core.state import State
 from podium.engine.gates_folder import GatesFolder
 from podium.engine.lease import lease
 from podium.engine.log import Log, open_log
-from podium.engine.loop import Loop, Park, publish_passed
-from podium.engine.run_folder import Records
+from podium.engine.loop import Park, RunLoop, publish_passed
+from podium.engine.run_folder import RunFolder
 from podium.git.repository import clear_locks
 from podium.ports.store import Store, StoreError
 from podium.process.sweep import sweep
-from podium.runtime.commands import read
-from podium.runtime.question_text import worded
+from podium.runtime.commands import decode_command
+from podium.runtime.question_text import question_renderer
 
 RECORD_S: Final = 0.5
 """How far the files that people look at may be behind the log."""
 
 
-async def carry(
+async def drive_run(
     store: Store,
     site: Site,
     *first: Message,
@@ -64,7 +64,7 @@ async def carry(
             site = replace(
                 site, base_commit=facts.base or None, passed_steps=partial(has_passed, store, site.run)
             )
-            return await _drive(Loop(log, site, store, park=park, on_turn=on_turn), log, site, first)
+            return await _drive(RunLoop(log, site, store, park=park, on_turn=on_turn), log, site, first)
         finally:
             log.close()
 
@@ -84,7 +84,7 @@ def _facts(store: Store, log: Log) -> RunFacts:
     if log.state.started is not None:
         return log.state.started.run
     for letter in store.letters(log.run):
-        said = read(letter)
+        said = decode_command(letter)
         if isinstance(said, Start):
             return said.run
     raise StoreError(f"run {log.run} was never started", hint="start a new one with: podium run")
@@ -98,12 +98,12 @@ async def clean_up(site: Site) -> None:
         await anyio.to_thread.run_sync(clear_locks, site.repository, site.run)
 
 
-def _records(site: Site) -> Records:
+def _records(site: Site) -> RunFolder:
     also = None if site.layout is None else GatesFolder(site.run_dir, site.layout, site.mask).write
-    return Records(site.run_dir, site.mask, render=worded(site.project), also=also)
+    return RunFolder(site.run_dir, site.mask, render=question_renderer(site.project), also=also)
 
 
-async def _drive(loop: Loop, log: Log, site: Site, first: tuple[Message, ...]) -> State:
+async def _drive(loop: RunLoop, log: Log, site: Site, first: tuple[Message, ...]) -> State:
     records = _records(site)
     try:
         async with anyio.create_task_group() as group:
@@ -118,7 +118,7 @@ async def _drive(loop: Loop, log: Log, site: Site, first: tuple[Message, ...]) -
             await workspace.clear(site)
 
 
-async def _keep_records(records: Records, log: Log) -> None:
+async def _keep_records(records: RunFolder, log: Log) -> None:
     """From the first half second on: a shorter run has them written once, at its end."""
     written = 0
     while True:
@@ -130,6 +130,6 @@ async def _keep_records(records: Records, log: Log) -> None:
                     written = seen
 
 
-async def _write(records: Records, log: Log, *, patient: bool = False) -> bool:
+async def _write(records: RunFolder, log: Log, *, patient: bool = False) -> bool:
     events, state = tuple(log.events), log.state
     return await anyio.to_thread.run_sync(lambda: records.write(events, state, patient=patient))

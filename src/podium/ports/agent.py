@@ -30,19 +30,19 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Exchange:
     prompt: str
     answer: str
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class PriorSession:
     """An earlier conversation with an agent, in which it goes on."""
 
     id: str
     """By which its program knows it; empty if it has none of its own."""
     _: KW_ONLY
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[Exchange, ...] = ()
     usage: Usage = Usage(calls=0)
     """Of all its turns: some programs count from the beginning of a conversation."""
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
@@ -50,7 +50,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class AgentRequest:
     """What an agent is asked: everything it may know, nothing it has to look up."""
 
     agent: str
@@ -85,7 +85,7 @@ class Request:
     tools: tuple[str, ...] | None = None
     lasting: bool = False
     """Somebody may go on in this conversation later."""
-    session: Session | None = None
+    session: PriorSession | None = None
     """The conversation to go on in; None: a new one."""
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     walled: bool = False
@@ -95,7 +95,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
+class ProgramSpec:
     """The process that plays an agent, without the walls and bounds that the launch path adds."""
 
     argv: tuple[str, ...]
@@ -168,7 +168,7 @@ class AgentResult:
     session: str | None = None
 
 
-class Conversation(Protocol):
+class OutputParser(Protocol):
     """Reads what one process says while it says it."""
 
     def feed(self, data: bytes) -> Iterable[Progress]: ...
@@ -179,15 +179,15 @@ class Conversation(Protocol):
 class Agent(Protocol):
     """A program that works. It starts nothing and opens nothing itself: it says what to start and reads the answer."""
 
-    def prepare(self, request: Request) -> tuple[Program, Conversation]:
+    def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, OutputParser]:
         """Raises ConfigurationError where its settings cannot be used."""
 
 
 @runtime_checkable
-class Caller(Protocol):
+class ServiceAgent(Protocol):
     """An agent that is a service: asked over the network, by text, for text. It has no folder and changes no file."""
 
-    async def call(self, request: Request) -> AgentResult:
+    async def call(self, request: AgentRequest) -> AgentResult:
         """Whatever goes wrong on the way is a trouble; raises ConfigurationError where its settings cannot be used.
 
         Cancelling it hangs up.
@@ -197,7 +197,7 @@ class Caller(Protocol):
 PriceOf: TypeAlias = Callable[[str, str, Usage], tuple[MicroUsd, str] | None]
 """What so many tokens of a model of a vendor cost by a public table, and its name; None if it has no such model."""
 
-Agents: TypeAlias = Mapping[str, Agent | Caller]
+Agents: TypeAlias = Mapping[str, Agent | ServiceAgent]
 """By type, as `agents.NAME.type` says."""
 
 OnProgress: TypeAlias = Callable[[str, Progress], None]

@@ -19,7 +19,7 @@ SandboxLevel: TypeAlias = Literal["none", "limits", "bubblewrap", "container"]
 BROKER: Final = ("127.0.0.1", 8081)
 """Where a process within walls finds the model API of its `Service`; the port is its own, so it is always this one."""
 PROXY: Final = ("127.0.0.1", 8082)
-"""Where it finds the way out to the hosts of `Walls.network`, by CONNECT."""
+"""Where it finds the way out to the hosts of `SandboxPolicy.network`, by CONNECT."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class Service:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class EgressDecision:
     """What the broker or the proxy said to somebody within walls; never a secret."""
 
     way: Literal["broker", "proxy"]
@@ -51,10 +51,10 @@ class Decision:
     """Why it was not let through, or why it came to nothing."""
 
 
-OnDecision: TypeAlias = Callable[[Decision], None]
+OnDecision: TypeAlias = Callable[[EgressDecision], None]
 
 
-def not_recorded(decision: Decision) -> None:
+def not_recorded(decision: EgressDecision) -> None:
     """For walls whose decisions nobody keeps."""
 
 
@@ -68,7 +68,7 @@ class Mount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Walls:
+class SandboxPolicy:
     """What a process is allowed, whatever the sandbox can enforce of it."""
 
     writable: tuple[Path, ...] = ()
@@ -101,4 +101,6 @@ class Sandbox(Protocol):
     def owner(self) -> tuple[int, int] | None:
         """The user and group to whom everything must belong that is lent to a process; None: to us, as it is."""
 
-    async def run(self, launch: Launch, walls: Walls, *, on_output: OnOutput | None = None) -> Finished: ...
+    async def run(
+        self, launch: Launch, walls: SandboxPolicy, *, on_output: OnOutput | None = None
+    ) -> Finished: ...

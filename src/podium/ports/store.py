@@ -27,7 +27,7 @@ class RunHead:
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class QueuedCommand:
     """A message from another process to the owner of a run."""
 
     number: int
@@ -40,11 +40,11 @@ class StoreError(PodiumError):
     """The store could not do what was asked; the message says why."""
 
 
-class Fenced(StoreError):
+class StaleOwner(StoreError):
     """Somebody else owns the run by now: nothing was written."""
 
 
-class Misplaced(StoreError):
+class AppendConflict(StoreError):
     """The events do not follow what is stored: nothing was written."""
 
 
@@ -73,7 +73,7 @@ class Store(Protocol):
         epoch: int,
         cause: str,
         status: str | None = None,
-        answers: tuple[Letter, str] | None = None,
+        answers: tuple[QueuedCommand, str] | None = None,
     ) -> tuple[Record, ...]:
         """Add events, each a pair of type and JSON text, behind position `after`.
 
@@ -93,10 +93,10 @@ class Store(Protocol):
     def post(self, run: RunId, name: str, body: Mapping[str, Any]) -> None:
         """Leave a letter for the owner; the same name twice is one letter."""
 
-    def letters(self, run: RunId) -> tuple[Letter, ...]:
+    def letters(self, run: RunId) -> tuple[QueuedCommand, ...]:
         """What has been posted and not been answered, in order."""
 
-    def answer(self, letter: Letter, reply: str) -> None:
+    def answer(self, letter: QueuedCommand, reply: str) -> None:
         """Put a letter away that led to no event."""
 
     def reply(self, run: RunId, name: str) -> str | None:

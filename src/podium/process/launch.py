@@ -12,7 +12,7 @@ from typing import Final
 from podium.errors import ConfigurationError
 from podium.process.environment import check_env
 from podium.process.limits import Limits
-from podium.process.output import Captured, OutputLimits
+from podium.process.output import CapturedOutput, OutputLimits
 from podium.redaction.mask import Mask
 
 NOTHING_HIDDEN: Final = Mask()
@@ -81,8 +81,8 @@ class Finished:
     timed_out: bool
     """Its time was up, or it had been silent for too long."""
     duration_s: float
-    stdout: Captured
-    stderr: Captured
+    stdout: CapturedOutput
+    stderr: CapturedOutput
     not_started: str | None = None
     """Why the program could not be started."""
     silent_s: float | None = None

@@ -31,7 +31,7 @@ class OutputLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Captured:
+class CapturedOutput:
     """One stream of a finished child, already masked."""
 
     head: bytes = field(repr=False)
@@ -63,7 +63,7 @@ class Captured:
         return f"{text}\n[truncated: the first {len(self.head)} of {self.size} bytes{where}{lost}]"
 
 
-class Sink:
+class OutputSink:
     """Where the bytes of one stream go."""
 
     def __init__(
@@ -95,7 +95,7 @@ class Sink:
             data = step.feed(data)
         self._take(data)
 
-    def finish(self) -> Captured:
+    def finish(self) -> CapturedOutput:
         data = b""
         for step in self._filters:
             data = step.feed(data) + step.finish()
@@ -104,7 +104,7 @@ class Sink:
         if self._spill and cut and not self._file:
             self._begin_file(self._spill)
         self.close()
-        return Captured(
+        return CapturedOutput(
             head=self._head,
             size=self._size,
             memory=bytes(self._memory) if self._size <= self._limits.memory else None,

@@ -14,19 +14,19 @@ from typing import Final, Self
 import anyio
 
 from podium.process.child import Child
-from podium.process.output import Sink
+from podium.process.output import OutputSink
 
 CHUNK: Final = 64 * 1024
 POLL_S: Final = 0.02
 
 
-class Ears:
-    def __init__(self, stdout: Sink, stderr: Sink) -> None:
+class PipeReader:
+    def __init__(self, stdout: OutputSink, stderr: OutputSink) -> None:
         self.began: Final = time.monotonic()
         self.heard: float | None = None
         """When it last said something."""
         self._streams: Final = (stdout, stderr)
-        self._sinks: dict[int, Sink] = {}
+        self._sinks: dict[int, OutputSink] = {}
         """By the pipes that are not yet at their end."""
         self._any: Final = select.epoll()
         self._tells_end = False

@@ -17,8 +17,8 @@ from podium.process import process_tree
 from podium.process.ansi import PlainStream
 from podium.process.child import Child, new_name
 from podium.process.launch import Finished, Launch
-from podium.process.output import Captured, OnOutput, Sink, StreamName
-from podium.process.pipes import Ears
+from podium.process.output import CapturedOutput, OnOutput, OutputSink, StreamName
+from podium.process.pipes import PipeReader
 
 LINGER_S: Final = 0.2
 STRAY_GRACE_S: Final = 1.0
@@ -36,7 +36,7 @@ async def run(launch: Launch, *, on_output: OnOutput | None = None) -> Finished:
     process_tree.adopt_orphans()
     began = time.monotonic()
     name = new_name()
-    with _sinks(launch, name, on_output) as sinks, Ears(*sinks) as ears:
+    with _sinks(launch, name, on_output) as sinks, PipeReader(*sinks) as ears:
         try:
             child = Child(launch, name=name)
         except OSError as error:
@@ -63,7 +63,7 @@ class _End:
     silent_s: float | None = None
 
 
-async def _attend(child: Child, launch: Launch, ears: Ears) -> _End:
+async def _attend(child: Child, launch: Launch, ears: PipeReader) -> _End:
     try:
         ears.turn_to(child)
         end = await _end(child, launch, ears)
@@ -77,7 +77,7 @@ async def _attend(child: Child, launch: Launch, ears: Ears) -> _End:
     return end
 
 
-async def _end(child: Child, launch: Launch, ears: Ears) -> _End:
+async def _end(child: Child, launch: Launch, ears: PipeReader) -> _End:
     deadline = ears.began + launch.timeout_s
     while not child.has_ended():
         now = time.monotonic()
@@ -95,7 +95,7 @@ async def _end(child: Child, launch: Launch, ears: Ears) -> _End:
     return _End(False, await _while(ears.listen_to_the_end, strays))
 
 
-def _silence(launch: Launch, ears: Ears, now: float) -> tuple[float, float]:
+def _silence(launch: Launch, ears: PipeReader, now: float) -> tuple[float, float]:
     """How long it has been silent, and how long it may be."""
     if ears.heard is None:
         return now - ears.began, launch.first_output_s
@@ -119,7 +119,7 @@ async def _while(
 
 
 @contextmanager
-def _sinks(launch: Launch, name: str, on_output: OnOutput | None) -> Iterator[tuple[Sink, Sink]]:
+def _sinks(launch: Launch, name: str, on_output: OnOutput | None) -> Iterator[tuple[OutputSink, OutputSink]]:
     sinks = (_sink("stdout", launch, name, on_output), _sink("stderr", launch, name, on_output))
     try:
         yield sinks
@@ -128,8 +128,8 @@ def _sinks(launch: Launch, name: str, on_output: OnOutput | None) -> Iterator[tu
             sink.close()
 
 
-def _sink(stream: StreamName, launch: Launch, name: str, on_output: OnOutput | None) -> Sink:
-    return Sink(
+def _sink(stream: StreamName, launch: Launch, name: str, on_output: OnOutput | None) -> OutputSink:
+    return OutputSink(
         stream,
         limits=launch.output,
         spill=_spill(launch.spill_dir, f"{name}.{stream}"),
@@ -160,8 +160,10 @@ def completed(launch: Launch) -> Finished:
     return from_thread.run(run, launch)
 
 
-def _not_started(error: OSError, sinks: tuple[Sink, Sink], launch: Launch, began: float) -> Finished:
-    captured: tuple[Captured, ...] = tuple(sink.finish() for sink in sinks)
+def _not_started(
+    error: OSError, sinks: tuple[OutputSink, OutputSink], launch: Launch, began: float
+) -> Finished:
+    captured: tuple[CapturedOutput, ...] = tuple(sink.finish() for sink in sinks)
     return Finished(
         exit_code=EXIT_NOT_FOUND if isinstance(error, FileNotFoundError) else EXIT_NOT_EXECUTABLE,
         signal=None,

@@ -29,19 +29,19 @@ _CODE: Final = re.compile(r"[A-Za-z_]+\d{0,3}[A-Za-z]*(?:[._=-][A-Za-z_]*\d{0,3}
 _LOWER: Final = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
 
-class Found(NamedTuple):
+class SecretMatch(NamedTuple):
     rule: str
     start: int
     end: int
 
 
-class Cleaned(NamedTuple):
+class ScrubbedText(NamedTuple):
     text: str
     found: dict[str, int]
     """How often each rule spoke."""
 
 
-def cleaned(text: str) -> Cleaned:
+def cleaned(text: str) -> ScrubbedText:
     """The text with a mark in the place of each find that names the rule, and never what it found."""
     parts: list[str] = []
     counts: Counter[str] = Counter()
@@ -50,20 +50,20 @@ def cleaned(text: str) -> Cleaned:
         parts += (text[at : found.start], f"[removed: {found.rule}]")
         counts[found.rule] += 1
         at = found.end
-    return Cleaned("".join((*parts, text[at:])) if counts else text, dict(counts))
+    return ScrubbedText("".join((*parts, text[at:])) if counts else text, dict(counts))
 
 
-def find(text: str) -> tuple[Found, ...]:
+def find(text: str) -> tuple[SecretMatch, ...]:
     """In their order, without overlaps: of two that begin together the longer one."""
     every = sorted((*_known(text), *_named(text)), key=lambda found: (found.start, -found.end))
-    kept: list[Found] = []
+    kept: list[SecretMatch] = []
     for found in every:
         if not kept or found.start >= kept[-1].end:
             kept.append(found)
     return tuple(kept)
 
 
-def _known(text: str) -> Iterator[Found]:
+def _known(text: str) -> Iterator[SecretMatch]:
     for rule in RULES:
         for at in _places(text, rule.literals):
             match = rule.pattern.match(text, at)
@@ -71,10 +71,10 @@ def _known(text: str) -> Iterator[Found]:
                 continue
             group = "value" if "value" in rule.pattern.groupindex and match["value"] else 0
             if not PLACEHOLDER.search(match[group]):
-                yield Found(rule.name, match.start(group), match.end(group))
+                yield SecretMatch(rule.name, match.start(group), match.end(group))
 
 
-def _named(text: str) -> Iterator[Found]:
+def _named(text: str) -> Iterator[SecretMatch]:
     lower = text.lower()
     if len(lower) != len(text):
         # A few letters become two in lower case, and then places are no longer the same.
@@ -85,7 +85,7 @@ def _named(text: str) -> Iterator[Found]:
             continue
         match = NAMED.match(text, at)
         if match and _is_secret(match, strong=strong) and not _is_in_long_line(text, at):
-            yield Found("named_secret", match.start("value"), match.end("value"))
+            yield SecretMatch("named_secret", match.start("value"), match.end("value"))
 
 
 def _places(text: str, words: Iterable[str]) -> Iterator[int]:

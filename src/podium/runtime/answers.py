@@ -9,10 +9,10 @@ from typing import Any
 from podium.core.messages import Approve, Message, Refusal
 from podium.core.model import Human, Output
 from podium.core.state import Leaf, State
-from podium.workflow.contracts.contract import Fault, Value, value_of
+from podium.workflow.contracts.contract import OutputFault, Value, value_of
 
 
-def fitted(state: State, message: Message) -> Message | Refusal:
+def validate_answer(state: State, message: Message) -> Message | Refusal:
     """The message with its value as the contract of the step has it; what does not fit is refused with the reason."""
     if not isinstance(message, Approve) or message.action != "answer":
         return message
@@ -26,17 +26,17 @@ def fitted(state: State, message: Message) -> Message | Refusal:
     if given is None:
         return Refusal("no_value", f"{message.path!r} asks for a value, and none was given")
     found = _value(step.output, given, is_typed=message.answer is not None)
-    if isinstance(found, Fault):
+    if isinstance(found, OutputFault):
         return Refusal("unfit", f"{found.message}\n{message.path!r} still waits for an answer")
     return replace(message, answer=found.value)
 
 
-def _value(output: Output, given: Any, *, is_typed: bool) -> Value | Fault:
+def _value(output: Output, given: Any, *, is_typed: bool) -> Value | OutputFault:
     if output.kind in ("json", "schema"):
         return value_of(output, "" if is_typed else given, (is_typed, given))
     if output.kind == "lines" and isinstance(given, list | tuple):
         is_lines = all(isinstance(line, str) for line in given)
-        return Value(list(given)) if is_lines else Fault("the answer is not a list of lines")
+        return Value(list(given)) if is_lines else OutputFault("the answer is not a list of lines")
     # What looks like JSON has been read as JSON: `podium answer 3` says the word 3 where a word is wanted.
     text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
     return value_of(output, text, (False, None))

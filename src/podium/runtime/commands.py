@@ -11,11 +11,11 @@ from podium.core.events import ApprovalGiven
 from podium.core.messages import Approve, Cancel, Guide, Jump, Pause, RaiseLimit, Resume, Signal, Start
 from podium.core.payloads import RunFacts
 from podium.core.types import Path
-from podium.ports.store import Letter
+from podium.ports.store import QueuedCommand
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ManualWorkDone:
     """A person has done the work of a step by hand, or cannot."""
 
     path: Path
@@ -25,9 +25,11 @@ class Done:
     failed: bool = False
 
 
-Posted: TypeAlias = Start | Approve | Signal | Cancel | Jump | Pause | Resume | Guide | RaiseLimit | Done
+RunCommand: TypeAlias = (
+    Start | Approve | Signal | Cancel | Jump | Pause | Resume | Guide | RaiseLimit | ManualWorkDone
+)
 
-_KINDS: Final[dict[str, type[Posted]]] = {
+_KINDS: Final[dict[str, type[RunCommand]]] = {
     "start": Start,
     "approve": Approve,
     "signal": Signal,
@@ -37,12 +39,12 @@ _KINDS: Final[dict[str, type[Posted]]] = {
     "resume": Resume,
     "guide": Guide,
     "raise_limit": RaiseLimit,
-    "done": Done,
+    "done": ManualWorkDone,
 }
 _NAMES: Final = {kind: name for name, kind in _KINDS.items()}
 
 
-def written(message: Posted) -> Mapping[str, Any]:
+def encode_command(message: RunCommand) -> Mapping[str, Any]:
     told: dict[str, Any] = _data(message)
     return {"say": _NAMES[type(message)], **told}
 
@@ -61,7 +63,7 @@ def approval(given: ApprovalGiven) -> Approve:
     return Approve(given.path, given.action, given.by, given.text, given.answer, given.tree)
 
 
-def read(letter: Letter) -> Posted | str:
+def decode_command(letter: QueuedCommand) -> RunCommand | str:
     """The message, or why it is none: letters come from other processes, perhaps of another version."""
     body = dict(letter.body)
     kind = _KINDS.get(str(body.pop("say", "")))

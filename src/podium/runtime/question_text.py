@@ -9,13 +9,13 @@ from typing import Any
 from podium.core.expressions.nodes import ExprError, NeedFact
 from podium.core.model import Agent, Human
 from podium.core.queries.graph import TO_A_PERSON, workflow_of
-from podium.core.queries.names import Here
+from podium.core.queries.names import InstanceNames
 from podium.core.state import Leaf, State
 from podium.views.run.questions import as_written
 from podium.workflow.prompts.prompt import PromptError, plain_prompt
 
 
-def worded(project: Path) -> Callable[[State, Leaf], str]:
+def question_renderer(project: Path) -> Callable[[State, Leaf], str]:
     """A function that renders questions; one that cannot be rendered is shown as it is written."""
 
     def render(state: State, leaf: Leaf) -> str:
@@ -45,7 +45,7 @@ def worded(project: Path) -> Callable[[State, Leaf], str]:
 
 class _Names(Mapping[str, Any]):
     def __init__(self, state: State, leaf: Leaf) -> None:
-        self._here = Here(state, leaf)
+        self._here = InstanceNames(state, leaf)
 
     def __getitem__(self, name: str) -> Any:
         return "" if name == "feedback" else self._here.lookup(name)

@@ -38,10 +38,10 @@ def status_of(state: State) -> str:
         return "running"
     if state.paused:
         return "paused"
-    return "waiting" if needs_somebody(state) else "running"
+    return "waiting" if waits_for_person(state) else "running"
 
 
-def needs_somebody(state: State, *, or_time: bool = False) -> bool:
+def waits_for_person(state: State, *, or_time: bool = False) -> bool:
     """Whether the run stands until a person or a signal comes: no timer and no look-out would move it on.
 
     With `or_time`: until then, or until a timer is due; nothing has to be looked out for meanwhile.

@@ -10,7 +10,7 @@ from podium.core.globs import glob_matches
 from podium.core.types import Tree
 
 
-class Forest:
+class MemoryTrees:
     """Remembers every tree by the hash of its content."""
 
     def __init__(self, files: Mapping[str, str]) -> None:

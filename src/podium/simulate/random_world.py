@@ -18,12 +18,12 @@ from podium.core.events import (
 )
 from podium.core.messages import Approve
 from podium.core.model import Agent, Call, Command, Git, Step, Workflow
-from podium.core.payloads import Amounts, Refused, Verdict
+from podium.core.payloads import Amounts, RefusedMember, Verdict
 from podium.core.queries.graph import actions_of
 from podium.core.state import State
 from podium.core.types import AnswerKind, MicroUsd, Millis, Path, Tree
 from podium.simulate.loop_lists import answer_with, lists_of
-from podium.simulate.world import Later
+from podium.simulate.world import DelayedReport
 from podium.workflow.contracts.examples import example_of
 
 MINUTE = 60_000
@@ -58,7 +58,7 @@ CALM = Odds(*([0.0] * 17))
 """Nothing goes wrong."""
 
 
-class Chance:
+class RandomWorld:
     """Answers by the odds; `pace` draws durations from another seed, so that only the order changes with it."""
 
     def __init__(self, seed: int, odds: Odds = ORDINARY, *, pace: int = 0) -> None:
@@ -69,14 +69,14 @@ class Chance:
     def base(self) -> Tree | None:
         return Tree("base")
 
-    def attempt(self, asked: AttemptStarted, state: State) -> Later:
+    def attempt(self, asked: AttemptStarted, state: State) -> DelayedReport:
         step = state.instances[asked.path].place.step
         place = f"{asked.path}#{asked.attempt}"
         kind = self._kind(place, step)
         took = self._duration(place, step)
         if asked.timeout is not None and took > asked.timeout:
             took, kind = asked.timeout, "timeout"
-        return Later(took, self._ended(asked, state, kind))
+        return DelayedReport(took, self._ended(asked, state, kind))
 
     def _kind(self, place: str, step: Step) -> AnswerKind:
         share = self._draw(place, "kind")
@@ -160,7 +160,7 @@ class Chance:
         share = _share(f"{self._pace}|{place}")
         return Millis(1_000 + int(share * share * longest))
 
-    def person(self, asked: ApprovalAsked, state: State, number: int) -> Later | None:
+    def person(self, asked: ApprovalAsked, state: State, number: int) -> DelayedReport | None:
         place = asked.path if number == 0 else f"{asked.path}:{number}"
         if asked.expires is not None and self._happens(place, "silence", self._odds.silence):
             return None
@@ -169,7 +169,7 @@ class Chance:
         by = asked.by[number % len(asked.by)] if asked.by else f"person{number + 1}"
         took = Millis(MINUTE + int(_share(f"{self._pace}|{place}") * 60 * MINUTE))
         answer = step.output.choices[0] if step.output.choices else None
-        return Later(took, Approve(asked.path, action, by, "because", answer))
+        return DelayedReport(took, Approve(asked.path, action, by, "because", answer))
 
     def _action(self, place: str, step: Step) -> str:
         actions, share = actions_of(step), self._draw(place, "person")
@@ -180,7 +180,7 @@ class Chance:
             return "abort"
         return "reject" if share < self._odds.person_aborts + self._odds.person_rejects else "approve"
 
-    def wait(self, asked: WaitStarted, state: State) -> Later | None:
+    def wait(self, asked: WaitStarted, state: State) -> DelayedReport | None:
         verb = state.instances[asked.path].place.step.verb
         if getattr(verb, "timer", None) is not None or getattr(verb, "minute_of_day", None) is not None:
             return None
@@ -191,7 +191,7 @@ class Chance:
             kind = "ok"
         took = Millis(1_000 + int(_share(f"{self._pace}|{asked.path}") * 10 * MINUTE))
         ended = WaitEnded(Millis(0), asked.path, "ok" if kind == "ok" else "failed", {"output": {}})
-        return Later(took, ended)
+        return DelayedReport(took, ended)
 
     def fact(self, asked: FactsAsked, state: State) -> Any:
         share = self._draw(f"{asked.path}:{asked.tree}:{asked.argument}", asked.function)
@@ -203,7 +203,9 @@ class Chance:
         place = "+".join((asked.onto, *(path for path, _ in asked.members)))
         if self._happens(place, "join", self._odds.conflict):
             path = asked.members[-1][0]
-            refused = (Refused(path if asked.gated else asked.path, "conflict", "both changed src/a.py"),)
+            refused = (
+                RefusedMember(path if asked.gated else asked.path, "conflict", "both changed src/a.py"),
+            )
             kept = len(asked.members) > 1 and asked.gated
             return JoinEnded(Millis(0), asked.path, Tree(_short(place)) if kept else None, refused)
         return JoinEnded(Millis(0), asked.path, Tree(_short(place)))

@@ -18,12 +18,12 @@ from podium.core.events import (
 )
 from podium.core.messages import Approve
 from podium.core.model import Agent, Command, Members, Review, Step, Wait
-from podium.core.payloads import Amounts, Refused, Verdict
+from podium.core.payloads import Amounts, RefusedMember, Verdict
 from podium.core.queries.graph import TO_A_PERSON, actions_of
-from podium.core.state import Place, State
+from podium.core.state import Placement, State
 from podium.core.types import AnswerKind, MicroUsd, Millis, Path, Tree
-from podium.simulate.memory_trees import Forest
-from podium.simulate.world import Later
+from podium.simulate.memory_trees import MemoryTrees
+from podium.simulate.world import DelayedReport
 from podium.workflow.contracts.examples import example_of
 from podium.workflow.schema.fields import DocPath
 from podium.workflow.scripted.cast import Cast, Rule, iteration_of, judged_by, place_of
@@ -44,10 +44,10 @@ COMMAND_TIME = Millis(2_000)
 PERSON_TIME = Millis(600_000)
 
 
-class Scripted:
+class ScriptedWorld:
     def __init__(self, cast: Cast) -> None:
         self._cast = cast
-        self._forest = Forest(cast.files)
+        self._forest = MemoryTrees(cast.files)
         self._played: set[DocPath] = set()
 
     def base(self) -> Tree | None:
@@ -75,7 +75,7 @@ class Scripted:
         """The rules that matched nothing; most often a step's name is misspelled there."""
         return tuple(rule for rule in self._cast.rules if rule.path not in self._played)
 
-    def attempt(self, asked: AttemptStarted, state: State) -> Later:
+    def attempt(self, asked: AttemptStarted, state: State) -> DelayedReport:
         step = state.instances[asked.path].place.step
         rule = self._rule(asked.path, state, asked.attempt)
         kind, reason = _kind(rule)
@@ -99,10 +99,10 @@ class Scripted:
             digest=hashlib.sha1(f"{text}{tree}".encode(), usedforsecurity=False).hexdigest()[:12],
         )
         usual = AGENT_TIME if isinstance(step.verb, Agent) else COMMAND_TIME
-        return Later(_delay(rule, usual), ended)
+        return DelayedReport(_delay(rule, usual), ended)
 
     def _result(
-        self, rule: Rule, place: Place, kind: AnswerKind, text: str, tree: Tree | None
+        self, rule: Rule, place: Placement, kind: AnswerKind, text: str, tree: Tree | None
     ) -> dict[str, Any]:
         step, about = place.step, place.about
         result: dict[str, Any] = {"text": text, "files": self._forest.changed(place.base, tree)}
@@ -119,7 +119,7 @@ class Scripted:
         paths = self._forest.changed(base, tree)
         return {"files": len(paths), "added": len(paths), "removed": 0, "paths": paths}
 
-    def person(self, asked: ApprovalAsked, state: State, number: int) -> Later | None:
+    def person(self, asked: ApprovalAsked, state: State, number: int) -> DelayedReport | None:
         rule = self._rule(asked.path, state)
         if rule.silent:
             return None
@@ -133,9 +133,11 @@ class Scripted:
         by = rule.by or (asked.by[number % len(asked.by)] if asked.by else f"person{number + 1}")
         if number and rule.by is not None:
             by = f"{rule.by}{number + 1}"
-        return Later(_delay(rule, PERSON_TIME), Approve(asked.path, action, by, rule.text or "", answer))
+        return DelayedReport(
+            _delay(rule, PERSON_TIME), Approve(asked.path, action, by, rule.text or "", answer)
+        )
 
-    def wait(self, asked: WaitStarted, state: State) -> Later | None:
+    def wait(self, asked: WaitStarted, state: State) -> DelayedReport | None:
         verb = state.instances[asked.path].place.step.verb
         rule = self._rule(asked.path, state)
         timed = isinstance(verb, Wait) and (verb.timer is not None or verb.minute_of_day is not None)
@@ -143,7 +145,7 @@ class Scripted:
             return None
         result = {"output": rule.output if rule.output is not None else {}}
         ended = WaitEnded(Millis(0), asked.path, rule.outcome, result, "" if rule.outcome == "ok" else "poll")
-        return Later(_delay(rule, AGENT_TIME), ended)
+        return DelayedReport(_delay(rule, AGENT_TIME), ended)
 
     def fact(self, asked: FactsAsked, state: State) -> Any:
         known = self._cast.facts.get(asked.argument)
@@ -159,7 +161,7 @@ class Scripted:
             merged = self._forest.merge(asked.fork, head, tree)
             if isinstance(merged, list):
                 where = path if asked.gated else asked.path
-                refused.append(Refused(where, "conflict", f"both changed {', '.join(merged)}"))
+                refused.append(RefusedMember(where, "conflict", f"both changed {', '.join(merged)}"))
             else:
                 head = merged
         return JoinEnded(Millis(0), asked.path, head, tuple(refused))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from podium.core.model import Workflow
-from podium.simulate.random_world import ORDINARY, Chance, Odds
+from podium.simulate.random_world import ORDINARY, Odds, RandomWorld
 from podium.simulate.run import simulate
 from podium.views.run.trace import Trace, TracedStep, trace
 
@@ -49,7 +49,7 @@ def survey(
 ) -> Survey:
     """Run it that often in a random world, one seed after the other."""
     return _summed(
-        trace(simulate(workflow, Chance(seed + number, odds or ORDINARY), inputs=inputs, env=env).events)
+        trace(simulate(workflow, RandomWorld(seed + number, odds or ORDINARY), inputs=inputs, env=env).events)
         for number in range(runs)
     )
 

@@ -21,7 +21,7 @@ from podium.core.types import Millis, Tree
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
+class DelayedReport:
     """A message that arrives after that time."""
 
     after: Millis
@@ -34,12 +34,12 @@ class World(Protocol):
     def base(self) -> Tree | None:
         """The tree a run starts from."""
 
-    def attempt(self, asked: AttemptStarted, state: State) -> Later: ...
+    def attempt(self, asked: AttemptStarted, state: State) -> DelayedReport: ...
 
-    def person(self, asked: ApprovalAsked, state: State, number: int) -> Later | None:
+    def person(self, asked: ApprovalAsked, state: State, number: int) -> DelayedReport | None:
         """The answer of the n-th of those who are asked, from 0. None: no answer."""
 
-    def wait(self, asked: WaitStarted, state: State) -> Later | None: ...
+    def wait(self, asked: WaitStarted, state: State) -> DelayedReport | None: ...
 
     def fact(self, asked: FactsAsked, state: State) -> Any: ...
 

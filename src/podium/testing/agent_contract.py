@@ -14,10 +14,10 @@ import pytest
 
 from podium.credentials import key_names
 from podium.errors import ConfigurationError
-from podium.ports.agent import Agent, AgentResult, AgentTrouble, Program, Progress, Request
+from podium.ports.agent import Agent, AgentRequest, AgentResult, AgentTrouble, ProgramSpec, Progress
 from podium.process.environment import minimal_env
 from podium.process.launch import Finished, Launch
-from podium.process.output import Captured
+from podium.process.output import CapturedOutput
 from podium.process.run import run
 
 PROMPT: Final = "Paint the shed 7391 blue."
@@ -59,11 +59,11 @@ class AgentContract:
         return {}
 
     @pytest.fixture
-    def request_(self, tmp_path: Path) -> Request:
+    def request_(self, tmp_path: Path) -> AgentRequest:
         project, cwd, home = (tmp_path / name for name in ("project", "cwd", "home"))
         for folder in (project, cwd, home):
             folder.mkdir()
-        return Request(
+        return AgentRequest(
             agent="painter",
             config=self.config(project),
             path="paint",
@@ -80,7 +80,7 @@ class AgentContract:
         )
 
     def test_the_same_request_is_prepared_alike_and_nothing_but_its_settings_is_read(
-        self, request_: Request
+        self, request_: AgentRequest
     ) -> None:
         first, _ = self.make().prepare(request_)
         agent = self.make()
@@ -95,20 +95,20 @@ class AgentContract:
         assert list(request_.cwd.iterdir()) == list(request_.home.iterdir()) == []
 
     def test_neither_the_prompt_nor_the_system_text_stands_in_the_list_of_processes(
-        self, request_: Request
+        self, request_: AgentRequest
     ) -> None:
         program, _ = self.make().prepare(request_)
         words = (*program.argv, *program.env.values(), *program.files)
 
         assert not [word for word in words if "7391" in word or "5517" in word]
 
-    def test_files_stay_below_the_home_of_the_attempt(self, request_: Request) -> None:
+    def test_files_stay_below_the_home_of_the_attempt(self, request_: AgentRequest) -> None:
         program, _ = self.make().prepare(request_)
 
         assert not [name for name in program.files if name.startswith("/") or ".." in Path(name).parts]
 
     def test_where_a_broker_holds_the_key_nothing_that_is_started_or_written_does(
-        self, request_: Request
+        self, request_: AgentRequest
     ) -> None:
         agent, keys = self.make(), tuple(self.env().values())
         program, _ = agent.prepare(replace(request_, brokered=True))
@@ -129,7 +129,7 @@ class AgentContract:
 
     @pytest.mark.parametrize("schema", [None, SCHEMA])
     def test_an_answer_is_understood_in_whatever_pieces_it_comes(
-        self, request_: Request, schema: Mapping[str, Any] | None
+        self, request_: AgentRequest, schema: Mapping[str, Any] | None
     ) -> None:
         request = replace(request_, schema=schema)
         program, _ = self.make().prepare(request)
@@ -144,29 +144,29 @@ class AgentContract:
         assert whole[0].text.strip()
         assert schema is None or whole[0].has_value
 
-    def test_the_end_of_its_time_is_a_timeout(self, request_: Request) -> None:
+    def test_the_end_of_its_time_is_a_timeout(self, request_: AgentRequest) -> None:
         assert self.ended(request_, over(exit_code=124, timed_out=True)).trouble == "timeout"
 
-    def test_a_program_that_is_not_there_is_unavailable(self, request_: Request) -> None:
+    def test_a_program_that_is_not_there_is_unavailable(self, request_: AgentRequest) -> None:
         result = self.ended(request_, over(exit_code=127, not_started="no such file"))
 
         assert result.trouble == "unavailable"
         assert "no such file" in result.detail
 
-    def test_death_by_a_signal_is_trouble_and_not_an_answer(self, request_: Request) -> None:
+    def test_death_by_a_signal_is_trouble_and_not_an_answer(self, request_: AgentRequest) -> None:
         result = self.ended(request_, over(exit_code=137, signal=9))
 
         assert result.trouble in ("transient", "error")
         assert result.detail
 
-    def test_an_exit_code_that_nobody_explained_is_trouble(self, request_: Request) -> None:
+    def test_an_exit_code_that_nobody_explained_is_trouble(self, request_: AgentRequest) -> None:
         assert _is_typed(self.ended(request_, over(exit_code=113)))
 
-    def test_nothing_said_is_trouble(self, request_: Request) -> None:
+    def test_nothing_said_is_trouble(self, request_: AgentRequest) -> None:
         assert _is_typed(self.ended(request_, over()))
 
     @pytest.mark.parametrize("data", GARBAGE)
-    def test_garbage_is_trouble_and_never_raises(self, request_: Request, data: bytes) -> None:
+    def test_garbage_is_trouble_and_never_raises(self, request_: AgentRequest, data: bytes) -> None:
         """R111: where a value was asked for, there is one or there is trouble."""
         request = replace(request_, schema=SCHEMA)
         result, _ = understood(self.make(), request, [data], over(stdout=data))
@@ -176,13 +176,15 @@ class AgentContract:
             failed, _ = understood(self.make(), request, [data], over(exit_code=exit_code, stdout=data))
             assert _is_typed(failed)
 
-    def test_settings_that_cannot_be_used_are_refused_before_anything_starts(self, request_: Request) -> None:
+    def test_settings_that_cannot_be_used_are_refused_before_anything_starts(
+        self, request_: AgentRequest
+    ) -> None:
         with pytest.raises(ConfigurationError) as refused:
             self.make().prepare(replace(request_, config=self.broken(request_.project)))
 
         assert str(refused.value)
 
-    def ended(self, request: Request, finished: Finished) -> AgentResult:
+    def ended(self, request: AgentRequest, finished: Finished) -> AgentResult:
         return understood(self.make(), request, [], finished)[0]
 
 
@@ -205,13 +207,13 @@ def over(
         signal=signal,
         timed_out=timed_out,
         duration_s=0.1,
-        stdout=Captured(head=stdout, size=len(stdout), memory=stdout),
-        stderr=Captured(head=stderr, size=len(stderr), memory=stderr),
+        stdout=CapturedOutput(head=stdout, size=len(stdout), memory=stdout),
+        stderr=CapturedOutput(head=stderr, size=len(stderr), memory=stderr),
         not_started=not_started,
     )
 
 
-def play(program: Program, request: Request) -> tuple[bytes, Finished]:
+def play(program: ProgramSpec, request: AgentRequest) -> tuple[bytes, Finished]:
     """Runs what an adapter has prepared, without walls; what it said, and how it ended."""
     for name, content in program.files.items():
         place = request.home / name
@@ -230,7 +232,7 @@ def play(program: Program, request: Request) -> tuple[bytes, Finished]:
 
 
 def understood(
-    agent: Agent, request: Request, pieces: Sequence[bytes], finished: Finished
+    agent: Agent, request: AgentRequest, pieces: Sequence[bytes], finished: Finished
 ) -> tuple[AgentResult, list[Progress]]:
     _, conversation = agent.prepare(request)
     seen = [progress for piece in pieces for progress in conversation.feed(piece)]

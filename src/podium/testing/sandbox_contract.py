@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from podium.ports.sandbox import Sandbox, Walls
+from podium.ports.sandbox import Sandbox, SandboxPolicy
 from podium.process.launch import Finished, Launch
 from podium.process.output import OutputLimits, StreamName
 from podium.process.procfs import read_marker, read_pids
@@ -43,8 +43,8 @@ class SandboxContract:
         argv = (sys.executable, "-I", "-c", code)
         return Launch(argv=argv, cwd=folder, env=env, marker=marker, timeout_s=60, **more)  # type: ignore[arg-type]  # as given
 
-    def walls(self, folder: Path) -> Walls:
-        return Walls(writable=(folder,))
+    def walls(self, folder: Path) -> SandboxPolicy:
+        return SandboxPolicy(writable=(folder,))
 
     def finish(self, sandbox: Sandbox, launch: Launch) -> Finished:
         async def go() -> Finished:

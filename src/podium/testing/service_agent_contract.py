@@ -1,7 +1,7 @@
 """What every agent that is a service must keep, against a server that the test plays; subclass and give a maker.
 
 class TestMine(CallerContract):
-    def make(self) -> Caller:
+    def make(self) -> ServiceAgent:
         return Mine()
 """
 
@@ -18,7 +18,7 @@ import anyio
 import pytest
 
 from podium.errors import ConfigurationError
-from podium.ports.agent import AgentResult, AgentTrouble, Caller, Request
+from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, ServiceAgent
 from podium.testing.models.server import ModelServer, Rule, Tokens
 
 PROMPT: Final = "Paint the shed 7391 blue."
@@ -35,15 +35,15 @@ class CallerContract:
     suffix: str = ""
     """What follows the address of the server in `base_url`."""
 
-    def make(self) -> Caller:
+    def make(self) -> ServiceAgent:
         raise NotImplementedError
 
     def config(self, url: str) -> Mapping[str, Any]:
         return {"base_url": f"{url}{self.suffix}"}
 
     @pytest.fixture
-    def request_(self, tmp_path: Path) -> Request:
-        return Request(
+    def request_(self, tmp_path: Path) -> AgentRequest:
+        return AgentRequest(
             agent="painter",
             config={},
             path="paint",
@@ -60,7 +60,7 @@ class CallerContract:
         )
 
     def test_the_prompt_and_the_role_arrive_and_the_answer_comes_back_with_its_tokens(
-        self, request_: Request
+        self, request_: AgentRequest
     ) -> None:
         with ModelServer(Rule(match="7391", text="It is blue", usage=Tokens(100, 20, 0))) as server:
             result = self.asked(request_, server.url)
@@ -72,7 +72,9 @@ class CallerContract:
         assert b"5517" in received.raw
         assert not result.has_value
 
-    def test_a_value_is_asked_for_by_its_schema_and_there_is_one_or_trouble(self, request_: Request) -> None:
+    def test_a_value_is_asked_for_by_its_schema_and_there_is_one_or_trouble(
+        self, request_: AgentRequest
+    ) -> None:
         request = replace(request_, schema=SCHEMA)
         with ModelServer(Rule(value={"title": "blue"}, text="prose")) as server:
             good = self.asked(request, server.url)
@@ -100,7 +102,7 @@ class CallerContract:
         ],
     )
     def test_every_fault_is_a_trouble_with_words(
-        self, request_: Request, rule: Rule, trouble: set[AgentTrouble]
+        self, request_: AgentRequest, rule: Rule, trouble: set[AgentTrouble]
     ) -> None:
         with ModelServer(rule) as server:
             result = self.asked(request_, server.url)
@@ -109,7 +111,7 @@ class CallerContract:
         assert result.trouble in get_args(AgentTrouble)
         assert result.detail
 
-    def test_nobody_there_is_trouble_that_names_the_address(self, request_: Request) -> None:
+    def test_nobody_there_is_trouble_that_names_the_address(self, request_: AgentRequest) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
         result = self.asked(request_, f"http://127.0.0.1:{port}")
@@ -118,7 +120,7 @@ class CallerContract:
         assert str(port) in result.detail
 
     @pytest.mark.parametrize("fault", ["hang", "stall"])
-    def test_a_silence_ends_by_the_limits_that_are_set(self, request_: Request, fault: Any) -> None:
+    def test_a_silence_ends_by_the_limits_that_are_set(self, request_: AgentRequest, fault: Any) -> None:
         with ModelServer(Rule(fault=fault, text="half of an answer")) as server:
             for key in ("timeout", "stall"):
                 began = time.monotonic()
@@ -127,7 +129,7 @@ class CallerContract:
                 # A busy machine may take longer than a second, but not as long as what holds when nothing is set.
                 assert time.monotonic() - began < 60
 
-    def test_cancelling_hangs_up_at_once(self, request_: Request) -> None:
+    def test_cancelling_hangs_up_at_once(self, request_: AgentRequest) -> None:
         async def cancelled() -> bool:
             request = self.configured(request_, server.url)
             with anyio.move_on_after(0.3) as scope:
@@ -144,7 +146,7 @@ class CallerContract:
         [{"base_url": "not an address"}, {"temperature": "hot"}, {"timeout": "soon"}, {"max_tokens": "many"}],
     )
     def test_settings_that_cannot_be_used_are_refused_before_anything_is_sent(
-        self, request_: Request, settings: Mapping[str, Any]
+        self, request_: AgentRequest, settings: Mapping[str, Any]
     ) -> None:
         with ModelServer(Rule()) as server:
             with pytest.raises(ConfigurationError, match=r"agents\.painter\."):
@@ -152,7 +154,7 @@ class CallerContract:
             assert server.requests == []
 
     def test_without_a_model_one_is_chosen_or_it_is_said_that_it_must_be_named(
-        self, request_: Request
+        self, request_: AgentRequest
     ) -> None:
         with ModelServer(Rule()) as server:
             try:
@@ -161,8 +163,8 @@ class CallerContract:
                 model = error.message
         assert "model" in model or ":" in model
 
-    def configured(self, request: Request, url: str, **settings: Any) -> Request:
+    def configured(self, request: AgentRequest, url: str, **settings: Any) -> AgentRequest:
         return replace(request, config={**self.config(url), **settings})
 
-    def asked(self, request: Request, url: str, **settings: Any) -> AgentResult:
+    def asked(self, request: AgentRequest, url: str, **settings: Any) -> AgentResult:
         return anyio.run(self.make().call, self.configured(request, url, **settings))

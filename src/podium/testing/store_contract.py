@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from podium.core.hash_chain import FIRST_HASH, RunId, first_fault
-from podium.ports.store import Fenced, Misplaced, RunHead, Store, StoreError
+from podium.ports.store import AppendConflict, RunHead, StaleOwner, Store, StoreError
 
 RUN = RunId("20260101-a")
 
@@ -66,7 +66,7 @@ class StoreContract:
         store, epoch = owned
         newer = store.claim(RUN)
 
-        with pytest.raises(Fenced):
+        with pytest.raises(StaleOwner):
             store.append(RUN, [("A", "1")], after=0, epoch=epoch, cause="m")
 
         assert newer == epoch + 1
@@ -76,7 +76,7 @@ class StoreContract:
     def test_events_that_do_not_follow_are_refused_whole(self, owned: tuple[Store, int], after: int) -> None:
         store, epoch = owned
 
-        with pytest.raises(Misplaced):
+        with pytest.raises(AppendConflict):
             store.append(RUN, [("A", "1"), ("B", "2")], after=after, epoch=epoch, cause="m")
 
         assert store.read(RUN) == ()
@@ -149,7 +149,7 @@ class StoreContract:
         store.post(RUN, "one", {"n": 1})
         letter = store.letters(RUN)[0]
 
-        with pytest.raises(Misplaced):
+        with pytest.raises(AppendConflict):
             store.append(RUN, [("A", "1")], after=5, epoch=epoch, cause="m", answers=(letter, "done"))
         before = store.letters(RUN)
         store.append(RUN, [("A", "1")], after=0, epoch=epoch, cause="m", answers=(letter, "done"))

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from podium.core.types import GOOD
+from podium.core.types import CONTINUING_OUTCOMES
 from podium.views.format import iso, iso_or_none
 from podium.views.plain import one_line
 from podium.views.run.view import Pending, RunView, StepView
@@ -72,7 +72,7 @@ def _signals(view: RunView, layout: Layout) -> Iterator[tuple[str, str]]:
     newest = {step.step: step for step in view.steps if _ALONE.fullmatch(step.path)}
     for name, known in layout.steps.items():
         step = newest.get(name)
-        if step is not None and (step.status == "checking" or step.outcome in GOOD):
+        if step is not None and (step.status == "checking" or step.outcome in CONTINUING_OUTCOMES):
             yield f"{SIGNALS}/{file_name(known)}-done.json", _done(known, step)
     for pending in view.pending:
         gate = gate_of(pending.path, layout)
@@ -129,7 +129,7 @@ def _outcomes(view: RunView, layout: Layout) -> list[_Outcome]:
     for step in sorted(ended, key=lambda step: step.ended or 0):
         gate = gate_of(step.path, layout)
         if gate is not None:
-            passed = step.outcome in GOOD
+            passed = step.outcome in CONTINUING_OUTCOMES
             failures[gate] = failures.get(gate, 0) + (not passed)
             found.append(_Outcome(gate, step, passed, failures[gate]))
     return found

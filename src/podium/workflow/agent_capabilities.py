@@ -88,5 +88,5 @@ CAPABILITIES: Final[Mapping[str, Capabilities]] = MappingProxyType(
 )
 """By the `type` of an agent. A type that is not listed comes from a plug-in, which answers for itself."""
 
-LADDER: Final = ("none", "limits", "bubblewrap", "container")
+SANDBOX_LEVELS: Final = ("none", "limits", "bubblewrap", "container")
 """From the weakest sandbox to the strongest."""

@@ -15,15 +15,15 @@ from podium.workflow.problems import Problem
 from podium.workflow.prompts.partials import Own
 from podium.workflow.schema.fields import DocPath
 from podium.workflow.schema.file import File, Role
-from podium.workflow.schema.reader import Fault
+from podium.workflow.schema.reader import FieldFault
 from podium.workflow.schema.step import Feature, Gate, Step
-from podium.workflow.source.nodes import Place
+from podium.workflow.source.nodes import SourceLocation
 
 PROMPT_FILES: Final = (".md", ".txt", ".j2")
 
 
 class Origin(Protocol):
-    def __call__(self, path: DocPath, *, key: bool = False) -> Place:
+    def __call__(self, path: DocPath, *, key: bool = False) -> SourceLocation:
         """Where a value of a document was written, or its key; of what is not there, the nearest thing around."""
         ...
 
@@ -36,7 +36,7 @@ class FeatureFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class WorkflowSource:
     """`texts` holds the prompt files by the path that names them; children and features go by the step's path."""
 
     file: File
@@ -47,14 +47,14 @@ class Context:
     inputs: Mapping[str, Any] | None = None
     texts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
-    children: Mapping[DocPath, Context] = field(default_factory=lambda: MappingProxyType({}))
+    children: Mapping[DocPath, WorkflowSource] = field(default_factory=lambda: MappingProxyType({}))
     features: Mapping[DocPath, FeatureFile] = field(default_factory=lambda: MappingProxyType({}))
     partials: tuple[Own, ...] = ()
     role_names: frozenset[str] = frozenset()
     """Every role there is, also those this workflow does not use."""
     broken: frozenset[DocPath] = frozenset()
 
-    def position(self, path: DocPath, *, key: bool = False) -> Place:
+    def position(self, path: DocPath, *, key: bool = False) -> SourceLocation:
         return self.origin(path, key=key)
 
     def problem(
@@ -67,7 +67,7 @@ class Context:
         key: bool = False,
         warning: bool = False,
     ) -> Problem:
-        return problem_at(self.origin, Fault(rule, path, message, hint, key=key, warning=warning))
+        return problem_at(self.origin, FieldFault(rule, path, message, hint, key=key, warning=warning))
 
     def role(self, name: str) -> Role | None:
         return self.file.roles.get(name)
@@ -100,7 +100,7 @@ class Context:
     def partial_texts(self) -> dict[str, str]:
         return {own.name: own.text for own in self.partials}
 
-    def child(self, step: Step) -> Context | None:
+    def child(self, step: Step) -> WorkflowSource | None:
         return self.children.get(step.path)
 
     def feature(self, step: Step) -> Feature | None:
@@ -129,7 +129,7 @@ def is_prompt_file(text: str) -> bool:
     return text.endswith(PROMPT_FILES) and "\n" not in text and "{{" not in text and " " not in text
 
 
-def problem_at(origin: Origin, fault: Fault) -> Problem:
+def problem_at(origin: Origin, fault: FieldFault) -> Problem:
     place = origin(fault.path, key=fault.key)
     return Problem(
         place.file,

@@ -10,16 +10,16 @@ from types import MappingProxyType
 from typing import Any
 
 from podium.core.fast_dataclass import dataclass
-from podium.workflow.context import Context, FeatureFile, is_prompt_file, problem_at
+from podium.workflow.context import FeatureFile, WorkflowSource, is_prompt_file, problem_at
 from podium.workflow.contracts.schema_check import schema_fault
 from podium.workflow.defaults import MAX_DEPTH
-from podium.workflow.dialects.detect import native
+from podium.workflow.dialects.detect import to_native
 from podium.workflow.merge.merge import Merged, merge
 from podium.workflow.problems import Problem
 from podium.workflow.schema.fields import DocPath, Raw
 from podium.workflow.schema.file import File
 from podium.workflow.schema.parts import Output, Retry
-from podium.workflow.schema.reader import Fault, Reading, read
+from podium.workflow.schema.reader import FieldFault, Reading, read
 from podium.workflow.schema.scalars import INSERT
 from podium.workflow.schema.step import Feature, Step
 from podium.workflow.schema.verb_keys import all_steps, check_file, check_step, components_of
@@ -39,13 +39,15 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
-    context: Context | None
+class GatheredSource:
+    context: WorkflowSource | None
     problems: tuple[Problem, ...]
     paths: tuple[Path, ...] = ()
 
 
-def gather_context(session: Session, path: Path, *, inputs: Mapping[str, Any] | None = None) -> Gathered:
+def gather_context(
+    session: Session, path: Path, *, inputs: Mapping[str, Any] | None = None
+) -> GatheredSource:
     sources = gather(
         path, project_root=session.project, user_dir=session.user_dir, overrides=session.overrides
     )
@@ -54,17 +56,17 @@ def gather_context(session: Session, path: Path, *, inputs: Mapping[str, Any] | 
 
 def context_of(
     session: Session, path: Path, sources: Sources, *, inputs: Mapping[str, Any] | None = None
-) -> Gathered:
+) -> GatheredSource:
     """`path` is the file that messages and relative names start from."""
     merged = merge(sources)
     nothing: Reading[File] = Reading(None, (), frozenset())
     reading = read(File, merged.value, source=merged.source) if sources.chain else nothing
     problems = [*merged.problems, *(problem_at(merged.origin, fault) for fault in reading.faults)]
     if reading.value is None:
-        return Gathered(None, tuple(problems), sources.paths)
+        return GatheredSource(None, tuple(problems), sources.paths)
     faults = check_file(reading.value, reading.broken)
     problems += [problem_at(merged.origin, fault) for fault in faults]
-    context = Context(
+    context = WorkflowSource(
         file=reading.value,
         name=path.stem,
         project=sources.project,
@@ -78,7 +80,7 @@ def context_of(
     inner = replace(session, project=sources.project, around=(*session.around, path.resolve()))
     found = _Found(inner, context, base=None if path.is_absolute() else Path.cwd())
     found.read_all()
-    return Gathered(found.context(), (*problems, *found.problems), (*sources.paths, *found.paths))
+    return GatheredSource(found.context(), (*problems, *found.problems), (*sources.paths, *found.paths))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +88,16 @@ class _Found:
     """Collects what the files that a workflow names contain. A file that is missing is simply not there."""
 
     session: Session
-    bare: Context
+    bare: WorkflowSource
     base: Path | None
     texts: dict[str, str] = field(default_factory=dict)
     schemas: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     features: dict[DocPath, FeatureFile] = field(default_factory=dict)
-    children: dict[DocPath, Context] = field(default_factory=dict)
+    children: dict[DocPath, WorkflowSource] = field(default_factory=dict)
     paths: list[Path] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
-    def context(self) -> Context:
+    def context(self) -> WorkflowSource:
         return replace(
             self.bare,
             texts=MappingProxyType(self.texts),
@@ -143,22 +145,24 @@ class _Found:
             found = json.loads(path.read_text("utf-8", errors="replace"))
         except ValueError as error:
             found = None
-            self.fault(Fault(16, schema.at("schema"), f"{name} is not JSON: {error}", key=False))
+            self.fault(FieldFault(16, schema.at("schema"), f"{name} is not JSON: {error}", key=False))
         if isinstance(found, dict):
             self.schemas[name] = found
             self.paths.append(path)
             why = schema_fault(found)
             if why is not None:
                 self.fault(
-                    Fault(16, schema.at("schema"), f"no answer can be held against {name}: {why}", key=False)
+                    FieldFault(
+                        16, schema.at("schema"), f"no answer can be held against {name}: {why}", key=False
+                    )
                 )
 
     def missing(self, rule: int, at: DocPath, name: str) -> None:
         """A path that leaves the project is told by lint, with a rule of its own."""
         if not leaves(name, self.bare.project):
-            self.fault(Fault(rule, at, f"{name} does not exist", key=False))
+            self.fault(FieldFault(rule, at, f"{name} does not exist", key=False))
 
-    def fault(self, fault: Fault) -> None:
+    def fault(self, fault: FieldFault) -> None:
         self.problems.append(problem_at(self.bare.origin, fault))
 
     def read_feature(self, step: Step) -> None:
@@ -167,7 +171,7 @@ class _Found:
         if path is None:
             self.missing(38, step.at("build"), written)
             return
-        tree = native(read_tree(path, self.base), "feature")
+        tree = to_native(read_tree(path, self.base), "feature")
         self.paths.append(path)
         self.problems.extend(tree.problems)
         if tree.node is None:
@@ -187,10 +191,10 @@ class _Found:
         if path is None:
             self.missing(35, step.at("workflow"), written)
         elif path.resolve() in self.session.around:
-            self.fault(Fault(35, step.at("workflow"), f"{path.name} contains itself", key=False))
+            self.fault(FieldFault(35, step.at("workflow"), f"{path.name} contains itself", key=False))
         elif len(self.session.around) >= MAX_DEPTH:
             deep = f"workflows are nested more than {MAX_DEPTH} deep"
-            self.fault(Fault(35, step.at("workflow"), deep, key=False))
+            self.fault(FieldFault(35, step.at("workflow"), deep, key=False))
         else:
             gathered = gather_context(self.session, self.seen_from_here(path))
             self.problems.extend(gathered.problems)

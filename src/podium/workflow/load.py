@@ -18,7 +18,7 @@ from podium.workflow.problems import Problem, in_order
 
 if TYPE_CHECKING:
     from podium.core.model import Workflow
-    from podium.workflow.context import Context
+    from podium.workflow.context import WorkflowSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Loaded:
 
     workflow: Workflow | None
     problems: tuple[Problem, ...]
-    context: Context | None = None
+    context: WorkflowSource | None = None
     paths: tuple[Path, ...] = ()
     """Every file that had a part in it."""
 
@@ -60,12 +60,12 @@ def load(
     return Loaded(workflow, in_order(problems), gathered.context, gathered.paths)
 
 
-def _compiled(context: Context, problems: list[Problem]) -> Workflow | None:
+def _compiled(context: WorkflowSource, problems: list[Problem]) -> Workflow | None:
     # Imported only now: a file with mistakes is told about them without all this.
-    from podium.workflow.compile.values import Site
+    from podium.workflow.compile.values import CompileContext
     from podium.workflow.compile.workflow import compile_workflow
 
-    site = Site(context)
+    site = CompileContext(context)
     workflow = compile_workflow(site, fingerprint=fingerprint(context))
     problems += site.problems
     return None if _has_errors(problems) else workflow
@@ -75,7 +75,7 @@ def _has_errors(problems: Iterable[Problem]) -> bool:
     return any(not problem.warning for problem in problems)
 
 
-def fingerprint(context: Context) -> str:
+def fingerprint(context: WorkflowSource) -> str:
     """The same only if nothing that the workflow says has changed, its prompts and children included.
 
     Keys are not sorted: the order of steps is part of what is said.
@@ -85,14 +85,14 @@ def fingerprint(context: Context) -> str:
     return hashlib.sha256(definition_text(context).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def definition_text(context: Context) -> str:
+def definition_text(context: WorkflowSource) -> str:
     """All that a fingerprint covers; children stand in it by their own."""
     import json
 
     return json.dumps(_content(context), ensure_ascii=False, separators=(",", ":"))
 
 
-def _content(context: Context) -> dict[str, Any]:
+def _content(context: WorkflowSource) -> dict[str, Any]:
     return {
         "document": context.raw,
         "texts": sorted(context.texts.items()),

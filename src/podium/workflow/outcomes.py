@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from podium.core.types import GOOD, OUTCOMES, ROUTABLE, Outcome
+from podium.core.types import CONTINUING_OUTCOMES, OUTCOMES, ROUTABLE, Outcome
 from podium.workflow.schema.step import Gate, Step
 
 OUTCOMES_OF_VERB: Final[dict[str, tuple[Outcome, ...]]] = {
@@ -49,7 +49,7 @@ def possible_outcomes(step: Step, gates: Iterable[Gate] = ()) -> tuple[Outcome, 
 
 def possible_failures(step: Step, gates: Iterable[Gate] = ()) -> tuple[Outcome, ...]:
     """What `else` stands for."""
-    return tuple(outcome for outcome in possible_outcomes(step, gates) if outcome not in GOOD)
+    return tuple(outcome for outcome in possible_outcomes(step, gates) if outcome not in CONTINUING_OUTCOMES)
 
 
 def has_members(step: Step) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from podium.core.fast_dataclass import dataclass
-from podium.workflow.context import Context
+from podium.workflow.context import WorkflowSource
 from podium.workflow.defaults import BASE_REVIEWER
 from podium.workflow.schema.file import Role
 from podium.workflow.schema.scalars import INSERT
@@ -22,7 +22,7 @@ class Worker:
     known_role: Role | None = None
 
 
-def workers_of(context: Context, step: Step) -> tuple[Worker, ...]:
+def workers_of(context: WorkflowSource, step: Step) -> tuple[Worker, ...]:
     """Those of an agent step: one, unless a list stands under `role` or `agent`."""
     if isinstance(step.agent, tuple):
         role = step.role if isinstance(step.role, str) else None
@@ -32,19 +32,19 @@ def workers_of(context: Context, step: Step) -> tuple[Worker, ...]:
     return _all(context, [(step.role or step.agent or "", step.role, step.agent)])
 
 
-def reviewers_of(context: Context, step: Judging) -> tuple[Worker, ...]:
+def reviewers_of(context: WorkflowSource, step: Judging) -> tuple[Worker, ...]:
     """Those of a review; an agent's name means the base reviewer played by it."""
     names = (step.review,) if isinstance(step.review, str) else step.review or ()
     return _all(context, [_reviewer(context, name) for name in names])
 
 
-def _reviewer(context: Context, name: str) -> tuple[str, str, str | None]:
+def _reviewer(context: WorkflowSource, name: str) -> tuple[str, str, str | None]:
     if context.role(name) is None and context.is_agent(name):
         return name, BASE_REVIEWER, name
     return name, name, None
 
 
-def _all(context: Context, found: Iterable[tuple[str, str | None, str | None]]) -> tuple[Worker, ...]:
+def _all(context: WorkflowSource, found: Iterable[tuple[str, str | None, str | None]]) -> tuple[Worker, ...]:
     """With the role's own agent where the step names none."""
     workers: list[Worker] = []
     taken: set[str] = set()

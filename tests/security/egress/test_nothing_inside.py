@@ -15,9 +15,9 @@ import pytest
 
 from podium.adapters.sandboxes import bubblewrap_probe as machine
 from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
-from podium.attempt.workspace.ownership import lend
+from podium.attempt.workspace.ownership import give_ownership
 from podium.errors import ConfigurationError
-from podium.ports.sandbox import Decision, Walls
+from podium.ports.sandbox import EgressDecision, SandboxPolicy
 from podium.process.launch import Finished, Launch
 from tests.egress.kit import KEY, Api, api, service
 
@@ -60,7 +60,7 @@ def walls_that_hold() -> None:
 def ran(
     folder: Path,
     code: str,
-    made: Callable[[Api], Walls],
+    made: Callable[[Api], SandboxPolicy],
     *,
     words: Callable[[Api], Sequence[str]] = lambda _: (),
     env: Mapping[str, str] = MappingProxyType({}),
@@ -73,7 +73,7 @@ def ran(
             work = folder / "work"
             work.mkdir()
             (work / "script.py").write_text(code)
-            lend(work, sandbox.owner)
+            give_ownership(work, sandbox.owner)
             launch = Launch(
                 argv=(PYTHON, "-I", "script.py", *words(model)),
                 cwd=work,
@@ -97,12 +97,12 @@ def leads_to(port: int) -> Callable[[str, int], Awaitable[Sequence[tuple[str, in
 def test_the_key_is_in_no_memory_environment_argument_or_file_within_while_the_model_answers(
     tmp_path: Path,
 ) -> None:
-    decisions: list[Decision] = []
+    decisions: list[EgressDecision] = []
 
     done, model = ran(
         tmp_path,
         PROBE.read_text(),
-        lambda model: Walls(service=service(model.port), on_decision=decisions.append),
+        lambda model: SandboxPolicy(service=service(model.port), on_decision=decisions.append),
         words=lambda _: [KEY[::-1]],
     )
     assert done.exit_code == 0, done.stderr.text()
@@ -125,7 +125,7 @@ def test_the_same_search_finds_a_key_that_is_there(tmp_path: Path) -> None:
     done, _ = ran(
         tmp_path,
         f"open('left-behind', 'w').write({KEY!r})\n{PROBE.read_text()}",
-        lambda model: Walls(service=service(model.port)),
+        lambda model: SandboxPolicy(service=service(model.port)),
         words=lambda _: [KEY[::-1], KEY],
         env={"LEAKED": KEY},
     )
@@ -140,7 +140,7 @@ def test_there_is_no_route_no_name_and_no_port_of_the_host(tmp_path: Path, has_s
     done, model = ran(
         tmp_path,
         WEB,
-        lambda model: Walls(service=service(model.port) if has_service else None),
+        lambda model: SandboxPolicy(service=service(model.port) if has_service else None),
         words=lambda model: [str(model.port)],
     )
 
@@ -151,10 +151,12 @@ def test_there_is_no_route_no_name_and_no_port_of_the_host(tmp_path: Path, has_s
 
 
 def test_a_host_that_is_listed_is_reached_by_the_proxy_and_another_is_not(tmp_path: Path) -> None:
-    decisions: list[Decision] = []
+    decisions: list[EgressDecision] = []
 
     done, model = ran(
-        tmp_path, CONNECT, lambda _: Walls(network=("packages.example",), on_decision=decisions.append)
+        tmp_path,
+        CONNECT,
+        lambda _: SandboxPolicy(network=("packages.example",), on_decision=decisions.append),
     )
     first, second = done.stdout.text().splitlines()
 
@@ -169,6 +171,8 @@ def test_a_way_out_that_cannot_be_opened_means_that_nothing_is_started(tmp_path:
     launch = Launch(argv=("/bin/touch", "started"), cwd=tmp_path, env={}, marker="podium-egress-closed")
 
     with pytest.raises(ConfigurationError, match="not the name of a host"):
-        anyio.run(BubblewrapSandbox().run, launch, Walls(writable=(tmp_path,), network=("*.example",)))
+        anyio.run(
+            BubblewrapSandbox().run, launch, SandboxPolicy(writable=(tmp_path,), network=("*.example",))
+        )
 
     assert list(tmp_path.iterdir()) == []

@@ -13,7 +13,7 @@ import pytest
 from podium.adapters.sandboxes import bubblewrap_probe as machine
 from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
 from podium.attempt.network import RECORD
-from podium.ports.agent import Agent, AgentResult, Program, Request
+from podium.ports.agent import Agent, AgentRequest, AgentResult, ProgramSpec
 from podium.process.launch import Finished
 from podium.redaction.mask import Mask
 from podium.testing.models.server import ModelServer
@@ -94,10 +94,10 @@ def test_a_command_reaches_the_hosts_that_it_lists_and_no_others(
 class Renewing:
     """An agent whose program finds its login in its home and leaves another one there."""
 
-    def prepare(self, request: Request) -> tuple[Program, Renewing]:
+    def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, Renewing]:
         code = f"open('{request.home}/x/login.json', 'a').write(' renewed'); print(1)"
         files = {"x/login.json": b"the old one"}
-        return Program(argv=(PYTHON, "-I", "-c", code), files=files, login="x/login.json"), self
+        return ProgramSpec(argv=(PYTHON, "-I", "-c", code), files=files, login="x/login.json"), self
 
     def feed(self, data: bytes) -> tuple[()]:
         return ()

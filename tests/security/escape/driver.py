@@ -21,8 +21,8 @@ from typing import Any
 
 import anyio
 
-from podium.attempt.workspace.ownership import lend
-from podium.ports.sandbox import Mount, Sandbox, Walls
+from podium.attempt.workspace.ownership import give_ownership
+from podium.ports.sandbox import Mount, Sandbox, SandboxPolicy
 from podium.process.launch import Launch
 from podium.wiring import choose_sandbox
 from tests.security.containers import python_mounts
@@ -96,7 +96,7 @@ def within(sandbox: Sandbox, asked: dict[str, Any], base: Path) -> dict[str, str
     workspace, home, project = base / "workspace", base / "attempt-home", base / "project"
     for folder in (workspace, home):
         folder.mkdir()
-        lend(folder, sandbox.owner)
+        give_ownership(folder, sandbox.owner)
     leaked = os.open(base / f"{TOKEN}.open", os.O_RDONLY)
     os.set_inheritable(leaked, True)
     launch = Launch(
@@ -110,7 +110,7 @@ def within(sandbox: Sandbox, asked: dict[str, Any], base: Path) -> dict[str, str
     mounts: tuple[Mount, ...] = (Mount(workspace, project, writable=True), Mount(RUNNER, RUNNER))
     if sandbox.level == "container":
         mounts = (*mounts, *python_mounts())
-    done = anyio.run(sandbox.run, launch, Walls(writable=(home,), mounts=mounts))
+    done = anyio.run(sandbox.run, launch, SandboxPolicy(writable=(home,), mounts=mounts))
     if done.exit_code:
         sys.exit(f"the probes could not be run: {done.not_started or done.stderr.text()}")
     found: dict[str, str] = json.loads(done.stdout.text())

@@ -15,9 +15,9 @@ from podium.attempt.agent.verdict import review_schema, verdict_of
 from podium.core.decide.pass_rules import judged
 from podium.core.model import Review
 from podium.core.types import Tree
-from podium.ports.agent import Program, Request
+from podium.ports.agent import AgentRequest, ProgramSpec
 from podium.testing.agent_contract import over, understood
-from podium.workflow.contracts.contract import Fault
+from podium.workflow.contracts.contract import OutputFault
 from podium.workflow.contracts.single_json import NotOneValue, one_json
 
 NONCE: Final = "5f3a9c0d1e2b4a68"
@@ -113,14 +113,14 @@ def approves(program: str, story: Story, folder: Path) -> bool:
     """Whether this transcript would count as an approval: the way an attempt goes, from bytes to verdict."""
     adapter, stream = PROGRAMS[program]
     data = "".join(json.dumps(record) + "\n" for record in stream(story)).encode()
-    request = Request(
+    request = AgentRequest(
         agent=program, config={}, path="look", step="look", visit=1, attempt=1, prompt="Judge it", judge=True,
         nonce=NONCE, tree=TREE, schema=review_schema(), project=folder, cwd=folder, home=folder,
         env={"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k", "GEMINI_API_KEY": "k"},
     )  # fmt: skip
-    assert isinstance(adapter.prepare(request)[0], Program)
+    assert isinstance(adapter.prepare(request)[0], ProgramSpec)
     result, _ = understood(adapter, request, [data], over(exit_code=story.exit_code, stdout=data))
     if result.trouble is not None:
         return False
     found = verdict_of(result.text, (result.has_value, result.value), nonce=NONCE, tree=TREE)
-    return not isinstance(found, Fault) and judged(found, Review(())) == "passed"
+    return not isinstance(found, OutputFault) and judged(found, Review(())) == "passed"

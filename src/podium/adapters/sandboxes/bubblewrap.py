@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from podium.adapters.sandboxes import bubblewrap_argv, host_programs, limits, seccomp
 from podium.adapters.sandboxes.bubblewrap_argv import NOBODY, View
-from podium.ports.sandbox import Mount, Walls
+from podium.ports.sandbox import Mount, SandboxPolicy
 from podium.process.launch import Finished, Launch
 from podium.process.output import OnOutput
 from podium.process.run import run as run_process
@@ -44,7 +44,9 @@ class BubblewrapSandbox:
         calls = () if seccomp.compiled(platform.machine()) is None else ("system calls",)
         return ("files", "network", "processes", "users", *calls, *limits.in_force())
 
-    async def run(self, launch: Launch, walls: Walls, *, on_output: OnOutput | None = None) -> Finished:
+    async def run(
+        self, launch: Launch, walls: SandboxPolicy, *, on_output: OnOutput | None = None
+    ) -> Finished:
         async with ways_out(walls, self.owner, self._resolve) as (opened, before):
             with filtered() as calls:
                 try:
@@ -67,8 +69,8 @@ def filtered() -> Iterator[int | None]:
 
 @asynccontextmanager
 async def ways_out(
-    walls: Walls, owner: tuple[int, int] | None, resolve: Resolve | None
-) -> AsyncIterator[tuple[Walls, tuple[str, ...]]]:
+    walls: SandboxPolicy, owner: tuple[int, int] | None, resolve: Resolve | None
+) -> AsyncIterator[tuple[SandboxPolicy, tuple[str, ...]]]:
     """Walls with the sockets in them behind which the broker and the proxy listen, and what relays to these inside."""
     if walls.network == "open" or not (walls.network or walls.service):
         yield walls, ()
@@ -91,7 +93,12 @@ async def ways_out(
 
 
 def enclosed(
-    launch: Launch, walls: Walls, *, before: tuple[str, ...] = (), calls: int | None = None, is_root: bool
+    launch: Launch,
+    walls: SandboxPolicy,
+    *,
+    before: tuple[str, ...] = (),
+    calls: int | None = None,
+    is_root: bool,
 ) -> Launch:
     """The launch of bubblewrap around a launch. Raises OSError where the program cannot be had.
 

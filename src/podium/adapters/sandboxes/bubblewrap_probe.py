@@ -12,7 +12,7 @@ from typing import Final
 
 from podium.adapters.sandboxes.bubblewrap import enclosed, filtered
 from podium.adapters.sandboxes.bubblewrap_argv import BWRAP, SETPRIV
-from podium.ports.sandbox import Walls
+from podium.ports.sandbox import SandboxPolicy
 from podium.process.launch import Launch
 from podium.process.run import completed
 
@@ -57,7 +57,7 @@ def look(
     )
     try:
         with filtered() as calls:
-            done = completed(enclosed(launch, Walls(), calls=calls, is_root=is_root))
+            done = completed(enclosed(launch, SandboxPolicy(), calls=calls, is_root=is_root))
     except OSError as error:
         return Unavailable(f"bubblewrap cannot be tried: {error}", INSTALL)
     if done.exit_code == 0 and done.stdout.text().strip() == PASSED:

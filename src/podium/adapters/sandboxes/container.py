@@ -22,7 +22,7 @@ import anyio
 from podium.adapters.sandboxes.bubblewrap_argv import NOBODY
 from podium.adapters.sandboxes.seccomp import AF_VSOCK
 from podium.errors import ConfigurationError
-from podium.ports.sandbox import Mount, Walls
+from podium.ports.sandbox import Mount, SandboxPolicy
 from podium.process.launch import Finished, Launch
 from podium.process.output import OnOutput
 from podium.process.procfs import MARKER_VARIABLE
@@ -62,7 +62,9 @@ class ContainerSandbox:
         self._is_root = os.geteuid() == 0
         self.owner: Final = (NOBODY, NOBODY) if self._is_root else None
 
-    async def run(self, launch: Launch, walls: Walls, *, on_output: OnOutput | None = None) -> Finished:
+    async def run(
+        self, launch: Launch, walls: SandboxPolicy, *, on_output: OnOutput | None = None
+    ) -> Finished:
         if walls.service is not None or (walls.network and walls.network != "open"):
             raise ConfigurationError(
                 "level container has no way out to single hosts, nor to a model API with a key",
@@ -138,7 +140,7 @@ def _probe(engine: Engine, calls: tuple[str, ...], image: str) -> Launch:
         marker=name,
         timeout_s=PROBE_S,
     )
-    words = tuple(_words(Walls(), launch, name=name, is_root=os.geteuid() == 0))
+    words = tuple(_words(SandboxPolicy(), launch, name=name, is_root=os.geteuid() == 0))
     return _asked(launch, (*_command(engine), "run", *calls, *words, image, "true"))
 
 
@@ -158,7 +160,7 @@ def _command(engine: Engine) -> tuple[str, ...]:
     return (str(engine.program), *engine.options)
 
 
-def _words(walls: Walls, launch: Launch, *, name: str, is_root: bool) -> Iterator[str]:
+def _words(walls: SandboxPolicy, launch: Launch, *, name: str, is_root: bool) -> Iterator[str]:
     user = (NOBODY, NOBODY) if is_root else (os.getuid(), os.getgid())
     yield from ("--rm", f"--name={name}", "--interactive", "--pull=never", "--read-only")
     yield from ("--cap-drop=all", "--security-opt=no-new-privileges", f"--user={user[0]}:{user[1]}")

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from podium.ports.sandbox import Walls
+from podium.ports.sandbox import SandboxPolicy
 from podium.process import cgroups
 from podium.process.launch import Finished, Launch
 from podium.process.limits import Limits
@@ -27,13 +27,15 @@ class LimitsSandbox:
         """Files and network stay open."""
         return in_force()
 
-    async def run(self, launch: Launch, walls: Walls, *, on_output: OnOutput | None = None) -> Finished:
+    async def run(
+        self, launch: Launch, walls: SandboxPolicy, *, on_output: OnOutput | None = None
+    ) -> Finished:
         with bounded(launch, walls) as bound:
             return await run_process(bound, on_output=on_output)
 
 
 @contextmanager
-def bounded(launch: Launch, walls: Walls) -> Iterator[Launch]:
+def bounded(launch: Launch, walls: SandboxPolicy) -> Iterator[Launch]:
     """The launch with the bounds of its walls and its own, the narrower of each."""
     base = launch.limits or Limits()
     asked = [bound for bound in (base.memory_bytes, walls.memory_bytes) if bound is not None]

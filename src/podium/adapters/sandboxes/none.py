@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from podium.ports.sandbox import Walls
+from podium.ports.sandbox import SandboxPolicy
 from podium.process.launch import Finished, Launch
 from podium.process.output import OnOutput
 from podium.process.run import run as run_process
@@ -16,6 +16,8 @@ class NoSandbox:
     in_force: ClassVar[tuple[str, ...]] = ()
     owner: ClassVar[None] = None
 
-    async def run(self, launch: Launch, walls: Walls, *, on_output: OnOutput | None = None) -> Finished:
+    async def run(
+        self, launch: Launch, walls: SandboxPolicy, *, on_output: OnOutput | None = None
+    ) -> Finished:
         free = launch if launch.limits is None else replace(launch, limits=None)
         return await run_process(free, on_output=on_output)

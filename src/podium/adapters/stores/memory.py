@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from podium.core.hash_chain import FIRST_HASH, Record, RunId, links
-from podium.ports.store import Fenced, Letter, Misplaced, RunHead, StoreError
+from podium.ports.store import AppendConflict, QueuedCommand, RunHead, StaleOwner, StoreError
 
 
 class MemoryStore:
     def __init__(self) -> None:
         self._heads: dict[RunId, RunHead] = {}
         self._records: dict[RunId, list[Record]] = {}
-        self._letters: list[Letter] = []
+        self._letters: list[QueuedCommand] = []
         self._replies: dict[tuple[RunId, str], str | None] = {}
         self._posted = 0
 
@@ -40,13 +40,13 @@ class MemoryStore:
         epoch: int,
         cause: str,
         status: str | None = None,
-        answers: tuple[Letter, str] | None = None,
+        answers: tuple[QueuedCommand, str] | None = None,
     ) -> tuple[Record, ...]:
         head = self._known(run)
         if epoch != head.epoch:
-            raise Fenced(f"run {run} belongs to epoch {head.epoch} by now, not to {epoch}")
+            raise StaleOwner(f"run {run} belongs to epoch {head.epoch} by now, not to {epoch}")
         if after != head.last_seq:
-            raise Misplaced(f"run {run} has {head.last_seq} events, not {after}")
+            raise AppendConflict(f"run {run} has {head.last_seq} events, not {after}")
         records = self._records[run]
         added = links(run, after, head.last_hash, events, cause=cause)
         records.extend(added)
@@ -74,12 +74,12 @@ class MemoryStore:
         if (run, name) not in self._replies:
             self._replies[run, name] = None
             self._posted += 1
-            self._letters.append(Letter(self._posted, run, name, dict(body)))
+            self._letters.append(QueuedCommand(self._posted, run, name, dict(body)))
 
-    def letters(self, run: RunId) -> tuple[Letter, ...]:
+    def letters(self, run: RunId) -> tuple[QueuedCommand, ...]:
         return tuple(letter for letter in self._letters if letter.run == run)
 
-    def answer(self, letter: Letter, reply: str) -> None:
+    def answer(self, letter: QueuedCommand, reply: str) -> None:
         self._letters = [kept for kept in self._letters if kept.number != letter.number]
         self._replies[letter.run, letter.name] = reply
 

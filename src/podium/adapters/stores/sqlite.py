@@ -18,7 +18,7 @@ import apsw
 from podium.adapters.stores.sqlite_errors import check_name, damage_of_log, first_damage, worded
 from podium.adapters.stores.sqlite_schema import VERSION, bring_forward, sum_of
 from podium.core.hash_chain import FIRST_HASH, Record, RunId, links
-from podium.ports.store import Fenced, Letter, Misplaced, RunHead, StoreError
+from podium.ports.store import AppendConflict, QueuedCommand, RunHead, StaleOwner, StoreError
 
 BUSY_MS: Final = 10_000
 NEEDED: Final = (3, 51, 3)
@@ -175,14 +175,14 @@ class SqliteStore:
         epoch: int,
         cause: str,
         status: str | None = None,
-        answers: tuple[Letter, str] | None = None,
+        answers: tuple[QueuedCommand, str] | None = None,
     ) -> tuple[Record, ...]:
         with self._transaction:
             number, found, known, last_seq, last_hash = self._tail(run, after)
             if epoch != found:
-                raise Fenced(f"run {run} belongs to epoch {found} by now, not to {epoch}")
+                raise StaleOwner(f"run {run} belongs to epoch {found} by now, not to {epoch}")
             if after != last_seq:
-                raise Misplaced(f"run {run} has {last_seq} events, not {after}")
+                raise AppendConflict(f"run {run} has {last_seq} events, not {after}")
             records = links(run, after, last_hash or FIRST_HASH, events, cause=cause)
             first = number << 32
             self._db.executemany(
@@ -239,23 +239,25 @@ class SqliteStore:
         )
         self._posted += 1
 
-    def letters(self, run: RunId) -> tuple[Letter, ...]:
+    def letters(self, run: RunId) -> tuple[QueuedCommand, ...]:
         rows = self._rows(
             "select number, run, name, body from letter where run = ? and reply is null order by number",
             (run,),
         )
         try:
-            return tuple(Letter(number, run, name, json.loads(body)) for number, run, name, body in rows)
+            return tuple(
+                QueuedCommand(number, run, name, json.loads(body)) for number, run, name, body in rows
+            )
         except ValueError as error:
             raise StoreError(
                 f"a letter to run {run} is damaged: {error}", hint=f"see: podium verify {run}"
             ) from error
 
-    def answer(self, letter: Letter, reply: str) -> None:
+    def answer(self, letter: QueuedCommand, reply: str) -> None:
         with self._transaction:
             self._answer(letter, reply)
 
-    def _answer(self, letter: Letter, reply: str) -> None:
+    def _answer(self, letter: QueuedCommand, reply: str) -> None:
         found = self._db.execute(
             "select run, name, body from letter where number = ?", (letter.number,)
         ).fetchall()

@@ -21,7 +21,7 @@ RUNNING = ("running", "waiting", "paused", "parked")
 
 
 @dataclass(frozen=True, slots=True)
-class Old:
+class ExpiredRun:
     """A run that may go, and what goes with it."""
 
     run: RunId
@@ -34,7 +34,7 @@ class Old:
     """Whether its work has reached a branch; if not, the refs are all that is left of it."""
 
 
-def preview(office: Office, *, before: Millis, unlanded: bool = False) -> tuple[Old, ...]:
+def preview(office: Office, *, before: Millis, unlanded: bool = False) -> tuple[ExpiredRun, ...]:
     """What a deletion would take: ended runs from before that moment, and with work that never landed only if asked."""
     kept = _refs(office)
     found = (
@@ -45,7 +45,7 @@ def preview(office: Office, *, before: Millis, unlanded: bool = False) -> tuple[
     return tuple(old for old in found if unlanded or old.landed or not old.refs)
 
 
-def delete(office: Office, olds: Iterable[Old]) -> None:
+def delete(office: Office, olds: Iterable[ExpiredRun]) -> None:
     """Exactly what was shown. The log goes last, so that what was interrupted is found again."""
     kept = _refs(office)
     repository = find(office.project, office.state_dir / "git")
@@ -69,8 +69,8 @@ def _refs(office: Office) -> dict[str, gc.RunRefs]:
     return {} if repository is None else {each.run: each for each in gc.list_runs(repository)}
 
 
-def _old(office: Office, head: RunHead, refs: gc.RunRefs | None) -> Old:
-    return Old(
+def _old(office: Office, head: RunHead, refs: gc.RunRefs | None) -> ExpiredRun:
+    return ExpiredRun(
         run=head.run,
         workflow=head.workflow,
         status=head.status,

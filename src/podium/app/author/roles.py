@@ -25,7 +25,7 @@ SECTIONS: Final = ("description", "system")
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class RoleListing:
     name: str
     description: str
     agent: str | None
@@ -37,7 +37,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RoleDetails:
     """A role in full."""
 
     name: str
@@ -56,7 +56,7 @@ class Shown:
         }
 
 
-def list_roles(project: Path, *, user_dir: Path | None = None) -> tuple[Listed, ...]:
+def list_roles(project: Path, *, user_dir: Path | None = None) -> tuple[RoleListing, ...]:
     sources = _sources(project, user_dir)
     roles = _effective(sources)
     homes = homes_of(project, user_dir, Path.cwd())
@@ -66,7 +66,7 @@ def list_roles(project: Path, *, user_dir: Path | None = None) -> tuple[Listed, 
     return tuple(_listed(name, node, sources, owners) for name, node in sorted(roles.items()))
 
 
-def show_role(name: str, project: Path, *, user_dir: Path | None = None) -> Shown:
+def show_role(name: str, project: Path, *, user_dir: Path | None = None) -> RoleDetails:
     sources = _sources(project, user_dir)
     merged = merge(sources)
     roles = fields(fields(merged.root).get("roles"))
@@ -76,7 +76,7 @@ def show_role(name: str, project: Path, *, user_dir: Path | None = None) -> Show
     wrong = [problem.render() for problem in merged.problems if f'role "{name}"' in problem.message]
     if wrong:
         raise ConfigurationError("\n".join(wrong))
-    return Shown(name, roles[name])
+    return RoleDetails(name, roles[name])
 
 
 def check_roles(project: Path, *, user_dir: Path | None = None) -> Checked:
@@ -109,11 +109,11 @@ def _effective(sources: Sources) -> Mapping[str, Node]:
     return fields(fields(merge(sources).root).get("roles"))
 
 
-def _listed(name: str, node: Node, sources: Sources, owners: tuple[str, ...]) -> Listed:
+def _listed(name: str, node: Node, sources: Sources, owners: tuple[str, ...]) -> RoleListing:
     nearest = max(at for at in range(len(owners)) if name in sources.layers[at])
     line = lineage(name, sources.layers, sorted(sources.role_names)).nodes
     said = fields(node)
-    return Listed(
+    return RoleListing(
         name=name,
         description=text(said.get("description")) or "",
         agent=text(said.get("agent")),

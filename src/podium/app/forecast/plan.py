@@ -17,7 +17,7 @@ from podium.errors import ConfigurationError
 from podium.simulate.forecast.best_case import least
 from podium.simulate.forecast.witness import told, witness
 from podium.simulate.forecast.worst_case import NotYetKnown, Unbounded, Weigh, calls, worst
-from podium.simulate.random_world import Chance
+from podium.simulate.random_world import RandomWorld
 from podium.simulate.run import simulate
 from podium.views.format import dollars
 from podium.workflow.defaults import ESTIMATE
@@ -196,7 +196,7 @@ def _likely(workflow: Workflow, inputs: Mapping[str, Any], weights: Mapping[Unit
     """The middle of many runs with ordinary luck."""
     sums: dict[Unit, list[int]] = {unit: [] for unit in weights}
     for seed in range(RUNS):
-        run = simulate(workflow, Chance(seed), inputs=inputs)
+        run = simulate(workflow, RandomWorld(seed), inputs=inputs)
         worked = (i for i in run.state.instances.values() if isinstance(i, Leaf) and i.attempt)
         leaves = [(leaf, _address(run.state, leaf)) for leaf in worked]
         for unit, weigh in weights.items():

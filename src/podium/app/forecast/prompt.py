@@ -16,9 +16,9 @@ from anyio import to_thread
 
 from podium.app.forecast.simulate import assumed
 from podium.app.query.logs import log_files
-from podium.attempt.agent.resolve import Nobody, worker_for
+from podium.attempt.agent.resolve import NoAgent, worker_for
 from podium.attempt.agent.run import asking_of
-from podium.attempt.prompt.build import told
+from podium.attempt.prompt.build import render_prompt
 from podium.attempt.prompt.packed_files import BYTES_PER_TOKEN
 from podium.attempt.site import Site
 from podium.core.events import AttemptStarted, Event
@@ -27,13 +27,13 @@ from podium.core.queries.graph import workflow_of
 from podium.core.state import State
 from podium.errors import ConfigurationError
 from podium.simulate.run import simulate
-from podium.simulate.scripted_world import Scripted
+from podium.simulate.scripted_world import ScriptedWorld
 from podium.views.run.view import RunView, steps_named
 from podium.workflow.scripted.cast import NO_CAST, read_cast
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PromptRecord:
     step: str
     attempt: int
     run: str | None
@@ -50,7 +50,7 @@ class Told:
         return len((self.system + self.prompt).encode()) // BYTES_PER_TOKEN
 
 
-def told_in_run(project: Path, view: RunView, step: str, attempt: int | None = None) -> Told:
+def told_in_run(project: Path, view: RunView, step: str, attempt: int | None = None) -> PromptRecord:
     """The newest attempt of a step, or the given one."""
     files = {
         (file.step, file.attempt, file.path.name): file.path
@@ -71,7 +71,7 @@ def told_in_run(project: Path, view: RunView, step: str, attempt: int | None = N
     system = files.get((path, number, "system.md"))
     ended = files.get((path, number, "attempt.json"))
     facts = json.loads(ended.read_text("utf-8")) if ended is not None else {}
-    return Told(
+    return PromptRecord(
         step=path,
         attempt=number,
         run=view.run,
@@ -90,7 +90,7 @@ def told_by_file(
     inputs: Mapping[str, Any],
     cast: Path | None,
     site_for: Callable[[Workflow], Site],
-) -> Told:
+) -> PromptRecord:
     state, asked = _reached(workflow, step, inputs, cast)
     return anyio.run(_worked_out, state, asked, site_for(workflow))
 
@@ -109,7 +109,7 @@ def _reached(
                 if _means(step, event.path, state):
                     found.append((state, event))
 
-    world = Scripted(NO_CAST if cast is None else read_cast(cast))
+    world = ScriptedWorld(NO_CAST if cast is None else read_cast(cast))
     simulate(workflow, world, inputs=assumed(workflow, inputs), on_turn=look)
     if not found:
         known = ", ".join(seen) or "none"
@@ -130,16 +130,16 @@ def _means(step: str, path: str, state: State) -> bool:
     return step in (path, place.step.name) or (around == step and "#" not in path)
 
 
-async def _worked_out(state: State, asked: AttemptStarted, site: Site) -> Told:
+async def _worked_out(state: State, asked: AttemptStarted, site: Site) -> PromptRecord:
     # The trees of a rehearsal exist nowhere; what is looked up is looked up in the project's folder.
     asking = await asking_of(replace(asked, start=None, base=None), state, site)
     config = workflow_of(state, asking.leaf.place).config
     by_hand = asking.verb.by_hand
     worker = None if by_hand else worker_for(site, config, asking.step, asking.asked, asking.names)
-    if isinstance(worker, Nobody):
+    if isinstance(worker, NoAgent):
         raise ConfigurationError(worker.message)
-    texts = await to_thread.run_sync(told, asking, worker)
-    return Told(
+    texts = await to_thread.run_sync(render_prompt, asking, worker)
+    return PromptRecord(
         step=asked.path,
         attempt=asked.attempt,
         run=None,

@@ -10,7 +10,7 @@ from typing import Any
 from podium.core.model import Input, Workflow
 from podium.simulate.random_world import Odds
 from podium.simulate.run import simulate
-from podium.simulate.scripted_world import Scripted
+from podium.simulate.scripted_world import ScriptedWorld
 from podium.simulate.statistics import Survey, survey
 from podium.views.run.trace import Trace, trace
 from podium.workflow.scripted.cast import NO_CAST, line_of, read_cast
@@ -32,7 +32,7 @@ def rehearse(
     env: Mapping[str, str] | None = None,
 ) -> Rehearsal:
     """One run in which everybody says what the cast says, and everything else goes well."""
-    world = Scripted(NO_CAST if cast is None else read_cast(cast))
+    world = ScriptedWorld(NO_CAST if cast is None else read_cast(cast))
     run = simulate(workflow, world, inputs=assumed(workflow, inputs), env=env)
     unplayed = () if cast is None else tuple(line_of(cast, rule) for rule in world.unplayed())
     return Rehearsal(trace(run.events), unplayed)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
 from podium.app.paths import run_dir
-from podium.core.types import GOOD
+from podium.core.types import CONTINUING_OUTCOMES
 from podium.views.plain import spelled
 from podium.views.run.view import RunView, StepView, steps_named
 
@@ -42,7 +42,7 @@ def log_files(
 
 def _has_failed(step: StepView) -> bool:
     """Also one that is not over, when its last attempt did not stand."""
-    return bool(step.fault) if step.outcome is None else step.outcome not in GOOD
+    return bool(step.fault) if step.outcome is None else step.outcome not in CONTINUING_OUTCOMES
 
 
 def _chosen(view: RunView, name: str | None) -> tuple[StepView, ...]:

@@ -15,14 +15,14 @@ from podium.core.hash_chain import Record, RunId
 from podium.core.types import Millis
 from podium.engine.lease import is_owned
 from podium.engine.log import read_events as read_trusted_events
-from podium.engine.run_folder import Records, read_stored
+from podium.engine.run_folder import RunFolder, read_stored
 from podium.errors import ConfigurationError, PodiumError
 from podium.ports.store import RunHead, Store, StoreError
 from podium.redaction.mask import Mask
-from podium.runtime.question_text import worded
+from podium.runtime.question_text import question_renderer
 from podium.views.format import iso
-from podium.views.run.builder import Account, run_view
-from podium.views.run.costs import Bill, By, bill
+from podium.views.run.builder import RunViewBuilder, run_view
+from podium.views.run.costs import By, CostReport, bill
 from podium.views.run.questions import with_state
 from podium.views.run.stored_text import has_words_for, with_stored
 from podium.views.run.view import RunView, ViewStatus, with_status
@@ -73,7 +73,7 @@ def list_runs(store: Store, project: Path) -> tuple[RunView, ...]:
 
 
 def _listed(store: Store, project: Path, head: RunHead) -> RunView:
-    account = Account()
+    account = RunViewBuilder()
     account.feed(event_of(record) for record in store.read(head.run) if record.type in _OF_THE_WHOLE)
     return _known(account.view()._replace(seq=head.last_seq), project, head)
 
@@ -88,20 +88,22 @@ def show(store: Store, project: Path, head: RunHead, *, user_dir: Path | None = 
     by_hand = view.status == "running" and head.status == "waiting" and len(seen.pending) == len(view.pending)
     if by_hand or not has_words_for(view, stored):
         workflow = _definition(store, project, head, user_dir)
-        seen = seen if workflow is None else with_state(view, fold(workflow, events), worded(project))
+        seen = (
+            seen if workflow is None else with_state(view, fold(workflow, events), question_renderer(project))
+        )
     return _known(seen, project, head)
 
 
 def _definition(store: Store, project: Path, head: RunHead, user_dir: Path | None) -> Workflow | None:
     """None if it is no longer the one the run was started with, or cannot be read."""
     from podium.app.project import Office
-    from podium.app.run.start import Source, load_source
+    from podium.app.run.start import RunSource, load_source
 
     office = Office(
         project=project, state_dir=project / STATE_DIR, user_dir=user_dir, store=store, site_for=_no_site
     )
     try:
-        workflow = load_source(office, Source(**json.loads(head.source)))
+        workflow = load_source(office, RunSource(**json.loads(head.source)))
     except (PodiumError, OSError, TypeError, ValueError):
         return None
     return workflow if workflow.fingerprint == head.fingerprint else None
@@ -141,7 +143,7 @@ def rebuild(store: Store, project: Path, head: RunHead) -> None:
     folder, mask = run_dir(project, head.run), Mask()
     layout = layout_kept(project / STATE_DIR, head)
     also = None if layout is None else GatesFolder(folder, layout, mask).write
-    Records(folder, mask, also=also).rebuild(read_events(store, head.run))
+    RunFolder(folder, mask, also=also).rebuild(read_events(store, head.run))
 
 
 def read_events(store: Store, run: RunId) -> tuple[Event, ...]:
@@ -196,7 +198,7 @@ def event_data(record: Record) -> dict[str, Any]:
     }
 
 
-def costs(store: Store, heads: Sequence[RunHead], by: By) -> Bill:
+def costs(store: Store, heads: Sequence[RunHead], by: By) -> CostReport:
     def each() -> Iterator[tuple[str, str, Sequence[Event]]]:
         for head in heads:
             yield head.run, head.workflow, read_trusted_events(store, head.run)

@@ -14,7 +14,7 @@ from podium.app.query.runs import find_run, show
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve
 from podium.errors import ConfigurationError
-from podium.runtime.commands import Done
+from podium.runtime.commands import ManualWorkDone
 from podium.views.run.view import Pending, RunView, StepView
 
 PLAIN: Final = ("approve",)
@@ -26,7 +26,7 @@ NO: Final = ("reject", "fail", "halt", "abort")
 class Answer(NamedTuple):
     """What is said to the run, and the word for it."""
 
-    message: Approve | Done
+    message: Approve | ManualWorkDone
     word: str
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ def approval(
     """
     asked = open_question(view_of(office, run).pending, step, _is_asked, run)
     if asked.kind == "by_hand":
-        return Answer(Done(asked.path, by, feedback), action or "done")
+        return Answer(ManualWorkDone(asked.path, by, feedback), action or "done")
     if "answer" in asked.actions and (action is None or (action == "answer" and not feedback)):
         raise ConfigurationError(
             f"{asked.path} asks for a value: {asked.question}",
@@ -81,7 +81,7 @@ def rejection(
         return Answer(Approve(noticed.path, "reject", by, feedback), "vetoed")
     asked = open_question(view.pending, step, _is_asked, run)
     if asked.kind == "by_hand":
-        return Answer(Done(asked.path, by, feedback, failed=True), "rejected")
+        return Answer(ManualWorkDone(asked.path, by, feedback, failed=True), "rejected")
     wanted = ("abort", *NO) if abort else NO
     action = next((word for word in wanted if word in asked.actions), None)
     if action is None:
@@ -110,7 +110,7 @@ def value_given(office: Office, run: RunId, step: str | None, *, by: str, value:
     )
     if asked.kind == "by_hand":
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        return Answer(Done(asked.path, by, text, value), "answered")
+        return Answer(ManualWorkDone(asked.path, by, text, value), "answered")
     return Answer(Approve(asked.path, "answer", by, "", value, asked.tree), "answered")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import anyio
 
 from podium.app.project import Office
-from podium.app.run.start import reopen
+from podium.app.run.start import open_run
 from podium.attempt.landing.land import land_head
 from podium.attempt.workspace import workspace
 from podium.core.addresses import ROOT
@@ -42,7 +42,7 @@ def apply(office: Office, run: RunId, *, branch: str | None = None, message: str
 
     As a `git: {land}` step would: if the branch has moved, every command that had passed runs again on the result.
     """
-    site = reopen(office, run)
+    site = open_run(office, run)
     if site.repository is None:
         raise ConfigurationError("there is no git repository here", hint="the work is in your files already")
     state = fold(site.workflow, read_events(office.store, run))

@@ -15,7 +15,7 @@ from podium.app.run.preflight import all_steps
 from podium.core.addresses import FINALLY, ROOT, address, without_visit
 from podium.core.events import AttemptDoubted, AttemptEnded, AttemptStarted, Event, RunRecovered, RunStarted
 from podium.core.model import Agent, Call, Workflow
-from podium.core.payloads import Amounts, Carried
+from podium.core.payloads import Amounts, CarriedSpend
 from podium.core.policy import NO_LIMITS
 from podium.core.types import MicroUsd, Millis, Path
 
@@ -36,7 +36,7 @@ def carried(workflow: Workflow, events: Iterable[Event]) -> dict[str, Any]:
         "carried": run.spent,
         "carried_unknown": run.unknown,
         "carried_time": run.time,
-        "carried_steps": tuple(book for book in books.values() if book != Carried(book.path)),
+        "carried_steps": tuple(book for book in books.values() if book != CarriedSpend(book.path)),
     }
 
 
@@ -56,9 +56,9 @@ class _Book:
         self.calls += used.calls
         self.unknown += unknown
 
-    def carried(self, path: Path, *, free: bool) -> Carried:
+    def carried(self, path: Path, *, free: bool) -> CarriedSpend:
         spent = Amounts(MicroUsd(self.usd), self.tokens, self.calls)
-        return Carried(path, spent, MicroUsd(0 if free else self.unknown), Millis(self.worked))
+        return CarriedSpend(path, spent, MicroUsd(0 if free else self.unknown), Millis(self.worked))
 
 
 class _Told:
@@ -77,7 +77,7 @@ class _Told:
     def take(self, event: Event) -> None:
         match event:
             case RunStarted(run=run):
-                self._open(Carried(ROOT, run.carried, run.carried_unknown, run.carried_time))
+                self._open(CarriedSpend(ROOT, run.carried, run.carried_unknown, run.carried_time))
                 for past in run.carried_steps:
                     self._open(past)
             case AttemptStarted():
@@ -106,7 +106,7 @@ class _Told:
         for path in self._flying:
             self._lose(path)
 
-    def _open(self, past: Carried) -> None:
+    def _open(self, past: CarriedSpend) -> None:
         if past.path == ROOT or address(past.path) in self._limited:
             book = self.books.setdefault(past.path, _Book())
             book.add(past.spent, past.unknown)

@@ -16,7 +16,7 @@ from podium.core.addresses import address
 from podium.core.codec import CodecError, decode
 from podium.core.events import AttemptEnded, AttemptStarted, Event
 from podium.core.model import Agent, Workflow
-from podium.core.payloads import Usual
+from podium.core.payloads import TypicalUse
 from podium.core.types import MicroUsd
 from podium.errors import ConfigurationError
 from podium.ports.store import RunHead, Store
@@ -42,10 +42,11 @@ History: TypeAlias = Mapping[str, Sequence[Use]]
 """By the address of the step, without numbers."""
 
 
-def usual_of(workflow: Workflow, history: History) -> tuple[Usual, ...]:
+def usual_of(workflow: Workflow, history: History) -> tuple[TypicalUse, ...]:
     """The most that a call of each step has used, for a run of this workflow as it stands now."""
     found = (
-        Usual(step, _most_usd(uses), _most_tokens(uses)) for step, uses in fitting(workflow, history).items()
+        TypicalUse(step, _most_usd(uses), _most_tokens(uses))
+        for step, uses in fitting(workflow, history).items()
     )
     return tuple(usual for usual in found if usual.usd is not None or usual.tokens is not None)
 

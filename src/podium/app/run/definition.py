@@ -21,7 +21,7 @@ from podium.workflow.source.files import SHIPPED
 
 if TYPE_CHECKING:
     from podium.app.project import Office
-    from podium.workflow.context import Context
+    from podium.workflow.context import WorkflowSource
 
 BLOBS: Final = "blobs"
 DEFINITION: Final = "definition.json"
@@ -80,13 +80,13 @@ def discard_unused(state_dir: Path, heads: Iterable[RunHead]) -> None:
             path.unlink(missing_ok=True)
 
 
-def _definitions(context: Context, name: str = DEFINITION) -> Iterator[tuple[str, bytes]]:
+def _definitions(context: WorkflowSource, name: str = DEFINITION) -> Iterator[tuple[str, bytes]]:
     yield name, definition_text(context).encode("utf-8", "surrogatepass")
     for child in context.children.values():
         yield from _definitions(child, f"children/{fingerprint(child)}.json")
 
 
-def _files(office: Office, context: Context, paths: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
+def _files(office: Office, context: WorkflowSource, paths: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
     homes = {"project": office.project, "podium": SHIPPED}
     if office.user_dir is not None:
         homes["user"] = office.user_dir

@@ -42,7 +42,7 @@ LOOKED_FOR: Final = ("file", "commit", "step", "timer")
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class HostCapabilities:
     """What there is to carry a workflow out with."""
 
     agents: Agents
@@ -54,33 +54,33 @@ class Machine:
     """Why no container can run here; empty: one may."""
 
 
-def missing(workflow: Workflow, machine: Machine) -> tuple[str, ...]:
+def unsupported(workflow: Workflow, machine: HostCapabilities) -> tuple[str, ...]:
     """One line per thing; empty if all of it can be carried out."""
-    steered = bool(machine.unwalled) and has_models(workflow, machine.agents)
+    steered = bool(machine.unwalled) and uses_model_agents(workflow, machine.agents)
     return tuple(dict.fromkeys(_in_workflow(workflow, machine, steered)))
 
 
-def has_models(workflow: Workflow, agents: Agents) -> bool:
+def uses_model_agents(workflow: Workflow, agents: Agents) -> bool:
     """Whether anything in it is done by a program that a model steers, and that needs walls for it."""
     return any(_has_models(step, workflow, agents) for step in top_steps(workflow))
 
 
 def _has_models(step: Step, workflow: Workflow, agents: Agents) -> bool:
     if isinstance(step.verb, Call):
-        return has_models(step.verb.workflow, agents)
+        return uses_model_agents(step.verb.workflow, agents)
     if isinstance(step.verb, Agent) and _steered(step.verb, workflow.config, agents):
         return True
     return any(_has_models(child, workflow, agents) for child in inner_steps(step))
 
 
-def unready(workflow: Workflow, agents: Agents, env: Mapping[str, str]) -> tuple[str, ...]:
+def agents_not_ready(workflow: Workflow, agents: Agents, env: Mapping[str, str]) -> tuple[str, ...]:
     """One line per step that none of its agents could do, for want of a key or a login; `env` is the user's."""
     return tuple(
         dict.fromkeys(line for step in top_steps(workflow) for line in _unready(step, workflow, agents, env))
     )
 
 
-def unpriced(workflow: Workflow) -> tuple[str, ...]:
+def agents_without_price(workflow: Workflow) -> tuple[str, ...]:
     """The agents that a file names and whose calls nobody can price: what they cost will never be known."""
     found = (name for _, verb, inner in agent_steps(workflow) for name in _unpriced(verb, inner.config))
     return tuple(dict.fromkeys(found))
@@ -125,7 +125,7 @@ def _steps_in(step: Step, at: Path, workflow: Workflow) -> Iterator[tuple[Path, 
 
 def _unready(step: Step, workflow: Workflow, agents: Agents, env: Mapping[str, str]) -> Iterator[str]:
     if isinstance(step.verb, Call):
-        yield from unready(step.verb.workflow, agents, env)
+        yield from agents_not_ready(step.verb.workflow, agents, env)
     if isinstance(step.verb, Agent) and not step.verb.by_hand:
         kinds = _likely(step.verb, workflow.config, agents, env)
         known = workflow.config.get("agents") or {}
@@ -151,7 +151,7 @@ def _agents_below(step: Step) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield from _agents_below(child)
 
 
-def _in_workflow(workflow: Workflow, machine: Machine, steered: bool) -> Iterator[str]:
+def _in_workflow(workflow: Workflow, machine: HostCapabilities, steered: bool) -> Iterator[str]:
     for step in top_steps(workflow):
         yield from _in_step(step, workflow, machine, steered)
 
@@ -162,7 +162,7 @@ def top_steps(workflow: Workflow) -> tuple[Step, ...]:
     return (*workflow.body.steps, *(step for step in others if step is not None))
 
 
-def _in_step(step: Step, workflow: Workflow, machine: Machine, steered: bool) -> Iterator[str]:
+def _in_step(step: Step, workflow: Workflow, machine: HostCapabilities, steered: bool) -> Iterator[str]:
     verb = step.verb
     named = _named(step)
     match verb:
@@ -177,7 +177,7 @@ def _in_step(step: Step, workflow: Workflow, machine: Machine, steered: bool) ->
         yield from _in_step(child, workflow, machine, steered)
 
 
-def _unwalled(step: Step, workflow: Workflow, machine: Machine, steered: bool) -> Iterator[str]:
+def _unwalled(step: Step, workflow: Workflow, machine: HostCapabilities, steered: bool) -> Iterator[str]:
     """Walls that are asked for or needed, and are not there."""
     if machine.typed not in (None, "auto"):
         return  # Knowing what it does not hold back.
@@ -271,7 +271,7 @@ def check_branch(workflow: Workflow, branch: str) -> None:
             )
 
 
-def unheld(workflow: Workflow) -> tuple[str, ...]:
+def unenforced_touches(workflow: Workflow) -> tuple[str, ...]:
     """The steps that nobody can hold to their `touches` outside of git, where no change is seen."""
     return tuple(dict.fromkeys(step.name for step in _all(top_steps(workflow)) if _is_bound(step)))
 
@@ -299,7 +299,7 @@ def _all(steps: tuple[Step, ...], *, sure: bool = False) -> Iterator[Step]:
         yield from _all((*called, *inner_steps(step)), sure=sure)
 
 
-def check_unhidden(
+def reject_secret_values(
     mask: Mask, start: Start, variables: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> None:
     """Raises ConfigurationError for the first of them: masked, the run would go on with another value than was given."""

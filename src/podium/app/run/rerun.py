@@ -19,9 +19,18 @@ import anyio
 from podium.app.project import Office
 from podium.app.run.carried_budget import carried
 from podium.app.run.cost_history import read_history, usual_of
-from podium.app.run.preflight import unpriced
+from podium.app.run.preflight import agents_without_price
 from podium.app.run.send import abandon
-from podium.app.run.start import Begun, Source, check_ability, create, load_source, new_id, site_of, start_of
+from podium.app.run.start import (
+    RunSource,
+    StartedRun,
+    check_preflight,
+    create,
+    load_source,
+    new_id,
+    site_of,
+    start_message,
+)
 from podium.attempt.site import Site
 from podium.core.addresses import without_visit
 from podium.core.events import AttemptEnded, Event, RunEnded, RunStarted, StepEnded, StepEntered, StepExpanded
@@ -54,7 +63,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Prospect:
+class RerunPreview:
     """What would become of the results of a run in one that goes on from it."""
 
     earlier: RunId
@@ -63,18 +72,18 @@ class Prospect:
     next: tuple[Path, ...]
     """Where the new run would begin to work."""
     site: Site = field(repr=False)
-    source: Source = field(repr=False)
+    source: RunSource = field(repr=False)
     start: Start = field(repr=False)
 
 
-def look_ahead(
+def preview_rerun(
     office: Office,
     earlier: RunId,
     *,
     again: str | None = None,
     onwards: bool = False,
     inputs: Mapping[str, Any] | None = None,
-) -> Prospect:
+) -> RerunPreview:
     """Reads the definition as it is now. `again` names a step to be done anew, `onwards` all that came after it too."""
     head = office.store.head(earlier)
     if head is None:
@@ -85,11 +94,11 @@ def look_ahead(
     started = events[0]
     assert isinstance(started, RunStarted)
     without = () if again is None else _paths(events, earlier, again, onwards=onwards)
-    source = replace(Source(**json.loads(head.source)), past=earlier, without=without, record=None)
+    source = replace(RunSource(**json.loads(head.source)), past=earlier, without=without, record=None)
     given = {**started.inputs, **(inputs or {})}
     workflow = load_source(office, source, inputs=given)
     site = site_of(office, new_id(), workflow, source)
-    check_ability(site, source)
+    check_preflight(site, source)
     _check_base(site.repository, started)
     facts = replace(
         started.run,
@@ -99,11 +108,11 @@ def look_ahead(
         **carried(workflow, events),
         taken=(),
         known=(),
-        unpriced=unpriced(workflow) if workflow.unknown_cost == "ask" else (),
+        unpriced=agents_without_price(workflow) if workflow.unknown_cost == "ask" else (),
         usual=usual_of(workflow, read_history(office.store, workflow.name)),
     )
     site = replace(site, base_commit=facts.base or None)
-    make = partial(start_of, site, inputs=given, tree=started.tree, no_human=started.no_human)
+    make = partial(start_message, site, inputs=given, tree=started.tree, no_human=started.no_human)
     # What is taken over needs nothing of any limit, so a look at how much that is goes without them.
     free = replace(
         facts, carried=Amounts(), carried_unknown=MicroUsd(0), carried_time=Millis(0), carried_steps=()
@@ -111,7 +120,7 @@ def look_ahead(
     reused, waiting = anyio.run(_rehearsed, site, make(free))
     start = make(replace(facts, taken=tuple(reused.items()), known=_known(site, reused, waiting)))
     paid = _Paid(office.store)
-    return Prospect(
+    return RerunPreview(
         earlier,
         _parts((end for end in _ended(events) if end.path in reused), paid),
         _parts((end for end in _ended(events) if end.path not in reused), paid),
@@ -122,12 +131,12 @@ def look_ahead(
     )
 
 
-def begin_again(office: Office, prospect: Prospect, *, closed_by: str | None = None) -> Begun:
+def start_rerun(office: Office, prospect: RerunPreview, *, closed_by: str | None = None) -> StartedRun:
     """Creates the new run. With `closed_by` it replaces the earlier one, which is closed first if it is not over."""
     if closed_by is not None and not _is_over(office, prospect.earlier):
         abandon(office, prospect.earlier, Cancel(closed_by, f"it goes on as {prospect.site.run}"))
     create(office, prospect.site, prospect.source, prospect.start)
-    return Begun(prospect.site.run, prospect.site)
+    return StartedRun(prospect.site.run, prospect.site)
 
 
 def _is_over(office: Office, run: RunId) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from podium.app.project import Office
-from podium.app.run.start import Begun, Order, begin
+from podium.app.run.start import RunRequest, StartedRun, start_run
 from podium.app.values import own_name
 from podium.core.addresses import ROOT
 from podium.core.model import Block, Step, Workflow, no_fields
@@ -21,7 +21,7 @@ from podium.git.trees.diff import diff
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class StepTrial:
     file: Path
     step: str
     inputs: Mapping[str, Any]
@@ -32,9 +32,9 @@ class Trial:
 
 
 @contextmanager
-def prepared(apart: Office, trial: Trial) -> Iterator[Begun]:
+def prepared(apart: Office, trial: StepTrial) -> Iterator[StartedRun]:
     """A run of the one step. `apart` keeps its log somewhere else than the project's runs; its refs go afterwards."""
-    order = Order(
+    order = RunRequest(
         file=trial.file,
         inputs=trial.inputs,
         vars=trial.vars,
@@ -42,7 +42,7 @@ def prepared(apart: Office, trial: Trial) -> Iterator[Begun]:
         no_human=trial.no_human,
         sandbox=trial.sandbox,
     )
-    begun = begin(apart, order, narrow=lambda workflow: only(workflow, trial.step))
+    begun = start_run(apart, order, narrow=lambda workflow: only(workflow, trial.step))
     begun = replace(begun, site=replace(begun.site, state_dir=apart.state_dir))
     try:
         yield begun
@@ -59,7 +59,7 @@ def only(workflow: Workflow, path: str) -> Workflow:
     return replace(workflow, body=body, finally_=None, outputs=())
 
 
-def change_of(begun: Begun, state: State) -> str:
+def change_of(begun: StartedRun, state: State) -> str:
     """What the step has changed, as a diff."""
     repository, started = begun.site.repository, state.started
     root = state.instances.get(ROOT)

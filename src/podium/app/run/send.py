@@ -14,20 +14,20 @@ from podium.app.paths import marker_of, work_dir
 from podium.app.project import Office
 from podium.app.query.inbox import ENDED
 from podium.app.query.runs import find_run, rebuild
-from podium.app.run.start import foreground, reopen
+from podium.app.run.start import drive_async, open_run
 from podium.attempt.site import Site, wall_clock
-from podium.attempt.workspace.checkout_pool import throw_away
+from podium.attempt.workspace.checkout_pool import discard_workspace
 from podium.core.events import RunEnded
 from podium.core.hash_chain import RunId
 from podium.core.messages import Cancel, Guide, Pause, Refusal
 from podium.core.state import State
 from podium.core.types import ABANDONED
 from podium.engine.inbox_files import clear
-from podium.engine.lease import Owned, is_owned, lease
+from podium.engine.lease import AlreadyOwned, is_owned, lease
 from podium.engine.log import DONE, Log, check_unchanged, open_log, read_events, to_text
 from podium.errors import EXIT_CANCELLED, ConfigurationError, PodiumError
 from podium.process.sweep import sweep
-from podium.runtime.commands import Posted, written
+from podium.runtime.commands import RunCommand, encode_command
 
 LOOK_S: Final = 0.02
 PATIENCE_S: Final = 30.0
@@ -35,7 +35,7 @@ WITHDRAWN: Final = "withdrawn: whoever said it could not carry the run on"
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class SendResult:
     """`state` is how far the run has come if this process carried it on; None if another one does."""
 
     state: State | None
@@ -44,14 +44,14 @@ class Heard:
 async def send(
     office: Office,
     run: RunId,
-    message: Posted,
+    message: RunCommand,
     *,
     carry_on: bool = True,
     park: bool = True,
     on_turn: Callable[[Log], None] | None = None,
     on_heard: Callable[[], None] | None = None,
     signals: bool = True,
-) -> Heard:
+) -> SendResult:
     """Leaves the message for the owner of the run, or becomes the owner. Raises with the reason if it is refused.
 
     `on_heard` is called as soon as it has been followed, before the run goes on.
@@ -65,17 +65,17 @@ async def send(
     if isinstance(message, Pause | Guide) and not is_owned(office.run_dir(run)):
         return await anyio.to_thread.run_sync(_note, office, run, message)
     name = uuid.uuid4().hex
-    office.store.post(run, name, written(message))
+    office.store.post(run, name, encode_command(message))
     deadline = time.monotonic() + PATIENCE_S
     state: State | None = None
     news = _News(office, run, name, on_turn, on_heard)
     while (reply := office.store.reply(run, name)) is None:
         if not is_owned(office.run_dir(run)):
             try:
-                site = await anyio.to_thread.run_sync(reopen, office, run)  # It calls git, which blocks.
+                site = await anyio.to_thread.run_sync(open_run, office, run)  # It calls git, which blocks.
                 if not carry_on:
                     check_unchanged(head, site.workflow)
-                    return Heard(None)
+                    return SendResult(None)
                 state = await _carry(office, site, park=park, on_turn=news.on_turn, signals=signals)
             except PodiumError:
                 if news.is_heard_here or _withdraw(office, run, name):
@@ -90,7 +90,7 @@ async def send(
     if reply != DONE:
         raise ConfigurationError(reply)
     news.tell()
-    return Heard(state)
+    return SendResult(state)
 
 
 class _News:
@@ -133,7 +133,7 @@ def _withdraw(office: Office, run: RunId, name: str) -> bool:
             for letter in office.store.letters(run):
                 if letter.name == name:
                     office.store.answer(letter, WITHDRAWN)
-    except Owned:
+    except AlreadyOwned:
         return False
     return office.store.reply(run, name) == WITHDRAWN
 
@@ -142,15 +142,15 @@ async def _carry(
     office: Office, site: Site, *, park: bool, on_turn: Callable[[Log], None] | None, signals: bool
 ) -> State | None:
     try:
-        return await foreground(office, site, park=park, on_turn=on_turn, signals=signals)
-    except Owned:
+        return await drive_async(office, site, park=park, on_turn=on_turn, signals=signals)
+    except AlreadyOwned:
         # Somebody was faster; that process will hear the letter.
         return None
 
 
-def _note(office: Office, run: RunId, message: Pause | Guide) -> Heard:
+def _note(office: Office, run: RunId, message: Pause | Guide) -> SendResult:
     """Nobody works on the run and nothing has to be done about this now: it is written down and that is all."""
-    site = reopen(office, run)
+    site = open_run(office, run)
     with lease(site.run_dir):
         log = open_log(office.store, run, site.workflow, site.run_dir)
         try:
@@ -159,7 +159,7 @@ def _note(office: Office, run: RunId, message: Pause | Guide) -> Heard:
             log.close()
     if isinstance(said, Refusal):
         raise ConfigurationError(said.message)
-    return Heard(log.state)
+    return SendResult(log.state)
 
 
 def abandon(office: Office, run: RunId, message: Cancel) -> None:
@@ -177,6 +177,6 @@ def abandon(office: Office, run: RunId, message: Cancel) -> None:
         cause = f"abandoned by {message.by}"
         office.store.append(run, body, after=len(events), epoch=epoch, cause=cause, status="cancelled")
         sweep(marker_of(office.project, run))
-        throw_away(work_dir(office.project, run))
+        discard_workspace(work_dir(office.project, run))
         clear(office.state_dir, run)
         rebuild(office.store, office.project, find_run(office.store, run))

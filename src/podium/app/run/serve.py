@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from podium.app.project import Office
-from podium.app.run.start import Source, load_source
+from podium.app.run.start import RunSource, load_source
 from podium.attempt.site import wall_clock
 from podium.core.evolve.evolve import fold
 from podium.core.hash_chain import RunId
@@ -30,7 +30,7 @@ from podium.engine.log import read_events
 from podium.errors import PodiumError
 from podium.ports.store import RunHead
 from podium.process.detach import Beginning, begin, stop
-from podium.runtime.status import needs_somebody
+from podium.runtime.status import waits_for_person
 from podium.views.format import iso
 
 LOOK_S: Final = 0.2
@@ -41,7 +41,7 @@ YOUNG: Final = 10_000
 AGAIN: Final = 60_000
 
 
-class Told(NamedTuple):
+class ServiceLine(NamedTuple):
     """One thing that was done for a run, or could not be."""
 
     at: Millis
@@ -75,7 +75,7 @@ class _Known:
 @dataclass(slots=True)
 class Service:
     office: Office
-    tell: Callable[[Told], None]
+    tell: Callable[[ServiceLine], None]
     slots: int = 4
     now: Callable[[], Millis] = wall_clock
     _known: dict[RunId, _Known] = field(default_factory=dict)
@@ -131,13 +131,13 @@ class Service:
             # Nobody could carry it on as it is; it is looked at again when something has happened to it.
             known.stands, known.due = True, None
             text = f"cannot be carried on: {error.message}"
-            self.tell(Told(self.now(), head.run, "refused", text, why=error.message))
+            self.tell(ServiceLine(self.now(), head.run, "refused", text, why=error.message))
             return
-        known.stands = needs_somebody(state, or_time=True)
+        known.stands = waits_for_person(state, or_time=True)
         known.due = next_due(state, after=known.tried)
 
     def _state(self, head: RunHead) -> State:
-        workflow = load_source(self.office, Source(**json.loads(head.source)))
+        workflow = load_source(self.office, RunSource(**json.loads(head.source)))
         if workflow.fingerprint != head.fingerprint:
             raise PodiumError("its definition has changed")
         return fold(workflow, read_events(self.office.store, head.run))
@@ -166,7 +166,9 @@ class Service:
             self._known[run].tried = self.now()
             self._at_work[run] = begin(argv, cwd=self.office.project, output=output)
             pid = self._at_work[run].pid
-            self.tell(Told(self.now(), run, "began", f"{why}; process {pid} carries it on", why=why, pid=pid))
+            self.tell(
+                ServiceLine(self.now(), run, "began", f"{why}; process {pid} carries it on", why=why, pid=pid)
+            )
             began = True
         return began
 
@@ -179,7 +181,9 @@ class Service:
             status = "gone" if head is None else head.status
             text = f"process {child.pid} has let go of it with exit {child.returncode}: {status}"
             exit_code = child.returncode
-            self.tell(Told(self.now(), run, "let_go", text, pid=child.pid, exit=exit_code, status=status))
+            self.tell(
+                ServiceLine(self.now(), run, "let_go", text, pid=child.pid, exit=exit_code, status=status)
+            )
             self.note(run)
 
     def note(self, run: RunId) -> None:
@@ -199,4 +203,4 @@ class Service:
         stop(self._at_work.values(), patience_s=PATIENCE_S)
         for run, child in self._at_work.items():
             text = f"process {child.pid} was stopped; the run is not over"
-            self.tell(Told(self.now(), run, "stopped", text, pid=child.pid))
+            self.tell(ServiceLine(self.now(), run, "stopped", text, pid=child.pid))

@@ -22,17 +22,17 @@ from podium.app.project import Office
 from podium.app.run.cost_history import read_history, usual_of
 from podium.app.run.definition import keep_definition
 from podium.app.run.preflight import (
-    Machine,
+    HostCapabilities,
+    agents_not_ready,
+    agents_without_price,
     check_branch,
-    check_unhidden,
     masked_env,
-    missing,
-    unheld,
-    unpriced,
-    unready,
+    reject_secret_values,
+    unenforced_touches,
+    unsupported,
 )
 from podium.app.values import own_name
-from podium.attempt.prior_results import past_of
+from podium.attempt.prior_results import prior_results_of
 from podium.attempt.site import Site
 from podium.core.hash_chain import FIRST_HASH, RunId
 from podium.core.messages import Cancel, Message, Start
@@ -43,11 +43,11 @@ from podium.core.types import Path as CorePath
 from podium.core.types import Tree
 from podium.engine.log import Log, read_events
 from podium.engine.loop import Park
-from podium.engine.run_owner import carry
+from podium.engine.run_owner import drive_run
 from podium.errors import EXIT_CANCELLED, ConfigurationError, PodiumError
 from podium.git.repository import read_head, read_uncommitted, tree_with_uncommitted
 from podium.ports.store import RunHead
-from podium.runtime.commands import written
+from podium.runtime.commands import encode_command
 
 ASK_S: Final = 3.0
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -55,7 +55,7 @@ LETTERS: Final = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class RunSource:
     """What a run was started with besides its inputs; kept with it, so that it goes on the same way."""
 
     file: str
@@ -75,7 +75,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class RunRequest:
     """What a person asked for with `podium run`."""
 
     file: Path
@@ -93,7 +93,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class StartedRun:
     """A run that exists and waits to be carried on."""
 
     run: RunId
@@ -104,10 +104,12 @@ class Begun:
     """Steps that nobody can hold to their `touches` here."""
 
 
-def begin(office: Office, order: Order, *, narrow: Callable[[Workflow], Workflow] | None = None) -> Begun:
+def start_run(
+    office: Office, order: RunRequest, *, narrow: Callable[[Workflow], Workflow] | None = None
+) -> StartedRun:
     """Everything that can be wrong is found here, before the run exists. `narrow` takes a part of the workflow."""
     path = order.file.resolve()
-    source = Source(
+    source = RunSource(
         file=str(path.relative_to(office.project) if path.is_relative_to(office.project) else path),
         vars=order.vars,
         sequential=order.sequential,
@@ -122,22 +124,24 @@ def begin(office: Office, order: Order, *, narrow: Callable[[Workflow], Workflow
         workflow = narrow(workflow)
     run = new_id()
     site = site_of(office, run, workflow, source)
-    check_ability(site, source)
+    check_preflight(site, source)
     tree, facts, uncommitted = _base(site, workflow, dirty=order.dirty)
     if site.repository is not None:
         check_branch(workflow, facts.branch)
     facts = replace(
         facts,
         usual=usual_of(workflow, read_history(office.store, workflow.name)),
-        unpriced=unpriced(workflow) if workflow.unknown_cost == "ask" else (),
+        unpriced=agents_without_price(workflow) if workflow.unknown_cost == "ask" else (),
         # What is only played costs nothing now, whatever it did then.
         accepts=("*",) if site.is_played else order.accepts,
     )
-    create(office, site, source, start_of(site, facts, order.inputs, tree, no_human=order.no_human))
-    return Begun(run, site, uncommitted, () if site.repository is not None else unheld(workflow))
+    create(office, site, source, start_message(site, facts, order.inputs, tree, no_human=order.no_human))
+    return StartedRun(
+        run, site, uncommitted, () if site.repository is not None else unenforced_touches(workflow)
+    )
 
 
-def start_of(
+def start_message(
     site: Site, facts: RunFacts, inputs: Mapping[str, Any], tree: Tree | None, *, no_human: bool
 ) -> Start:
     workflow = site.workflow
@@ -146,10 +150,10 @@ def start_of(
     return Start(facts, {**defaults, **inputs}, masked_env(site.mask, env), tree, no_human)
 
 
-def create(office: Office, site: Site, source: Source, start: Start) -> None:
+def create(office: Office, site: Site, source: RunSource, start: Start) -> None:
     """The run exists from here on; nothing of it has happened yet."""
     workflow, now = site.workflow, int(site.now())
-    check_unhidden(site.mask, start, source.vars, source.settings)
+    reject_secret_values(site.mask, start, source.vars, source.settings)
     expected, mask = workflow.fingerprint, site.mask
     kept = keep_definition(office, source.file, settings=source.settings, expected=expected, mask=mask)
     source = replace(source, kept=kept)
@@ -157,33 +161,33 @@ def create(office: Office, site: Site, source: Source, start: Start) -> None:
         site.run, workflow.name, workflow.fingerprint, now, 0, 0, FIRST_HASH, "running", _text(source)
     )
     # Before anything happens: whoever takes the run over can start it, should this process die now.
-    office.store.create(head, {"start": written(start)})
+    office.store.create(head, {"start": encode_command(start)})
 
 
-def check_ability(site: Site, source: Source) -> None:
+def check_preflight(site: Site, source: RunSource) -> None:
     """Raises ConfigurationError for what this machine cannot carry out."""
     workflow = site.workflow
     # Of what is only played nobody has to be kept from anything.
     typed = "limits" if site.is_played else source.sandbox
-    unable = missing(workflow, Machine(site.agents, typed, site.unwalled, site.uncontained))
+    unable = unsupported(workflow, HostCapabilities(site.agents, typed, site.unwalled, site.uncontained))
     if unable:
         lines = "\n".join(f"  {line}" for line in unable)
         raise ConfigurationError(
             f"{source.file} asks for what cannot be carried out yet:\n{lines}",
             hint="`podium simulate` rehearses it; docs/reference/not-yet.md lists what is missing",
         )
-    if workflow.unknown_cost == "refuse" and not site.is_played and (names := unpriced(workflow)):
+    if workflow.unknown_cost == "refuse" and not site.is_played and (names := agents_without_price(workflow)):
         raise ConfigurationError(
             f'{source.file} uses "{names[0]}", whose price is unknown, and limits.unknown_cost is refuse',
             hint=f"write agents.{names[0]}.price, or unknown_cost: ask",
         )
-    unable = () if site.is_played else unready(workflow, site.agents, site.host_env)
+    unable = () if site.is_played else agents_not_ready(workflow, site.agents, site.host_env)
     if unable:
         lines = "\n".join(f"  {line}" for line in unable)
         raise ConfigurationError(f"{source.file} has agents that cannot work yet:\n{lines}")
 
 
-def check_recordings(project: Path, source: Source) -> None:
+def check_recordings(project: Path, source: RunSource) -> None:
     """A folder to record into has no recordings yet: an old one among new ones would be played one day."""
     if source.record is not None and any((project / source.record).glob("*.json")):
         raise ConfigurationError(
@@ -195,7 +199,7 @@ def check_recordings(project: Path, source: Source) -> None:
         )
 
 
-def load_source(office: Office, source: Source, inputs: Mapping[str, Any] | None = None) -> Workflow:
+def load_source(office: Office, source: RunSource, inputs: Mapping[str, Any] | None = None) -> Workflow:
     path = office.project / source.file
     workflow = open_workflow(
         path, inputs=inputs, user_dir=office.user_dir, project=office.project, settings=source.settings
@@ -209,17 +213,17 @@ def load_source(office: Office, source: Source, inputs: Mapping[str, Any] | None
     return replace(workflow, vars={**workflow.vars, **given}, max_parallel=width)
 
 
-def reopen(office: Office, run: RunId) -> Site:
+def open_run(office: Office, run: RunId) -> Site:
     """The site of a run that exists, with the definition it was started with."""
     head = office.store.head(run)
     if head is None:
         raise ConfigurationError(f"there is no run {run}", hint="podium runs lists them")
-    source = Source(**json.loads(head.source))
+    source = RunSource(**json.loads(head.source))
     workflow = load_source(office, source)
     return site_of(office, run, workflow, source)
 
 
-def site_of(office: Office, run: RunId, workflow: Workflow, source: Source) -> Site:
+def site_of(office: Office, run: RunId, workflow: Workflow, source: RunSource) -> Site:
     options = {"sandbox": source.sandbox, "record": source.record, "replay": source.replay}
     site: Site = office.site_for(run, workflow, office.project, **options)
     site = replace(site, layout=layout_in(office.project, source.file))
@@ -232,7 +236,7 @@ def site_of(office: Office, run: RunId, workflow: Workflow, source: Source) -> S
         return site
     events = read_events(office.store, RunId(source.past))
     without = frozenset(CorePath(path) for path in source.without)
-    return replace(site, past=past_of(RunId(source.past), events, without=without))
+    return replace(site, past=prior_results_of(RunId(source.past), events, without=without))
 
 
 class Interrupted(PodiumError):
@@ -241,29 +245,29 @@ class Interrupted(PodiumError):
     exit_code = EXIT_CANCELLED
 
 
-def go_on(
+def drive(
     office: Office,
     site: Site,
     *first: Message,
     park: Park,
     on_turn: Callable[[Log], None] | None = None,
     beside: Callable[[], Coroutine[Any, Any, None]] | None = None,
-    ask: Ask | None = None,
+    ask: InterruptPrompt | None = None,
 ) -> State:
     """`foreground` for callers that have no loop of their own."""
     return anyio.run(
-        partial(foreground, office, site, *first, park=park, on_turn=on_turn, beside=beside, ask=ask)
+        partial(drive_async, office, site, *first, park=park, on_turn=on_turn, beside=beside, ask=ask)
     )
 
 
-async def foreground(
+async def drive_async(
     office: Office,
     site: Site,
     *first: Message,
     park: Park,
     on_turn: Callable[[Log], None] | None = None,
     beside: Callable[[], Coroutine[Any, Any, None]] | None = None,
-    ask: Ask | None = None,
+    ask: InterruptPrompt | None = None,
     signals: bool = True,
 ) -> State:
     """Carries the run on until it has ended or stands.
@@ -283,7 +287,7 @@ async def foreground(
                     group.start_soon(_stop_on_signal, received, group.cancel_scope, asked)
                 if beside is not None:
                     group.start_soon(beside)
-                state = await carry(office.store, site, *first, park=park, on_turn=on_turn)
+                state = await drive_run(office.store, site, *first, park=park, on_turn=on_turn)
                 group.cancel_scope.cancel()
     except BaseExceptionGroup as several:
         # That the work is done by several tasks is nobody's concern here.
@@ -302,7 +306,7 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class InterruptPrompt:
     """Who sits at the terminal, and how to speak to them."""
 
     by: str
@@ -324,7 +328,7 @@ async def _stop_on_signal(
         return
 
 
-def _ask(office: Office, run: RunId, ask: Ask | None, interrupts: int) -> bool:
+def _ask(office: Office, run: RunId, ask: InterruptPrompt | None, interrupts: int) -> bool:
     """Whether the process goes on after so many interrupts."""
     if ask is None or interrupts > 2:
         return False
@@ -332,7 +336,7 @@ def _ask(office: Office, run: RunId, ask: Ask | None, interrupts: int) -> bool:
         ask.tell(f"Ctrl-C again within {ASK_S:.0f} s cancels the run; else it stops here and stays resumable")
     else:
         ask.tell(f"run {run}: cancelling; Ctrl-C once more leaves it to: podium resume {run}")
-        office.store.post(run, f"interrupt-{uuid.uuid4().hex}", written(Cancel(ask.by, "Ctrl-C")))
+        office.store.post(run, f"interrupt-{uuid.uuid4().hex}", encode_command(Cancel(ask.by, "Ctrl-C")))
     return True
 
 
@@ -363,5 +367,5 @@ def _base(site: Site, workflow: Workflow, *, dirty: bool) -> tuple[Tree | None, 
     return head.tree, facts, changed
 
 
-def _text(source: Source) -> str:
+def _text(source: RunSource) -> str:
     return json.dumps(asdict(source))

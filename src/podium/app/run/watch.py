@@ -11,7 +11,7 @@ from podium.app.project import Office
 from podium.app.query.diff import change_of, read_changes
 from podium.app.run.answer import view_of
 from podium.app.run.preflight import all_steps
-from podium.app.run.start import Begun
+from podium.app.run.start import StartedRun
 from podium.errors import ConfigurationError
 
 Seen: TypeAlias = Mapping[str, tuple[int, int]]
@@ -51,7 +51,7 @@ def changed(before: Seen, after: Seen) -> tuple[str, ...]:
     return tuple(sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path)))
 
 
-def own_changes(office: Office, begun: Begun) -> frozenset[str] | None:
+def own_changes(office: Office, begun: StartedRun) -> frozenset[str] | None:
     """The files that a run has brought into the project by landing; None if it works there, where nobody can tell."""
     site = begun.site
     if any(site.is_inplace(step) for _, step, _ in all_steps(site.workflow)):

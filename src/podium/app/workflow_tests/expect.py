@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from podium.app.workflow_tests.play import Seen, Told
+from podium.app.workflow_tests.play import Seen, SentPrompt
 from podium.core.addresses import without_visit
 from podium.views.run.view import RunView, StepView
 from podium.workflow.problems import did_you_mean
@@ -132,7 +132,7 @@ def _prompt(wanted: PromptWords, seen: Seen) -> Iterator[Failure]:
         yield from tries[-1]
 
 
-def _is_meant(wanted: PromptWords, told: Told) -> bool:
+def _is_meant(wanted: PromptWords, told: SentPrompt) -> bool:
     return (
         wanted.step in (told.path, place_of(told.path), place_of(told.path).rpartition("/")[2])
         and wanted.visit in (None, told.visit)

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import anyio
 
 from podium.app.project import Office
-from podium.app.run.start import Begun, Order, begin, go_on
-from podium.app.workflow_tests.stage import Staged, stage
+from podium.app.run.start import RunRequest, StartedRun, drive, start_run
+from podium.app.workflow_tests.stage import TestProject, stage
 from podium.attempt.agent.agent_attempt import visit_of
 from podium.core.effects import AskPerson, Watch
 from podium.core.events import Event
@@ -26,10 +26,10 @@ from podium.errors import PodiumError
 from podium.git.repository import trees
 from podium.git.trees.listing import files, read_listing
 from podium.git.trees.snapshot import read_blobs
-from podium.runtime.commands import written
-from podium.runtime.question_text import worded
+from podium.runtime.commands import encode_command
+from podium.runtime.question_text import question_renderer
 from podium.runtime.status import exit_of, status_of
-from podium.simulate.scripted_world import Scripted as World
+from podium.simulate.scripted_world import ScriptedWorld as World
 from podium.views.run.builder import run_view
 from podium.views.run.trace import Trace, trace
 from podium.views.run.view import RunView
@@ -47,7 +47,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SentPrompt:
     """What an attempt was told."""
 
     path: str
@@ -66,7 +66,7 @@ class Seen:
     message: str = ""
     trace: Trace | None = None
     view: RunView | None = None
-    prompts: tuple[Told, ...] = ()
+    prompts: tuple[SentPrompt, ...] = ()
     questions: list[Asked] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
     artifacts: dict[str, str] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class Seen:
     kept: Path | None = None
 
 
-OpenStage: TypeAlias = Callable[[Path, Staged], tuple[Office, Any]]
+OpenStage: TypeAlias = Callable[[Path, TestProject], tuple[Office, Any]]
 """The office of a stage, and the actor of its cast, whose `played` are the rules that have spoken."""
 
 
@@ -83,7 +83,7 @@ class TooLong(PodiumError):
     """A test has used up its time."""
 
 
-def play(test: Staged, open_stage: OpenStage, *, keep: bool = False) -> Seen:
+def play(test: TestProject, open_stage: OpenStage, *, keep: bool = False) -> Seen:
     with stage(test, keep=keep) as folder:
         seen = Seen(kept=folder if keep else None)
         office, actor = open_stage(folder, test)
@@ -94,19 +94,19 @@ def play(test: Staged, open_stage: OpenStage, *, keep: bool = False) -> Seen:
         return seen
 
 
-def _play(test: Staged, office: Office, actor: Any, seen: Seen) -> None:
-    order = Order(
+def _play(test: TestProject, office: Office, actor: Any, seen: Seen) -> None:
+    order = RunRequest(
         file=office.project / test.workflow, inputs=test.inputs, vars=test.vars, no_human=test.no_human
     )
     try:
-        begun = begin(office, order)
+        begun = start_run(office, order)
     except PodiumError as error:
         seen.status, seen.exit = "refused", error.exit_code
         seen.message = error.message if error.hint is None else f"{error.message}\nhint: {error.hint}"
         return
-    people = People(test, office, begun, seen)
+    people = ScriptedPeople(test, office, begun, seen)
     try:
-        state = go_on(office, begun.site, park=True, on_turn=people.on_turn, beside=_alarm(test.timeout))
+        state = drive(office, begun.site, park=True, on_turn=people.on_turn, beside=_alarm(test.timeout))
     except TooLong as error:
         seen.status, seen.exit, seen.message = "too long", error.exit_code, error.message
         _look(seen, begun, people)
@@ -126,10 +126,10 @@ def _alarm(limit: Millis) -> Callable[[], Any]:
     return ring
 
 
-class People:
+class ScriptedPeople:
     """Answers in the place of people and of whoever signals, by the rules of the cast; what none speaks of goes well."""
 
-    def __init__(self, test: Staged, office: Office, begun: Begun, seen: Seen) -> None:
+    def __init__(self, test: TestProject, office: Office, begun: StartedRun, seen: Seen) -> None:
         self.world = World(test.cast or NO_CAST)
         self.events: tuple[Event, ...] = ()
         self.state: State | None = None
@@ -137,7 +137,7 @@ class People:
         self._begun = begun
         self._seen = seen
         self._answered: set[tuple[str, Millis, int]] = set()
-        self._words = worded(office.project)
+        self._words = question_renderer(office.project)
 
     def on_turn(self, log: Log) -> None:
         self.events = tuple(log.events)
@@ -182,10 +182,10 @@ class People:
         return new
 
     def _post(self, message: Approve | Signal) -> None:
-        self._office.store.post(self._begun.run, f"test-{len(self._answered)}", written(message))
+        self._office.store.post(self._begun.run, f"test-{len(self._answered)}", encode_command(message))
 
 
-def _look(seen: Seen, begun: Begun, people: People) -> None:
+def _look(seen: Seen, begun: StartedRun, people: ScriptedPeople) -> None:
     seen.trace, seen.view = trace(people.events), run_view(people.events)
     seen.message = seen.message or _why(seen.view)
     seen.outputs = dict(seen.view.outputs)
@@ -204,11 +204,11 @@ def _why(view: RunView) -> str:
     return view.message or next(bad, "")
 
 
-def _prompts(folder: Path, state: State | None) -> list[Told]:
+def _prompts(folder: Path, state: State | None) -> list[SentPrompt]:
     found = []
     for path in sorted(folder.glob("*/*/prompt.md")):
         step, attempt = path.parts[-3].replace("+", "/"), int(path.parts[-2])
-        found.append(Told(step, _visit(step, state), attempt, path.read_text("utf-8", "replace")))
+        found.append(SentPrompt(step, _visit(step, state), attempt, path.read_text("utf-8", "replace")))
     return found
 
 
@@ -225,7 +225,7 @@ def _texts_below(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): path.read_text("utf-8", "replace") for path in paths}
 
 
-def _texts_of(begun: Begun, tree: Tree) -> dict[str, str]:
+def _texts_of(begun: StartedRun, tree: Tree) -> dict[str, str]:
     repository = begun.site.repository
     assert repository is not None
     git = trees(repository)

@@ -25,7 +25,7 @@ PERSON: Final = (("user.name", "Podium test"), ("user.email", "test@podium.inval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Staged:
+class TestProject:
     """One test with all that it needs, the words for each put together with its own."""
 
     name: str
@@ -44,7 +44,7 @@ class Staged:
     timeout: Millis = USUAL_TIME
 
 
-def staged(path: Path, file: TrialFile, name: str, test: Trial) -> Staged:
+def staged(path: Path, file: TrialFile, name: str, test: Trial) -> TestProject:
     """Raises ConfigurationError for what is named and not there."""
     folder = path.absolute().parent
     project = (folder / file.project).resolve() if file.project else project_root(folder)
@@ -56,7 +56,7 @@ def staged(path: Path, file: TrialFile, name: str, test: Trial) -> Staged:
         )
     source, cast = _cast(path, file, test)
     replay = test.replay or (file.replay if test.cast is None else None)
-    return Staged(
+    return TestProject(
         name=name,
         project=project,
         workflow=workflow.resolve().relative_to(project),
@@ -84,7 +84,7 @@ def _cast(path: Path, file: TrialFile, test: Trial) -> tuple[Path, Cast | None]:
 
 
 @contextmanager
-def stage(test: Staged, *, keep: bool = False) -> Iterator[Path]:
+def stage(test: TestProject, *, keep: bool = False) -> Iterator[Path]:
     """The files of the project as they are now, committed as the first commit of a repository of its own."""
     place = Path(tempfile.mkdtemp(prefix="podium-test-")).resolve()
     try:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from podium.app.workflow_tests.expect import Failure, failures
 from podium.app.workflow_tests.play import OpenStage, Seen, play
-from podium.app.workflow_tests.stage import Staged, staged
+from podium.app.workflow_tests.stage import TestProject, staged
 from podium.errors import EXIT_FAILED, EXIT_PASSED, ConfigurationError
 from podium.workflow.scripted.test_file import SUFFIX, Trial, line_of_test, read_tests
 from podium.workflow.source import yaml
@@ -26,7 +26,7 @@ class Case:
     file: Path
     line: int
     test: Trial
-    staged: Staged
+    staged: TestProject
 
     @property
     def name(self) -> str:

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from podium.attempt.agent.resolve import Worker
+from podium.attempt.agent.resolve import ResolvedAgent
 from podium.attempt.site import Site
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.model import Agent, Members, Review, Step
 from podium.core.state import Leaf, State
-from podium.ports.agent import AgentResult, Progress, Request
+from podium.ports.agent import AgentRequest, AgentResult, Progress
 from podium.process.launch import Finished
 
 
 @dataclass(slots=True)
-class Story:
+class AgentExchange:
     """The attempt as it unfolds; filled on the way, written down at its end."""
 
-    worker: Worker | None = None
+    worker: ResolvedAgent | None = None
     system: str = ""
     prompt: str = ""
-    request: Request | None = None
+    request: AgentRequest | None = None
     removed: Mapping[str, int] = field(default_factory=dict)
     """What looked like a secret in them, by rule."""
     argv: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class Story:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class AgentAttempt:
     site: Site
     state: State
     leaf: Leaf
@@ -42,7 +42,7 @@ class Asking:
     names: Names
     nonce: str
     """What a verdict must repeat; known to nobody before."""
-    story: Story = field(default_factory=Story)
+    story: AgentExchange = field(default_factory=AgentExchange)
 
     @property
     def step(self) -> Step:

@@ -10,13 +10,13 @@ from anyio import to_thread
 
 from podium.attempt import artifacts
 from podium.attempt.agent import usage as accounting
-from podium.attempt.agent.agent_attempt import Asking
+from podium.attempt.agent.agent_attempt import AgentAttempt
 from podium.attempt.agent.verdict import verdict_of
 from podium.attempt.change_policy import objection, protected
 from podium.attempt.prompt.excerpt import BLOCKED
-from podium.attempt.result import digest, ended
+from podium.attempt.result import attempt_ended, digest
 from podium.attempt.site import Site
-from podium.attempt.workspace.workspace import Spoiled, Taken, Workspace, captured
+from podium.attempt.workspace.workspace import CapturedChange, CaptureRefused, Workspace, captured
 from podium.core.events import AttemptEnded
 from podium.core.expressions.templates import fill, fill_argv
 from podium.core.expressions.values import MAX_TEXT, Meter, as_text
@@ -25,7 +25,7 @@ from podium.core.types import AnswerKind, Tree
 from podium.git.trees.diff import diff
 from podium.ports.agent import AgentResult, AgentTrouble
 from podium.process.launch import Finished
-from podium.workflow.contracts.contract import Fault, Value, value_of
+from podium.workflow.contracts.contract import OutputFault, Value, value_of
 from podium.workflow.schema.scalars import tokens
 
 RECORD: Final = 8 * 1024
@@ -47,7 +47,7 @@ WORKED: Final = frozenset({"failed", "refused", "blocked", "malformed", "timeout
 """Troubles after which there may be work worth keeping; after the others the same try is made again from its start."""
 
 
-async def judged(asking: Asking, workspace: Workspace, finished: Finished | None) -> AttemptEnded:
+async def assess(asking: AgentAttempt, workspace: Workspace, finished: Finished | None) -> AttemptEnded:
     result = asking.story.result
     assert result is not None
     if asking.verb.judge:
@@ -72,7 +72,7 @@ def _says_blocked(result: AgentResult) -> bool:
     return result.trouble in (None, "malformed") and not said and bool(why.strip())
 
 
-def _worker(asking: Asking, result: AgentResult) -> dict[str, Any]:
+def _worker(asking: AgentAttempt, result: AgentResult) -> dict[str, Any]:
     """Who did it and with how many tokens of which kind (R211); sums alone do not explain a bill."""
     worker, usage = asking.story.worker, result.usage
     who = (
@@ -90,49 +90,51 @@ def _worker(asking: Asking, result: AgentResult) -> dict[str, Any]:
     }
 
 
-def _troubled(asking: Asking, result: AgentResult, trouble: AgentTrouble, tree: Tree | None) -> AttemptEnded:
+def _troubled(
+    asking: AgentAttempt, result: AgentResult, trouble: AgentTrouble, tree: Tree | None
+) -> AttemptEnded:
     kind, reason = TROUBLES[trouble]
-    fields = {"text": recorded(result.text), "message": recorded(result.detail or trouble)}
+    fields = {"text": truncate_for_log(result.text), "message": truncate_for_log(result.detail or trouble)}
     if trouble == "blocked":
-        fields["notes"] = recorded(result.detail)
-    end = ended(asking.site, asking.asked, kind, reason, result=fields, tree=tree)
+        fields["notes"] = truncate_for_log(result.detail)
+    end = attempt_ended(asking.site, asking.asked, kind, reason, result=fields, tree=tree)
     return replace(end, retry_at=result.retry_at)
 
 
-def recorded(text: str) -> str:
+def truncate_for_log(text: str) -> str:
     raw = text.encode("utf-8", "replace")
     if len(raw) <= RECORD:
         return text
     return f"{raw[:RECORD].decode('utf-8', 'ignore')}\n[truncated: the first {RECORD} of {len(raw)} bytes]"
 
 
-def _verdict(asking: Asking, result: AgentResult) -> AttemptEnded:
+def _verdict(asking: AgentAttempt, result: AgentResult) -> AttemptEnded:
     """A reviewer's work is its verdict; what it did to its checkout is dropped."""
     start = asking.asked.start
-    fields: dict[str, Any] = {"text": recorded(result.text), "files": []}
+    fields: dict[str, Any] = {"text": truncate_for_log(result.text), "files": []}
     if result.trouble is not None and not (result.trouble == "malformed" and asking.phrase is not None):
         return _troubled(asking, result, result.trouble, start)
     found = verdict_of(
         result.text, (result.has_value, result.value), nonce=asking.nonce, tree=start, phrase=asking.phrase
     )
-    if isinstance(found, Fault):
+    if isinstance(found, OutputFault):
         fields["message"] = found.message
-        return ended(asking.site, asking.asked, "malformed", "contract", result=fields, tree=start)
+        return attempt_ended(asking.site, asking.asked, "malformed", "contract", result=fields, tree=start)
     seen = {"decision": found.decision, "score": found.score, "by": [asking.step.name], "tree": start}
-    fields |= {"summary": recorded(found.summary), "verdict": seen}
-    end = ended(asking.site, asking.asked, "ok", result=fields, tree=start)
+    fields |= {"summary": truncate_for_log(found.summary), "verdict": seen}
+    end = attempt_ended(asking.site, asking.asked, "ok", result=fields, tree=start)
     return replace(end, verdict=found, digest=digest(result.text, start))
 
 
-async def work_of(asking: Asking, workspace: Workspace, result: AgentResult) -> AttemptEnded:
+async def work_of(asking: AgentAttempt, workspace: Workspace, result: AgentResult) -> AttemptEnded:
     site, asked = asking.site, asking.asked
     taken = await captured(site, workspace, asked)
-    if isinstance(taken, Spoiled):
-        fields = {"text": recorded(result.text), "message": taken.message}
-        return ended(site, asked, "failed", taken.reason, result=fields, tree=asked.start)
+    if isinstance(taken, CaptureRefused):
+        fields = {"text": truncate_for_log(result.text), "message": taken.message}
+        return attempt_ended(site, asked, "failed", taken.reason, result=fields, tree=asked.start)
     end = await _answered(asking, workspace, result, taken)
     shown = await to_thread.run_sync(_change_text, site, asked.base, taken.tree)
-    known = {**(end.result or {}), "files": list(taken.files), "diff": recorded(shown)}
+    known = {**(end.result or {}), "files": list(taken.files), "diff": truncate_for_log(shown)}
     likeness = await to_thread.run_sync(_likeness, asking, f"{result.text}\n{shown}")
     return replace(
         end,
@@ -144,7 +146,9 @@ async def work_of(asking: Asking, workspace: Workspace, result: AgentResult) -> 
     )
 
 
-async def _answered(asking: Asking, workspace: Workspace, result: AgentResult, taken: Taken) -> AttemptEnded:
+async def _answered(
+    asking: AgentAttempt, workspace: Workspace, result: AgentResult, taken: CapturedChange
+) -> AttemptEnded:
     """Files that may not be taken weigh most. Whose answer breaks off may not have come to its change, so that
     it is asked again before it is blamed for having made none."""
     site, asked, step = asking.site, asking.asked, asking.step
@@ -156,7 +160,7 @@ async def _answered(asking: Asking, workspace: Workspace, result: AgentResult, t
     if result.trouble is not None:
         return _troubled(asking, result, result.trouble, taken.tree)
     value = value_of(step.output, result.text, (result.has_value, result.value))
-    if isinstance(value, Fault):
+    if isinstance(value, OutputFault):
         return _refused(asking, result, "contract", value.message, malformed=value.malformed)
     if refusal is not None:
         return _refused(asking, result, *refusal)
@@ -172,33 +176,33 @@ async def _answered(asking: Asking, workspace: Workspace, result: AgentResult, t
 
 
 def _refused(
-    asking: Asking, result: AgentResult, reason: str, message: str, *, malformed: bool = False
+    asking: AgentAttempt, result: AgentResult, reason: str, message: str, *, malformed: bool = False
 ) -> AttemptEnded:
-    fields = {"text": recorded(result.text), "message": message}
-    return ended(
+    fields = {"text": truncate_for_log(result.text), "message": message}
+    return attempt_ended(
         asking.site, asking.asked, "malformed" if malformed else "failed", reason, result=fields, tree=None
     )
 
 
-async def _good(asking: Asking, result: AgentResult, value: Value) -> AttemptEnded:
+async def _good(asking: AgentAttempt, result: AgentResult, value: Value) -> AttemptEnded:
     site, step = asking.site, asking.step
     # A text is what the step was for, and is read on; beside a parsed answer the words are for the record.
-    text = result.text if step.output.kind == "text" else recorded(result.text)
+    text = result.text if step.output.kind == "text" else truncate_for_log(result.text)
     fields: dict[str, Any] = {"text": text, "output": value.value}
     said = _admitted(asking, value.value)
     if said is not None:
         kind, notes = said
         reason = "blocked" if kind == "blocked" else "failed"
-        return ended(
+        return attempt_ended(
             site, asking.asked, kind, reason, result={**fields, "notes": notes, "message": notes}, tree=None
         )
     if step.output.file is not None:
         file = as_text(fill(step.output.file, asking.names), Meter())
         fields[artifacts.ARTIFACTS] = [await to_thread.run_sync(artifacts.keep, site, file, value.value)]
-    return ended(site, asking.asked, "ok", result=fields, tree=None)
+    return attempt_ended(site, asking.asked, "ok", result=fields, tree=None)
 
 
-def _admitted(asking: Asking, value: Any) -> tuple[AnswerKind, str] | None:
+def _admitted(asking: AgentAttempt, value: Any) -> tuple[AnswerKind, str] | None:
     """A worker that answers an Implementation may say itself that it could not do it."""
     if asking.step.output.schema_name != "Implementation" or value["status"] == "done":
         return None
@@ -212,7 +216,7 @@ def _change_text(site: Site, base: Tree | None, tree: Tree | None) -> str:
     return diff(site.repository, base, tree, limit=4 * RECORD).text
 
 
-def _likeness(asking: Asking, essence: str) -> int | None:
+def _likeness(asking: AgentAttempt, essence: str) -> int | None:
     """With the step's previous answer: words and change together, since a worker may say "done" every time."""
     before = asking.leaf.answer
     if before is None or before.result is None:

@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from podium.attempt.agent.agent_attempt import Asking
+from podium.attempt.agent.agent_attempt import AgentAttempt
 from podium.attempt.artifacts import write_bytes
 from podium.attempt.workspace.workspace import start_of
 from podium.core.events import AttemptEnded
 from podium.git.trees.diff import left_by
-from podium.ports.agent import AgentResult, Request
+from podium.ports.agent import AgentRequest, AgentResult
 from podium.recording import Left, Mode, Recording, file_name, steady, steady_result, written
 
 MODES: Final[Mapping[str, Mode]] = {"100644": "file", "100755": "program", "120000": "link"}
 
 
-def write_recording(asking: Asking, request: Request, end: AttemptEnded) -> None:
+def write_recording(asking: AgentAttempt, request: AgentRequest, end: AttemptEnded) -> None:
     """Through the mask, all of it. What has no answer was no exchange."""
     folder, worker, result = asking.site.record, asking.story.worker, asking.story.result
     if folder is None or worker is None or result is None:
@@ -40,7 +40,7 @@ def write_recording(asking: Asking, request: Request, end: AttemptEnded) -> None
     write_bytes(folder / file_name(request.path, request.attempt), mask.apply(written(recording)))
 
 
-def _result(request: Request, end: AttemptEnded, result: AgentResult) -> AgentResult:
+def _result(request: AgentRequest, end: AttemptEnded, result: AgentResult) -> AgentResult:
     if end.reason == "capture" and result.trouble is None:
         # Files that may not be taken over are not kept, so that only what was said of them can be played.
         message = str((end.result or {}).get("message", ""))
@@ -48,7 +48,7 @@ def _result(request: Request, end: AttemptEnded, result: AgentResult) -> AgentRe
     return steady_result(result, request)
 
 
-def _files(asking: Asking, end: AttemptEnded) -> dict[str, Left | None]:
+def _files(asking: AgentAttempt, end: AttemptEnded) -> dict[str, Left | None]:
     repository = asking.site.repository
     if repository is None or end.tree is None or asking.verb.judge:
         return {}

@@ -16,19 +16,19 @@ from podium.core.model import Agent, Fields, Prompt, Step
 from podium.errors import ConfigurationError
 from podium.files.inside import inside
 from podium.ports.agent import Agent as Adapter
-from podium.ports.agent import Caller
-from podium.workflow.agent_capabilities import CAPABILITIES, LADDER
+from podium.ports.agent import ServiceAgent
+from podium.workflow.agent_capabilities import CAPABILITIES, SANDBOX_LEVELS
 from podium.workflow.context import is_prompt_file
 
 
 @dataclass(frozen=True, slots=True)
-class Worker:
+class ResolvedAgent:
     agent: str
     type: str
     role: str | None
     model: str | None
     config: Mapping[str, Any]
-    adapter: Adapter | Caller
+    adapter: Adapter | ServiceAgent
     system: Prompt | None
     prompt: Prompt | None
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Worker:
 
 
 @dataclass(frozen=True, slots=True)
-class Nobody:
+class NoAgent:
     """There is no one to do it; the message says why, and what there is."""
 
     message: str
@@ -44,7 +44,7 @@ class Nobody:
 
 def worker_for(
     site: Site, config: Fields, step: Step, asked: AttemptStarted, names: Names
-) -> Worker | Nobody:
+) -> ResolvedAgent | NoAgent:
     """Raises ConfigurationError, ExprError. `config` is that of the workflow the step stands in."""
     verb = step.verb
     assert isinstance(verb, Agent)
@@ -54,22 +54,22 @@ def worker_for(
     agent = _agent(verb, asked, names, known=known, candidates=step.settings.get("candidates") or ())
     agent = agent or usual_agent(site.agents, agents, site.host_env)
     if agent is None:
-        return Nobody(f"no agent is named, and none of {', '.join(PROGRAMS)} is there; {_there(site)}")
+        return NoAgent(f"no agent is named, and none of {', '.join(PROGRAMS)} is there; {_there(site)}")
     own: Any = fill(agents.get(agent, {}), names)
     if own.get("enabled") is False:
-        return Nobody(f'agent "{agent}" is switched off (agents.{agent}.enabled)')
+        return NoAgent(f'agent "{agent}" is switched off (agents.{agent}.enabled)')
     kind = str(own.get("type") or agent)
     adapter = site.agents.get(kind)
     if adapter is None:
-        return Nobody(f'agent "{agent}" is of type "{kind}", which is not there; {_there(site)}')
+        return NoAgent(f'agent "{agent}" is of type "{kind}", which is not there; {_there(site)}')
     if _is_unwalled(site, step, kind):
         # Agents that a file names were refused before the run; this one became known only now.
-        return Nobody(
+        return NoAgent(
             f'agent "{agent}" needs stronger walls than there are; --sandbox limits '
             "goes without, at your risk"
         )
     model = (_text(verb.model, names) or known.get("model")) if asked.agent == 0 else None
-    return Worker(
+    return ResolvedAgent(
         agent=agent,
         type=kind,
         role=role,
@@ -84,7 +84,9 @@ def worker_for(
 
 def _is_unwalled(site: Site, step: Step, kind: str) -> bool:
     able = CAPABILITIES.get(kind)
-    weak = able is not None and LADDER.index(able.needs) > LADDER.index(site.sandbox_of(step).level)
+    weak = able is not None and SANDBOX_LEVELS.index(able.needs) > SANDBOX_LEVELS.index(
+        site.sandbox_of(step).level
+    )
     typed = dict(step.settings.get("sandbox") or {}).get("level") in ("none", "limits")
     return weak and not typed and not site.accepts_weak_walls
 

@@ -19,35 +19,35 @@ from anyio import CancelScope, to_thread
 
 from podium.attempt import network
 from podium.attempt.agent import assess, usage
-from podium.attempt.agent.agent_attempt import Asking, visit_of
+from podium.attempt.agent.agent_attempt import AgentAttempt, visit_of
 from podium.attempt.agent.recorder import write_recording
-from podium.attempt.agent.resolve import Nobody, Worker, worker_for
+from podium.attempt.agent.resolve import NoAgent, ResolvedAgent, worker_for
 from podium.attempt.agent.sessions import goes_on, keep_session, last_session
 from podium.attempt.agent.stall import bounded, stalled
 from podium.attempt.agent.transcript import write_question, write_story
 from podium.attempt.agent.verdict import echo_of, review_schema
 from podium.attempt.change_policy import globs_of
-from podium.attempt.command.judge_tree import without_steering
+from podium.attempt.command.judge_tree import strip_agent_instructions
 from podium.attempt.file_facts import known_names
-from podium.attempt.launch import folder_of, launch_of, note, walls_told
-from podium.attempt.prior_results import key_of
+from podium.attempt.launch import build_launch, folder_of, note, sandbox_record
+from podium.attempt.prior_results import request_key
 from podium.attempt.prompt import build
-from podium.attempt.result import ended
-from podium.attempt.reuse import unless_known
+from podium.attempt.result import attempt_ended
+from podium.attempt.reuse import reuse_or
 from podium.attempt.site import Site
-from podium.attempt.workspace.ownership import Owner, lend
+from podium.attempt.workspace.ownership import Owner, give_ownership
 from podium.attempt.workspace.workspace import Workspace, opened, start_of
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.expressions.templates import Value, fill_argv
 from podium.core.model import Agent, Step
 from podium.core.queries.graph import workflow_of
-from podium.core.queries.names import Here
+from podium.core.queries.names import InstanceNames
 from podium.core.state import Leaf, State
 from podium.core.types import Millis, Tree
 from podium.credentials import key_names
 from podium.errors import ConfigurationError
 from podium.files.inside import inside
-from podium.ports.agent import AgentResult, Caller, Conversation, Request, Session, Usage
+from podium.ports.agent import AgentRequest, AgentResult, OutputParser, PriorSession, ServiceAgent, Usage
 from podium.process.launch import Finished
 from podium.process.output import OnOutput, StreamName
 from podium.recording import with_texts
@@ -79,11 +79,11 @@ async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
     )
 
 
-async def asking_of(asked: AttemptStarted, state: State, site: Site) -> Asking:
+async def asking_of(asked: AttemptStarted, state: State, site: Site) -> AgentAttempt:
     leaf = state.instances[asked.path]
     assert isinstance(leaf, Leaf)
-    names = await known_names(site, Here(state, leaf), _values(leaf.place.step), asked.start)
-    return Asking(site, state, leaf, asked, names, secrets.token_hex(8))
+    names = await known_names(site, InstanceNames(state, leaf), _values(leaf.place.step), asked.start)
+    return AgentAttempt(site, state, leaf, asked, names, secrets.token_hex(8))
 
 
 def _values(step: Step) -> tuple[Value, ...]:
@@ -96,25 +96,25 @@ def _values(step: Step) -> tuple[Value, ...]:
     return (verb.role, verb.agent, verb.model, step.output.file, *step.output.files, *settings, *touches)
 
 
-async def _worked(asking: Asking) -> AttemptEnded:
+async def _worked(asking: AgentAttempt) -> AttemptEnded:
     site, asked = asking.site, asking.asked
     config = workflow_of(asking.state, asking.leaf.place).config
     worker = worker_for(site, config, asking.step, asked, asking.names)
-    if isinstance(worker, Nobody):
+    if isinstance(worker, NoAgent):
         result = {"message": worker.message}
-        return ended(site, asked, "unavailable", "unavailable", result=result, tree=asked.start)
+        return attempt_ended(site, asked, "unavailable", "unavailable", result=result, tree=asked.start)
     asking.story.worker = worker
-    told = await to_thread.run_sync(build.told, asking, worker)
+    told = await to_thread.run_sync(build.render_prompt, asking, worker)
     asking.story.system, asking.story.prompt, asking.story.removed = told.system, told.prompt, told.removed
     if goes_on(asking):
         # What it answers depends on a conversation, which another run does not have.
         return await _answered(asking, worker)
-    return await unless_known(
-        site, asked, key_of(asked, *_asked_of(asking, worker)), lambda: _answered(asking, worker)
+    return await reuse_or(
+        site, asked, request_key(asked, *_asked_of(asking, worker)), lambda: _answered(asking, worker)
     )
 
 
-def _asked_of(asking: Asking, worker: Worker) -> tuple[Any, ...]:
+def _asked_of(asking: AgentAttempt, worker: ResolvedAgent) -> tuple[Any, ...]:
     """All that its answer depends on, besides the trees; without what only this run can know."""
     step, story = asking.step, asking.story
     words = (
@@ -126,7 +126,7 @@ def _asked_of(asking: Asking, worker: Worker) -> tuple[Any, ...]:
     return ("agent", *who, *words, _schema(asking), globs_of(step, asking.names), *output, *limits)
 
 
-async def _answered(asking: Asking, worker: Worker) -> AttemptEnded:
+async def _answered(asking: AgentAttempt, worker: ResolvedAgent) -> AttemptEnded:
     site, asked = asking.site, asking.asked
     config = workflow_of(asking.state, asking.leaf.place).config
     if asking.story.removed:
@@ -137,24 +137,24 @@ async def _answered(asking: Asking, worker: Worker) -> AttemptEnded:
     tree = await to_thread.run_sync(_judged_tree, asking) if asking.verb.judge else None
     async with opened(site, asked, asking.step, kind=kind, names=asking.names, tree=tree) as workspace:
         finished = await _run(asking, worker, workspace)
-        return await assess.judged(asking, workspace, finished)
+        return await assess.assess(asking, workspace, finished)
 
 
-def _judged_tree(asking: Asking) -> Tree | None:
+def _judged_tree(asking: AgentAttempt) -> Tree | None:
     """What a reviewer looks around in: what it judges, without what would tell it how to."""
     repository = asking.site.repository
     return (
         None
         if repository is None
-        else without_steering(repository, start_of(asking.site, repository, asking.asked))
+        else strip_agent_instructions(repository, start_of(asking.site, repository, asking.asked))
     )
 
 
-async def _run(asking: Asking, worker: Worker, workspace: Workspace) -> Finished | None:
+async def _run(asking: AgentAttempt, worker: ResolvedAgent, workspace: Workspace) -> Finished | None:
     """How its process ended; None for a service, which has none."""
     session = await to_thread.run_sync(last_session, asking, worker)
     request = asking.story.request = _request(asking, worker, workspace, session)
-    if isinstance(worker.adapter, Caller):
+    if isinstance(worker.adapter, ServiceAgent):
         answer = await called(worker.adapter, request, asking.asked.timeout)
         result = asking.story.result = await _understood(asking, worker, answer)
         kept = partial(keep_session, asking, worker, result, home=workspace.home, patterns=())
@@ -164,7 +164,7 @@ async def _run(asking: Asking, worker: Worker, workspace: Workspace) -> Finished
     asking.story.argv = program.argv
     sandbox = asking.site.sandbox_of(asking.step)
     await to_thread.run_sync(_put, workspace.home, program.files, sandbox.owner)
-    launch, walls = launch_of(
+    launch, walls = build_launch(
         asking.site,
         asking.step,
         asking.names,
@@ -188,7 +188,7 @@ async def _run(asking: Asking, worker: Worker, workspace: Workspace) -> Finished
                 await to_thread.run_sync(
                     network.keep_login, asking.site, worker.type, workspace.home, program.login
                 )
-    asking.story.finished, asking.story.walls = finished, walls_told(sandbox, walls)
+    asking.story.finished, asking.story.walls = finished, sandbox_record(sandbox, walls)
     answer = stalled(conversation.finish(finished), finished, asking.story.seen)
     result = asking.story.result = await _understood(asking, worker, answer)
     kept = partial(keep_session, asking, worker, result, home=workspace.home, patterns=program.remembers)
@@ -196,7 +196,7 @@ async def _run(asking: Asking, worker: Worker, workspace: Workspace) -> Finished
     return finished
 
 
-async def _understood(asking: Asking, worker: Worker, answer: AgentResult) -> AgentResult:
+async def _understood(asking: AgentAttempt, worker: ResolvedAgent, answer: AgentResult) -> AgentResult:
     """Masked as a whole: a secret may have come in two pieces, which no mask of a stream can see."""
     # In a thread: the first price that is looked up loads the table.
     priced = await to_thread.run_sync(usage.priced, answer, worker, asking.site.price_of)
@@ -209,7 +209,7 @@ def _whole(text: str) -> str:
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _listener(asking: Asking, conversation: Conversation) -> OnOutput:
+def _listener(asking: AgentAttempt, conversation: OutputParser) -> OnOutput:
     def heard(stream: StreamName, data: bytes) -> None:
         if stream != "stdout":
             return
@@ -229,10 +229,10 @@ def _put(home: Path, files: Mapping[str, bytes], owner: Owner | None) -> None:
         place.touch(mode=0o600)
         place.write_bytes(content)
     if files:
-        lend(home, owner)
+        give_ownership(home, owner)
 
 
-def _environment(site: Site, worker: Worker) -> dict[str, str]:
+def _environment(site: Site, worker: ResolvedAgent) -> dict[str, str]:
     """`agents.NAME.env`: like that of a step, a name passes on and `NAME=value` sets."""
     pairs = (str(entry).partition("=") for entry in worker.config.get("env") or ())
     return {
@@ -242,7 +242,7 @@ def _environment(site: Site, worker: Worker) -> dict[str, str]:
     }
 
 
-def _keys(site: Site, worker: Worker) -> dict[str, str]:
+def _keys(site: Site, worker: ResolvedAgent) -> dict[str, str]:
     """The user's own keys that the adapter asks for by name, and only those."""
     found = {
         name: site.host_env[name]
@@ -259,9 +259,11 @@ def _keys(site: Site, worker: Worker) -> dict[str, str]:
     return found
 
 
-def _request(asking: Asking, worker: Worker, workspace: Workspace, session: Session | None) -> Request:
+def _request(
+    asking: AgentAttempt, worker: ResolvedAgent, workspace: Workspace, session: PriorSession | None
+) -> AgentRequest:
     step, asked, judge = asking.step, asking.asked, asking.verb.judge
-    return Request(
+    return AgentRequest(
         agent=worker.agent,
         config=worker.config,
         path=asked.path,
@@ -290,7 +292,7 @@ def _request(asking: Asking, worker: Worker, workspace: Workspace, session: Sess
     )
 
 
-def _schema(asking: Asking) -> Mapping[str, Any] | None:
+def _schema(asking: AgentAttempt) -> Mapping[str, Any] | None:
     if asking.verb.judge:
         return None if asking.phrase is not None else review_schema()
     match asking.step.output.kind:
@@ -302,7 +304,7 @@ def _schema(asking: Asking) -> Mapping[str, Any] | None:
             return None
 
 
-def _must_touch(asking: Asking) -> tuple[str, ...]:
+def _must_touch(asking: AgentAttempt) -> tuple[str, ...]:
     promised = fill_argv(asking.step.output.files, asking.names)
     if asking.verb.no_change == "pass" or promised:
         return promised
@@ -315,7 +317,7 @@ TEXT_ONLY = (
 )
 
 
-async def called(caller: Caller, request: Request, limit: Millis | None) -> AgentResult:
+async def called(caller: ServiceAgent, request: AgentRequest, limit: Millis | None) -> AgentResult:
     """A cancellation from outside goes through; the end of its time is an answer."""
     if request.must_touch:
         detail = TEXT_ONLY.format(what=", ".join(request.must_touch))

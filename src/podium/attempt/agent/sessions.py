@@ -16,11 +16,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from podium.attempt.agent.agent_attempt import Asking
-from podium.attempt.agent.resolve import Worker
+from podium.attempt.agent.agent_attempt import AgentAttempt
+from podium.attempt.agent.resolve import ResolvedAgent
 from podium.attempt.artifacts import write_bytes
 from podium.attempt.change_policy import globs_of
-from podium.ports.agent import AgentResult, Caller, Session, Turn, Usage
+from podium.ports.agent import AgentResult, Exchange, PriorSession, ServiceAgent, Usage
 
 FOLDER: Final = "sessions"
 LARGEST: Final = 32 * 1024 * 1024
@@ -28,13 +28,13 @@ LARGEST: Final = 32 * 1024 * 1024
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
-def goes_on(asking: Asking) -> bool:
+def goes_on(asking: AgentAttempt) -> bool:
     return (
         bool(asking.verb.continuity) and not asking.verb.judge and globs_of(asking.step, asking.names) == ()
     )
 
 
-def last_session(asking: Asking, worker: Worker) -> Session | None:
+def last_session(asking: AgentAttempt, worker: ResolvedAgent) -> PriorSession | None:
     """None: it begins a new one, as there is none yet, it was another agent's, or it has had its turns.
 
     A service is told the last turns anew; a program has its own memory, which cannot be cut, only left.
@@ -49,13 +49,13 @@ def last_session(asking: Asking, worker: Worker) -> Session | None:
         return None
     session = _session(told)
     most = asking.verb.continuity
-    if isinstance(worker.adapter, Caller):
-        return Session(session.id, turns=session.turns[-most:], usage=session.usage)
+    if isinstance(worker.adapter, ServiceAgent):
+        return PriorSession(session.id, turns=session.turns[-most:], usage=session.usage)
     return session if session.id and len(session.turns) < most else None
 
 
 def keep_session(
-    asking: Asking, worker: Worker, result: AgentResult, *, home: Path, patterns: Iterable[str]
+    asking: AgentAttempt, worker: ResolvedAgent, result: AgentResult, *, home: Path, patterns: Iterable[str]
 ) -> None:
     """Through the mask, all of it. `patterns` are where below its home the agent's program keeps a conversation."""
     request = asking.story.request
@@ -78,14 +78,14 @@ def keep_session(
     write_bytes(_place(asking, worker), json.dumps(told).encode("ascii"))
 
 
-def _place(asking: Asking, worker: Worker) -> Path:
+def _place(asking: AgentAttempt, worker: ResolvedAgent) -> Path:
     return asking.site.run_dir / FOLDER / f"{worker.role or worker.agent}.json"
 
 
-def _session(told: Mapping[str, Any]) -> Session:
-    return Session(
+def _session(told: Mapping[str, Any]) -> PriorSession:
+    return PriorSession(
         told["id"],
-        turns=tuple(Turn(prompt, answer) for prompt, answer in told["turns"]),
+        turns=tuple(Exchange(prompt, answer) for prompt, answer in told["turns"]),
         usage=Usage(**told["usage"]),
         files={name: b64decode(content) for name, content in told["files"].items()},
     )

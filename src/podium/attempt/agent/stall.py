@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from podium.ports.agent import AgentResult, Program, Progress
+from podium.ports.agent import AgentResult, ProgramSpec, Progress
 from podium.process.launch import Finished, Launch
 from podium.workflow.schema.scalars import duration
 
@@ -16,7 +16,7 @@ SILENCE_S: Final = 600.0
 """A tool may take long and say nothing until its end; a build, for one."""
 
 
-def bounded(launch: Launch, program: Program, config: Mapping[str, Any]) -> Launch:
+def bounded(launch: Launch, program: ProgramSpec, config: Mapping[str, Any]) -> Launch:
     """By `stall` of the agent; without one, a program that does not speak while it works has its time only."""
     said = config.get("stall")
     if said is None and not program.speaks:

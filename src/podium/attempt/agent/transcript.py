@@ -10,14 +10,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from podium.attempt.agent.agent_attempt import Asking
+from podium.attempt.agent.agent_attempt import AgentAttempt
 from podium.attempt.artifacts import write_bytes
 from podium.core.events import AttemptEnded
 from podium.ports.agent import Progress
-from podium.process.output import Captured
+from podium.process.output import CapturedOutput
 
 
-def write_question(asking: Asking, record: Mapping[str, Any]) -> None:
+def write_question(asking: AgentAttempt, record: Mapping[str, Any]) -> None:
     """What the agent is about to be told: if all ends here, it is known what was asked."""
     story = asking.story
     texts: dict[str, str] = {}
@@ -28,7 +28,7 @@ def write_question(asking: Asking, record: Mapping[str, Any]) -> None:
     _write(asking, texts)
 
 
-def write_story(asking: Asking, record: Mapping[str, Any], ended: AttemptEnded) -> None:
+def write_story(asking: AgentAttempt, record: Mapping[str, Any], ended: AttemptEnded) -> None:
     """What it did and said. `record` are the switches; what is not switched off is kept."""
     site, story, asked = asking.site, asking.story, asking.asked
     folder = site.log_dir(asked.path, asked.attempt)
@@ -54,7 +54,7 @@ def _joined(seen: Iterable[Progress]) -> Iterator[Progress]:
             yield from group
 
 
-def _write(asking: Asking, texts: Mapping[str, str]) -> None:
+def _write(asking: AgentAttempt, texts: Mapping[str, str]) -> None:
     """Through the mask, all of it."""
     site, asked = asking.site, asking.asked
     for name, text in texts.items():
@@ -63,7 +63,7 @@ def _write(asking: Asking, texts: Mapping[str, str]) -> None:
             write_bytes(site.log_dir(asked.path, asked.attempt) / name, content)
 
 
-def _keep_stream(place: Path, captured: Captured, *, wanted: bool) -> None:
+def _keep_stream(place: Path, captured: CapturedOutput, *, wanted: bool) -> None:
     """Already masked. What is too long for the record has a file already, which moves here."""
     if captured.path is not None and captured.path.exists():
         if wanted:
@@ -75,7 +75,7 @@ def _keep_stream(place: Path, captured: Captured, *, wanted: bool) -> None:
         write_bytes(place, captured.memory)
 
 
-def _facts(asking: Asking, ended: AttemptEnded) -> dict[str, Any]:
+def _facts(asking: AgentAttempt, ended: AttemptEnded) -> dict[str, Any]:
     site, story, asked = asking.site, asking.story, asking.asked
     worker, finished, result = story.worker, story.finished, story.result
     sandbox = site.sandbox_of(asking.step)

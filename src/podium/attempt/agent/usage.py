@@ -7,7 +7,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import Final
 
-from podium.attempt.agent.resolve import Worker
+from podium.attempt.agent.resolve import ResolvedAgent
 from podium.core.payloads import Amounts
 from podium.core.types import MicroUsd
 from podium.ports.agent import AgentResult, PriceOf, Usage
@@ -36,7 +36,7 @@ def is_refused(result: AgentResult) -> bool:
     return result.trouble == "quota" and result.cost == 0 and not used and not result.cut_off
 
 
-def priced(result: AgentResult, worker: Worker, public: PriceOf) -> AgentResult:
+def priced(result: AgentResult, worker: ResolvedAgent, public: PriceOf) -> AgentResult:
     """The cost, and who says so: the agent, else the user's own price, else a public one. Unknown stays unknown."""
     if not _is_possible(result):
         return replace(
@@ -60,14 +60,14 @@ def _is_possible(result: AgentResult) -> bool:
     return max(usage.input, usage.output, usage.cached, usage.written, result.cost or 0) <= MOST
 
 
-def _is_free(worker: Worker) -> bool:
+def _is_free(worker: ResolvedAgent) -> bool:
     """Then it does not matter how many tokens there were, and whether anybody has counted them."""
     price = worker.config.get("price") or {}
     said = [price.get(key) for key in ("input", "output", "cache_read", "cache_write")]
     return said[:2] == [0, 0] and not any(said)
 
 
-def _own_price(worker: Worker, usage: Usage) -> tuple[MicroUsd, str] | None:
+def _own_price(worker: ResolvedAgent, usage: Usage) -> tuple[MicroUsd, str] | None:
     price = worker.config.get("price") or {}
     fresh, made = price.get("input"), price.get("output")
     if fresh is None or made is None:
@@ -79,7 +79,7 @@ def _own_price(worker: Worker, usage: Usage) -> tuple[MicroUsd, str] | None:
     return MicroUsd(round(cost + usage.output * made)), f"agents.{worker.agent}.price{dated}"
 
 
-def _public_price(result: AgentResult, worker: Worker, public: PriceOf) -> tuple[MicroUsd, str] | None:
+def _public_price(result: AgentResult, worker: ResolvedAgent, public: PriceOf) -> tuple[MicroUsd, str] | None:
     able = CAPABILITIES.get(worker.type)
     model = result.model or worker.model
     if able is None or not able.vendor or not model:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from podium.core.payloads import Verdict
 from podium.core.types import Tree
 from podium.workflow.contracts.builtin import BUILTIN
-from podium.workflow.contracts.contract import Fault, Structured, Value, checked, read_json
+from podium.workflow.contracts.contract import OutputFault, Structured, Value, checked, read_json
 
 NO_TREE: Final = "none"
 """What is repeated where there is no tree: outside of git."""
@@ -32,21 +32,25 @@ def echo_of(tree: Tree | None) -> str:
 
 def verdict_of(
     text: str, structured: Structured, *, nonce: str, tree: Tree | None, phrase: str | None = None
-) -> Verdict | Fault:
+) -> Verdict | OutputFault:
     """The verdict, or why there is none; whatever cannot be read is never an approval."""
     if phrase is not None and (spoken := _spoken(text, phrase, tree)) is not None:
         return spoken
     found = Value(structured[1]) if structured[0] else read_json(text)
-    if isinstance(found, Fault):
+    if isinstance(found, OutputFault):
         return found if phrase is None else _prose(text, tree)
     shaped = checked(found.value, review_schema(), "a Review")
-    if isinstance(shaped, Fault):
+    if isinstance(shaped, OutputFault):
         return shaped
     review = shaped.value
     if review["nonce"] != nonce:
-        return Fault("the verdict does not repeat the nonce of this request, so it may answer another one")
+        return OutputFault(
+            "the verdict does not repeat the nonce of this request, so it may answer another one"
+        )
     if review["tree"] != echo_of(tree):
-        return Fault(f"the verdict is about tree {review['tree']}, and {echo_of(tree)} was to be judged")
+        return OutputFault(
+            f"the verdict is about tree {review['tree']}, and {echo_of(tree)} was to be judged"
+        )
     findings = identified(review["findings"])
     return Verdict(review["decision"], float(review["score"]), findings, tree, _summary(review))
 
@@ -57,10 +61,10 @@ def _spoken(text: str, phrase: str, tree: Tree | None) -> Verdict | None:
     return Verdict("approve", None, (), tree, _short(text)) if lines and lines[-1] == phrase else None
 
 
-def _prose(text: str, tree: Tree | None) -> Verdict | Fault:
+def _prose(text: str, tree: Tree | None) -> Verdict | OutputFault:
     """Where a phrase approves, every other text is what the writer has to hear."""
     if not text.strip():
-        return Fault("the reviewer said nothing")
+        return OutputFault("the reviewer said nothing")
     finding = {"severity": "major", "issue": text.strip()}
     return Verdict("reject", None, identified([finding]), tree, _short(text))
 

@@ -36,7 +36,7 @@ from podium.files.inside import inside, open_inside
 from podium.git.repository import trees
 from podium.git.trees.diff import changed_paths
 from podium.git.trees.listing import files, read_listing
-from podium.process.output import Captured
+from podium.process.output import CapturedOutput
 
 TEST_FILES: Final = (
     "test/**", "tests/**", "**/test/**", "**/tests/**", "**/__tests__/**", "spec/**", "**/spec/**",
@@ -58,7 +58,7 @@ class Trees:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ReportCheck:
     message: str | None = None
     """Why the command does not count as passed."""
     result: dict[str, Any] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class BaselineTests:
     """What is known of the tests on the tree from before; nothing where there is no such tree."""
 
     tests: Report | None = None
@@ -75,7 +75,7 @@ class Base:
 
 
 @dataclass(frozen=True, slots=True)
-class Unproven:
+class NoBaseline:
     """There is nothing that could have failed before."""
 
     why: str
@@ -89,16 +89,16 @@ def forget_reports(verb: Command, names: Names, folder: Path) -> None:
             place.unlink()
 
 
-def look(verb: Command, names: Names, folder: Path, base: Base) -> Seen:
+def look(verb: Command, names: Names, folder: Path, base: BaselineTests) -> ReportCheck:
     """What the reports that a command wrote say, beside what they said of the tree from before."""
-    seen = Seen() if verb.junit is None else _junit(verb, names, folder, base.tests)
+    seen = ReportCheck() if verb.junit is None else _junit(verb, names, folder, base.tests)
     if seen.message is not None or verb.coverage is None:
         return seen
     covered = _coverage(verb, names, folder)
-    return Seen(covered.message, {**seen.result, **covered.result}, seen.tests)
+    return ReportCheck(covered.message, {**seen.result, **covered.result}, seen.tests)
 
 
-def uncompared(seen: Seen, base: Base, site: Site, compared: Trees) -> Seen:
+def uncompared(seen: ReportCheck, base: BaselineTests, site: Site, compared: Trees) -> ReportCheck:
     """What counts where the tree from before tells of no tests: that no file of tests is gone since."""
     why = f"on the tree from before, {base.unknown}"
     gone = _gone(site, compared)
@@ -119,14 +119,14 @@ def _gone(site: Site, compared: Trees) -> list[str]:
     return [path for path in changed if is_test(path) and path not in there]
 
 
-def old_code_new_tests(site: Site, compared: Trees) -> Tree | Unproven:
+def old_code_new_tests(site: Site, compared: Trees) -> Tree | NoBaseline:
     """The tree this visit started from with the tests it has added or changed; or why there is none."""
     repository = site.repository
     if repository is None or compared.before is None or compared.now is None:
-        return Unproven("must_fail_before needs a git repository: without one there is no code from before")
+        return NoBaseline("must_fail_before needs a git repository: without one there is no code from before")
     changed = [path for path in changed_paths(repository, compared.before, compared.now) if is_test(path)]
     if not changed:
-        return Unproven("no test was added or changed, so none can fail on the code from before")
+        return NoBaseline("no test was added or changed, so none can fail on the code from before")
     return with_paths(repository, compared.before, compared.now, changed)
 
 
@@ -147,38 +147,38 @@ def read_report(verb: Command, names: Names, folder: Path) -> Report | None:
         return None
 
 
-def _junit(verb: Command, names: Names, folder: Path, base: Report | None) -> Seen:
+def _junit(verb: Command, names: Names, folder: Path, base: Report | None) -> ReportCheck:
     path = as_text(fill(verb.junit, names), Meter())
     content = read_bytes(folder, path)
     if content is None:
-        return Seen(f'the command passed, but wrote no report to "{path}"')
+        return ReportCheck(f'the command passed, but wrote no report to "{path}"')
     try:
         tests = read_tests(content)
     except UnreadableReport as error:
-        return Seen(f'the report "{path}" cannot be used: {error}')
+        return ReportCheck(f'the report "{path}" cannot be used: {error}')
     counts = tests.counts()
     why = complaint(tests, base)
     failed = counts["failed"] + counts["errors"]
     if why is None and failed:
         why = f"the command passed, but its report says that {failed} of {counts['total']} tests failed"
-    return Seen(why, {"tests": counts}, tests)
+    return ReportCheck(why, {"tests": counts}, tests)
 
 
-def _coverage(verb: Command, names: Names, folder: Path) -> Seen:
+def _coverage(verb: Command, names: Names, folder: Path) -> ReportCheck:
     wanted = dict(verb.coverage or {})
     path = as_text(fill(wanted["report"], names), Meter())
     least = wanted.get("min")
     content = read_bytes(folder, path)
     if content is None:
-        return Seen(f'the command passed, but wrote no coverage to "{path}"')
+        return ReportCheck(f'the command passed, but wrote no coverage to "{path}"')
     try:
         covered = read_coverage(content)
     except UnreadableReport as error:
-        return Seen(f'the coverage report "{path}" cannot be used: {error}')
+        return ReportCheck(f'the coverage report "{path}" cannot be used: {error}')
     result = {"coverage": covered}
     if least is not None and covered < least:
-        return Seen(f"{covered} % of the lines are covered; at least {least} % are asked for", result)
-    return Seen(None, result)
+        return ReportCheck(f"{covered} % of the lines are covered; at least {least} % are asked for", result)
+    return ReportCheck(None, result)
 
 
 def read_bytes(folder: Path, path: str) -> bytes | None:
@@ -223,14 +223,14 @@ EVIDENCE: Final = "evidence"
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class KeptOutput:
     argv: tuple[str, ...]
-    stdout: Captured
-    stderr: Captured
+    stdout: CapturedOutput
+    stderr: CapturedOutput
 
 
 def keep(
-    site: Site, asked: AttemptStarted, verb: Command, names: Names, workspace: Workspace, shown: Shown
+    site: Site, asked: AttemptStarted, verb: Command, names: Names, workspace: Workspace, shown: KeptOutput
 ) -> dict[str, Any]:
     """Names of files are relative to the run's folder; a long output has its file there already."""
     folder = site.run_dir / EVIDENCE / asked.path.replace("/", "+") / str(asked.attempt)

@@ -22,7 +22,7 @@ STEERING: Final = frozenset({
 """Names, in any case, of what agents read as settings or instructions wherever it lies; also all that begins as `.env`."""
 
 
-def with_files_from(repository: Repository, tree: Tree, before: Tree | None, globs: Iterable[str]) -> Tree:
+def restore_files(repository: Repository, tree: Tree, before: Tree | None, globs: Iterable[str]) -> Tree:
     """The tree with everything that matches as it was before: also gone again, if it was not there."""
     patterns = tuple(globs)
     if before is None or before == tree or not patterns:
@@ -41,7 +41,7 @@ def with_paths(repository: Repository, tree: Tree, other: Tree, paths: Iterable[
     return _edited(repository, tree, {path: _entry(there, path) for path in wanted})
 
 
-def without_steering(repository: Repository, tree: Tree) -> Tree:
+def strip_agent_instructions(repository: Repository, tree: Tree) -> Tree:
     """The tree without what an agent would take for its own settings or instructions."""
     listing = read_listing(trees(repository), tree)
     gone = {path: None for path, _ in files(listing) if any(_steers(name) for name in path.split("/"))}

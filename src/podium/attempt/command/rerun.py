@@ -13,20 +13,20 @@ from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.expressions.nodes import ExprError, NeedFact
 from podium.core.model import Command, Gates
 from podium.core.payloads import Amounts
-from podium.core.queries.names import Here
+from podium.core.queries.names import InstanceNames
 from podium.core.state import Leaf, State
 from podium.core.types import Path, Tree
 
 
 @dataclass(frozen=True, slots=True)
-class Red:
+class FailedRecheck:
     """The first command that did not pass on the merged tree."""
 
     path: Path
     message: str
 
 
-def passed_on(state: State, tree: Tree, below: Path | None = None) -> tuple[Leaf, ...]:
+def commands_passed_on(state: State, tree: Tree, below: Path | None = None) -> tuple[Leaf, ...]:
     """The commands that passed on a tree, each once; of the whole run, or of one instance and all within it.
 
     A member that was merged onto the head has passed its gates there as well, though no instance tells so.
@@ -43,7 +43,7 @@ def passed_on(state: State, tree: Tree, below: Path | None = None) -> tuple[Leaf
     return tuple(found.values())
 
 
-async def rerun(site: Site, state: State, leaves: Iterable[Leaf], tree: Tree) -> Red | None:
+async def rerun(site: Site, state: State, leaves: Iterable[Leaf], tree: Tree) -> FailedRecheck | None:
     """Runs them on a tree one after another, until one is red. Raises what a command raises."""
     for leaf in leaves:
         asked = AttemptStarted(
@@ -57,7 +57,7 @@ async def rerun(site: Site, state: State, leaves: Iterable[Leaf], tree: Tree) ->
         )
         ended = await command.judge(asked, state, site, before=leaf.place.start)
         if ended.kind != "ok":
-            return Red(leaf.place.path, _message(ended))
+            return FailedRecheck(leaf.place.path, _message(ended))
     return None
 
 
@@ -93,7 +93,7 @@ def _around(state: State, leaf: Leaf) -> Iterator[Path]:
 def _key(state: State, leaf: Leaf) -> object:
     """The same command with the same words is run once, whoever asked for it."""
     try:
-        return repr(words_of(leaf.place.step, Here(state, leaf)))
+        return repr(words_of(leaf.place.step, InstanceNames(state, leaf)))
     except (ExprError, NeedFact):
         return leaf.place.path
 

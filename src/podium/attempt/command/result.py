@@ -11,14 +11,14 @@ from podium.attempt.command import evidence
 from podium.attempt.site import Site
 from podium.core.types import AnswerKind, Reason
 from podium.process.launch import Finished
-from podium.process.output import Captured
+from podium.process.output import CapturedOutput
 
 MESSAGE_BYTES: Final = 6_000
 """Of the end of the output, which is where tools say what went wrong; for the next attempt."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class CommandResult:
     """How a command ended, in the terms of an attempt."""
 
     kind: AnswerKind
@@ -33,11 +33,11 @@ class Ran:
         return str(self.result.get("message", "")).partition("\n")[0]
 
     @property
-    def shown(self) -> evidence.Shown:
-        return evidence.Shown(self.argv, self.finished.stdout, self.finished.stderr)
+    def shown(self) -> evidence.KeptOutput:
+        return evidence.KeptOutput(self.argv, self.finished.stdout, self.finished.stderr)
 
 
-def ran_of(site: Site, argv: tuple[str, ...], finished: Finished, timeout_s: float) -> Ran:
+def ran_of(site: Site, argv: tuple[str, ...], finished: Finished, timeout_s: float) -> CommandResult:
     result: dict[str, Any] = {
         "text": _record(site, finished.stdout),
         "exit_code": finished.exit_code,
@@ -47,25 +47,27 @@ def ran_of(site: Site, argv: tuple[str, ...], finished: Finished, timeout_s: flo
     program = Path(argv[0]).name
     if finished.not_started is not None:
         message = f'"{argv[0]}" could not be started: {finished.not_started}'
-        return Ran("error", "not_started", {**result, "message": message}, finished, argv)
+        return CommandResult("error", "not_started", {**result, "message": message}, finished, argv)
     if finished.timed_out:
         # The limit, not how long it took: that has the time in it which it was given to end by itself.
         limit = f"{timeout_s:.3f}".rstrip("0").rstrip(".")
         message = f"{program} did not end within {limit} s and was stopped"
-        return Ran("timeout", "", {**result, "message": _told(site, message, finished)}, finished, argv)
+        return CommandResult(
+            "timeout", "", {**result, "message": _told(site, message, finished)}, finished, argv
+        )
     if finished.exit_code:
         how = (
             f"was ended by signal {finished.signal}"
             if finished.signal
             else f"ended with {finished.exit_code}"
         )
-        return Ran(
+        return CommandResult(
             "failed", "", {**result, "message": _told(site, f"{program} {how}", finished)}, finished, argv
         )
-    return Ran("ok", "", result, finished, argv)
+    return CommandResult("ok", "", result, finished, argv)
 
 
-def _record(site: Site, captured: Captured) -> str:
+def _record(site: Site, captured: CapturedOutput) -> str:
     """The mark of a cut names the file within the records of the run, wherever those lie."""
     return captured.record().replace(f"{site.run_dir}/", "")
 
@@ -80,7 +82,7 @@ def _told(site: Site, message: str, finished: Finished) -> str:
     return "\n".join((message, *filter(None, ends))).replace(f"{site.run_dir}/", "")
 
 
-def _end(captured: Captured) -> str:
+def _end(captured: CapturedOutput) -> str:
     text = captured.text()
     if len(text) <= MESSAGE_BYTES:
         return text.strip()

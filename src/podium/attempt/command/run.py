@@ -15,20 +15,20 @@ from anyio import to_thread
 from podium.attempt import artifacts
 from podium.attempt.change_policy import globs_of, objection, protected
 from podium.attempt.command import evidence
-from podium.attempt.command.judge_tree import with_files_from
-from podium.attempt.command.result import Ran, ran_of
+from podium.attempt.command.judge_tree import restore_files
+from podium.attempt.command.result import CommandResult, ran_of
 from podium.attempt.command.stdin import stdin_of
 from podium.attempt.command.test_reports import Report, told_apart
 from podium.attempt.file_facts import known_names
-from podium.attempt.launch import heard, launch_of, note, walls_told
+from podium.attempt.launch import build_launch, forward_output, note, sandbox_record
 from podium.attempt.network import decided
-from podium.attempt.prior_results import key_of
-from podium.attempt.result import ended
-from podium.attempt.reuse import unless_known
+from podium.attempt.prior_results import request_key
+from podium.attempt.result import attempt_ended
+from podium.attempt.reuse import reuse_or
 from podium.attempt.site import Site
-from podium.attempt.workspace.ownership import lend
+from podium.attempt.workspace.ownership import give_ownership
 from podium.attempt.workspace.toolchain import check_editable
-from podium.attempt.workspace.workspace import Spoiled, Taken, Workspace, captured, opened
+from podium.attempt.workspace.workspace import CapturedChange, CaptureRefused, Workspace, captured, opened
 from podium.core.addresses import ROOT
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.expressions.nodes import Names
@@ -36,17 +36,17 @@ from podium.core.expressions.templates import Value, fill, fill_argv
 from podium.core.expressions.values import Meter, as_text
 from podium.core.model import Command, Gates, Step
 from podium.core.queries.graph import tree_in_view
-from podium.core.queries.names import Here
+from podium.core.queries.names import InstanceNames
 from podium.core.state import Instance, State
 from podium.core.types import Reason, Tree
 from podium.errors import ConfigurationError
-from podium.workflow.contracts.contract import Fault, value_of
+from podium.workflow.contracts.contract import OutputFault, value_of
 
 SCRIPT: Final = "script"
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class CommandAttempt:
     """One command before its judge."""
 
     site: Site
@@ -62,8 +62,8 @@ class Case:
 async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
     before = tree_before(asked, state)
     case = await _case(asked, state, site)
-    key = key_of(asked, before, case.untouched, *_asked_of(case.step, case.names))
-    return await unless_known(site, asked, key, lambda: _judged(case, before))
+    key = request_key(asked, before, case.untouched, *_asked_of(case.step, case.names))
+    return await reuse_or(site, asked, key, lambda: _judged(case, before))
 
 
 async def judge(asked: AttemptStarted, state: State, site: Site, *, before: Tree | None) -> AttemptEnded:
@@ -71,16 +71,16 @@ async def judge(asked: AttemptStarted, state: State, site: Site, *, before: Tree
     return await _judged(await _case(asked, state, site), before, again=True)
 
 
-async def _case(asked: AttemptStarted, state: State, site: Site) -> Case:
+async def _case(asked: AttemptStarted, state: State, site: Site) -> CommandAttempt:
     leaf = state.instances[asked.path]
     step = leaf.place.step
     assert isinstance(step.verb, Command)
-    names = await known_names(site, Here(state, leaf), values_of(step), tree_in_view(leaf))
+    names = await known_names(site, InstanceNames(state, leaf), values_of(step), tree_in_view(leaf))
     is_gate = _gates_around(leaf, state) is not None
-    return Case(site, asked, step, step.verb, names, _untouched(leaf, state), is_gate)
+    return CommandAttempt(site, asked, step, step.verb, names, _untouched(leaf, state), is_gate)
 
 
-async def _judged(case: Case, before: Tree | None, *, again: bool = False) -> AttemptEnded:
+async def _judged(case: CommandAttempt, before: Tree | None, *, again: bool = False) -> AttemptEnded:
     """Runs the command on a tree, beside the one it has to be compared with."""
     site, asked, step, verb, names = case.site, case.asked, case.step, case.verb, case.names
     if verb.must_fail_before and not again:
@@ -94,7 +94,7 @@ async def _judged(case: Case, before: Tree | None, *, again: bool = False) -> At
             ran = replace(ran, result={**ran.result, evidence.EVIDENCE: kept})
         if ran.kind != "ok":
             result = await _told_apart(case, workspace, ran, before)
-            return ended(site, asked, ran.kind, ran.reason, result=result, tree=asked.start)
+            return attempt_ended(site, asked, ran.kind, ran.reason, result=result, tree=asked.start)
         return await _verified(case, workspace, ran, before)
 
 
@@ -127,17 +127,19 @@ def _gates_around(leaf: Instance, state: State) -> Instance | None:
 
 
 @asynccontextmanager
-async def _laid_out(case: Case, tree: Tree | None) -> AsyncIterator[Workspace]:
+async def _laid_out(case: CommandAttempt, tree: Tree | None) -> AsyncIterator[Workspace]:
     """A checkout with the protected files as they were before the work; of what is kept, none may be exchanged."""
     site = case.site
     protected = fill_argv(case.step.settings.get("protect") or (), case.names)
     if site.repository is not None and tree is not None and not _keeps(case.step, case.names):
-        tree = await to_thread.run_sync(with_files_from, site.repository, tree, case.untouched, protected)
+        tree = await to_thread.run_sync(restore_files, site.repository, tree, case.untouched, protected)
     async with opened(site, case.asked, case.step, kind="checkout", names=case.names, tree=tree) as workspace:
         yield workspace
 
 
-async def run_in(site: Site, asked: AttemptStarted, step: Step, names: Names, workspace: Workspace) -> Ran:
+async def run_in(
+    site: Site, asked: AttemptStarted, step: Step, names: Names, workspace: Workspace
+) -> CommandResult:
     """Runs the command of a step in a workspace. Raises what launching raises."""
     verb = step.verb
     assert isinstance(verb, Command)
@@ -147,7 +149,7 @@ async def run_in(site: Site, asked: AttemptStarted, step: Step, names: Names, wo
         given = (verb.stdin, names, workspace.folder, site.artifacts_dir)
         stdin = await to_thread.run_sync(stdin_of, *given)
     timeout_s = float("inf") if asked.timeout is None else asked.timeout / 1000
-    launch, walls = launch_of(
+    launch, walls = build_launch(
         site,
         step,
         names,
@@ -162,15 +164,17 @@ async def run_in(site: Site, asked: AttemptStarted, step: Step, names: Names, wo
     sandbox = site.sandbox_of(step)
     check_editable(site.project, sandbox.level, argv, host, verb.script or "")
     evidence.forget_reports(verb, names, workspace.folder)
-    finished = await sandbox.run(launch, walls, on_output=heard(site, asked.path))
+    finished = await sandbox.run(launch, walls, on_output=forward_output(site, asked.path))
     seen = ran_of(site, argv, finished, timeout_s)
-    return replace(seen, result={**seen.result, **walls_told(sandbox, walls)})
+    return replace(seen, result={**seen.result, **sandbox_record(sandbox, walls)})
 
 
-async def _verified(case: Case, workspace: Workspace, ran: Ran, before: Tree | None) -> AttemptEnded:
+async def _verified(
+    case: CommandAttempt, workspace: Workspace, ran: CommandResult, before: Tree | None
+) -> AttemptEnded:
     """An exit code of 0 is a claim; what was declared besides must be there as well."""
     site, asked, step, verb, names = case.site, case.asked, case.step, case.verb, case.names
-    seen = evidence.Seen()
+    seen = evidence.ReportCheck()
     if verb.junit is not None or verb.coverage is not None:
         base = await _report_before(case, before)
         seen = await to_thread.run_sync(evidence.look, verb, names, workspace.folder, base)
@@ -185,10 +189,10 @@ async def _verified(case: Case, workspace: Workspace, ran: Ran, before: Tree | N
     if seen.message is not None:
         return _refused(site, asked, "reports", seen.message, result)
     value = value_of(step.output, _answer(step, ran), (False, None))
-    if isinstance(value, Fault):
+    if isinstance(value, OutputFault):
         return _refused(site, asked, "contract", value.message, result)
     taken = await _taken(site, asked, step, names, workspace)
-    if isinstance(taken, Spoiled):
+    if isinstance(taken, CaptureRefused):
         return _refused(site, asked, taken.reason, taken.message, result)
     result = {**result, "output": value.value, "files": list(taken.files)}
     refusal = objection(site, step, names, taken) if _keeps(step, names) else None
@@ -206,16 +210,18 @@ async def _verified(case: Case, workspace: Workspace, ran: Ran, before: Tree | N
         file = as_text(fill(step.output.file, names), Meter())
         whole = _printed(ran) if step.output.kind == "text" else value.value
         result[artifacts.ARTIFACTS] = [await to_thread.run_sync(artifacts.keep, site, file, whole)]
-    end = ended(site, asked, "ok", result=result, tree=taken.tree or asked.start, change=taken.change or None)
+    end = attempt_ended(
+        site, asked, "ok", result=result, tree=taken.tree or asked.start, change=taken.change or None
+    )
     return replace(end, protected=protected(step, names, taken))
 
 
 async def _taken(
     site: Site, asked: AttemptStarted, step: Step, names: Names, workspace: Workspace
-) -> Taken | Spoiled:
+) -> CapturedChange | CaptureRefused:
     """What `touches` says to keep; without it every change is thrown away with the checkout."""
     if not _keeps(step, names):
-        return Taken(asked.start, {}, ())
+        return CapturedChange(asked.start, {}, ())
     return await captured(site, workspace, asked)
 
 
@@ -223,15 +229,15 @@ def _keeps(step: Step, names: Names) -> bool:
     return globs_of(step, names) != ()
 
 
-async def _report_before(case: Case, before: Tree | None) -> evidence.Base:
+async def _report_before(case: CommandAttempt, before: Tree | None) -> evidence.BaselineTests:
     """What the command says of the tests on the tree from before, found out once; it need not pass there."""
     site = case.site
     if case.verb.junit is None or site.repository is None or before is None or before == case.asked.start:
-        return evidence.Base()
+        return evidence.BaselineTests()
     place = evidence.place_of(site, case.step, case.names, before)
     known = evidence.known(place)
     if known is not None:
-        return evidence.Base(known)
+        return evidence.BaselineTests(known)
     site.on_progress(case.asked.path, note("runs on the tree from before as well, to compare the tests"))
     base = await _run_before(case, before)
     if base.unknown:
@@ -241,7 +247,7 @@ async def _report_before(case: Case, before: Tree | None) -> evidence.Base:
     return base
 
 
-async def _run_before(case: Case, before: Tree) -> evidence.Base:
+async def _run_before(case: CommandAttempt, before: Tree) -> evidence.BaselineTests:
     """No report is no proof that there are no tests: only a command that passes without one says so."""
     try:
         async with _laid_out(case, before) as workspace:
@@ -249,16 +255,18 @@ async def _run_before(case: Case, before: Tree) -> evidence.Base:
             tests = evidence.read_report(case.verb, case.names, workspace.folder)
     except ConfigurationError as error:
         # Its folder or its input may have come with the work.
-        return evidence.Base(unknown=str(error))
+        return evidence.BaselineTests(unknown=str(error))
     if ran.kind == "timeout":
         # What it has reported until then need not be all.
-        return evidence.Base(tests, unknown=ran.last_words)
+        return evidence.BaselineTests(tests, unknown=ran.last_words)
     if tests is None and ran.kind != "ok":
-        return evidence.Base(unknown=f"{ran.last_words}, without a report that can be read")
-    return evidence.Base(tests or Report({}))
+        return evidence.BaselineTests(unknown=f"{ran.last_words}, without a report that can be read")
+    return evidence.BaselineTests(tests or Report({}))
 
 
-async def _told_apart(case: Case, workspace: Workspace, ran: Ran, before: Tree | None) -> Mapping[str, Any]:
+async def _told_apart(
+    case: CommandAttempt, workspace: Workspace, ran: CommandResult, before: Tree | None
+) -> Mapping[str, Any]:
     """A red result says what was red before, so that nobody is blamed for it (X13)."""
     verb, names, result = case.verb, case.names, ran.result
     if ran.kind != "failed" or verb.junit is None:
@@ -271,11 +279,11 @@ async def _told_apart(case: Case, workspace: Workspace, ran: Ran, before: Tree |
     return {**result, "tests": tests.counts(), "message": "\n".join(filter(None, (old, result["message"])))}
 
 
-async def _passes_before(case: Case, before: Tree | None) -> AttemptEnded | None:
+async def _passes_before(case: CommandAttempt, before: Tree | None) -> AttemptEnded | None:
     """Red before green: the tests that were changed must fail on the code from before. Says so if they do not."""
     site, asked = case.site, case.asked
     old = await to_thread.run_sync(evidence.old_code_new_tests, site, evidence.Trees(before, asked.start))
-    if isinstance(old, evidence.Unproven):
+    if isinstance(old, evidence.NoBaseline):
         return _refused(site, asked, "must_fail_before", old.why, {"text": "", "exit_code": 0})
     async with _laid_out(case, old) as workspace:
         ran = await run_in(site, asked, case.step, case.names, workspace)
@@ -286,7 +294,7 @@ async def _passes_before(case: Case, before: Tree | None) -> AttemptEnded | None
         return _refused(site, asked, "must_fail_before", message, ran.result)
     if ran.kind == "failed":
         return None
-    return ended(site, asked, ran.kind, ran.reason, result=ran.result, tree=asked.start)
+    return attempt_ended(site, asked, ran.kind, ran.reason, result=ran.result, tree=asked.start)
 
 
 def _argv(site: Site, step: Step, verb: Command, names: Names, workspace: Workspace) -> tuple[str, ...]:
@@ -295,7 +303,7 @@ def _argv(site: Site, step: Step, verb: Command, names: Names, workspace: Worksp
     # Outside the tree: it is not part of what is judged or kept.
     file = workspace.tmp / SCRIPT
     file.write_text(verb.script, "utf-8")
-    lend(workspace.tmp, site.sandbox_of(step).owner)
+    give_ownership(workspace.tmp, site.sandbox_of(step).owner)
     return (verb.shell or "bash", str(file))
 
 
@@ -320,14 +328,14 @@ def values_of(step: Step) -> tuple[Value, ...]:
     return (*verb.argv, verb.stdin, verb.junit, report, *settings, *touches, *output)
 
 
-def _answer(step: Step, ran: Ran) -> str:
+def _answer(step: Step, ran: CommandResult) -> str:
     """Text is for the record and stays short; what is parsed is read whole."""
     if step.output.kind == "text":
         return str(ran.result["text"]).rstrip("\n")
     return ran.finished.stdout.text()
 
 
-def _printed(ran: Ran) -> str:
+def _printed(ran: CommandResult) -> str:
     """All of it: a file is no record."""
     return ran.finished.stdout.text().rstrip("\n")
 
@@ -341,6 +349,6 @@ def _refused(
     *,
     tree: Tree | None = None,
 ) -> AttemptEnded:
-    return ended(
+    return attempt_ended(
         site, asked, "failed", reason, result={**result, "message": message}, tree=tree or asked.start
     )

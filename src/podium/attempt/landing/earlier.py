@@ -14,13 +14,13 @@ from podium.core.decide.entry import width
 from podium.core.model import Git
 from podium.core.queries.graph import TOGETHER, descendants_of, join_of
 from podium.core.state import Instance, Leaf, Scope, State
-from podium.core.types import GOOD, Millis, Path, Tree
+from podium.core.types import CONTINUING_OUTCOMES, Millis, Path, Tree
 from podium.git.repository import Repository
 from podium.git.trees.merge import Clashed, join
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class EarlierLanding:
     """A landing, or a publication, that has passed."""
 
     leaf: Leaf
@@ -28,7 +28,7 @@ class Done:
     tree: Tree
 
 
-def earlier(state: State, path: Path, branch: str, key: str) -> tuple[Done, ...]:
+def earlier(state: State, path: Path, branch: str, key: str) -> tuple[EarlierLanding, ...]:
     """The `git` steps that have brought work of this run to a branch before and are built upon at a path; in their order.
 
     A path that is no instance is that of a person who comes when the run is over.
@@ -38,7 +38,7 @@ def earlier(state: State, path: Path, branch: str, key: str) -> tuple[Done, ...]
     return _built_upon(state, state.instances.get(path), done)
 
 
-def tree_landed(repository: Repository, state: State, before: Sequence[Done], start: Tree) -> Tree:
+def tree_landed(repository: Repository, state: State, before: Sequence[EarlierLanding], start: Tree) -> Tree:
     """The tree with all that was landed before and nothing of others: only what came since is new."""
     if not before:
         return start
@@ -56,7 +56,7 @@ def tree_landed(repository: Repository, state: State, before: Sequence[Done], st
     return tree
 
 
-def _done(instance: Instance, branch: str, key: str) -> Done | None:
+def _done(instance: Instance, branch: str, key: str) -> EarlierLanding | None:
     verb = instance.place.step.verb
     if not isinstance(instance, Leaf) or not isinstance(verb, Git) or getattr(verb, key) is None:
         return None
@@ -66,10 +66,12 @@ def _done(instance: Instance, branch: str, key: str) -> Done | None:
     output = (answer.result or {}).get("output") or {}
     if output.get("branch") != branch or not output.get("commit"):
         return None
-    return Done(instance, str(output["commit"]), answer.tree)
+    return EarlierLanding(instance, str(output["commit"]), answer.tree)
 
 
-def _built_upon(state: State, later: Instance | None, done: Sequence[Done]) -> tuple[Done, ...]:
+def _built_upon(
+    state: State, later: Instance | None, done: Sequence[EarlierLanding]
+) -> tuple[EarlierLanding, ...]:
     ways = {} if later is None else _ways(state, later)
     return tuple(one for one in done if one.leaf is not later and _is_in(state, one.leaf, later, ways))
 
@@ -120,7 +122,7 @@ def _is_seen(state: State, scope: Scope, first: Instance, second: Instance) -> b
 
 def _hands_over(child: Instance) -> bool:
     ending = child.ending
-    return ending is not None and (ending.outcome in GOOD or ending.tree is not None)
+    return ending is not None and (ending.outcome in CONTINUING_OUTCOMES or ending.tree is not None)
 
 
 def _drops(scope: Scope) -> bool:

@@ -12,15 +12,15 @@ from typing import Final, TypeAlias
 
 from anyio import to_thread
 
-from podium.attempt.command.rerun import Red, passed_on, rerun
+from podium.attempt.command.rerun import FailedRecheck, commands_passed_on, rerun
 from podium.attempt.landing.messages import clash_text
-from podium.attempt.prior_results import NotKnown
+from podium.attempt.prior_results import NoPriorResult
 from podium.attempt.reuse import is_rehearsal, joined
 from podium.attempt.site import Site
 from podium.attempt.workspace.workspace import PODIUM
 from podium.core.events import JoinAsked, JoinEnded
 from podium.core.expressions.nodes import ExprError
-from podium.core.payloads import Refused
+from podium.core.payloads import RefusedMember
 from podium.core.state import Leaf, State
 from podium.core.types import Path, Tree
 from podium.errors import ConfigurationError, PodiumError
@@ -37,7 +37,7 @@ Member: TypeAlias = tuple[Path, Tree]
 class _Merged:
     head: Tree
     kept: tuple[Member, ...]
-    refused: tuple[Refused, ...]
+    refused: tuple[RefusedMember, ...]
 
 
 async def join(asked: JoinAsked, state: State, site: Site) -> JoinEnded:
@@ -47,7 +47,7 @@ async def join(asked: JoinAsked, state: State, site: Site) -> JoinEnded:
     end = await to_thread.run_sync(joined, site, asked)
     if end is None and asked.gated and is_rehearsal(site):
         # Whether commands pass on the joined tree has to be tried in earnest.
-        raise NotKnown
+        raise NoPriorResult
     if end is None:
         merged = await _joined(asked, state, site, repository, asked.onto, asked.members)
         end = JoinEnded(site.now(), asked.path, merged.head, merged.refused)
@@ -72,7 +72,7 @@ async def _joined(
         return merged
     if len(merged.kept) == 1:
         path = merged.kept[0][0]
-        return _Merged(onto, (), (*merged.refused, Refused(path, "failed", _cut(red))))
+        return _Merged(onto, (), (*merged.refused, RefusedMember(path, "failed", _cut(red))))
     middle = len(merged.kept) // 2
     first = await _joined(asked, state, site, repository, onto, merged.kept[:middle])
     second = await _joined(asked, state, site, repository, first.head, merged.kept[middle:])
@@ -85,13 +85,13 @@ def _merge(
 ) -> _Merged:
     head = onto
     kept: list[Member] = []
-    refused: list[Refused] = []
+    refused: list[RefusedMember] = []
     for path, tree in members:
         done = merge(repository, fork=_fork(asked, state, path), onto=head, tree=tree)
         if isinstance(done, Clashed):
             # Where nothing is gated the one that waits for the merge is concerned, not the members.
             where = path if asked.gated else asked.path
-            refused.append(Refused(where, "conflict", _cut(clash_text(done.clashes))))
+            refused.append(RefusedMember(where, "conflict", _cut(clash_text(done.clashes))))
         else:
             head = done.tree
             kept.append((path, tree))
@@ -109,12 +109,16 @@ async def _red(site: Site, state: State, merged: _Merged) -> str | None:
     leaves: dict[Path, Leaf] = {}
     for path, tree in merged.kept:
         if tree != merged.head:
-            leaves |= {leaf.place.path: leaf for leaf in passed_on(state, tree, path)}
+            leaves |= {leaf.place.path: leaf for leaf in commands_passed_on(state, tree, path)}
     try:
         red = await rerun(site, state, leaves.values(), merged.head)
     except (PodiumError, ExprError) as error:
         return f"the commands could not be run on the joined tree: {error}"
-    return f"{red.path} does not pass on the joined tree:\n{red.message}" if isinstance(red, Red) else None
+    return (
+        f"{red.path} does not pass on the joined tree:\n{red.message}"
+        if isinstance(red, FailedRecheck)
+        else None
+    )
 
 
 def _keep(site: Site, repository: Repository, asked: JoinAsked, tree: Tree) -> None:

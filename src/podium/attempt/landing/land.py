@@ -13,13 +13,13 @@ from typing import Any, Final, assert_never
 
 from anyio import to_thread
 
-from podium.attempt.command.rerun import Red, passed_on, rerun
+from podium.attempt.command.rerun import FailedRecheck, commands_passed_on, rerun
 from podium.attempt.file_facts import known_names
 from podium.attempt.landing.earlier import earlier, tree_landed
 from podium.attempt.landing.messages import clash_on_branch, in_the_way, left_behind, taken_off
-from podium.attempt.prior_results import key_of
-from podium.attempt.result import ended
-from podium.attempt.reuse import unless_known
+from podium.attempt.prior_results import request_key
+from podium.attempt.result import attempt_ended
+from podium.attempt.reuse import reuse_or
 from podium.attempt.site import Site
 from podium.attempt.workspace.workspace import PODIUM, start_of
 from podium.core.addresses import ROOT
@@ -31,7 +31,7 @@ from podium.core.expressions.templates import Value, fill
 from podium.core.expressions.values import Meter, as_text
 from podium.core.model import Git
 from podium.core.queries.graph import fresh_children, tree_in_view
-from podium.core.queries.names import Here
+from podium.core.queries.names import InstanceNames
 from podium.core.state import Leaf, Scope, State
 from podium.core.types import Tree
 from podium.errors import ConfigurationError
@@ -61,9 +61,9 @@ async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
     verb = leaf.place.step.verb
     assert isinstance(verb, Git)
     values = (verb.land, verb.message, verb.branch, verb.push)
-    names = await known_names(site, Here(state, leaf), values, tree_in_view(leaf))
-    key = key_of(asked, "git", verb.how, *(fill(value, names) for value in values))
-    return await unless_known(site, asked, key, lambda: _done(asked, state, site, verb, names))
+    names = await known_names(site, InstanceNames(state, leaf), values, tree_in_view(leaf))
+    key = request_key(asked, "git", verb.how, *(fill(value, names) for value in values))
+    return await reuse_or(site, asked, key, lambda: _done(asked, state, site, verb, names))
 
 
 async def _done(asked: AttemptStarted, state: State, site: Site, verb: Git, names: Names) -> AttemptEnded:
@@ -159,8 +159,8 @@ async def _doubt(state: State, site: Site, ready: Prepared) -> tuple[str, str] |
             f'branch "{landing.branch}" has moved, and on top of it the change is no longer the one that was '
             "judged; it has to be made and judged again"
         )
-    red = await rerun(site, state, passed_on(state, landing.tree), ready.tree)
-    if isinstance(red, Red):
+    red = await rerun(site, state, commands_passed_on(state, landing.tree), ready.tree)
+    if isinstance(red, FailedRecheck):
         return "gates", f'on the present tip of "{landing.branch}", {red.path} does not pass:\n{red.message}'
     return None
 
@@ -180,7 +180,7 @@ def _judged(asked: AttemptStarted, state: State) -> Tree | None:
 def _proposed(site: Site, asked: AttemptStarted, tree: Tree, onto: Tree) -> AttemptEnded:
     """What would land, for the gates; the next attempt lands it."""
     result = {"text": "to be judged before it lands", "files": [], ONTO: onto}
-    return ended(site, asked, "ok", MOVED, result=result, tree=tree)
+    return attempt_ended(site, asked, "ok", MOVED, result=result, tree=tree)
 
 
 def _landing(
@@ -290,12 +290,12 @@ def _passed(
     if notes is not None:
         output["notes"] = result["notes"] = notes
         result["text"] = f"{text}\n{notes}"
-    return ended(site, asked, "ok", result=result, tree=asked.start)
+    return attempt_ended(site, asked, "ok", result=result, tree=asked.start)
 
 
 def _not(site: Site, asked: AttemptStarted, reason: str, message: str) -> AttemptEnded:
     result = {"text": message, "files": [], "message": message}
-    return ended(site, asked, "failed", reason, result=result, tree=asked.start)
+    return attempt_ended(site, asked, "failed", reason, result=result, tree=asked.start)
 
 
 def _text(value: Value, names: Names) -> str:

@@ -15,7 +15,7 @@ from podium.core.state import Instance, Leaf, Scope, State
 from podium.views.format import dollars
 from podium.views.plain import one_line
 from podium.views.run.findings import Reviewed, in_state, reviews_of
-from podium.workflow.prompts.quoting import cut, fence
+from podium.workflow.prompts.quoting import fence, truncate_middle
 
 VISITS: Final = 60
 """The newest; a run that has made more of them is stopped by then."""
@@ -29,7 +29,7 @@ def situation_of(state: State, instance: Instance) -> str:
     visits = sorted(_visits(state, instance), key=_turn)[-VISITS:]
     lines = "\n".join(_line(state, visit) for visit in visits)
     parts = (lines, _used(state), *_reviews(state), *_outputs(visits), objections(state, instance))
-    return cut("\n\n".join(part for part in parts if part), MOST)
+    return truncate_middle("\n\n".join(part for part in parts if part), MOST)
 
 
 def _turn(visit: Instance) -> tuple[int, int, int]:
@@ -111,4 +111,4 @@ def _outputs(visits: list[Instance]) -> Iterator[str]:
         answer = visit.answer if isinstance(visit, Leaf) else None
         text = str(((answer and answer.result) or {}).get("text") or "").strip()
         if text:
-            yield f"{visit.place.path} has answered:\n{fence(cut(text, SHOWN))}"
+            yield f"{visit.place.path} has answered:\n{fence(truncate_middle(text, SHOWN))}"

@@ -9,15 +9,15 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
-from podium.attempt.agent.agent_attempt import Asking
-from podium.attempt.agent.resolve import Worker
+from podium.attempt.agent.agent_attempt import AgentAttempt
+from podium.attempt.agent.resolve import ResolvedAgent
 from podium.attempt.change_policy import globs_of
 from podium.attempt.prompt import excerpt, partials
 from podium.attempt.prompt.advice import situation_of
 from podium.attempt.prompt.feedback import feedback_of
 from podium.attempt.prompt.packed_files import context_of
 from podium.attempt.prompt.review_material import material_of
-from podium.attempt.prompt.tree_files import Files, files_of
+from podium.attempt.prompt.tree_files import TreeFiles, files_of
 from podium.attempt.site import Site
 from podium.core import model
 from podium.core.expressions.nodes import Names
@@ -30,14 +30,14 @@ FOLDER: Final = "prompts"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RenderedPrompt:
     system: str
     prompt: str
     removed: Mapping[str, int]
     """What looked like a secret and was left out: how often each rule spoke."""
 
 
-def told(asking: Asking, worker: Worker | None) -> Told:
+def render_prompt(asking: AgentAttempt, worker: ResolvedAgent | None) -> RenderedPrompt:
     """System text and prompt; without a worker, the task as a person reads it.
 
     Raises PromptError, ExprError: what cannot be written cannot be asked.
@@ -58,11 +58,11 @@ def told(asking: Asking, worker: Worker | None) -> Told:
     return _cleaned(site, persona, "\n\n".join(part.strip() for part in parts if part.strip()) + "\n")
 
 
-def _cleaned(site: Site, system: str, prompt: str) -> Told:
+def _cleaned(site: Site, system: str, prompt: str) -> RenderedPrompt:
     """The one way out: whatever was packed, quoted or fed back passes here."""
     texts = [cleaned(site.mask.text(text)) for text in (system, prompt)]
     removed = Counter(texts[0].found) + Counter(texts[1].found)
-    return Told(texts[0].text, texts[1].text, dict(removed))
+    return RenderedPrompt(texts[0].text, texts[1].text, dict(removed))
 
 
 class _Names(Mapping[str, Any]):
@@ -87,7 +87,7 @@ class _Names(Mapping[str, Any]):
 
 
 def _own(
-    asking: Asking, written: model.Prompt | None, names: _Names, files: Callable[[], Files]
+    asking: AgentAttempt, written: model.Prompt | None, names: _Names, files: Callable[[], TreeFiles]
 ) -> tuple[str, bool]:
     """What the author wrote, and whether the feedback has its place in it."""
     if written is None:
@@ -97,36 +97,40 @@ def _own(
     return render(prompt, names, fact=lambda query: files().fact(query)), is_placed
 
 
-def _unwritten(asking: Asking) -> str:
+def _unwritten(asking: AgentAttempt) -> str:
     place = asking.leaf.place
     if place.role == "advice":
         situation = situation_of(asking.state, asking.state.instances[place.parent])
         facts = {"where": place.parent or "the workflow", "rule": place.about, "situation": situation}
-        return partials.written(asking.state, place, "advice", facts)
+        return partials.render_partial(asking.state, place, "advice", facts)
     step = {"name": place.step.name, "description": place.step.description}
-    return partials.written(asking.state, place, "task", {"step": step, "judge": _is_judge(place.step)})
+    return partials.render_partial(
+        asking.state, place, "task", {"step": step, "judge": _is_judge(place.step)}
+    )
 
 
 def _rendered(
-    asking: Asking, written: model.Prompt, names: Mapping[str, Any], files: Callable[[], Files]
+    asking: AgentAttempt, written: model.Prompt, names: Mapping[str, Any], files: Callable[[], TreeFiles]
 ) -> str:
     return render(_parsed(asking, written), names, fact=lambda query: files().fact(query))
 
 
-def _parsed(asking: Asking, written: model.Prompt) -> Prompt:
+def _parsed(asking: AgentAttempt, written: model.Prompt) -> Prompt:
     name = written.file or ""
     folder = asking.site.project / (Path(name).parent if name else FOLDER)
     own = partials.partials_of(asking.state, asking.leaf.place)
     return parse_prompt(written.text, folder=folder, name=name, partials=own)
 
 
-def _additions(asking: Asking, names: _Names, files: Callable[[], Files]) -> Iterator[str]:
+def _additions(asking: AgentAttempt, names: _Names, files: Callable[[], TreeFiles]) -> Iterator[str]:
     site, asked, step = asking.site, asking.asked, asking.leaf.place.step
     if asked.degrade:
         rung = model.Prompt(step.retry.degrade[asked.degrade - 1])
         yield _rendered(asking, rung, names, files)
     if asked.guidance:
-        yield partials.written(asking.state, asking.leaf.place, "guidance", {"guidance": asked.guidance})
+        yield partials.render_partial(
+            asking.state, asking.leaf.place, "guidance", {"guidance": asked.guidance}
+        )
     context = dict(step.settings.get("context") or {})
     if _is_judge(step):
         yield material_of(site, asking.state, asking.leaf, asked.start, asking.nonce)
@@ -134,22 +138,22 @@ def _additions(asking: Asking, names: _Names, files: Callable[[], Files]) -> Ite
     if context:
         since = None if asking.state.started is None else asking.state.started.tree
         packed = context_of(site, context, asking.names, files(), since=since, tree=asked.start)
-        yield partials.written(asking.state, asking.leaf.place, "files", packed) if packed else ""
+        yield partials.render_partial(asking.state, asking.leaf.place, "files", packed) if packed else ""
 
 
 def _is_judge(step: model.Step) -> bool:
     return isinstance(step.verb, Agent) and step.verb.judge
 
 
-def _excerpt(asking: Asking) -> str:
+def _excerpt(asking: AgentAttempt) -> str:
     touches = globs_of(asking.leaf.place.step, asking.names)
     facts = excerpt.excerpt_of(asking.state, asking.leaf, asking.asked, asking.names, touches=touches)
-    return partials.written(asking.state, asking.leaf.place, "excerpt", facts)
+    return partials.render_partial(asking.state, asking.leaf.place, "excerpt", facts)
 
 
-def _shape(asking: Asking) -> str:
+def _shape(asking: AgentAttempt) -> str:
     place = asking.leaf.place
     if _is_judge(place.step):
         facts = excerpt.verdict_shape(asking.asked, asking.nonce, asking.phrase)
-        return partials.written(asking.state, place, "verdict", facts)
-    return partials.written(asking.state, place, "answer", excerpt.answer_shape(place.step.output))
+        return partials.render_partial(asking.state, place, "verdict", facts)
+    return partials.render_partial(asking.state, place, "answer", excerpt.answer_shape(place.step.output))

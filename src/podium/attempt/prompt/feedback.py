@@ -22,10 +22,10 @@ from podium.core.decide.advice import decision_of
 from podium.core.expressions.values import MAX_TEXT
 from podium.core.model import Agent, Check, Command, Gates, Human, Review
 from podium.core.queries.graph import fresh_children
-from podium.core.state import Clash, Instance, Leaf, Scope, State
-from podium.core.types import GOOD
+from podium.core.state import Instance, JoinRefusal, Leaf, Scope, State
+from podium.core.types import CONTINUING_OUTCOMES
 from podium.core.types import Path as StepPath
-from podium.workflow.prompts.quoting import cut, fence, first_line
+from podium.workflow.prompts.quoting import fence, first_line, truncate_middle
 
 IN_FULL: Final = 16_000
 """So many characters of one entry stand in a prompt; the file has all of it."""
@@ -57,10 +57,10 @@ def feedback_of(site: Site, state: State, leaf: Leaf, *, heading: bool = False) 
     earlier = [entry for entry in entries if _occasion(entry.source) != newest][-DIGESTED:]
     facts = {
         "heading": heading,
-        "latest": [cut(entry.text, IN_FULL) for entry in latest],
+        "latest": [truncate_middle(entry.text, IN_FULL) for entry in latest],
         "earlier": [_digest(entry) for entry in earlier],
     }
-    return partials.written(state, leaf.place, "feedback", facts)
+    return partials.render_partial(state, leaf.place, "feedback", facts)
 
 
 def objections(state: State, instance: Instance) -> str:
@@ -123,7 +123,11 @@ def described(state: State, source: str) -> Entry | None:
 
 def _is_failed(instance: Instance | None) -> bool:
     """The gates of an attempt stand under the attempt's own address; only if they are why it failed do they speak."""
-    return instance is not None and instance.ending is not None and instance.ending.outcome not in GOOD
+    return (
+        instance is not None
+        and instance.ending is not None
+        and instance.ending.outcome not in CONTINUING_OUTCOMES
+    )
 
 
 def _sentence(state: State, instance: Instance, kind: str, **known: Any) -> str:
@@ -138,11 +142,13 @@ def _sentence(state: State, instance: Instance, kind: str, **known: Any) -> str:
         "who": "",
         "attempt": 0,
     }
-    facts = {key: cut(fact, MOST) if isinstance(fact, str) else fact for key, fact in known.items()}
-    return partials.written(state, instance.place, "said", {**nothing, **facts, "kind": kind}).strip()
+    facts = {
+        key: truncate_middle(fact, MOST) if isinstance(fact, str) else fact for key, fact in known.items()
+    }
+    return partials.render_partial(state, instance.place, "said", {**nothing, **facts, "kind": kind}).strip()
 
 
-def _clashed(state: State, owner: Instance, clash: Clash) -> tuple[str, str]:
+def _clashed(state: State, owner: Instance, clash: JoinRefusal) -> tuple[str, str]:
     """Good in itself, so nothing else would say why it is to be done again."""
     refused = clash.refused
     detail = fence(refused.detail) if refused.detail else ""
@@ -162,7 +168,7 @@ def _own(state: State, leaf: Leaf, source: str, number: int) -> Entry | None:
     title = _sentence(state, leaf, "attempt", attempt=number, outcome=answer.kind, message=why)
     text = str(result.get("text") or "")
     wants_words = answer.kind == "malformed" and text.strip()
-    return Entry(source, title, f"It answered:\n{fence(cut(text, 4000))}" if wants_words else "")
+    return Entry(source, title, f"It answered:\n{fence(truncate_middle(text, 4000))}" if wants_words else "")
 
 
 def _told(state: State, instance: Instance) -> tuple[str, str]:
@@ -219,7 +225,7 @@ def findings_text(state: State, instance: Instance, result: Mapping[str, Any]) -
     summary = str(result.get("summary") or "").strip()
     if not found and not summary:
         return ""
-    return partials.written(state, instance.place, "findings", {"findings": found, "summary": summary})
+    return partials.render_partial(state, instance.place, "findings", {"findings": found, "summary": summary})
 
 
 def _is_open(finding: Mapping[str, Any]) -> bool:
@@ -253,7 +259,7 @@ def _objecting(state: State, instance: Instance) -> Iterator[Instance]:
     children = list(fresh_children(state, instance))
     told = None if instance.told is None else state.instances.get(instance.told)
     for child in (*children, *((told,) if told is not None else ())):
-        if child.ending is not None and child.ending.outcome not in GOOD:
+        if child.ending is not None and child.ending.outcome not in CONTINUING_OUTCOMES:
             yield child
 
 

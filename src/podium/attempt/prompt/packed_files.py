@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from podium.attempt.prompt.tree_files import Files
+from podium.attempt.prompt.tree_files import TreeFiles
 from podium.attempt.site import Site
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import fill
@@ -14,7 +14,7 @@ from podium.core.globs import glob_matches
 from podium.core.types import Tree
 from podium.errors import ConfigurationError
 from podium.git.trees.diff import diff
-from podium.workflow.prompts.quoting import cut, fence
+from podium.workflow.prompts.quoting import fence, truncate_middle
 
 BYTES_PER_TOKEN: Final = 4
 BUDGET: Final = 30_000
@@ -27,7 +27,13 @@ GRAPH_WORDS: Final = ("$TARGET_IMPORTS", "$TARGET", "$INTERFACES", "$PUBLIC_API"
 
 
 def context_of(
-    site: Site, said: Mapping[str, Any], names: Names, files: Files, *, since: Tree | None, tree: Tree | None
+    site: Site,
+    said: Mapping[str, Any],
+    names: Names,
+    files: TreeFiles,
+    *,
+    since: Tree | None,
+    tree: Tree | None,
 ) -> Mapping[str, Any]:
     """What the section of a prompt with its files is made of; empty if nothing was asked for."""
     wanted: dict[str, Any] = {key: fill(value, names) for key, value in said.items()}
@@ -48,7 +54,7 @@ def context_of(
     return {
         "changes": changes,
         "files": packed,
-        "left_out": cut(", ".join(left_out), 4000),
+        "left_out": truncate_middle(", ".join(left_out), 4000),
         "unknown": words,
     }
 
@@ -58,7 +64,7 @@ def _words(wanted: Mapping[str, Any]) -> list[str]:
     return [entry for entry in said if entry.startswith(GRAPH_WORDS)]
 
 
-def _paths(files: Files, wanted: Mapping[str, Any], key: str) -> list[str]:
+def _paths(files: TreeFiles, wanted: Mapping[str, Any], key: str) -> list[str]:
     globs = [entry for entry in _texts(wanted.get(key)) if not entry.startswith(GRAPH_WORDS)]
     excluded = _texts(wanted.get("exclude"))
     return [path for path in files.matching(globs) if not any(glob_matches(g, path) for g in excluded)]
@@ -70,7 +76,7 @@ def _texts(value: Any) -> Sequence[str]:
     return (value,) if isinstance(value, str) else tuple(str(entry) for entry in value)
 
 
-def _required(files: Files, paths: Sequence[str], room: int) -> tuple[list[dict[str, str]], int]:
+def _required(files: TreeFiles, paths: Sequence[str], room: int) -> tuple[list[dict[str, str]], int]:
     """What must be packed, whole, and the room that is left; raises ConfigurationError if it does not fit."""
     found = [(path, content) for path, content in files.read(paths) if not _is_binary(content)]
     size = sum(len(content) for _, content in found)
@@ -82,7 +88,7 @@ def _required(files: Files, paths: Sequence[str], room: int) -> tuple[list[dict[
     return [_part(path, content.decode("utf-8", "replace")) for path, content in found], room - size
 
 
-def _packed(files: Files, paths: Sequence[str], room: int) -> tuple[list[dict[str, str]], list[str]]:
+def _packed(files: TreeFiles, paths: Sequence[str], room: int) -> tuple[list[dict[str, str]], list[str]]:
     """The files with their texts as data, and what there was no room for: whole ones first, then one cut to the rest."""
     packed: list[dict[str, str]] = []
     too_long: list[tuple[str, bytes]] = []
@@ -97,7 +103,7 @@ def _packed(files: Files, paths: Sequence[str], room: int) -> tuple[list[dict[st
             packed.append(_part(path, content.decode("utf-8", "replace")))
     for path, content in too_long:
         if room >= WORTH_IT:
-            packed.append(_part(path, cut(content.decode("utf-8", "replace"), min(room, MOST))))
+            packed.append(_part(path, truncate_middle(content.decode("utf-8", "replace"), min(room, MOST))))
             left_out.append(f"parts of {path} ({len(content)} bytes)")
             room = 0
         else:

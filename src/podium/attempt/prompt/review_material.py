@@ -21,7 +21,7 @@ from podium.core.state import Instance, Leaf, Scope, State
 from podium.core.types import Tree
 from podium.git.repository import tree_of
 from podium.git.trees.diff import changed_paths, diff
-from podium.workflow.prompts.quoting import cut, enclosed
+from podium.workflow.prompts.quoting import quote_block, truncate_middle
 
 DIFF_BYTES: Final = 200_000
 DELTA_BYTES: Final = 60_000
@@ -55,9 +55,11 @@ def material_of(site: Site, state: State, leaf: Leaf, tree: Tree | None, nonce: 
         "since": _since(site, state, leaf, tree, nonce),
         "results": [_result_of(state, work, nonce) for work in works],
         "plan": "" if plan is None else _result_of(state, plan, nonce, label="plan")["output"],
-        "findings": enclosed(cut(still_open, DIFF_BYTES), "findings", nonce) if still_open else "",
+        "findings": quote_block(truncate_middle(still_open, DIFF_BYTES), "findings", nonce)
+        if still_open
+        else "",
     }
-    return partials.written(state, leaf.place, "judged", facts)
+    return partials.render_partial(state, leaf.place, "judged", facts)
 
 
 def _change(
@@ -74,8 +76,8 @@ def _change(
     change = diff(site.repository, base, tree, limit=DIFF_BYTES)
     return {
         "has_diff": True,
-        "paths": enclosed("\n".join(paths[:SHOWN_PATHS]) + more, "files", nonce),
-        "diff": enclosed(change.text, "diff", nonce),
+        "paths": quote_block("\n".join(paths[:SHOWN_PATHS]) + more, "files", nonce),
+        "diff": quote_block(change.text, "diff", nonce),
         "cut": DIFF_BYTES if change.cut else 0,
         **whole_files(site, paths[:SHOWN_PATHS], nonce, before=base, after=tree),
     }
@@ -86,8 +88,10 @@ def _result_of(state: State, work: Instance, nonce: str, *, label: str = "output
     has_words = text and text != output
     return {
         "step": work.place.step.name,
-        "output": "" if output is None else enclosed(cut(_written(output), OUTPUT), label, nonce),
-        "words": enclosed(cut(str(text), OUTPUT // 4), "words", nonce) if has_words else "",
+        "output": ""
+        if output is None
+        else quote_block(truncate_middle(_written(output), OUTPUT), label, nonce),
+        "words": quote_block(truncate_middle(str(text), OUTPUT // 4), "words", nonce) if has_words else "",
     }
 
 
@@ -111,7 +115,7 @@ def _since(site: Site, state: State, leaf: Leaf, tree: Tree | None, nonce: str) 
     if site.repository is None or tree is None or before is None or before == tree:
         return ""
     change = diff(site.repository, before, tree, limit=DELTA_BYTES)
-    return enclosed(cut(change.text, DELTA_BYTES), "delta", nonce)
+    return quote_block(truncate_middle(change.text, DELTA_BYTES), "delta", nonce)
 
 
 def open_findings(state: State, leaf: Leaf) -> str:
@@ -149,10 +153,10 @@ def whole_files(
             too_long.append(path)
             continue
         room -= len(content)
-        shown.append(enclosed(f"{path}:\n{content.decode('utf-8', 'replace')}", "file", nonce))
+        shown.append(quote_block(f"{path}:\n{content.decode('utf-8', 'replace')}", "file", nonce))
     return {
         "whole": "\n".join(shown),
-        "too_long": enclosed("\n".join(too_long), "files", nonce) if too_long else "",
+        "too_long": quote_block("\n".join(too_long), "files", nonce) if too_long else "",
     }
 
 

@@ -19,7 +19,7 @@ OWN: Final = frozenset({".git", ".podium"})
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class TreeFiles:
     """`blobs` maps the path of each regular file to its blob; outside of git, to nothing of use."""
 
     blobs: Mapping[str, str]
@@ -50,13 +50,13 @@ class Files:
         return self.exists(argument) if function == "exists" else self.matching((argument,))
 
 
-def files_of(site: Site, tree: Tree | None) -> Files:
+def files_of(site: Site, tree: Tree | None) -> TreeFiles:
     if site.repository is None or tree is None:
         blobs = dict.fromkeys(_in_folder(site.project), "")
-        return Files(blobs, None, site.project, _above(blobs))
+        return TreeFiles(blobs, None, site.project, _above(blobs))
     listing = read_listing(trees(site.repository), tree)
     found = {path: entry.name for path, entry in files(listing) if entry.mode in (FILE, PROGRAM)}
-    return Files(found, site.repository, site.project, frozenset(listing))
+    return TreeFiles(found, site.repository, site.project, frozenset(listing))
 
 
 def _in_folder(folder: Path) -> Iterator[str]:

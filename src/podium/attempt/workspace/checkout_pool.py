@@ -23,7 +23,7 @@ from podium.git.workdir.folder import discard
 MOST_IDLE: Final = 4
 
 
-class Pool:
+class CheckoutPool:
     """Owns the idle checkouts of one run in one process."""
 
     def __init__(self) -> None:
@@ -38,12 +38,12 @@ class Pool:
         if len(self._idle) < MOST_IDLE:
             self._idle.append((folder, snapshot))
         else:
-            await to_thread.run_sync(throw_away, folder)
+            await to_thread.run_sync(discard_workspace, folder)
 
     async def clear(self) -> None:
         idle, self._idle = self._idle, []
         for folder, _ in idle:
-            await to_thread.run_sync(throw_away, folder)
+            await to_thread.run_sync(discard_workspace, folder)
 
     def _choose(self, tree: Tree) -> tuple[Path, Snapshot] | None:
         """One that holds the tree already, else the one that was used last."""
@@ -61,20 +61,20 @@ def _made(
         try:
             return folder, update(repository, snapshot, folder, tree)
         except OSError:
-            throw_away(folder)
+            discard_workspace(folder)
         except BaseException:
             # Cancelled half-way: it is neither the old tree nor the new one.
-            throw_away(folder)
+            discard_workspace(folder)
             raise
     folder = parent / f"c{secrets.token_hex(4)}"
     try:
         return folder, checkout(repository, tree, folder)
     except BaseException:
-        throw_away(folder)
+        discard_workspace(folder)
         raise
 
 
-def throw_away(folder: Path) -> None:
+def discard_workspace(folder: Path) -> None:
     """Removes a workspace. What resists stays for the sweep: it must not turn a finished attempt into a failed one."""
     with suppress(OSError):
         # Its user may have taken away the right to look into it; never follow a link put in its place.

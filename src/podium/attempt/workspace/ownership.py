@@ -14,7 +14,7 @@ from podium.git.workdir.walk import opened
 Owner: TypeAlias = tuple[int, int]
 
 
-def lend(folder: Path, owner: Owner | None) -> None:
+def give_ownership(folder: Path, owner: Owner | None) -> None:
     """All that is in a folder and not theirs yet, whatever it is; None: nobody but us works there."""
     if owner is not None:
         for _ in _handed_over(folder, owner):

@@ -14,26 +14,26 @@ from typing import Final, NamedTuple
 
 from anyio import CancelScope, to_thread
 
-from podium.attempt.workspace.checkout_pool import throw_away
-from podium.attempt.workspace.ownership import Owner, lend
+from podium.attempt.workspace.checkout_pool import discard_workspace
+from podium.attempt.workspace.ownership import Owner, give_ownership
 
 MODE: Final = 0o700
 
 
-class Private(NamedTuple):
+class PrivateDirs(NamedTuple):
     folder: Path
     """Holds the other two, and a clone beside them."""
     home: Path
     tmp: Path
 
 
-class Homes:
+class PrivateDirPool:
     """Owns the idle private folders of one run in one process."""
 
     def __init__(self) -> None:
-        self._idle: list[Private] = []
+        self._idle: list[PrivateDirs] = []
 
-    def take(self, parent: Path, *, again: bool, owner: Owner | None) -> Private:
+    def take(self, parent: Path, *, again: bool, owner: Owner | None) -> PrivateDirs:
         """`again`: one that somebody had before will do."""
         if again and self._idle:
             return self._idle.pop()
@@ -42,16 +42,16 @@ class Homes:
         # Two folders: quicker than the way to another thread and back.
         for each in (home, tmp):
             each.mkdir(mode=MODE, parents=True)
-            lend(each, owner)
-        return Private(folder, home, tmp)
+            give_ownership(each, owner)
+        return PrivateDirs(folder, home, tmp)
 
-    async def give_back(self, private: Private, *, again: bool) -> None:
+    async def give_back(self, private: PrivateDirs, *, again: bool) -> None:
         """Whoever had it is gone. It is removed, unless it is as it was and may be used again."""
         if again and all(map(_is_as_made, (private.home, private.tmp))):
             self._idle.append(private)
         elif not _removed(private.home, private.tmp, private.folder):
             with CancelScope(shield=True):
-                await to_thread.run_sync(throw_away, private.folder)
+                await to_thread.run_sync(discard_workspace, private.folder)
 
     def forget(self) -> None:
         """Somebody removes them all."""

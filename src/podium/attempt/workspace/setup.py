@@ -46,7 +46,7 @@ class SetupFailed(PodiumError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SetupRequest:
     """`workspace` of a step, with its values filled in."""
 
     copy: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class SetupResult:
     links: tuple[str, ...]
     own: tuple[str, ...]
     """Rules of .gitignore for all that was put there and is nobody's work."""
@@ -94,11 +94,11 @@ def lend_artifacts(site: Site, folder: Path) -> None:
             ) from error
 
 
-def wanted(step: Step, names: Names | None) -> Wanted:
+def wanted(step: Step, names: Names | None) -> SetupRequest:
     raw = dict(step.settings.get("workspace") or {})
     known: Names = names or _NoNames()
     folder = fill(step.settings.get("dir", "."), known)
-    return Wanted(
+    return SetupRequest(
         copy=fill_argv(raw.get("copy") or (), known),
         setup=tuple(fill_argv(argv, known) for argv in raw.get("setup") or ()),
         teardown=tuple(fill_argv(argv, known) for argv in raw.get("teardown") or ()),
@@ -108,23 +108,23 @@ def wanted(step: Step, names: Names | None) -> Wanted:
 
 
 async def give(
-    site: Site, level: SandboxLevel, wanted: Wanted, folder: Path, snapshot: Snapshot | None
-) -> Given:
+    site: Site, level: SandboxLevel, wanted: SetupRequest, folder: Path, snapshot: Snapshot | None
+) -> SetupResult:
     """Nothing is lent to the project itself: it has its own."""
     ports = free_ports(wanted.ports)
     if snapshot is None:
-        return Given((), (), ports)
+        return SetupResult((), (), ports)
 
-    def put() -> Given:
+    def put() -> SetupResult:
         links = _link(site, level, wanted, folder, snapshot)
         copies = _copy(site, wanted, folder, snapshot)
-        return Given(links, tuple(_rule(name) for name in (*links, *copies)), ports)
+        return SetupResult(links, tuple(_rule(name) for name in (*links, *copies)), ports)
 
     return await to_thread.run_sync(put)
 
 
 async def set_up(
-    site: Site, step: Step, wanted: Wanted, workspace: Workspace, names: Names | None
+    site: Site, step: Step, wanted: SetupRequest, workspace: Workspace, names: Names | None
 ) -> Workspace:
     """Runs the commands of `setup`; what they make at the top of the folder is nobody's work either."""
     if not wanted.setup:
@@ -140,7 +140,7 @@ async def set_up(
 
 
 async def tear_down(
-    site: Site, step: Step, wanted: Wanted, workspace: Workspace, names: Names | None
+    site: Site, step: Step, wanted: SetupRequest, workspace: Workspace, names: Names | None
 ) -> None:
     """All of them, also after a cancellation; one that fails does not change how the attempt ended."""
     with anyio.CancelScope(shield=True):
@@ -159,7 +159,7 @@ async def _run(
     names: Names | None,
     timeout_s: float,
 ) -> None:
-    launch, walls = launching.launch_of(
+    launch, walls = launching.build_launch(
         site, step, names or _NoNames(), workspace, argv=argv, timeout_s=timeout_s, plain=True
     )
     done = await site.sandbox_of(step).run(launch, walls)
@@ -182,7 +182,7 @@ def free_ports(number: int) -> tuple[int, ...]:
 
 
 def _link(
-    site: Site, level: SandboxLevel, wanted: Wanted, folder: Path, snapshot: Snapshot
+    site: Site, level: SandboxLevel, wanted: SetupRequest, folder: Path, snapshot: Snapshot
 ) -> tuple[str, ...]:
     tracked = (
         f"{place}/{name}" if place else name for place, names in snapshot.listing.items() for name in names
@@ -204,7 +204,7 @@ def _link(
     return tuple(given)
 
 
-def _copy(site: Site, wanted: Wanted, folder: Path, snapshot: Snapshot) -> tuple[str, ...]:
+def _copy(site: Site, wanted: SetupRequest, folder: Path, snapshot: Snapshot) -> tuple[str, ...]:
     """Regular files of the project that no tree holds; links are not followed."""
     if not wanted.copy:
         return ()

@@ -19,7 +19,7 @@ from anyio import to_thread
 
 from podium.attempt.site import Site
 from podium.attempt.workspace import setup
-from podium.attempt.workspace.checkout_pool import throw_away
+from podium.attempt.workspace.checkout_pool import discard_workspace
 from podium.attempt.workspace.ownership import lend_tree
 from podium.attempt.workspace.toolchain import MOUNTS_IN_PLACE
 from podium.core.events import AttemptStarted
@@ -76,7 +76,7 @@ class Workspace:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class CapturedChange:
     tree: Tree | None
     """None without a repository."""
     change: Mapping[str, Any]
@@ -84,7 +84,7 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Spoiled:
+class CaptureRefused:
     """The folder may not become a tree; the message says what is wrong with it."""
 
     reason: str
@@ -155,10 +155,12 @@ async def _furnished(
                 await site.pool.give_back(made.folder, base)
 
 
-async def captured(site: Site, workspace: Workspace, asked: AttemptStarted) -> Taken | Spoiled:
+async def captured(
+    site: Site, workspace: Workspace, asked: AttemptStarted
+) -> CapturedChange | CaptureRefused:
     """The tree of what was made there, kept on the attempt's own ref whatever becomes of the attempt."""
     if site.repository is None:
-        return Taken(None, no_change(), ())
+        return CapturedChange(None, no_change(), ())
     if workspace.snapshot is None:
         return await to_thread.run_sync(_taken_in_place, site, site.repository, workspace, asked)
     return await to_thread.run_sync(_taken, site, site.repository, workspace, asked)
@@ -168,7 +170,7 @@ async def clear(site: Site) -> None:
     """Removes what this run has in its work folder, also what a killed process left. Nothing of it may be running."""
     site.homes.forget()
     await site.pool.clear()
-    await to_thread.run_sync(throw_away, site.work_dir)
+    await to_thread.run_sync(discard_workspace, site.work_dir)
 
 
 def no_change() -> dict[str, Any]:
@@ -237,7 +239,7 @@ def _commit(site: Site, repository: Repository, tree: Tree, message: str, at_s: 
 
 def _taken(
     site: Site, repository: Repository, workspace: Workspace, asked: AttemptStarted
-) -> Taken | Spoiled:
+) -> CapturedChange | CaptureRefused:
     assert workspace.snapshot is not None
     _take_back(workspace)
     try:
@@ -245,12 +247,12 @@ def _taken(
     except OSError as error:
         if disk_fault(error) is not None:
             raise
-        return Spoiled("capture", f"the workspace cannot be read: {error.strerror or error}")
+        return CaptureRefused("capture", f"the workspace cannot be read: {error.strerror or error}")
     if isinstance(found, Refused):
         faults = [f"- {fault.path} {fault.why}" for fault in found.faults]
         more = [f"- and {len(faults) - SHOWN_FAULTS} more"] if len(faults) > SHOWN_FAULTS else []
         lines = ("these files may not be taken over:", *faults[:SHOWN_FAULTS], *more)
-        return Spoiled("capture", "\n".join(lines))
+        return CaptureRefused("capture", "\n".join(lines))
     keep_attempt(site, repository, asked, found.tree)
     return _told(repository, asked.base, found.tree)
 
@@ -269,18 +271,18 @@ def _take_back(workspace: Workspace) -> None:
 
 def _taken_in_place(
     site: Site, repository: Repository, workspace: Workspace, asked: AttemptStarted
-) -> Taken | Spoiled:
+) -> CapturedChange | CaptureRefused:
     """What the attempt changed in the project itself, on top of the head: the user's other files are not its work."""
     now = tree_with_uncommitted(repository)
     start = start_of(site, repository, asked)
     joined = join(repository, fork=workspace.before, onto=start, tree=now)
     if isinstance(joined, Clashed):
         paths = ", ".join(clash.path for clash in joined.clashes)
-        return Spoiled("conflict", f"the project and the run's own work have both changed {paths}")
+        return CaptureRefused("conflict", f"the project and the run's own work have both changed {paths}")
     keep_attempt(site, repository, asked, joined.tree)
     return _told(repository, asked.base, joined.tree)
 
 
-def _told(repository: Repository, base: Tree | None, tree: Tree) -> Taken:
+def _told(repository: Repository, base: Tree | None, tree: Tree) -> CapturedChange:
     change = change_between(repository, base, tree)
-    return Taken(tree, change, tuple(change["paths"]))
+    return CapturedChange(tree, change, tuple(change["paths"]))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from podium.core.addresses import ROOT, child
 from podium.core.decide import breaker, entry
-from podium.core.decide.entry import Done
+from podium.core.decide.entry import ScopeEnd
 from podium.core.events import Event, JumpOrdered
 from podium.core.model import Block, Human
 from podium.core.queries.graph import ACTIONS, HALTED, TO_A_PERSON, body_of
@@ -23,7 +23,7 @@ class Decision(NamedTuple):
     by_person: bool = False
 
 
-def after_advice(state: State, scope: Scope, told_at: Path, now: Millis) -> Event | Done | None:
+def after_advice(state: State, scope: Scope, told_at: Path, now: Millis) -> Event | ScopeEnd | None:
     """Carry out the decision that has just been given about this scope; None if there is none."""
     told = state.instances[told_at]
     if told.place.role != "advice" or told.ending is None:
@@ -43,14 +43,14 @@ def after_advice(state: State, scope: Scope, told_at: Path, now: Millis) -> Even
     return _enter(state, scope, told, decision, now)
 
 
-def halted(decision: Decision, rule: str) -> Done:
+def halted(decision: Decision, rule: str) -> ScopeEnd:
     """The run stops here, whatever routes there are: else `on: {failed: ...}` would overrule who was asked."""
-    return Done("failed", HALTED, 4 if decision.by_person else 1, decision.guidance or rule, hard=ROOT)
+    return ScopeEnd("failed", HALTED, 4 if decision.by_person else 1, decision.guidance or rule, hard=ROOT)
 
 
 def _enter(
     state: State, scope: Scope, told: Instance, decision: Decision, now: Millis
-) -> Event | Done | None:
+) -> Event | ScopeEnd | None:
     target = told.place.target
     if scope.jump not in (-1, target):
         return None  # Meanwhile a person sent control elsewhere.
@@ -62,9 +62,9 @@ def _enter(
     if decision.action == "force_complete":
         taken = breaker.best_visit(state, scope, target, _visits_named(scope, decision.use_output))
         if taken is None:
-            return Done("failed", "exhausted", 1, "there is no result that could be taken", final=True)
-        return entry.enter(state, scope, target, now, adopt=taken)
-    return entry.enter(state, scope, target, now, excused=True)
+            return ScopeEnd("failed", "exhausted", 1, "there is no result that could be taken", final=True)
+        return entry.enter_child(state, scope, target, now, adopt=taken)
+    return entry.enter_child(state, scope, target, now, excused=True)
 
 
 def objection(state: State, told: Instance, decision: Decision) -> str:
@@ -109,10 +109,10 @@ def _index(state: State, scope: Scope, name: str, otherwise: int) -> int:
     return index if index == otherwise or (scope.place.path, index) in state.latest else -1
 
 
-def _ask_a_person(state: State, scope: Scope, told: Instance, rule: str, now: Millis) -> Event | Done:
+def _ask_a_person(state: State, scope: Scope, told: Instance, rule: str, now: Millis) -> Event | ScopeEnd:
     """An advisor that gave no valid decision is not asked twice; a person who could not be asked means no."""
     if not goes_to_a_person(told):
-        return Done("failed", HALTED, 1, f"nobody decided about {rule}", final=True)
+        return ScopeEnd("failed", HALTED, 1, f"nobody decided about {rule}", final=True)
     return entry.advice(state, scope, TO_A_PERSON + rule, told.place.target, now)
 
 

@@ -9,12 +9,12 @@ from podium.core import addresses
 from podium.core.decide import breaker
 from podium.core.decide import entry as enter
 from podium.core.decide.advice import decision_of, goes_to_a_person, halted
-from podium.core.decide.entry import Done
+from podium.core.decide.entry import ScopeEnd
 from podium.core.decide.joins import must_merge, queue_for_join
 from podium.core.decide.pass_rules import judged
 from podium.core.events import AttemptEnded, AttemptQueued, Event, RetryScheduled, StepEnded, StepEntered
 from podium.core.model import Agent, Command, Git, Review
-from podium.core.payloads import Refused
+from podium.core.payloads import RefusedMember
 from podium.core.policy import Backoff
 from podium.core.queries.evaluate import count_of
 from podium.core.queries.graph import TO_A_PERSON, failed_gates
@@ -50,7 +50,7 @@ def after_attempt(state: State, leaf: Leaf, now: Millis) -> Event | None:
         return _after_doubt(state, leaf, now)
     answer = leaf.answer
     assert answer is not None
-    if isinstance(leaf.merge, Refused):
+    if isinstance(leaf.merge, RefusedMember):
         return _fail(state, leaf, _clash(leaf, leaf.merge), now)
     match answer.kind:
         case "ok":
@@ -237,7 +237,7 @@ def _gate_failure(state: State, path: Path, ending: StepEnded) -> Failure:
     return Failure(outcome, ending.reason or "gates", ending.exit or 1, feedback, ending.message, final)
 
 
-def _clash(leaf: Leaf, refused: Refused) -> Failure:
+def _clash(leaf: Leaf, refused: RefusedMember) -> Failure:
     """Good in itself, but not together with what others did meanwhile."""
     if refused.kind == "conflict":
         return Failure("conflict", "conflict", 1, (_attempt(leaf),), refused.detail)
@@ -271,7 +271,7 @@ def _advised(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event |
         return or_limit(leaf, enter.advice(state, leaf, "retries", -1, now), now)
     assert told.ending is not None
     if told.ending.hard is not None:
-        limit = Done("failed", "limit", 5, hard=told.ending.hard, message=told.ending.message)
+        limit = ScopeEnd("failed", "limit", 5, hard=told.ending.hard, message=told.ending.message)
         return or_limit(leaf, limit, now)
     decision = decision_of(told)
     if decision is None and goes_to_a_person(told):
@@ -294,7 +294,7 @@ def _newest_advice(state: State, leaf: Leaf) -> Instance | None:
     return person or state.instances.get(addresses.question(path, "advice", number))
 
 
-def or_limit(leaf: Leaf, entry: StepEntered | Done, now: Millis) -> Event:
+def or_limit(leaf: Leaf, entry: StepEntered | ScopeEnd, now: Millis) -> Event:
     """The question, or the end of the step where there is no room for one."""
     if isinstance(entry, StepEntered):
         return entry
@@ -338,7 +338,7 @@ def _exhausted(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event
 
 def _take_best(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event:
     """The best attempt among those whose commands and checks passed; never one of the others."""
-    if leaf.best is None or isinstance(leaf.merge, Refused) or isinstance(leaf.place.step.verb, Git):
+    if leaf.best is None or isinstance(leaf.merge, RefusedMember) or isinstance(leaf.place.step.verb, Git):
         # What was judged and refused has not landed, and taking it would not land it.
         return _give_up(leaf, failure, now)
     answer = leaf.best.answer

@@ -16,14 +16,14 @@ from podium.core.events import StepEnded
 from podium.core.model import Agent, Review, Step
 from podium.core.policy import Breaker
 from podium.core.queries.graph import JUDGES, body_of, child_step, workflow_of
-from podium.core.state import Instance, Leaf, Ledger, Place, Scope, State
+from podium.core.state import Instance, Leaf, Ledger, Placement, Scope, State
 from podium.core.types import Outcome, Path, Tree
 
 PAST_KEPT: Final = 8
 """How many visits the rules look back at, unless one of them counts further."""
 
 
-class Past(NamedTuple):
+class VisitHistory(NamedTuple):
     """What one visit of a step amounted to."""
 
     path: Path
@@ -94,7 +94,7 @@ def _reach(rules: Breaker) -> int:
     return max(PAST_KEPT, *((number or 0) + 1 for number in (rules.repeat, rules.plateau, rules.reversals)))
 
 
-def _histories(state: State, scope: Scope, index: int, reach: int) -> Iterator[tuple[Past, ...]]:
+def _histories(state: State, scope: Scope, index: int, reach: int) -> Iterator[tuple[VisitHistory, ...]]:
     slots = [index]
     if scope.last is not None and state.instances[scope.last].place.slot > index:
         slots.append(state.instances[scope.last].place.slot)
@@ -117,7 +117,7 @@ def _visits(state: State, scope: Scope, index: int, newest_only: int | None = No
             yield visit
 
 
-def _past(visit: Instance) -> Past:
+def _past(visit: Instance) -> VisitHistory:
     ending = visit.ending
     assert ending is not None
     # Only work can repeat itself: a test that says the same twice is as it should be.
@@ -125,7 +125,7 @@ def _past(visit: Instance) -> Past:
     works = isinstance(verb, Agent) and not verb.judge
     answer = visit.answer if isinstance(visit, Leaf) and works else None
     result = ending.result if isinstance(visit, Scope) and ending.result is not None else {}
-    return Past(
+    return VisitHistory(
         path=ending.path,
         digest="" if answer is None else answer.digest,
         tree=ending.tree,
@@ -138,7 +138,7 @@ def _past(visit: Instance) -> Past:
     )
 
 
-def _repeats(past: tuple[Past, ...]) -> int:
+def _repeats(past: tuple[VisitHistory, ...]) -> int:
     """How many visits ended with exactly the newest content, also with others in between: to and fro is no way on."""
     newest = past[-1]
     if not newest.digest:
@@ -147,7 +147,7 @@ def _repeats(past: tuple[Past, ...]) -> int:
     return count if count > 1 else 0
 
 
-def reversals(past: tuple[Past, ...]) -> int:
+def reversals(past: tuple[VisitHistory, ...]) -> int:
     """How often reviewers took back what they had said: in their own words, by calling open again what they had called
     fixed, or by judging the same tree the other way."""
     fixed: set[str] = set()
@@ -164,7 +164,7 @@ def reversals(past: tuple[Past, ...]) -> int:
     return count
 
 
-def plateau(past: tuple[Past, ...]) -> int:
+def plateau(past: tuple[VisitHistory, ...]) -> int:
     """Rounds since the best score was reached."""
     scores = [p.score for p in past if p.score is not None]
     if not scores:
@@ -255,7 +255,7 @@ def wants_advice(state: State, leaf: Leaf) -> bool:
     return rules.retries is not None and leaf.tries + 1 == rules.retries and _works(state, leaf.place)
 
 
-def _works(state: State, place: Place) -> bool:
+def _works(state: State, place: Placement) -> bool:
     """Whether neither this instance nor one around it is a gate, a reviewer, or one of the engine's own questions."""
     while place.path != ROOT:
         if place.role in ("question", "advice") or isinstance(place.step.verb, JUDGES):

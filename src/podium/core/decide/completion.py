@@ -6,28 +6,28 @@ from podium.core import addresses
 from podium.core.addresses import ROOT
 from podium.core.decide import entry
 from podium.core.decide.approvals import oversight_of
-from podium.core.decide.entry import Done
+from podium.core.decide.entry import ScopeEnd
 from podium.core.decide.joins import final_tree, queue_for_join
 from podium.core.events import Event, StepEnded, StepReopened
 from podium.core.model import Block, Call, Review
-from podium.core.payloads import Refused
+from podium.core.payloads import RefusedMember
 from podium.core.queries.evaluate import ask_value, count_of
 from podium.core.queries.graph import JUDGES, failed_gates, fresh_children, is_accepted, workflow_of
 from podium.core.state import Scope, State, number_of
-from podium.core.types import GOOD, Millis, Outcome, Path
+from podium.core.types import CONTINUING_OUTCOMES, Millis, Outcome, Path
 
 
-def conclude(state: State, scope: Scope, done: Done, now: Millis) -> Event | None:
+def complete_scope(state: State, scope: Scope, done: ScopeEnd, now: Millis) -> Event | None:
     """What follows now that the scope's own work has ended like this."""
     for stage in (_gated, _overseen, _joined, _retried, _closed):
         answer = stage(state, scope, done, now)
-        if not isinstance(answer, Done):
+        if not isinstance(answer, ScopeEnd):
             return answer
         done = answer
     return _ended(state, scope, done, now)
 
 
-def _gated(state: State, scope: Scope, done: Done, now: Millis) -> Event | Done | None:
+def _gated(state: State, scope: Scope, done: ScopeEnd, now: Millis) -> Event | ScopeEnd | None:
     if done.outcome != "passed" or scope.place.step.gates is None:
         return done
     path = addresses.attempt(scope.place.path, scope.tries + 1)
@@ -42,13 +42,13 @@ def _gated(state: State, scope: Scope, done: Done, now: Millis) -> Event | Done 
     broken = ending.outcome == "error"
     reason = ending.reason if broken else "gates"
     final = broken or any(gate.place.step.on_fail == "block" for gate in failed_gates(state, gates))
-    failed = Done(
+    failed = ScopeEnd(
         outcome, reason, ending.exit or 1, ending.message, hard=ending.hard, feedback=(path,), final=final
     )
     return failed._replace(reason="limit") if ending.hard is not None else failed
 
 
-def _overseen(state: State, scope: Scope, done: Done, now: Millis) -> Event | Done | None:
+def _overseen(state: State, scope: Scope, done: ScopeEnd, now: Millis) -> Event | ScopeEnd | None:
     """A review that has passed may need a person's yes, or give people time to object."""
     verb = scope.place.step.verb
     if not isinstance(verb, Review) or done.outcome != "passed":
@@ -70,9 +70,9 @@ def _overseen(state: State, scope: Scope, done: Done, now: Millis) -> Event | Do
     )
 
 
-def _retried(state: State, scope: Scope, done: Done, now: Millis) -> Event | Done | None:
+def _retried(state: State, scope: Scope, done: ScopeEnd, now: Millis) -> Event | ScopeEnd | None:
     retry = scope.place.step.retry
-    final = done.final or done.outcome in GOOD or done.hard is not None or done.leaves
+    final = done.final or done.outcome in CONTINUING_OUTCOMES or done.hard is not None or done.leaves
     if final or done.outcome == "aborted" or scope.expired or isinstance(scope.place.step.verb, JUDGES):
         return done
     if scope.tries + 1 < count_of(state, scope, retry.attempts):
@@ -85,16 +85,16 @@ def _retried(state: State, scope: Scope, done: Done, now: Millis) -> Event | Don
     return _asked(state, scope, done, now)
 
 
-def _taken(state: State, scope: Scope, done: Done, now: Millis) -> Event | Done | None:
+def _taken(state: State, scope: Scope, done: ScopeEnd, now: Millis) -> Event | ScopeEnd | None:
     """The last attempt, if only reviewers or people were against it, and once it is merged with what others did."""
-    if isinstance(scope.merge, Refused) or not _last_fit(state, scope):
+    if isinstance(scope.merge, RefusedMember) or not _last_fit(state, scope):
         return done
     if scope.merge == "queued":
         return None
-    return queue_for_join(state, scope, now) or Done("passed", "exhausted")
+    return queue_for_join(state, scope, now) or ScopeEnd("passed", "exhausted")
 
 
-def _asked(state: State, scope: Scope, done: Done, now: Millis) -> Event | Done | None:
+def _asked(state: State, scope: Scope, done: ScopeEnd, now: Millis) -> Event | ScopeEnd | None:
     if state.started is not None and state.started.no_human:
         return done
     told = None if scope.told is None else state.instances[scope.told]
@@ -127,14 +127,14 @@ def _culprits(state: State, scope: Scope) -> tuple[Path, ...]:
     )
 
 
-def _closed(state: State, scope: Scope, done: Done, now: Millis) -> Event | Done | None:
+def _closed(state: State, scope: Scope, done: ScopeEnd, now: Millis) -> Event | ScopeEnd | None:
     """A workflow's `finally`, and the breaker's last word before a run counts as passed."""
     verb = scope.place.step.verb
     if not isinstance(verb, Call):
         return done
     if _asks_before_the_end(state, scope, done):
         asked = entry.advice(state, scope, "complete", -1, now)
-        if not isinstance(asked, Done):
+        if not isinstance(asked, ScopeEnd):
             return asked
         done = asked
     last = verb.workflow.finally_
@@ -144,24 +144,24 @@ def _closed(state: State, scope: Scope, done: Done, now: Millis) -> Event | Done
     if cleaned is None:
         return entry.closing(state, scope, now)
     assert cleaned.ending is not None
-    if cleaned.ending.outcome in GOOD or done.outcome != "passed":
+    if cleaned.ending.outcome in CONTINUING_OUTCOMES or done.outcome != "passed":
         return done
-    return Done("failed", "child", cleaned.ending.exit or 1, cleaned.ending.message)
+    return ScopeEnd("failed", "child", cleaned.ending.exit or 1, cleaned.ending.message)
 
 
-def _asks_before_the_end(state: State, scope: Scope, done: Done) -> bool:
+def _asks_before_the_end(state: State, scope: Scope, done: ScopeEnd) -> bool:
     rules = workflow_of(state, scope.place).breaker
     at_end = scope.place.path == ROOT and done.outcome == "passed" and not scope.closing
     return rules.complete and at_end and "complete" not in state.excused
 
 
-def _joined(state: State, scope: Scope, done: Done, now: Millis) -> Event | Done | None:
-    if isinstance(scope.merge, Refused):
+def _joined(state: State, scope: Scope, done: ScopeEnd, now: Millis) -> Event | ScopeEnd | None:
+    if isinstance(scope.merge, RefusedMember):
         # Also where gates objected and the work was to be taken all the same: this is what it failed by in the end.
         outcome: Outcome = "conflict" if scope.merge.kind == "conflict" else "failed"
         reason = "conflict" if outcome == "conflict" else "gates"
         feedback = (addresses.attempt(scope.place.path, number_of(scope)),)
-        return Done(outcome, reason, 1, scope.merge.detail, feedback=feedback)
+        return ScopeEnd(outcome, reason, 1, scope.merge.detail, feedback=feedback)
     if done.outcome != "passed":
         return done
     if scope.merge == "queued":
@@ -169,7 +169,7 @@ def _joined(state: State, scope: Scope, done: Done, now: Millis) -> Event | Done
     return queue_for_join(state, scope, now) or done
 
 
-def _ended(state: State, scope: Scope, done: Done, now: Millis) -> StepEnded:
+def _ended(state: State, scope: Scope, done: ScopeEnd, now: Millis) -> StepEnded:
     result = done.result
     if done.outcome == "passed":
         computed = _result(state, scope, now)

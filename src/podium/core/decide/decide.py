@@ -19,7 +19,7 @@ from podium.core.decide.attempts import after_attempt, error_exit
 from podium.core.decide.dispatch import dispatch
 from podium.core.decide.expansion import expansion
 from podium.core.decide.joins import join_needs
-from podium.core.decide.scopes import scope_event
+from podium.core.decide.scopes import next_scope_event
 from podium.core.events import (
     ApprovalAsked,
     ApprovalGiven,
@@ -90,7 +90,7 @@ def settle(state: State, now: Millis, touched: Iterable[Path]) -> tuple[State, l
             return state, decided
         state = advance(state, event)
         decided.append(event)
-        agenda.extend(touches(state, event))
+        agenda.extend(affected(state, event))
 
 
 def _next(state: State, agenda: deque[Path], now: Millis) -> Event | None:
@@ -108,7 +108,7 @@ def alive(state: State) -> tuple[Path, ...]:
     return living if ROOT in living or ROOT not in state.instances else (*living, ROOT)
 
 
-def touches(state: State, event: Event) -> tuple[Path, ...]:
+def affected(state: State, event: Event) -> tuple[Path, ...]:
     """The instances that may have something to decide after this event."""
     match event:
         case StepEntered():
@@ -176,7 +176,7 @@ def _look_at(state: State, instance: Instance, now: Millis) -> Event | None:
     if instance.phase == "ready":
         return _begin(state, instance, now)
     if isinstance(instance, Scope):
-        return scope_event(state, instance, now)
+        return next_scope_event(state, instance, now)
     return _after_answer(state, instance, now) if instance.phase == "answered" else None
 
 

@@ -24,7 +24,7 @@ from podium.core.evolve.leaves import agent_of, is_by_hand
 from podium.core.expressions.nodes import Node
 from podium.core.globs import globs_overlap
 from podium.core.model import Agent, Call, Git
-from podium.core.payloads import Amounts, Usual
+from podium.core.payloads import Amounts, TypicalUse
 from podium.core.queries.evaluate import ask_value
 from podium.core.queries.graph import HALTED, PRICE
 from podium.core.state import Claim, Leaf, Scope, State
@@ -143,7 +143,7 @@ def _reserve(state: State, leaf: Leaf) -> Amounts:
     return Amounts(usd, tokens, 1)
 
 
-def _past(state: State, path: Path) -> Usual | None:
+def _past(state: State, path: Path) -> TypicalUse | None:
     assert state.started is not None
     step = address(path)
     return next((one for one in state.started.run.usual if one.step == step), None)

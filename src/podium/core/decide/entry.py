@@ -20,7 +20,7 @@ from podium.core.state import Instance, Leaf, Ledger, Scope, State, number_of
 from podium.core.types import Millis, Outcome, Path, Reason, Tree, Unit
 
 
-class Done(NamedTuple):
+class ScopeEnd(NamedTuple):
     outcome: Outcome
     reason: Reason = ""
     exit: int = 0
@@ -41,7 +41,7 @@ ONTO: Final = "onto"
 """The field of a landing's result with the tree of the branch as it would be moved from."""
 
 
-class Way(NamedTuple):
+class PendingEntry(NamedTuple):
     """An entry on its way: which child, for the how manieth time, and what it makes stale."""
 
     slot: int
@@ -50,9 +50,9 @@ class Way(NamedTuple):
     stale: tuple[int, ...]
 
 
-def enter(
+def enter_child(
     state: State, scope: Scope, index: int, now: Millis, *, excused: bool = False, adopt: Path | None = None
-) -> StepEntered | Done:
+) -> StepEntered | ScopeEnd:
     """Enter the child at `index`, unless a limit refuses it or a rule of the breaker wants to be asked first.
 
     `adopt` is the visit whose result is taken instead of working again.
@@ -65,7 +65,7 @@ def enter(
         if refusal is not None:
             return refusal
     previous = None if before is None else state.instances[before.path]
-    way = Way(index, visit, previous, _stale(scope, index))
+    way = PendingEntry(index, visit, previous, _stale(scope, index))
     if adopt is None and not excused and isinstance(scope.place.step.verb, BLOCKS):
         objection = breaker.objection(state, scope, step, index, visit)
         if objection is not None:
@@ -90,18 +90,18 @@ def _stale(scope: Scope, index: int) -> tuple[int, ...]:
             return ()
 
 
-def _refused(state: State, parent: Instance) -> Done | None:
+def _refused(state: State, parent: Instance) -> ScopeEnd | None:
     empty = ledger.exhausted_transitions(state, parent.place.ledger)
     if empty is None:
         return None
-    return Done("failed", "limit", 5, hard=empty.path, message="the limit of transitions is reached")
+    return ScopeEnd("failed", "limit", 5, hard=empty.path, message="the limit of transitions is reached")
 
 
-def stopped(state: State, hard: Path, message: str = "") -> Done:
+def stopped(state: State, hard: Path, message: str = "") -> ScopeEnd:
     """The end of a scope in which something was met that no route leads around: a limit, or the word to halt."""
     if state.halt is not None and hard == addresses.ROOT:
-        return Done("failed", HALTED, state.halt.exit, state.halt.message, hard=hard)
-    return Done("failed", "limit", 5, message, hard=hard)
+        return ScopeEnd("failed", HALTED, state.halt.exit, state.halt.message, hard=hard)
+    return ScopeEnd("failed", "limit", 5, message, hard=hard)
 
 
 def limited(instance: Instance, book: Ledger, now: Millis, unit: Unit) -> StepEnded:
@@ -113,17 +113,19 @@ def limited(instance: Instance, book: Ledger, now: Millis, unit: Unit) -> StepEn
     return StepEnded(now, path, "failed", "limit", exit=5, hard=hard, message=message)
 
 
-def _objected(state: State, scope: Scope, step: Step, way: Way, rule: str, now: Millis) -> StepEntered | Done:
+def _objected(
+    state: State, scope: Scope, step: Step, way: PendingEntry, rule: str, now: Millis
+) -> StepEntered | ScopeEnd:
     if rule == "visits" and step.retry.stated and step.retry.on_exhausted != "human":
         best = breaker.best_visit(state, scope, way.slot)
         if step.retry.on_exhausted == "accept_best" and best is not None:
             return _furnished(state, scope, step, way, now, adopt=best)
         message = f'"{step.name}" has been entered {way.visit - 1} times'
-        return Done("failed", "exhausted", 1, message, final=True)
+        return ScopeEnd("failed", "exhausted", 1, message, final=True)
     return advice(state, scope, rule, way.slot, now)
 
 
-def advice(state: State, instance: Instance, rule: str, target: int, now: Millis) -> StepEntered | Done:
+def advice(state: State, instance: Instance, rule: str, target: int, now: Millis) -> StepEntered | ScopeEnd:
     """Ask the advisor, or a person, what to do about a rule of the breaker."""
     # At a leaf both may be asked about the same attempt, so the person's question has a name of its own.
     name = "person" if rule.startswith(TO_A_PERSON) else "advice"
@@ -142,7 +144,7 @@ def advice(state: State, instance: Instance, rule: str, target: int, now: Millis
     return _refused(state, instance) or entry
 
 
-def question(state: State, instance: Instance, about: str, now: Millis) -> StepEntered | Done:
+def question(state: State, instance: Instance, about: str, now: Millis) -> StepEntered | ScopeEnd:
     """One of the engine's own questions about this instance; each allows one more round, so it counts as a transition."""
     entry = StepEntered(
         at=now,
@@ -193,7 +195,7 @@ def start_of(leaf: Leaf) -> Tree | None:
 
 
 def _furnished(
-    state: State, scope: Scope, step: Step, way: Way, now: Millis, *, adopt: Path | None
+    state: State, scope: Scope, step: Step, way: PendingEntry, now: Millis, *, adopt: Path | None
 ) -> StepEntered:
     """The entry with its trees and feedback."""
     base, start = _trees(state, scope, way)
@@ -216,7 +218,7 @@ def _furnished(
     )
 
 
-def _trees(state: State, scope: Scope, way: Way) -> tuple[Tree | None, Tree | None]:
+def _trees(state: State, scope: Scope, way: PendingEntry) -> tuple[Tree | None, Tree | None]:
     """What a child builds on, and where it starts.
 
     A later visit goes on from the step's own last tree, unless what it stands on has changed meanwhile.
@@ -227,7 +229,7 @@ def _trees(state: State, scope: Scope, way: Way) -> tuple[Tree | None, Tree | No
     return base, result_tree(state, way.previous)
 
 
-def _base(state: State, scope: Scope, way: Way) -> Tree | None:
+def _base(state: State, scope: Scope, way: PendingEntry) -> Tree | None:
     verb = scope.place.step.verb
     match scope.place.order:
         case "seq" if way.stale:

@@ -14,7 +14,7 @@ from podium.core.expressions.nodes import ExprError, NeedFact, Node, evaluate
 from podium.core.model import Call, ForEach, Repeat
 from podium.core.queries.evaluate import ask_value, broken
 from podium.core.queries.graph import children_of, tree_in_view
-from podium.core.queries.names import Here
+from podium.core.queries.names import InstanceNames
 from podium.core.state import Scope, State
 from podium.core.types import Millis
 
@@ -72,7 +72,7 @@ class _Each:
 
     __slots__ = ("_here", "_item", "_name")
 
-    def __init__(self, here: Here, name: str, item: Any) -> None:
+    def __init__(self, here: InstanceNames, name: str, item: Any) -> None:
         self._here, self._name, self._item = here, name, item
 
     def lookup(self, name: str) -> Any:
@@ -83,7 +83,7 @@ class _Each:
 
 
 def _evaluate(state: State, scope: Scope, verb: ForEach, node: Node, item: Any) -> Any:
-    return evaluate(node, _Each(Here(state, scope), verb.name, item))
+    return evaluate(node, _Each(InstanceNames(state, scope), verb.name, item))
 
 
 def _filtered(state: State, scope: Scope, verb: ForEach, items: list[Any]) -> list[Any]:

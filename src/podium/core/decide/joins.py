@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from podium.core import addresses
 from podium.core.addresses import ROOT
-from podium.core.decide.entry import Done, result_tree
+from podium.core.decide.entry import ScopeEnd, result_tree
 from podium.core.events import JoinAsked, JoinQueued, StepEnded
 from podium.core.model import Block, Call, ForEach, Members
-from podium.core.payloads import Refused
+from podium.core.payloads import RefusedMember
 from podium.core.queries.branch_trees import base_in_graph, sinks_of, tree_of
 from podium.core.queries.graph import JUDGES, join_of
 from podium.core.state import Instance, Scope, State, number_of
@@ -69,7 +69,7 @@ def ask_for_join(state: State, scope: Scope, now: Millis, *, more: bool) -> Join
 def join_needs(state: State, child: Instance, now: Millis) -> JoinAsked | StepEnded | None:
     """Before a child of a graph begins: the work of its needs in one tree."""
     if child.merge is not None:
-        return _clash(child, now) if isinstance(child.merge, Refused) else None
+        return _clash(child, now) if isinstance(child.merge, RefusedMember) else None
     if child.place.path == ROOT or child.place.role != "step":
         return None
     scope = state.instances[child.place.parent]
@@ -82,15 +82,15 @@ def join_needs(state: State, child: Instance, now: Millis) -> JoinAsked | StepEn
 
 
 def _clash(child: Instance, now: Millis) -> StepEnded:
-    assert isinstance(child.merge, Refused)
+    assert isinstance(child.merge, RefusedMember)
     return StepEnded(now, child.place.path, "conflict", "conflict", exit=1, message=child.merge.detail)
 
 
-def join_sinks(state: State, scope: Scope, now: Millis) -> JoinAsked | Done | None:
+def join_sinks(state: State, scope: Scope, now: Millis) -> JoinAsked | ScopeEnd | None:
     """At the end of a graph: the work of all its branches in one tree."""
-    if isinstance(scope.sinks, Refused):
+    if isinstance(scope.sinks, RefusedMember):
         feedback = (addresses.attempt(scope.place.path, number_of(scope)),)
-        return Done("conflict", "conflict", 1, scope.sinks.detail, feedback=feedback)
+        return ScopeEnd("conflict", "conflict", 1, scope.sinks.detail, feedback=feedback)
     trees = sinks_of(state, scope)
     if scope.sinks == "joined" or len(trees) < 2:
         return None

@@ -6,8 +6,8 @@ from typing import Final, TypeAlias, assert_never
 
 from podium.core.decide import pass_rules
 from podium.core.decide.advice import after_advice
-from podium.core.decide.completion import conclude
-from podium.core.decide.entry import Done, enter, question, stopped, width
+from podium.core.decide.completion import complete_scope
+from podium.core.decide.entry import ScopeEnd, enter_child, question, stopped, width
 from podium.core.decide.joins import ask_for_join, join_sinks
 from podium.core.events import Event, JumpOrdered, StepEnded
 from podium.core.expressions.nodes import ExprError, NeedFact
@@ -17,28 +17,28 @@ from podium.core.model import Block, Call, Check, Command, ForEach, Gates, Membe
 from podium.core.policy import PassRule
 from podium.core.queries.evaluate import ask_bool, count_of
 from podium.core.queries.graph import dependents_of, fresh_children, is_accepted
-from podium.core.queries.names import Here
+from podium.core.queries.names import InstanceNames
 from podium.core.state import Instance, Scope, State
-from podium.core.types import GOOD, Millis
+from podium.core.types import CONTINUING_OUTCOMES, Millis
 
-Move: TypeAlias = Event | Done | None
+Move: TypeAlias = Event | ScopeEnd | None
 """An event, the end of the scope's own work, or nothing to do now."""
 
 NEXT: Final = Target("next")
 
 
-def scope_event(state: State, scope: Scope, now: Millis) -> Event | None:
+def next_scope_event(state: State, scope: Scope, now: Millis) -> Event | None:
     """The next decision of an open scope that is still wanted."""
     if scope.aside is not None or ("fact", scope.place.path) in state.pending:
         return None
     advised = None if scope.told is None else after_advice(state, scope, scope.told, now)
     move = advised or _move(state, scope, now)
-    if not isinstance(move, Done):
+    if not isinstance(move, ScopeEnd):
         return move
     if scope.live:
         # Siblings never cancel each other: what is under way is finished and merged, and nothing new is begun.
         return ask_for_join(state, scope, now, more=False)
-    return conclude(state, scope, move, now)
+    return complete_scope(state, scope, move, now)
 
 
 def _move(state: State, scope: Scope, now: Millis) -> Move:
@@ -59,9 +59,9 @@ def _sequence(state: State, scope: Scope, now: Millis) -> Move:
     if scope.live:
         return None
     if scope.jump >= 0:
-        return enter(state, scope, scope.jump, now)
+        return enter_child(state, scope, scope.jump, now)
     if scope.last is None:
-        return enter(state, scope, 0, now) if scope.total else Done("passed")
+        return enter_child(state, scope, 0, now) if scope.total else ScopeEnd("passed")
     last = state.instances[scope.last]
     ending = last.ending
     assert ending is not None
@@ -71,7 +71,7 @@ def _sequence(state: State, scope: Scope, now: Millis) -> Move:
         return _as_block(ending, leaves=True)
     target = last.place.step.on.get(ending.outcome)
     if target is None:
-        if ending.outcome not in GOOD:
+        if ending.outcome not in CONTINUING_OUTCOMES:
             return _as_block(ending)
         target = NEXT
     return _follow(state, scope, last, target, now)
@@ -86,12 +86,14 @@ def _follow(state: State, scope: Scope, last: Instance, target: Target, now: Mil
             if target.step < scope.next:
                 # The way back is a decision of its own, so that the feedback survives a crash right after it.
                 return JumpOrdered(now, scope.place.path, target.step, (last.place.path,))
-            return enter(state, scope, target.step, now)
+            return enter_child(state, scope, target.step, now)
         case "next":
             following = last.place.slot + 1
-            return enter(state, scope, following, now) if following < scope.total else Done("passed")
+            return (
+                enter_child(state, scope, following, now) if following < scope.total else ScopeEnd("passed")
+            )
         case "end":
-            return Done("passed", message=_text(state, last, target))
+            return ScopeEnd("passed", message=_text(state, last, target))
         case "fail":
             return _as_block(ending, message=_text(state, last, target))
         case "break":
@@ -103,7 +105,7 @@ def _follow(state: State, scope: Scope, last: Instance, target: Target, now: Mil
 def _text(state: State, last: Instance, target: Target) -> str:
     """What a route says; it is about an end that is decided already, so what is missing in it changes nothing."""
     try:
-        said = fill(target.message, Here(state, last))
+        said = fill(target.message, InstanceNames(state, last))
         return "" if said is None else as_text(said, Meter())
     except ExprError as error:
         return str(error)
@@ -111,13 +113,13 @@ def _text(state: State, last: Instance, target: Target) -> str:
         return ""
 
 
-def _as_block(ending: StepEnded, *, leaves: bool = False, message: str = "") -> Done:
+def _as_block(ending: StepEnded, *, leaves: bool = False, message: str = "") -> ScopeEnd:
     """The end of a block because of this end of one of its steps."""
-    if ending.outcome in GOOD and leaves:
-        return Done("passed", leaves=True)
-    return Done(
+    if ending.outcome in CONTINUING_OUTCOMES and leaves:
+        return ScopeEnd("passed", leaves=True)
+    return ScopeEnd(
         "failed",
-        ending.reason or ("child" if ending.outcome in GOOD else ending.outcome),
+        ending.reason or ("child" if ending.outcome in CONTINUING_OUTCOMES else ending.outcome),
         ending.exit or 1,
         message=message or ending.message,
         leaves=leaves,
@@ -126,7 +128,7 @@ def _as_block(ending: StepEnded, *, leaves: bool = False, message: str = "") -> 
 
 def _graph(state: State, scope: Scope, now: Millis) -> Move:
     if scope.jump >= 0:
-        return None if _in_the_way(state, scope) else enter(state, scope, scope.jump, now)
+        return None if _in_the_way(state, scope) else enter_child(state, scope, scope.jump, now)
     if scope.routes and scope.hard is None:
         came_from = state.instances[scope.routes[0]]
         assert came_from.ending is not None
@@ -138,7 +140,7 @@ def _graph(state: State, scope: Scope, now: Millis) -> Move:
     if pending is not None:
         return pending
     if more:
-        return enter(state, scope, scope.ready[0], now)
+        return enter_child(state, scope, scope.ready[0], now)
     if scope.live or ("join", scope.place.path) in state.pending:
         return None
     if isinstance(scope.place.step.verb, ForEach):
@@ -149,14 +151,14 @@ def _graph(state: State, scope: Scope, now: Millis) -> Move:
         first = _first_bad(state, scope)
         last = state.instances[first.path]
         said = _text(state, last, last.place.step.on.get(first.outcome, NEXT))
-        return Done(
+        return ScopeEnd(
             "failed",
             first.reason or first.outcome,
             first.exit or 1,
             said or first.message,
             leaves=scope.leaving,
         )
-    return join_sinks(state, scope, now) or Done("passed", leaves=scope.leaving)
+    return join_sinks(state, scope, now) or ScopeEnd("passed", leaves=scope.leaving)
 
 
 def _in_the_way(state: State, scope: Scope) -> bool:
@@ -180,7 +182,7 @@ def _many(state: State, scope: Scope, now: Millis) -> Move:
     if pending is not None:
         return pending
     if more:
-        return enter(state, scope, scope.next, now)
+        return enter_child(state, scope, scope.next, now)
     if scope.live:
         return None
     verb = scope.place.step.verb
@@ -209,7 +211,7 @@ def _open_until(scope: Scope) -> int:
     return bound
 
 
-def _by_rule(state: State, scope: Scope) -> Done:
+def _by_rule(state: State, scope: Scope) -> ScopeEnd:
     verb = scope.place.step.verb
     rule: PassRule = verb.workflow.body.rule if isinstance(verb, Call) else "all"
     if isinstance(verb, Block | Members | ForEach):
@@ -222,12 +224,12 @@ def _by_rule(state: State, scope: Scope) -> Done:
     # A block is not the loop that is left, only in its way.
     leaves = scope.leaving and isinstance(verb, Block)
     if outcome == "passed":
-        return Done("passed", leaves=leaves)
+        return ScopeEnd("passed", leaves=leaves)
     code = (_first_bad(state, scope).exit if scope.bad else 0) or 1
-    return Done(outcome, "members", code, leaves=leaves)
+    return ScopeEnd(outcome, "members", code, leaves=leaves)
 
 
-def _panel(state: State, scope: Scope, review: Review) -> Done:
+def _panel(state: State, scope: Scope, review: Review) -> ScopeEnd:
     endings = [_ending(state, scope, index) for index in range(scope.total)]
     found = pass_rules.panel(review, endings)
     codes = {"passed": 0, "timeout": 124, "error": max(ending.exit for ending in endings)}
@@ -243,28 +245,32 @@ def _panel(state: State, scope: Scope, review: Review) -> Done:
             "tree": scope.fork,
         },
     }
-    return Done(found.outcome, found.reason, exit_code, result=result, score=found.score)
+    return ScopeEnd(found.outcome, found.reason, exit_code, result=result, score=found.score)
 
 
-def _gates(state: State, scope: Scope, verb: Gates) -> Done:
+def _gates(state: State, scope: Scope, verb: Gates) -> ScopeEnd:
     """Fit = every command and check has passed; the score is that of the reviews."""
     endings = [_ending(state, scope, index) for index in range(scope.next)]
     commands = sum(isinstance(gate.verb, Command | Check) for gate in verb.members)
-    fit = all(ending.outcome in GOOD for ending in endings[:commands])
+    fit = all(ending.outcome in CONTINUING_OUTCOMES for ending in endings[:commands])
     scores = [ending.score for ending in endings if ending.score is not None]
     score = sum(scores) / len(scores) if scores else None
     result = {"fit": fit}
     if not scope.bad:
-        return Done("passed", result=result, score=score)
-    bad = [(gate.name, e) for gate, e in zip(verb.members, endings, strict=False) if e.outcome not in GOOD]
+        return ScopeEnd("passed", result=result, score=score)
+    bad = [
+        (gate.name, e)
+        for gate, e in zip(verb.members, endings, strict=False)
+        if e.outcome not in CONTINUING_OUTCOMES
+    ]
     message = "; ".join(_said_by(name, ending) for name, ending in bad)
     worst = next((e for _, e in bad if e.outcome == "aborted"), None)
     if worst is not None:
-        return Done("aborted", "aborted", worst.exit, message, result=result, score=score)
+        return ScopeEnd("aborted", "aborted", worst.exit, message, result=result, score=score)
     broken = next((e for _, e in bad if e.outcome == "error"), None)
     if broken is not None:
-        return Done("error", broken.reason, broken.exit, message, result=result, score=score)
-    return Done("failed", "gates", bad[0][1].exit, message, result=result, score=score)
+        return ScopeEnd("error", broken.reason, broken.exit, message, result=result, score=score)
+    return ScopeEnd("failed", "gates", bad[0][1].exit, message, result=result, score=score)
 
 
 def _said_by(gate: str, ending: StepEnded) -> str:
@@ -301,10 +307,10 @@ def _repeat(state: State, scope: Scope, now: Millis) -> Move:
         assert ending is not None
         if ending.hard is not None:
             return stopped(state, ending.hard)
-        if ending.outcome not in GOOD:
+        if ending.outcome not in CONTINUING_OUTCOMES:
             return _as_block(ending)
         if ending.leaves:
-            return Done("passed")
+            return ScopeEnd("passed")
     return _another_round(state, scope, verb, last, now)
 
 
@@ -314,14 +320,14 @@ def _another_round(state: State, scope: Scope, verb: Repeat, last: Instance | No
         if not isinstance(holds, bool):
             return holds
         if holds == (verb.kind == "until"):
-            return Done("passed")
+            return ScopeEnd("passed")
     if scope.next < count_of(state, scope, verb.max):
-        return enter(state, scope, scope.next, now)
+        return enter_child(state, scope, scope.next, now)
     if verb.on_exhausted == "accept_best":
-        return Done("passed", "exhausted")
+        return ScopeEnd("passed", "exhausted")
     if verb.on_exhausted == "human" and not _no_human(state):
         return _after_exhausted(state, scope, now)
-    return Done("failed", "exhausted", 1)
+    return ScopeEnd("failed", "exhausted", 1)
 
 
 def _after_exhausted(state: State, scope: Scope, now: Millis) -> Move:
@@ -331,11 +337,11 @@ def _after_exhausted(state: State, scope: Scope, now: Millis) -> Move:
         return question(state, scope, "exhausted", now)
     match (told.ending.result or {}).get("action"):
         case "retry":
-            return enter(state, scope, scope.next, now)
+            return enter_child(state, scope, scope.next, now)
         case "accept":
-            return Done("passed", "exhausted")
+            return ScopeEnd("passed", "exhausted")
         case _:
-            return Done("failed", "exhausted", 1)
+            return ScopeEnd("failed", "exhausted", 1)
 
 
 def _no_human(state: State) -> bool:

@@ -13,7 +13,7 @@ from podium.core.evolve.lifecycle import IllegalEvent, phases_after
 from podium.core.evolve.scopes import side_of
 from podium.core.model import ForEach
 from podium.core.queries.graph import HALTED, PRICE, dependents_of, is_accepted, join_of
-from podium.core.state import Best, Instance, Leaf, Phase, Scope, State, Unmet, Visit
+from podium.core.state import BestAttempt, Instance, Leaf, OpenNeeds, Phase, Scope, State, Visit
 from podium.core.types import Path, Tree
 
 MAY_ASK: Final[Mapping[Phase, tuple[EffectKind, ...]]] = {
@@ -100,7 +100,7 @@ def _excused(state: State, child: Instance, event: StepEnded) -> State:
     return state._replace(excused=(*state.excused, about)) if goes_on else state
 
 
-def _better(leaf: Leaf, gates: StepEnded) -> Best | None:
+def _better(leaf: Leaf, gates: StepEnded) -> BestAttempt | None:
     """The best attempt after these gates: it must be fit, then the higher score wins, then the later one."""
     fit = bool(gates.result and gates.result.get("fit"))
     if not fit or leaf.answer is None:
@@ -108,7 +108,7 @@ def _better(leaf: Leaf, gates: StepEnded) -> Best | None:
     score = -1.0 if gates.score is None else gates.score
     if leaf.best is not None and leaf.best.score > score:
         return leaf.best
-    return Best(leaf.attempt, score, leaf.answer)
+    return BestAttempt(leaf.attempt, score, leaf.answer)
 
 
 def _head_after(scope: Scope, child: Instance, event: StepEnded) -> Tree | None:
@@ -139,7 +139,7 @@ def _release_dependents(state: State, scope: Scope, child: Instance, event: Step
     ready = scope.ready
     for index in dependents_of(scope)[child.place.slot]:
         left = state.unmet[(path, index)]
-        left = Unmet(left.left - 1, left.bad or bad)
+        left = OpenNeeds(left.left - 1, left.bad or bad)
         state.unmet.put((path, index), left)
         if left.left == 0:
             ready = (*ready, index)

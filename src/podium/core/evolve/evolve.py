@@ -49,10 +49,10 @@ from podium.core.events import (
 from podium.core.evolve import endings, joins, leaves, scopes
 from podium.core.evolve.lifecycle import IllegalEvent
 from podium.core.model import Call, Step, Workflow
-from podium.core.payloads import Carried
-from podium.core.persistent_map import Map
+from podium.core.payloads import CarriedSpend
+from podium.core.persistent_map import PersistentMap
 from podium.core.queries.graph import order_of_verb
-from podium.core.state import Place, Scope, State, draft, freeze
+from podium.core.state import Placement, Scope, State, draft, freeze
 from podium.core.types import ABANDONED
 
 
@@ -174,7 +174,7 @@ def _apply_to_run(
 def _started(state: State, event: RunStarted) -> State:
     call = state.root.verb
     assert isinstance(call, Call)
-    place = Place(
+    place = Placement(
         path=addresses.ROOT,
         parent=addresses.ROOT,
         step=state.root,
@@ -195,10 +195,12 @@ def _started(state: State, event: RunStarted) -> State:
     )
     state.instances.put(addresses.ROOT, Scope(place, head=event.tree, base=event.tree))
     run = event.run
-    past = Carried(addresses.ROOT, run.carried, run.carried_unknown, run.carried_time)
+    past = CarriedSpend(addresses.ROOT, run.carried, run.carried_unknown, run.carried_time)
     state.ledgers.put(addresses.ROOT, ledger.opened(addresses.ROOT, None, call.workflow.limits, past))
     state.vars.put((addresses.ROOT, scopes.INPUTS), (event.inputs,))
-    return state._replace(started=event, taken=Map(dict(run.taken)), known=Map(dict(run.known)))
+    return state._replace(
+        started=event, taken=PersistentMap(dict(run.taken)), known=PersistentMap(dict(run.known))
+    )
 
 
 def _raised(state: State, event: LimitRaised) -> State:

@@ -7,8 +7,8 @@ from typing import assert_never
 from podium.core.effects import JoinTrees
 from podium.core.events import JoinAsked, JoinEnded, JoinQueued
 from podium.core.evolve.lifecycle import IllegalEvent, phases_after
-from podium.core.payloads import Refused
-from podium.core.state import Clash, Instance, Leaf, Merge, Scope, State, number_of
+from podium.core.payloads import RefusedMember
+from podium.core.state import Instance, JoinRefusal, Leaf, Merge, Scope, State, number_of
 
 
 def joining(state: State, event: JoinQueued | JoinAsked | JoinEnded) -> State:
@@ -72,5 +72,5 @@ def _joined(state: State, instance: Instance, event: JoinEnded) -> State:
     return state
 
 
-def _clash(instance: Instance, merge: Merge) -> Clash | None:
-    return Clash(number_of(instance), merge) if isinstance(merge, Refused) else None
+def _clash(instance: Instance, merge: Merge) -> JoinRefusal | None:
+    return JoinRefusal(number_of(instance), merge) if isinstance(merge, RefusedMember) else None

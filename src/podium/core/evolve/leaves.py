@@ -27,8 +27,8 @@ from podium.core.events import (
 )
 from podium.core.evolve.lifecycle import IllegalEvent, phases_after
 from podium.core.model import Agent, Human
-from podium.core.payloads import Refused
-from podium.core.state import Claim, Instance, Leaf, Phase, Scope, Soft, State
+from podium.core.payloads import RefusedMember
+from podium.core.state import Claim, Instance, Leaf, Phase, Scope, State, UncountedTries
 from podium.core.types import AnswerKind, MicroUsd, Millis, Path
 
 FAILURES_KEPT = 64
@@ -124,7 +124,7 @@ def _attempt_over(state: State, leaf: Leaf, attempt: int, event: AttemptEnded) -
     return state._replace(busy=state.busy - (not by_hand), usd=MicroUsd(state.usd + event.used.usd))
 
 
-def _after(soft: Soft, event: AttemptEnded) -> Soft:
+def _after(soft: UncountedTries, event: AttemptEnded) -> UncountedTries:
     match event.kind:
         case "transient":
             return soft._replace(transient=soft.transient + 1)
@@ -151,7 +151,7 @@ def again(state: State, event: AttemptQueued | RetryScheduled) -> State:
     elif event.why == "fallback":
         soft = soft._replace(fallback=soft.fallback + 1)
     counted = event.why in ("counted", "granted")
-    if isinstance(leaf.merge, Refused):
+    if isinstance(leaf.merge, RefusedMember):
         # What it clashed with is on the head by now: only from there can the next try agree with it. Whatever was
         # best so far lacks that work, so it cannot be taken any more.
         scope = state.instances[leaf.place.parent]

@@ -10,7 +10,7 @@ from podium.core.events import InstanceEvent, JumpAsked, JumpOrdered, StepEntere
 from podium.core.evolve.leaves import take_ticket
 from podium.core.evolve.lifecycle import IllegalEvent, phases_after
 from podium.core.model import Call, ForEach, Repeat, Step
-from podium.core.payloads import Refused
+from podium.core.payloads import RefusedMember
 from podium.core.policy import NO_LIMITS, Limits
 from podium.core.queries.graph import (
     BLOCKS,
@@ -24,7 +24,7 @@ from podium.core.queries.graph import (
     order_of_verb,
     workflow_of,
 )
-from podium.core.state import Instance, Leaf, Ledger, Place, Scope, State, Unmet, Visit
+from podium.core.state import Instance, Leaf, Ledger, OpenNeeds, Placement, Scope, State, Visit
 from podium.core.types import MicroUsd, Millis, Path
 
 INPUTS: Final = "#inputs"
@@ -52,7 +52,7 @@ def entered(state: State, event: StepEntered) -> State:
     if ledger.is_counted(event.role, above, index=event.index, visit=event.visit):
         ledger.count_transition(state, above.ledger)
     state = _note_in_parent(state, parent, step, event)
-    place = Place(
+    place = Placement(
         path=event.path,
         parent=event.parent,
         step=step,
@@ -74,7 +74,7 @@ def entered(state: State, event: StepEntered) -> State:
     return _settle_in(state, place, event)
 
 
-def _settle_in(state: State, place: Place, event: StepEntered) -> State:
+def _settle_in(state: State, place: Placement, event: StepEntered) -> State:
     verb = place.step.verb
     if isinstance(verb, SCOPES):
         scope = Scope(place, head=event.start, base=event.base, feedback=event.feedback)
@@ -198,7 +198,7 @@ def _unrelease(state: State, scope: Scope, event: StepEntered) -> Scope:
     return scope._replace(ready=tuple(index for index in scope.ready if index not in stale))
 
 
-def _waits_for(state: State, scope: Scope, index: int, stale: set[int]) -> Unmet:
+def _waits_for(state: State, scope: Scope, index: int, stale: set[int]) -> OpenNeeds:
     """What a child of a graph still needs: what has become stale, and what was not over yet."""
     left, bad = 0, False
     for need in children_of(scope.place.step.verb)[index].needs:  # type: ignore[arg-type]  # Block or Call
@@ -208,7 +208,7 @@ def _waits_for(state: State, scope: Scope, index: int, stale: set[int]) -> Unmet
             continue
         done = state.instances[visit.path]
         bad = bad or done.ending is None or not is_accepted(done.place.step, done.ending)
-    return Unmet(left, bad)
+    return OpenNeeds(left, bad)
 
 
 def _untally(scope: Scope, child: Instance) -> Scope:
@@ -263,7 +263,7 @@ def _release(state: State, scope: Scope) -> State:
     if scope.place.order == "dag":
         needs = needs_of(scope)
         for index, wanted in enumerate(needs):
-            state.unmet.put((path, index), Unmet(len(wanted), False))
+            state.unmet.put((path, index), OpenNeeds(len(wanted), False))
         scope = scope._replace(ready=tuple(i for i, wanted in enumerate(needs) if not wanted))
     state.instances.put(path, scope)
     return state
@@ -286,7 +286,7 @@ def reopened(state: State, event: StepReopened) -> State:
     if scope.live or event.attempt != scope.tries + 2:
         raise IllegalEvent(f"{event.path!r} cannot be tried again now")
     kept = _make_stale(state, scope, tuple(range(scope.next)))
-    if isinstance(kept.merge, Refused):
+    if isinstance(kept.merge, RefusedMember):
         above = state.instances[kept.place.parent]
         assert isinstance(above, Scope)
         kept = kept._replace(base=above.head, head=above.head)

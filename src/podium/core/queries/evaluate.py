@@ -9,7 +9,7 @@ from podium.core.expressions.nodes import ExprError, NeedFact, Node, evaluate
 from podium.core.expressions.templates import Value, fill
 from podium.core.policy import Count
 from podium.core.queries.graph import tree_in_view
-from podium.core.queries.names import Here
+from podium.core.queries.names import InstanceNames
 from podium.core.state import Instance, State
 from podium.core.types import Millis
 
@@ -28,7 +28,7 @@ def ask(
 ) -> Answer:
     """The value of an expression."""
     try:
-        return (evaluate(node, Here(state, instance, inner=inner, testing=testing)),)
+        return (evaluate(node, InstanceNames(state, instance, inner=inner, testing=testing)),)
     except NeedFact as need:
         return _look(instance, need.query, now)
     except ExprError as error:
@@ -38,7 +38,7 @@ def ask(
 def ask_value(state: State, instance: Instance, value: Value, now: Millis, *, inside: bool = False) -> Answer:
     """A literal with its inserts filled in."""
     try:
-        return (fill(value, Here(state, instance, inside=inside)),)
+        return (fill(value, InstanceNames(state, instance, inside=inside)),)
     except NeedFact as need:
         return _look(instance, need.query, now)
     except ExprError as error:
@@ -67,7 +67,7 @@ def count_of(state: State, instance: Instance, count: Count) -> int:
     if isinstance(count, int):
         return count
     try:
-        value = evaluate(count, Here(state, instance))
+        value = evaluate(count, InstanceNames(state, instance))
     except (ExprError, NeedFact):
         return 1
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 1

@@ -26,8 +26,8 @@ from podium.core.model import (
     Workflow,
     Write,
 )
-from podium.core.state import Instance, Leaf, Order, Place, Scope, State
-from podium.core.types import GOOD, Path, Tree
+from podium.core.state import Instance, Leaf, Order, Placement, Scope, State
+from podium.core.types import CONTINUING_OUTCOMES, Path, Tree
 
 SCOPES: Final = (Block, Members, Review, ForEach, Repeat, Call, Gates)
 BLOCKS: Final = (Block, Call)
@@ -180,7 +180,7 @@ def child_step(state: State, parent: Instance, role: Role, index: int, about: st
             assert_never(role)
 
 
-def workflow_of(state: State, place: Place) -> Workflow:
+def workflow_of(state: State, place: Placement) -> Workflow:
     """The file an instance belongs to: that of the nearest Call around it (or of itself)."""
     verb = place.step.verb
     while not isinstance(verb, Call):
@@ -212,8 +212,8 @@ def is_accepted(step: Step, ending: StepEnded) -> bool:
         return False
     target = step.on.get(ending.outcome)
     if target is None:
-        return ending.outcome in GOOD
-    return target.kind == "next" or (ending.outcome in GOOD and target.kind != "fail")
+        return ending.outcome in CONTINUING_OUTCOMES
+    return target.kind == "next" or (ending.outcome in CONTINUING_OUTCOMES and target.kind != "fail")
 
 
 def tree_in_view(instance: Instance) -> Tree | None:
@@ -235,7 +235,7 @@ def failed_gates(state: State, gates: Instance) -> tuple[Instance, ...]:
     return tuple(
         gate
         for gate in fresh_children(state, gates)
-        if gate.ending is not None and gate.ending.outcome not in GOOD
+        if gate.ending is not None and gate.ending.outcome not in CONTINUING_OUTCOMES
     )
 
 

@@ -41,7 +41,7 @@ class Lazy(Mapping[str, Any]):
         return len(self._keys())
 
 
-class Here:
+class InstanceNames:
     """The names visible to one instance.
 
     `testing` is how the test of a loop sees it, and `inner` lets it look into the newest round, if there was one;
@@ -151,7 +151,7 @@ class Here:
         for instance in self._around():
             for key, value in instance.place.step.parameters:
                 if key == name:
-                    outside = Here(self._state, instance)
+                    outside = InstanceNames(self._state, instance)
                     return fill(value, outside)
         raise MissingValue(f"there is no with.{name}")
 
@@ -202,7 +202,7 @@ class Here:
                 return verb.member
             for key, value in instance.place.step.parameters:
                 if key == name:
-                    return fill(value, Here(self._state, instance))
+                    return fill(value, InstanceNames(self._state, instance))
         raise MissingValue(f"{name} is not known here")
 
     def _step(self, name: str) -> Any:

@@ -27,7 +27,7 @@ from podium.app.project import Office
 from podium.app.query.runs import event_of, find_run, follow
 from podium.app.run.answer import Answer, approval, rejection, speaker, value_given, view_of
 from podium.app.run.send import send
-from podium.app.run.start import Order, begin, foreground, reopen
+from podium.app.run.start import RunRequest, drive_async, open_run, start_run
 from podium.app.values import json_value
 from podium.core.events import Event
 from podium.core.hash_chain import Record, RunId
@@ -97,7 +97,7 @@ async def start_async(
 ) -> str:
     """The name of a new run, of which nothing has happened yet: `resume` carries it on, here or elsewhere."""
     workflow = load(source, project=project)
-    order = Order(
+    order = RunRequest(
         file=workflow.file,
         inputs=json_value(inputs or {}, "inputs"),
         vars=json_value(vars or {}, "vars"),
@@ -108,7 +108,7 @@ async def start_async(
     )
     with _office(workflow.project, create=True) as office:
         # It calls git, which blocks.
-        return str((await anyio.to_thread.run_sync(begin, office, order)).run)
+        return str((await anyio.to_thread.run_sync(start_run, office, order)).run)
 
 
 async def run_async(  # noqa: PLR0913  # each is a choice of the caller, by name
@@ -147,8 +147,8 @@ async def resume_async(
         head = find_run(office.store, run)
         first: tuple[Message, ...] = (Resume(speaker()),) if head.status == "paused" else ()
         told = None if on_event is None else _telling(on_event, head.last_seq)
-        site = await anyio.to_thread.run_sync(reopen, office, head.run)
-        await foreground(office, site, *first, park=parks, on_turn=told, signals=False)
+        site = await anyio.to_thread.run_sync(open_run, office, head.run)
+        await drive_async(office, site, *first, park=parks, on_turn=told, signals=False)
         return _checked(view_of(office, head.run), check)
 
 

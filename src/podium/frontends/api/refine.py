@@ -18,12 +18,12 @@ from typing import Any, Final, Literal, TypeAlias
 
 import anyio
 
-from podium.app.run.start import Order, begin
+from podium.app.run.start import RunRequest, start_run
 from podium.core.events import AttemptEnded, Event
 from podium.core.state import State
 from podium.core.types import Path as StepPath
 from podium.engine.log import read_events
-from podium.engine.run_owner import carry
+from podium.engine.run_owner import drive_run
 from podium.errors import AgentError, NotApproved
 from podium.wiring import open_office
 
@@ -107,9 +107,11 @@ def refine(  # noqa: PLR0913  # each is a choice of the caller, by name
         # JSON is YAML, and needs no second spelling of quotes.
         file.write_text(json.dumps(document), "utf-8")
         office = open_office(folder, create=True)
-        begun = begin(office, Order(file=file, inputs={"task": task}, no_human=True, sandbox=sandbox))
+        begun = start_run(
+            office, RunRequest(file=file, inputs={"task": task}, no_human=True, sandbox=sandbox)
+        )
         try:
-            state = anyio.run(lambda: carry(office.store, begun.site, park=True))
+            state = anyio.run(lambda: drive_run(office.store, begun.site, park=True))
         except KeyboardInterrupt:
             state = None
         events = read_events(office.store, begun.run)

@@ -7,10 +7,10 @@ import json
 import click
 
 from podium.app.project import Office
-from podium.app.run.rerun import Part, Prospect, begin_again
+from podium.app.run.rerun import Part, RerunPreview, start_rerun
 from podium.errors import ConfigurationError
 from podium.frontends.cli.background import go_on_in_background
-from podium.frontends.cli.foreground import drive, is_terminal
+from podium.frontends.cli.foreground import drive_with_display, is_terminal
 from podium.views.format import dollars
 
 SHOWN = 12
@@ -21,7 +21,7 @@ dry_option = click.option("--dry-run", is_flag=True, help="Only say what would b
 
 def go_on_from(  # the options of the commands
     office: Office,
-    prospect: Prospect,
+    prospect: RerunPreview,
     *,
     yes: bool,
     dry: bool,
@@ -44,16 +44,16 @@ def go_on_from(  # the options of the commands
             )
         if not click.confirm("Begin?", default=True, err=True):
             return 0
-    begun = begin_again(office, prospect, closed_by=by)
+    begun = start_rerun(office, prospect, closed_by=by)
     click.echo(f"run {begun.run}, which goes on from {prospect.earlier}", err=True)
     if detach:
         go_on_in_background(office, begun.run)
         click.echo(begun.run)
         return 0
-    return drive(office, begun.site, as_json=as_json)
+    return drive_with_display(office, begun.site, as_json=as_json)
 
 
-def as_text(prospect: Prospect) -> str:
+def as_text(prospect: RerunPreview) -> str:
     lines = [
         _line("reused", prospect.reused, "not paid again"),
         _line("repeated", prospect.repeated, "last time"),
@@ -65,7 +65,7 @@ def as_text(prospect: Prospect) -> str:
     return "\n".join(lines)
 
 
-def as_data(prospect: Prospect) -> dict[str, object]:
+def as_data(prospect: RerunPreview) -> dict[str, object]:
     return {
         "earlier": prospect.earlier,
         "reused": [_data(part) for part in prospect.reused],

@@ -16,7 +16,7 @@ from podium.app.paths import project_of_file, project_root, user_dir
 from podium.app.project import Office
 from podium.app.run.answer import speaker
 from podium.app.run.send import send
-from podium.app.run.start import Ask, go_on
+from podium.app.run.start import InterruptPrompt, drive
 from podium.attempt.site import Site
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Message
@@ -28,11 +28,11 @@ from podium.frontends.cli.background import go_on_in_background
 from podium.frontends.cli.live_display import Live
 from podium.frontends.cli.question import read_answer, tell_question
 from podium.frontends.cli.streams import let_go
-from podium.runtime.commands import Posted, written
-from podium.runtime.question_text import worded
+from podium.runtime.commands import RunCommand, encode_command
+from podium.runtime.question_text import question_renderer
 from podium.runtime.status import exit_of
 from podium.views.files.run_json import run_data
-from podium.views.run.builder import Account
+from podium.views.run.builder import RunViewBuilder
 from podium.views.run.questions import with_state
 from podium.views.run.view import RunView
 from podium.wiring import open_office
@@ -41,11 +41,11 @@ TICK_S: Final = 0.2
 DRAW_S: Final = 0.05
 
 
-def office_here(*, create: bool = False) -> Office:
+def open_current_project(*, create: bool = False) -> Office:
     return open_office(project_root(Path.cwd()), user_dir=user_dir(), create=create)
 
 
-def office_of(file: Path) -> Office:
+def open_project_for(file: Path) -> Office:
     """The office of the project that a file belongs to; where that is elsewhere, it is said."""
     project = project_of_file(file)
     if project != project_root(Path.cwd()):
@@ -65,7 +65,7 @@ class Foreground:
         self._as_json = as_json
         self._asks = asks
         self._live = Live(sys.stderr)
-        self._account = Account()
+        self._account = RunViewBuilder()
         self._fed = 0
         self._refused = 0
         self._log: Log | None = None
@@ -106,7 +106,11 @@ class Foreground:
 
     def view(self) -> RunView:
         view = self._account.view()
-        return view if self._log is None else with_state(view, self._log.state, worded(self._office.project))
+        return (
+            view
+            if self._log is None
+            else with_state(view, self._log.state, question_renderer(self._office.project))
+        )
 
     async def beside(self) -> None:
         """Keeps the clock on the display going, and lets a person at the terminal answer what is asked."""
@@ -161,7 +165,7 @@ class Foreground:
                 waiting[-1].path, said.action, speaker(None), said.text, said.value, waiting[-1].tree
             )
             name = f"terminal-{time.time_ns()}"
-            self._office.store.post(self._log.run, name, written(answer))
+            self._office.store.post(self._log.run, name, encode_command(answer))
             self._posted.append((self._log.run, name))
 
     def close(self) -> None:
@@ -169,7 +173,7 @@ class Foreground:
 
     def finish(self, state: State, *, hints: bool = True) -> int:
         """Says how it ended, and gives the exit code."""
-        view = with_state(self._account.view(), state, worded(self._office.project))
+        view = with_state(self._account.view(), state, question_renderer(self._office.project))
         if view.status == "waiting":
             view = view._replace(status="parked")  # This process lets go of it now.
         try:
@@ -188,7 +192,7 @@ class Foreground:
             click.echo(self._live.summary(view, hints=hints), err=True)
 
 
-def drive(
+def drive_with_display(
     office: Office, site: Site, *first: Message, as_json: bool = False, parks: Park | None = None
 ) -> int:
     """Carries a run on with a display; at a terminal it also asks there, else it parks when a person is needed."""
@@ -196,14 +200,14 @@ def drive(
     foreground = Foreground(office, as_json=as_json, asks=asks)
     foreground.knows(site.run)
     try:
-        state = go_on(
+        state = drive(
             office,
             site,
             *first,
             park=not asks if parks is None else parks,
             on_turn=foreground.on_turn,
             beside=foreground.beside,
-            ask=Ask(speaker(None), foreground.tell) if asks else None,
+            ask=InterruptPrompt(speaker(None), foreground.tell) if asks else None,
         )
     except BaseException:
         foreground.close()
@@ -211,10 +215,10 @@ def drive(
     return foreground.finish(state)
 
 
-def say(
+def send_command(
     office: Office,
     run: RunId,
-    message: Posted,
+    message: RunCommand,
     *,
     done: str,
     as_json: bool = False,

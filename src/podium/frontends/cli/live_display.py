@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from typing import Final, Literal, TextIO, TypeAlias
 
-from podium.core.types import GOOD, Millis
+from podium.core.types import CONTINUING_OUTCOMES, Millis
 from podium.frontends.cli.open_run import is_colourful, painter
 from podium.frontends.cli.safe_terminal import bare
 from podium.views.files.summary import cost, said, spent
@@ -101,7 +101,7 @@ class Live:
             again = f"again {step.path}, attempt {step.attempts}{why}"
             yield view.at, 0, self._line("INFO", view.at, again)
         if step.status == "ended" and not over:
-            level: Level = "INFO" if step.outcome in GOOD else "WARNING"
+            level: Level = "INFO" if step.outcome in CONTINUING_OUTCOMES else "WARNING"
             if self._shows(level):
                 yield step.ended or step.entered, -1 - step.depth, self._ended(step, level)
         self._told[step.path] = (step.attempts, step.status == "ended")

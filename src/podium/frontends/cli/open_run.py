@@ -26,19 +26,19 @@ LOOK_S: Final = 0.2
 run_argument = click.argument("run", required=False, metavar="[RUN]")
 
 
-class Found(NamedTuple):
+class OpenedRun(NamedTuple):
     store: Store
     project: Path
     head: RunHead
 
 
 @contextmanager
-def found(run: str | None) -> Iterator[Found]:
+def found(run: str | None) -> Iterator[OpenedRun]:
     """The run that is meant: an id, its beginning, @2, latest; nothing means the newest."""
     from podium.app.query.runs import find_run
 
     with opened() as (store, project):
-        yield Found(store, project, find_run(store, run))
+        yield OpenedRun(store, project, find_run(store, run))
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from podium.git.trees.listing import FILE, LINK, PROGRAM, Changing, Entry, Mode,
 from podium.git.trees.names import shown
 from podium.git.trees.objects import Changed, Objects, quarantined, release, write, write_file
 from podium.git.trees.snapshot import Snapshot, stat_of
-from podium.git.workdir.walk import OPEN_FILE, Bounds, Fault, Found, Reading, opened, walk
+from podium.git.workdir.walk import OPEN_FILE, Bounds, Found, Reading, WalkFault, opened, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Captured:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    faults: tuple[Fault, ...]
+    faults: tuple[WalkFault, ...]
 
 
 def capture(
@@ -62,7 +62,7 @@ class _Unfit(Exception):
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(path, why)
-        self.fault = Fault(path or ".", why)
+        self.fault = WalkFault(path or ".", why)
 
 
 def _built(objects: Objects, root: Path, snapshot: Snapshot, found: Found) -> Tree:
@@ -84,17 +84,17 @@ def _built(objects: Objects, root: Path, snapshot: Snapshot, found: Found) -> Tr
     return build(objects, listing, changed) if changed else snapshot.tree
 
 
-def _faults_of_links(snapshot: Snapshot, found: Found) -> list[Fault]:
+def _faults_of_links(snapshot: Snapshot, found: Found) -> list[WalkFault]:
     """New ways out of the root. One that the user's own tree has is left alone: agents did not make it."""
     if found.links and not snapshot.links:
         why = "is a new link, and this project has no links; put a file there"
-        return [Fault(shown(path), why) for path in sorted(found.links)]
+        return [WalkFault(shown(path), why) for path in sorted(found.links)]
     links = {path: target for path, target in snapshot.links.items() if _stays(path, found)} | found.links
     out = leaving(links)
     if out:
         out -= {path for path in leaving(snapshot.links) if links.get(path) == snapshot.links[path]}
     why = "is a link that leaves the project"
-    return [Fault(shown(path), f"{why}: {shown(links[path])}") for path in sorted(out)]
+    return [WalkFault(shown(path), f"{why}: {shown(links[path])}") for path in sorted(out)]
 
 
 def _stays(path: str, found: Found) -> bool:

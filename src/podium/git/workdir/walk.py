@@ -39,7 +39,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class WalkFault:
     """A path that may not be captured, and why."""
 
     path: str
@@ -65,7 +65,7 @@ class Found:
     """New or changed links and where they lead."""
     left_out: list[str] = field(default_factory=list)
     """Ignored names, and what stands in the place of submodules; folders end with a slash."""
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[WalkFault] = field(default_factory=list)
     entries: int = 0
     new_bytes: int = 0
 
@@ -297,7 +297,9 @@ class _Walk:
     def _refuse(self, path: str, why: str) -> None:
         if len(self.found.faults) < self.bounds.faults:
             path = shown(path or ".")
-            self.found.faults.append(Fault(path if len(path) < 300 else f"{path[:150]}...{path[-100:]}", why))
+            self.found.faults.append(
+                WalkFault(path if len(path) < 300 else f"{path[:150]}...{path[-100:]}", why)
+            )
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from podium.core.types import GOOD, Outcome
+from podium.core.types import CONTINUING_OUTCOMES, Outcome
 from podium.simulate.forecast.cost_tables import NEVER, Table, most_at
 
 PASSED: Final = -1
@@ -36,7 +36,7 @@ class Exit(NamedTuple):
 
     @property
     def good(self) -> bool:
-        return self.outcome in GOOD
+        return self.outcome in CONTINUING_OUTCOMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Part:
         return any(0 <= way.to <= index for index in self.steps for way in self.exits[index])
 
 
-class Charged:
+class BreakerCosts:
     """`asked` has the free visits of the steps that are charged: one unit for each entry, `scale` for a transition."""
 
     __slots__ = ("_after", "_most", "_part", "asked", "scale")

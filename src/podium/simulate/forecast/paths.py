@@ -14,8 +14,8 @@ from podium.core.decide.breaker import is_cycle
 from podium.core.evolve.scopes import TRAIL_KEPT
 from podium.core.model import Agent, Block, Step, Target
 from podium.core.policy import Breaker
-from podium.core.types import GOOD
-from podium.simulate.forecast.breaker_costs import FAILED, LAST, PASSED, Charged, Ends, Exit, Part
+from podium.core.types import CONTINUING_OUTCOMES
+from podium.simulate.forecast.breaker_costs import FAILED, LAST, PASSED, BreakerCosts, Ends, Exit, Part
 from podium.simulate.forecast.cost_tables import NEVER, Table
 
 NEXT: Final = Target("next")
@@ -41,7 +41,7 @@ class Walk:
     price: int
     breaker: Breaker
     exits: tuple[tuple[Exit, ...], ...]
-    bounds: tuple[tuple[Charged, ...], ...]
+    bounds: tuple[tuple[BreakerCosts, ...], ...]
 
     def way(self, t: int, *, good: bool) -> Iterator[Move]:
         """A way to this end that a run can go: each entry pays what it costs there, and goes where most can follow."""
@@ -126,7 +126,7 @@ def walked(
     if advised:
         exits = tuple((*ways, *_sent_elsewhere(ways, len(exits))) for ways in exits)
     most: dict[tuple[int, int], Table] = {}
-    bounds: list[tuple[Charged, ...]] = [()] * len(block.steps)
+    bounds: list[tuple[BreakerCosts, ...]] = [()] * len(block.steps)
     for steps in reversed(_parts(exits)):
         part = Part(steps, exits, ends, price, most)
         found = tuple(_bounds(part, block, breaker))
@@ -142,11 +142,11 @@ def walked(
     return Walk(good, bad, block, ends, price, breaker, exits, tuple(bounds))
 
 
-def _bounds(part: Part, block: Block, breaker: Breaker) -> Iterator[Charged]:
+def _bounds(part: Part, block: Block, breaker: Breaker) -> Iterator[BreakerCosts]:
     """Charged are the steps that the dearest way so far enters more often than is free."""
     asked: dict[int, int] = {}
     while True:
-        bound = Charged(part, asked, 1)
+        bound = BreakerCosts(part, asked, 1)
         yield bound
         if not part.loops:
             return
@@ -157,7 +157,7 @@ def _bounds(part: Part, block: Block, breaker: Breaker) -> Iterator[Charged]:
             break
         asked = {**asked, **hot}
     if asked:
-        yield Charged(part, asked, 2)
+        yield BreakerCosts(part, asked, 2)
 
 
 def _charged_after(step: Step, breaker: Breaker) -> int | None:
@@ -201,7 +201,7 @@ def exits_of(steps: tuple[Step, ...], index: int, *, shielded: bool = False) -> 
     if step.when is not None or (shielded and isinstance(step.verb, Agent)):
         yield Exit("skipped", _lands(step.on.get("skipped", NEXT), index, len(steps)))
     for outcome, target in step.on.items():
-        if outcome not in GOOD:
+        if outcome not in CONTINUING_OUTCOMES:
             # A loop that is left because something went wrong has gone wrong.
             to = FAILED if target.kind == "break" else _lands(target, index, len(steps))
             yield Exit(outcome, to)

@@ -15,7 +15,7 @@ from podium.core.addresses import FINALLY, ROOT, child, iteration
 from podium.core.decide.pass_rules import needed
 from podium.core.model import Block, Call, ForEach, Members, Repeat, Step
 from podium.core.queries.graph import WORK
-from podium.core.types import GOOD, Outcome, Path
+from podium.core.types import CONTINUING_OUTCOMES, Outcome, Path
 from podium.simulate.forecast.cost_tables import NEVER, Table, divided, plus
 from podium.simulate.forecast.worst_case import Node
 from podium.simulate.loop_lists import sources
@@ -70,7 +70,7 @@ class _Laid:
             self.parts[path] = Part(outcome, min(t, found.granted))
         elif found.walk is not None:
             self._note(path, Part(outcome))
-            self._walk(found, path, t, good=outcome in GOOD)
+            self._walk(found, path, t, good=outcome in CONTINUING_OUTCOMES)
         elif found.once:
             self._again(found, path, t, outcome)
         else:
@@ -93,7 +93,10 @@ class _Laid:
         """Several tries, of which all but the last end badly, or several rounds, of which all but the last go well."""
         body, loop = found.parts[0], isinstance(found.step.verb, Repeat)
         before: Outcome = "passed" if loop else "failed"
-        tables = (body.good if loop else body.bad, body.good if outcome in GOOD else body.either)
+        tables = (
+            body.good if loop else body.bad,
+            body.good if outcome in CONTINUING_OUTCOMES else body.either,
+        )
         number, left = _rounds(found, tables, t, further=int(loop))
         whole = Part(outcome, max(0, number - found.tries), rounds=number if loop else 0)
         self._note(path, whole)
@@ -139,7 +142,7 @@ def _rounds(found: Node, tables: tuple[Table, Table], t: int, *, further: int) -
 def ends_of(step: Step, count: int, outcome: Outcome) -> tuple[Outcome, ...]:
     """How the members of a step have to end for the step to end like this."""
     verb = step.verb.workflow.body if isinstance(step.verb, Call) else step.verb
-    if outcome in GOOD or not isinstance(verb, Block | Members | ForEach):
+    if outcome in CONTINUING_OUTCOMES or not isinstance(verb, Block | Members | ForEach):
         return _all_of("passed", count)
     if isinstance(verb, Block) and verb.kind == "dag":
         # The others first: what needs a failed step is not done at all.

@@ -26,14 +26,14 @@ from podium.core.events import (
 )
 from podium.core.payloads import Verdict
 from podium.views.plain import as_text, many, one_line, short
-from podium.views.run.builder import Account
+from podium.views.run.builder import RunViewBuilder
 from podium.views.run.view import StepView
 from podium.views.text.landing import landing_note, landing_words
 
 DECISIONS: Final = {"approve": "approves", "reject": "rejects", "abort": "calls it hopeless"}
 
 
-def audit_line(event: Event, account: Account) -> str | None:
+def audit_line(event: Event, account: RunViewBuilder) -> str | None:
     """What is to be said of an event, or None. The account has taken it already."""
     match event:
         case AttemptEnded(verdict=Verdict() as verdict):
@@ -94,7 +94,7 @@ def _verdict(verdict: Verdict) -> str:
     return f"{DECISIONS[verdict.decision]}{score}{findings}{summary}{_on(verdict.tree)}"
 
 
-def _ended(event: StepEnded, account: Account) -> str | None:
+def _ended(event: StepEnded, account: RunViewBuilder) -> str | None:
     step = account.step(event.path)
     if step is None:
         return None
@@ -128,7 +128,7 @@ def _said(step: StepView, event: StepEnded) -> str:
     return f": {one_line(step.words)}" if step.words else ""
 
 
-def _silence(event: TimerFired, account: Account) -> str | None:
+def _silence(event: TimerFired, account: RunViewBuilder) -> str | None:
     """A timer of a question: a reminder, an escalation, or the end of its time."""
     step = account.step(event.path)
     asked = step is not None and step.status == "waiting"

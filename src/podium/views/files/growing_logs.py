@@ -23,12 +23,12 @@ from podium.core.events import (
     StepEntered,
     StepExpanded,
 )
-from podium.core.types import GOOD
+from podium.core.types import CONTINUING_OUTCOMES
 from podium.views.files.audit_log import audit_line
 from podium.views.files.run_json import DOLLAR, cost_of
 from podium.views.format import iso
 from podium.views.plain import as_text, one_line
-from podium.views.run.builder import Account
+from podium.views.run.builder import RunViewBuilder
 from podium.views.run.view import elapsed
 
 LOG: Final = "log.jsonl"
@@ -43,7 +43,7 @@ Line: TypeAlias = tuple[str, str]
 LogLevel: TypeAlias = Literal["ERROR", "WARNING", "INFO", "DEBUG"]
 
 
-def lines_of(seq: int, event: Event, account: Account) -> Iterator[Line]:
+def lines_of(seq: int, event: Event, account: RunViewBuilder) -> Iterator[Line]:
     """What one event adds. The account has taken it already."""
     yield LOG, _json(_log(seq, event, account))
     moved = _moved(event, account)
@@ -59,7 +59,7 @@ def lines_of(seq: int, event: Event, account: Account) -> Iterator[Line]:
 _json: Final = json.JSONEncoder(ensure_ascii=False, default=str).encode
 
 
-def _log(seq: int, event: Event, account: Account) -> dict[str, Any]:
+def _log(seq: int, event: Event, account: RunViewBuilder) -> dict[str, Any]:
     """R212: the log of operators, with the names of the fields that S1 gives them."""
     return {
         "timestamp": iso(event.at),
@@ -76,7 +76,7 @@ def _log(seq: int, event: Event, account: Account) -> dict[str, Any]:
 def level_of(event: Event) -> LogLevel:
     match event:
         case StepEnded():
-            return "INFO" if event.outcome in GOOD else "ERROR"
+            return "INFO" if event.outcome in CONTINUING_OUTCOMES else "ERROR"
         case RunEnded():
             return "INFO" if event.status == "passed" else "ERROR"
         case AttemptEnded():
@@ -89,7 +89,7 @@ def level_of(event: Event) -> LogLevel:
             return "INFO"
 
 
-def _attempt(event: Event, account: Account) -> int | None:
+def _attempt(event: Event, account: RunViewBuilder) -> int | None:
     number: int | None = getattr(event, "attempt", None)
     if number is None and isinstance(event, StepEnded):
         step = account.step(event.path)
@@ -97,7 +97,7 @@ def _attempt(event: Event, account: Account) -> int | None:
     return number
 
 
-def _details(event: Event, account: Account) -> dict[str, Any]:
+def _details(event: Event, account: RunViewBuilder) -> dict[str, Any]:
     match event:
         case RunStarted():
             return {"workflow": event.run.name, "fingerprint": event.fingerprint}
@@ -135,7 +135,7 @@ def _snake(name: str) -> str:
     return _WORD.sub("_", name).lower()
 
 
-def _moved(event: Event, account: Account) -> dict[str, Any] | None:
+def _moved(event: Event, account: RunViewBuilder) -> dict[str, Any] | None:
     """R210: the log of transitions in S0's terms, whose states are our steps."""
     match event:
         case StepEntered():
@@ -160,7 +160,7 @@ def _moved(event: Event, account: Account) -> dict[str, Any] | None:
             return None
 
 
-def _left(event: StepEnded, account: Account) -> dict[str, Any]:
+def _left(event: StepEnded, account: RunViewBuilder) -> dict[str, Any]:
     step = account.step(event.path)
     assert step is not None, event.path
     return {

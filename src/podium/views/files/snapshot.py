@@ -9,7 +9,7 @@ from typing import Any, Final
 import yaml
 
 from podium.core.addresses import ROOT
-from podium.core.types import GOOD, Path
+from podium.core.types import CONTINUING_OUTCOMES, Path
 from podium.views.files.run_json import head_data, run_data
 from podium.views.plain import as_text
 from podium.views.run.view import RunView, StepView, duration_of
@@ -71,7 +71,7 @@ def _current(view: RunView, top: list[StepView]) -> str | None:
     live = [step.step for step in top if step.status != "ended"]
     if live:
         return live[0]
-    bad = [step.step for step in top if step.outcome not in GOOD]
+    bad = [step.step for step in top if step.outcome not in CONTINUING_OUTCOMES]
     return bad[-1] if bad and _status(view) == "failed" else None
 
 
@@ -106,7 +106,7 @@ def _result(step: StepView, view: RunView) -> dict[str, Any]:
     if step.status != "ended":
         status = "running"
     else:
-        status = "completed" if step.outcome in GOOD else "failed"
+        status = "completed" if step.outcome in CONTINUING_OUTCOMES else "failed"
     result = step.result
     row = {
         "status": status,

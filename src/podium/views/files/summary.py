@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from podium.core.types import GOOD
+from podium.core.types import CONTINUING_OUTCOMES
 from podium.views.format import dollars, duration, iso
 from podium.views.plain import as_text, many, one_line, short
 from podium.views.run.view import AgentView, RunView, StepView, duration_of, elapsed
@@ -74,7 +74,7 @@ def _gates(view: RunView) -> Iterator[tuple[str, ...]]:
     gates = {step.path for step in view.steps if step.role == "gates"}
     for step in view.steps:
         if step.parent in gates:
-            words = "" if step.outcome in GOOD else step.words
+            words = "" if step.outcome in CONTINUING_OUTCOMES else step.words
             yield f"`{step.path}`", said(step), _cell(words)
 
 

@@ -30,7 +30,7 @@ from podium.core.events import (
     WaitStarted,
 )
 from podium.core.queries.graph import ACTIONS
-from podium.core.types import GOOD, MicroUsd, Millis, Path, Tree
+from podium.core.types import CONTINUING_OUTCOMES, MicroUsd, Millis, Path, Tree
 from podium.views.plain import as_text
 from podium.views.run.freshness import Freshness
 from podium.views.run.view import NOTHING, AgentView, Pending, RunView, StepView, ViewStatus
@@ -39,7 +39,7 @@ BRIEF: Final = ("retry",)
 """A pause of seconds before the next attempt is work, not waiting."""
 
 
-class Account:
+class RunViewBuilder:
     """Feed it events in their order; ask for the view at any time."""
 
     def __init__(self) -> None:
@@ -223,7 +223,7 @@ class Account:
     def _blame(self, event: StepEnded, gate: StepView) -> None:
         """What a gate has against an attempt is the attempt's fault."""
         gates = self._steps.get(gate.parent)
-        if gates is None or gates.role != "gates" or event.outcome in GOOD:
+        if gates is None or gates.role != "gates" or event.outcome in CONTINUING_OUTCOMES:
             return
         words = event.message or as_text(
             (event.result or {}).get("message") or (event.result or {}).get("text")
@@ -291,6 +291,6 @@ def kind_of_question(name: str) -> str:
 
 
 def run_view(events: Iterable[Event]) -> RunView:
-    account = Account()
+    account = RunViewBuilder()
     account.feed(events)
     return account.view()

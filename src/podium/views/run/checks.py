@@ -23,7 +23,7 @@ from podium.core.expressions.nodes import (
 )
 from podium.core.model import Check
 from podium.core.state import State
-from podium.core.types import GOOD
+from podium.core.types import CONTINUING_OUTCOMES
 from podium.views.plain import one_line
 from podium.views.run.view import RunView, StepView
 
@@ -34,7 +34,9 @@ def with_checks(view: RunView, state: State) -> RunView:
     if view.status != "failed" or view.message:
         return view._replace(steps=steps)
     around = {step.parent for step in steps}
-    bad = [step for step in steps if step.path not in around and step.outcome not in (None, *GOOD)]
+    bad = [
+        step for step in steps if step.path not in around and step.outcome not in (None, *CONTINUING_OUTCOMES)
+    ]
     last = max(reversed(bad), key=lambda step: step.ended or 0, default=None)
     is_why = last is not None and _is_check(last, state)
     return view._replace(steps=steps, message=f"{last.path}: {last.message}" if last and is_why else "")

@@ -14,7 +14,7 @@ WAYS: Final[tuple[By, ...]] = get_args(By)
 NOBODY: Final = "-"
 
 
-class Spent(NamedTuple):
+class CostRow(NamedTuple):
     """Under one name. A call without a price is in `unknown_calls`, not in `usd`: it is not free."""
 
     name: str
@@ -24,8 +24,8 @@ class Spent(NamedTuple):
     usd: MicroUsd = MicroUsd(0)
     unknown_calls: int = 0
 
-    def plus(self, other: Spent) -> Spent:
-        return Spent(
+    def plus(self, other: CostRow) -> CostRow:
+        return CostRow(
             self.name,
             self.attempts + other.attempts,
             self.calls + other.calls,
@@ -35,30 +35,30 @@ class Spent(NamedTuple):
         )
 
 
-class Bill(NamedTuple):
-    rows: tuple[Spent, ...]
+class CostReport(NamedTuple):
+    rows: tuple[CostRow, ...]
     """The dearest first; days in their order."""
-    total: Spent
+    total: CostRow
 
 
-def bill(runs: Iterable[tuple[str, str, Iterable[Event]]], by: By) -> Bill:
+def bill(runs: Iterable[tuple[str, str, Iterable[Event]]], by: By) -> CostReport:
     """Of runs with their workflows and events. What was taken over from another run was paid there."""
-    found: dict[str, Spent] = {}
+    found: dict[str, CostRow] = {}
     for run, workflow, events in runs:
         for name, spent in _of_run(run, workflow, events, by):
-            found[name] = found.get(name, Spent(name)).plus(spent)
-    total = Spent("total")
+            found[name] = found.get(name, CostRow(name)).plus(spent)
+    total = CostRow("total")
     for row in found.values():
         total = total.plus(row)
     order = sorted(found) if by == "day" else sorted(found, key=lambda name: _rank(found[name]))
-    return Bill(tuple(found[name] for name in order), total)
+    return CostReport(tuple(found[name] for name in order), total)
 
 
-def _rank(spent: Spent) -> tuple[int, int, str]:
+def _rank(spent: CostRow) -> tuple[int, int, str]:
     return -spent.usd, -spent.tokens, spent.name
 
 
-def _of_run(run: str, workflow: str, events: Iterable[Event], by: By) -> Iterable[tuple[str, Spent]]:
+def _of_run(run: str, workflow: str, events: Iterable[Event], by: By) -> Iterable[tuple[str, CostRow]]:
     flying: dict[Path, int] = {}
     for event in events:
         match event:
@@ -68,11 +68,11 @@ def _of_run(run: str, workflow: str, events: Iterable[Event], by: By) -> Iterabl
                 # It may have called; nobody will ever know.
                 calls = flying.pop(event.path, 0)
                 if calls:
-                    yield _name(event, {}, run, workflow, by), Spent("", 1, calls, 0, MicroUsd(0), calls)
+                    yield _name(event, {}, run, workflow, by), CostRow("", 1, calls, 0, MicroUsd(0), calls)
             case AttemptEnded() if not event.reused and (event.used.calls or event.used.tokens):
                 used = event.used
                 unknown = 0 if event.cost_known else max(1, used.calls)
-                spent = Spent("", 1, used.calls, used.tokens, used.usd, unknown)
+                spent = CostRow("", 1, used.calls, used.tokens, used.usd, unknown)
                 yield _name(event, event.result or {}, run, workflow, by), spent
             case _:
                 pass

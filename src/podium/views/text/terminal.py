@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Literal, TypeAlias
 
-from podium.core.types import GOOD, Millis
+from podium.core.types import CONTINUING_OUTCOMES, Millis
 from podium.views.files.summary import cost, instead, said, spent
 from podium.views.format import clock, duration
 from podium.views.plain import as_text, harmless, many, one_line, short
@@ -124,7 +124,7 @@ def mark_of(step: StepView) -> tuple[str, Tone]:
 
 def _words(step: StepView) -> str:
     """Why it ended badly, in its own words; of one that did not, what could not be proven."""
-    if step.outcome is None or step.outcome in GOOD:
+    if step.outcome is None or step.outcome in CONTINUING_OUTCOMES:
         why = step.result.get("uncompared")
         return one_line(f"tests not compared: {why}", WORDS) if isinstance(why, str) else ""
     return one_line(step.words, WORDS)

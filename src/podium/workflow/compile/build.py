@@ -26,13 +26,13 @@ from podium.workflow.compile import policy
 from podium.workflow.compile.gates import compile_gates, with_commands
 from podium.workflow.compile.leaves import retry_layers
 from podium.workflow.compile.settings import output, picked, schema_of
-from podium.workflow.compile.values import Site, frozen
+from podium.workflow.compile.values import CompileContext, frozen
 from podium.workflow.defaults import COMMAND_TIMEOUT, OTHER_RETRY
 from podium.workflow.schema.fields import attribute
 from podium.workflow.schema.step import VERBS, Feature
 from podium.workflow.schema.step import Step as RawStep
 
-CompileStep = Callable[[Site, str, RawStep, Mapping[str, int]], Step]
+CompileStep = Callable[[CompileContext, str, RawStep, Mapping[str, int]], Step]
 
 _DATA: Final = frozenset({"needs", "description", "touches"})
 """The keys of a component that are part of the item; all others override the step that builds it."""
@@ -47,7 +47,7 @@ _INTERFACES: Final = Name("interfaces")
 class Plan:
     """A build that is being expanded. `data` is None while only the run will tell what the feature is."""
 
-    site: Site
+    site: CompileContext
     raw: RawStep
     width: Count
     compile_step: CompileStep
@@ -62,7 +62,9 @@ class Plan:
         return feature_functions.interfaces(self.data)
 
 
-def build_step(site: Site, name: str, raw: RawStep, width: Count, compile_step: CompileStep) -> Step:
+def build_step(
+    site: CompileContext, name: str, raw: RawStep, width: Count, compile_step: CompileStep
+) -> Step:
     data = site.context.feature_data(raw)
     plan = Plan(site, raw, width, compile_step, site.context.feature(raw), data)
     given = None if data is None else feature_functions.interfaces(data)
@@ -212,7 +214,7 @@ def overridden(base: RawStep, component: RawStep) -> RawStep:
     return base.with_values(said)
 
 
-def _alternatives(site: Site, usual: Step, others: tuple[tuple[str, Step], ...]) -> Step:
+def _alternatives(site: CompileContext, usual: Step, others: tuple[tuple[str, Step], ...]) -> Step:
     """One of several steps, chosen by the component; its result is that of the one that ran."""
     neither = " and ".join(f"not ({meant})" for meant, _ in others)
     steps = [replace(usual, when=site.expression(neither, ()))]

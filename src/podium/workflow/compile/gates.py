@@ -11,7 +11,7 @@ from podium.core.policy import Retry
 from podium.workflow.compile import policy
 from podium.workflow.compile.leaves import command, human, oversight, retry_layers
 from podium.workflow.compile.settings import parameters, settings
-from podium.workflow.compile.values import Site
+from podium.workflow.compile.values import CompileContext
 from podium.workflow.defaults import COMMAND_TIMEOUT, OTHER_RETRY, REVIEW_TIMEOUT
 from podium.workflow.schema.fields import Raw
 from podium.workflow.schema.file import Role
@@ -22,7 +22,7 @@ from podium.workflow.workers import Worker, reviewers_of, unique
 _STAGES = (("run", "check"), ("review",), ("human",))
 
 
-def compile_gates(site: Site, raw: RawStep | None, role: Role | None = None) -> Step | None:
+def compile_gates(site: CompileContext, raw: RawStep | None, role: Role | None = None) -> Step | None:
     """The role's gates first, then the step's."""
     if raw is not None:
         # What the work may not change, its gates take from before it.
@@ -56,7 +56,7 @@ def with_commands(gates: Step | None, extra: tuple[Step, ...]) -> Step | None:
     return replace(gates, verb=_staged(((*first, *added), *later)))
 
 
-def _entries(site: Site, owner: Raw | None) -> Iterator[tuple[str, Gate]]:
+def _entries(site: CompileContext, owner: Raw | None) -> Iterator[tuple[str, Gate]]:
     """Each gate with the name it was given, or that of its verb."""
     if owner is None:
         return
@@ -80,7 +80,7 @@ def _once(found: list[tuple[str, Gate]]) -> Iterator[tuple[str, Gate]]:
             yield name, gate
 
 
-def _gate(site: Site, name: str, raw: Gate) -> Step:
+def _gate(site: CompileContext, name: str, raw: Gate) -> Step:
     is_review = raw.verb == "review"
     return Step(
         name=name,
@@ -96,7 +96,7 @@ def _gate(site: Site, name: str, raw: Gate) -> Step:
     )
 
 
-def _gate_verb(site: Site, raw: Gate) -> Verb:
+def _gate_verb(site: CompileContext, raw: Gate) -> Verb:
     match raw.verb:
         case "run":
             return command(site, raw)
@@ -108,7 +108,7 @@ def _gate_verb(site: Site, raw: Gate) -> Verb:
             return Check(site.expression(raw.check or "true", raw.at("check")))
 
 
-def review(site: Site, raw: Judging, *, of: tuple[str, ...]) -> Review:
+def review(site: CompileContext, raw: Judging, *, of: tuple[str, ...]) -> Review:
     rule: Any = raw.pass_ or "all"
     return Review(
         members=tuple(_reviewer(site, raw, worker) for worker in reviewers_of(site.context, raw)),
@@ -121,7 +121,7 @@ def review(site: Site, raw: Judging, *, of: tuple[str, ...]) -> Review:
     )
 
 
-def _reviewer(site: Site, raw: Judging, worker: Worker) -> Step:
+def _reviewer(site: CompileContext, raw: Judging, worker: Worker) -> Step:
     role = worker.known_role
     written = raw.prompt if raw.prompt is not None else (role.prompt if role is not None else None)
     model = role.model if role is not None else None
@@ -151,7 +151,7 @@ def _estimate(raw: Judging) -> Any:
     return raw.estimate if isinstance(raw, RawStep) else None
 
 
-def _reviewer_retry(site: Site, raw: Judging, role: Role | None) -> Retry:
+def _reviewer_retry(site: CompileContext, raw: Judging, role: Role | None) -> Retry:
     """A judge is asked once; only what was malformed or lost is asked again. Visits belong to the review."""
     found = policy.retry(site, retry_layers(raw, role), OTHER_RETRY)
     return replace(found, visits=None)

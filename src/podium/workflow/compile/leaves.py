@@ -7,7 +7,7 @@ from typing import Any
 
 from podium.core.model import Command, Fields, Git, Human, Oversight, Wait
 from podium.core.types import Millis
-from podium.workflow.compile.values import Site, fields
+from podium.workflow.compile.values import CompileContext, fields
 from podium.workflow.defaults import POLL_EVERY
 from podium.workflow.schema import parts
 from podium.workflow.schema.fields import DocPath
@@ -17,7 +17,7 @@ from podium.workflow.schema.step import Judging
 from podium.workflow.schema.verb_keys import WAIT_FORMS
 
 
-def command(site: Site, raw: Judging) -> Command:
+def command(site: CompileContext, raw: Judging) -> Command:
     script = raw.run if isinstance(raw.run, Script) else None
     words = () if isinstance(raw.run, Script) or raw.run is None else raw.run
     return Command(
@@ -32,13 +32,13 @@ def command(site: Site, raw: Judging) -> Command:
     )
 
 
-def _coverage(site: Site, raw: parts.Coverage | None) -> Fields | None:
+def _coverage(site: CompileContext, raw: parts.Coverage | None) -> Fields | None:
     if raw is None:
         return None
     return fields({"report": site.value(raw.report, raw.at("report")), "min": raw.min})
 
 
-def human(site: Site, raw: Judging, *, answers: bool) -> Human:
+def human(site: CompileContext, raw: Judging, *, answers: bool) -> Human:
     return Human(
         question=site.prompt(raw.human or "", raw.at("human")),
         oversight=oversight(site, raw, default="human"),
@@ -46,7 +46,7 @@ def human(site: Site, raw: Judging, *, answers: bool) -> Human:
     )
 
 
-def oversight(site: Site, raw: Judging, *, default: str) -> Oversight:
+def oversight(site: CompileContext, raw: Judging, *, default: str) -> Oversight:
     """Channels are the step's, else the file's own."""
     common = site.context.file.notify
     channels = raw.notify if raw.notify is not None else (common if isinstance(common, tuple) else ())
@@ -63,7 +63,7 @@ def oversight(site: Site, raw: Judging, *, default: str) -> Oversight:
     )
 
 
-def git(site: Site, raw: parts.Git) -> Git:
+def git(site: CompileContext, raw: parts.Git) -> Git:
     return Git(
         land=site.value(raw.land, raw.at("land")),
         message=site.value(raw.message, raw.at("message")),
@@ -73,7 +73,7 @@ def git(site: Site, raw: parts.Git) -> Git:
     )
 
 
-def wait(site: Site, raw: parts.Wait) -> Wait:
+def wait(site: CompileContext, raw: parts.Wait) -> Wait:
     what: Any = next(form for form in WAIT_FORMS if raw.get(form) is not None)
     detail: dict[str, Any] = {}
     if what == "poll":

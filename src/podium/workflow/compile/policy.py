@@ -19,7 +19,7 @@ from podium.core.policy import (
     Stop,
 )
 from podium.core.types import MicroUsd, Millis
-from podium.workflow.compile.values import Site
+from podium.workflow.compile.values import CompileContext
 from podium.workflow.defaults import BREAKER, ESTIMATE, PRESETS
 from podium.workflow.schema import file, parts
 from podium.workflow.schema.fields import DocPath, known_keys
@@ -52,7 +52,7 @@ def breaker(raw: parts.Breaker | None) -> Breaker:
     return replace(BREAKER, **said)
 
 
-def policies(site: Site) -> Mapping[str, tuple[PolicyRule, ...]]:
+def policies(site: CompileContext) -> Mapping[str, tuple[PolicyRule, ...]]:
     return MappingProxyType(
         {
             name: tuple(_policy_rule(site, rule) for rule in rules)
@@ -61,7 +61,7 @@ def policies(site: Site) -> Mapping[str, tuple[PolicyRule, ...]]:
     )
 
 
-def _policy_rule(site: Site, rule: file.PolicyRule) -> PolicyRule:
+def _policy_rule(site: CompileContext, rule: file.PolicyRule) -> PolicyRule:
     return PolicyRule(
         level=rule.level,
         when=site.optional(rule.when, rule.at("when")),
@@ -71,14 +71,14 @@ def _policy_rule(site: Site, rule: file.PolicyRule) -> PolicyRule:
     )
 
 
-def retry(site: Site, layers: Iterator[tuple[parts.Retry | str, DocPath]], base: Retry) -> Retry:
+def retry(site: CompileContext, layers: Iterator[tuple[parts.Retry | str, DocPath]], base: Retry) -> Retry:
     """`layers` are the role's and the step's own, the nearest last."""
     for raw, path in layers:
         base = _retry_on(site, raw, path, base)
     return base
 
 
-def _retry_on(site: Site, raw: parts.Retry | str, path: DocPath, base: Retry) -> Retry:
+def _retry_on(site: CompileContext, raw: parts.Retry | str, path: DocPath, base: Retry) -> Retry:
     if isinstance(raw, parts.Retry):
         return _written_retry(site, raw, base)
     own = site.context.file.retries.get(raw)
@@ -90,7 +90,7 @@ def _retry_on(site: Site, raw: parts.Retry | str, path: DocPath, base: Retry) ->
     return preset or base
 
 
-def _written_retry(site: Site, raw: parts.Retry, base: Retry) -> Retry:
+def _written_retry(site: CompileContext, raw: parts.Retry, base: Retry) -> Retry:
     said: dict[str, Any] = {
         name: getattr(raw, name)
         for name in ("transient", "repair", "visits", "on_exhausted")
@@ -123,7 +123,7 @@ def is_provided_for(step: RawStep) -> bool:
     return bool({"failed", "partial", "else"} & set(step.on)) or step.pass_ not in {None, "all"}
 
 
-def exhausted_default(site: Site, found: Retry) -> Retry:
+def exhausted_default(site: CompileContext, found: Retry) -> Retry:
     """For an agent step: a person is asked, unless the failure is provided for or the file says otherwise."""
     if found.stated:
         return found
@@ -131,7 +131,7 @@ def exhausted_default(site: Site, found: Retry) -> Retry:
     return replace(found, on_exhausted=word)
 
 
-def estimate(site: Site, step: parts.Estimate | None, agent: str | None) -> Estimate:
+def estimate(site: CompileContext, step: parts.Estimate | None, agent: str | None) -> Estimate:
     configured = site.context.file.agents.get(agent) if agent is not None else None
     found = ESTIMATE
     for raw in (configured.estimate if configured is not None else None, step):

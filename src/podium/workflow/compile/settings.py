@@ -8,7 +8,7 @@ from typing import Any
 
 from podium.core.expressions.templates import Value
 from podium.core.model import Fields, Output
-from podium.workflow.compile.values import Site, fields, frozen
+from podium.workflow.compile.values import CompileContext, fields, frozen
 from podium.workflow.contracts.builtin import BUILTIN, TYPES
 from podium.workflow.expressions.types import ShorthandError, parse_shorthand, to_json_schema
 from podium.workflow.schema import parts
@@ -17,7 +17,7 @@ from podium.workflow.schema.file import Role
 from podium.workflow.schema.step import Judging, Step
 
 
-def settings(site: Site, step: Judging, role: Role | None = None) -> Fields:
+def settings(site: CompileContext, step: Judging, role: Role | None = None) -> Fields:
     """Complete for the step: nobody has to look at the file or the role again."""
     file = site.context.file
     return fields(
@@ -40,7 +40,7 @@ def settings(site: Site, step: Judging, role: Role | None = None) -> Fields:
     )
 
 
-def _for_worker(site: Site, step: Judging, role: Role | None) -> dict[str, Any]:
+def _for_worker(site: CompileContext, step: Judging, role: Role | None) -> dict[str, Any]:
     """What is packed for an agent, and what it may use."""
     own = role.context if role is not None else None
     tools = step.tools if isinstance(step, Step) else None
@@ -52,7 +52,7 @@ def _for_worker(site: Site, step: Judging, role: Role | None) -> dict[str, Any]:
     }
 
 
-def _own_files(site: Site) -> Iterator[str]:
+def _own_files(site: CompileContext) -> Iterator[str]:
     """The workflow and its prompts, wherever in the project they lie: who edits them decides what is asked next."""
     context = site.context
     written = Path(context.origin(()).file)
@@ -64,21 +64,21 @@ def _own_files(site: Site) -> Iterator[str]:
     yield from context.texts
 
 
-def network(site: Site, step: Judging, role: Role | None) -> str | tuple[str, ...] | None:
+def network(site: CompileContext, step: Judging, role: Role | None) -> str | tuple[str, ...] | None:
     for found in (step.network, role.network if role is not None else None, site.context.file.network):
         if found is not None:
             return found
     return None
 
 
-def _system(site: Site, role: Role | None) -> Fields | None:
+def _system(site: CompileContext, role: Role | None) -> Fields | None:
     if role is None or role.system is None:
         return None
     prompt = site.prompt(role.system, role.at("system"))
     return fields({"text": prompt.text, "file": prompt.file})
 
 
-def _context(site: Site, *layers: parts.Context | None) -> Fields | None:
+def _context(site: CompileContext, *layers: parts.Context | None) -> Fields | None:
     """Lists append, the nearest word wins."""
     found: dict[str, Any] = {}
     for layer in filter(None, layers):
@@ -88,21 +88,21 @@ def _context(site: Site, *layers: parts.Context | None) -> Fields | None:
     return fields(found) if found else None
 
 
-def _map(site: Site, *layers: Raw | None) -> Fields | None:
+def _map(site: CompileContext, *layers: Raw | None) -> Fields | None:
     found: dict[str, Value] = {}
     for layer in filter(None, layers):
         found |= {key: site.value(layer.get(key), layer.at(key)) for key in layer.said()}
     return fields(found) if found else None
 
 
-def parameters(site: Site, raw: Judging, role: Role | None) -> tuple[tuple[str, Value], ...]:
+def parameters(site: CompileContext, raw: Judging, role: Role | None) -> tuple[tuple[str, Value], ...]:
     """The role's parameters with the step's values."""
     own = dict(site.pairs(role.with_, role.at("with"))) if role is not None else {}
     given = dict(site.pairs(raw.with_, raw.at("with"))) if isinstance(raw, Step) else {}
     return tuple((own | given).items())
 
 
-def output(site: Site, step: Step, role: Role | None = None) -> Output:
+def output(site: CompileContext, step: Step, role: Role | None = None) -> Output:
     """The step's contract on top of its role's; a word replaces the kind and nothing else."""
     found = Output()
     for raw, path in (
@@ -116,13 +116,13 @@ def output(site: Site, step: Step, role: Role | None = None) -> Output:
     return found
 
 
-def picked(site: Site, raw: Step | None) -> Value:
+def picked(site: CompileContext, raw: Step | None) -> Value:
     if raw is None or not isinstance(raw.output, str) or "${{" not in raw.output:
         return None
     return site.value(raw.output, raw.at("output"))
 
 
-def _word(site: Site, word: str, path: DocPath, base: Output) -> Output:
+def _word(site: CompileContext, word: str, path: DocPath, base: Output) -> Output:
     match word:
         case "text" | "lines" | "json":
             return Output(kind=word, file=base.file, files=base.files)
@@ -131,7 +131,7 @@ def _word(site: Site, word: str, path: DocPath, base: Output) -> Output:
             return base
 
 
-def _contract(site: Site, raw: parts.Output, base: Output) -> Output:
+def _contract(site: CompileContext, raw: parts.Output, base: Output) -> Output:
     file = site.value(raw.file, raw.at("file")) if raw.file is not None else base.file
     files = site.values(raw.files, raw.at("files")) if raw.files is not None else base.files
     if raw.choice is not None:
@@ -143,7 +143,7 @@ def _contract(site: Site, raw: parts.Output, base: Output) -> Output:
     return Output(base.kind, base.schema, base.schema_name, base.choices, file, files)
 
 
-def schema_of(site: Site, raw: str | Mapping[str, Any], path: DocPath) -> Fields:
+def schema_of(site: CompileContext, raw: str | Mapping[str, Any], path: DocPath) -> Fields:
     """The JSON Schema that a name, a file or a short hand stands for."""
     if isinstance(raw, Mapping):
         return _shorthand(site, raw, path)
@@ -156,7 +156,7 @@ def schema_of(site: Site, raw: str | Mapping[str, Any], path: DocPath) -> Fields
     return fields(frozen(found))
 
 
-def _shorthand(site: Site, raw: Mapping[str, Any], path: DocPath) -> Fields:
+def _shorthand(site: CompileContext, raw: Mapping[str, Any], path: DocPath) -> Fields:
     try:
         return fields(frozen(to_json_schema(parse_shorthand(raw, named=TYPES))))
     except ShorthandError as error:

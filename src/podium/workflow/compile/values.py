@@ -14,7 +14,7 @@ from podium.core.expressions.templates import Value
 from podium.core.fast_dataclass import dataclass
 from podium.core.model import Fields, Prompt
 from podium.core.policy import Count
-from podium.workflow.context import Context
+from podium.workflow.context import WorkflowSource
 from podium.workflow.expressions.parser import ExpressionError, parse_expression, parse_value
 from podium.workflow.problems import Problem
 from podium.workflow.schema.fields import DocPath
@@ -24,10 +24,10 @@ _HOLDER: Final = re.compile("\ue000([0-9]+)\ue001")
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class CompileContext:
     """Where something is compiled: its file, what surrounds it, and where its problems are put down."""
 
-    context: Context
+    context: WorkflowSource
     problems: list[Problem] = field(default_factory=list)
     provided: bool = False
     """Somebody around routes a failure, or needs only some members to pass."""

@@ -13,7 +13,7 @@ from podium.workflow.compile import policy
 from podium.workflow.compile.gates import compile_gates
 from podium.workflow.compile.leaves import command, git, retry_layers, wait
 from podium.workflow.compile.settings import network, output, parameters, settings
-from podium.workflow.compile.values import Site
+from podium.workflow.compile.values import CompileContext
 from podium.workflow.defaults import AGENT_RETRY, AGENT_TIMEOUT, COMMAND_TIMEOUT, OTHER_RETRY
 from podium.workflow.schema import parts
 from podium.workflow.schema.file import Role
@@ -21,7 +21,7 @@ from podium.workflow.schema.step import Step as RawStep
 from podium.workflow.workers import Worker, workers_of
 
 
-def agent_step(site: Site, name: str, raw: RawStep) -> Step:
+def agent_step(site: CompileContext, name: str, raw: RawStep) -> Step:
     """One worker, or a scope of several that are given the same task."""
     workers = workers_of(site.context, raw)
     if not (isinstance(raw.role, tuple) or isinstance(raw.agent, tuple)):
@@ -42,7 +42,9 @@ def _rule_and_join(raw: RawStep) -> tuple[Any, Any]:
     return raw.pass_ or "all", raw.join or "discard"
 
 
-def worker_step(site: Site, name: str, raw: RawStep, worker: Worker, *, member: bool = False) -> Step:
+def worker_step(
+    site: CompileContext, name: str, raw: RawStep, worker: Worker, *, member: bool = False
+) -> Step:
     role = worker.known_role
     verb = _agent(site, raw, worker)
     return Step(
@@ -67,7 +69,7 @@ def _agent_timeout(verb: Agent) -> Any:
     return None if verb.by_hand else AGENT_TIMEOUT
 
 
-def _agent(site: Site, raw: RawStep, worker: Worker) -> Agent:
+def _agent(site: CompileContext, raw: RawStep, worker: Worker) -> Agent:
     role = worker.known_role
     model = raw.model or (role.model if role is not None else None)
     fallback = raw.fallback or (role.fallback if role is not None else None)
@@ -87,7 +89,7 @@ def _agent(site: Site, raw: RawStep, worker: Worker) -> Agent:
     )
 
 
-def _prompt(site: Site, raw: RawStep, role: Role | None) -> Prompt | None:
+def _prompt(site: CompileContext, raw: RawStep, role: Role | None) -> Prompt | None:
     if raw.prompt is not None:
         return site.prompt(raw.prompt, raw.at("prompt"))
     if role is not None and role.prompt is not None:
@@ -95,17 +97,17 @@ def _prompt(site: Site, raw: RawStep, role: Role | None) -> Prompt | None:
     return None
 
 
-def _no_change(site: Site, raw: RawStep, role: Role | None) -> Any:
+def _no_change(site: CompileContext, raw: RawStep, role: Role | None) -> Any:
     """Who declares what it will touch and touches nothing has not done its work."""
     declared = raw.touches if raw.touches is not None else (role.touches if role is not None else None)
     return "fail" if declared or (declared is None and site.claim is not None) else "pass"
 
 
-def _team_member(site: Site, name: str, raw: parts.TeamMember) -> TeamMember:
+def _team_member(site: CompileContext, name: str, raw: parts.TeamMember) -> TeamMember:
     return TeamMember(name, raw.role, raw.agent, raw.asks, site.values(raw.touches, raw.at("touches")))
 
 
-def touches(site: Site, raw: RawStep, role: Role | None) -> tuple[Value, ...] | Node | None:
+def touches(site: CompileContext, raw: RawStep, role: Role | None) -> tuple[Value, ...] | Node | None:
     """The step's own, else the claim of the component it builds, else the role's; None is undeclared."""
     if raw.touches is not None:
         return site.globs(raw.touches, raw.at("touches"))
@@ -116,7 +118,7 @@ def touches(site: Site, raw: RawStep, role: Role | None) -> tuple[Value, ...] | 
     return None
 
 
-def is_repeatable(site: Site, raw: RawStep, role: Role | None = None) -> bool:
+def is_repeatable(site: CompileContext, raw: RawStep, role: Role | None = None) -> bool:
     """Whether a crash in mid-effect may simply be followed by the same again."""
     if raw.recovery is not None:
         return raw.recovery == "rerun"
@@ -124,11 +126,11 @@ def is_repeatable(site: Site, raw: RawStep, role: Role | None = None) -> bool:
     return not (raw.secrets or network(site, raw, role) or pushes)
 
 
-def _agent_retry(site: Site, raw: RawStep, role: Role | None) -> Retry:
+def _agent_retry(site: CompileContext, raw: RawStep, role: Role | None) -> Retry:
     return policy.exhausted_default(site, policy.retry(site, retry_layers(raw, role), AGENT_RETRY))
 
 
-def command_step(site: Site, name: str, raw: RawStep) -> Step:
+def command_step(site: CompileContext, name: str, raw: RawStep) -> Step:
     return Step(
         name=name,
         verb=command(site, raw),
@@ -142,7 +144,7 @@ def command_step(site: Site, name: str, raw: RawStep) -> Step:
     )
 
 
-def git_step(site: Site, name: str, raw: RawStep) -> Step:
+def git_step(site: CompileContext, name: str, raw: RawStep) -> Step:
     assert raw.git is not None
     return Step(
         name=name,
@@ -156,7 +158,7 @@ def git_step(site: Site, name: str, raw: RawStep) -> Step:
     )
 
 
-def wait_step(site: Site, name: str, raw: RawStep) -> Step:
+def wait_step(site: CompileContext, name: str, raw: RawStep) -> Step:
     assert raw.wait is not None
     return Step(
         name=name,

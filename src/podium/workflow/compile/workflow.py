@@ -18,9 +18,9 @@ from podium.workflow.compile import policy
 from podium.workflow.compile.gates import compile_gates, review
 from podium.workflow.compile.leaves import human, retry_layers
 from podium.workflow.compile.settings import output, picked
-from podium.workflow.compile.values import Site, fields, frozen
+from podium.workflow.compile.values import CompileContext, fields, frozen
 from podium.workflow.compile.work import agent_step, command_step, git_step, wait_step
-from podium.workflow.context import Context
+from podium.workflow.context import WorkflowSource
 from podium.workflow.defaults import FINALLY_TIMEOUT, LIMITS, OTHER_RETRY
 from podium.workflow.outcomes import is_wide, possible_failures
 from podium.workflow.schema import file as schema_file
@@ -47,7 +47,7 @@ _WORDS: Final = ("next", "end", "fail", "break")
 Names = Mapping[str, int]
 
 
-def compile_workflow(site: Site, *, fingerprint: str = "") -> Workflow:
+def compile_workflow(site: CompileContext, *, fingerprint: str = "") -> Workflow:
     file = site.context.file
     limits = file.limits
     return Workflow(
@@ -84,7 +84,7 @@ def _input(name: str, raw: schema_file.Input) -> Input:
     )
 
 
-def _env(context: Context) -> Iterator[str]:
+def _env(context: WorkflowSource) -> Iterator[str]:
     """The variables that expressions may read, wherever they are passed on."""
     said = (context.file.env, *(step.env for _, step in all_steps(context.file)))
     yield from (entry.partition("=")[0] for entries in said for entry in entries)
@@ -92,7 +92,7 @@ def _env(context: Context) -> Iterator[str]:
         yield from _env(child)
 
 
-def _finally(site: Site, steps: Mapping[str, RawStep] | None) -> Step | None:
+def _finally(site: CompileContext, steps: Mapping[str, RawStep] | None) -> Step | None:
     if steps is None:
         return None
     body = _block(site, steps, None)
@@ -101,7 +101,7 @@ def _finally(site: Site, steps: Mapping[str, RawStep] | None) -> Step | None:
     return Step(name="finally", verb=body, timeout=FINALLY_TIMEOUT, has_worker=has_worker, line=line)
 
 
-def _advisor(site: Site) -> Step | None:
+def _advisor(site: CompileContext) -> Step | None:
     """Whom the breaker asks in place of a person."""
     raw = site.context.file.breaker
     if raw is None or raw.ask == "human":
@@ -112,14 +112,14 @@ def _advisor(site: Site) -> Step | None:
     return agent_step(replace(site, provided=True), "advisor", made)
 
 
-def _config(site: Site) -> Mapping[str, Any]:
+def _config(site: CompileContext) -> Mapping[str, Any]:
     raw = site.context.raw
     found = {key: frozen(raw[key]) for key in _CONFIG if key in raw}
     partials = frozen(site.context.partial_texts()) or None
     return fields({**found, "agents": site.value(raw.get("agents", {}), ("agents",)), "partials": partials})
 
 
-def _block(site: Site, steps: Mapping[str, RawStep], raw: RawStep | None) -> Block:
+def _block(site: CompileContext, steps: Mapping[str, RawStep], raw: RawStep | None) -> Block:
     """`raw` is the step whose block this is; in a loop its width and rule speak about the loop."""
     names = {name: number for number, name in enumerate(steps)}
     children = tuple(compile_step(site, name, step, names) for name, step in steps.items())
@@ -143,7 +143,7 @@ def _kind(steps: Mapping[str, RawStep], owner: RawStep | None) -> Any:
     return "par" if owner is not None and is_wide(owner) else "seq"
 
 
-def _width(site: Site, owner: RawStep | None) -> Count:
+def _width(site: CompileContext, owner: RawStep | None) -> Count:
     """A graph is as wide as its needs allow, up to the common bound."""
     bound = site.context.file.max_parallel
     if owner is None or owner.parallel is None or isinstance(owner.parallel, bool):
@@ -167,7 +167,7 @@ def _dependents(steps: tuple[Step, ...]) -> tuple[tuple[int, ...], ...]:
     )
 
 
-def compile_step(site: Site, name: str, raw: RawStep, names: Names) -> Step:
+def compile_step(site: CompileContext, name: str, raw: RawStep, names: Names) -> Step:
     """The step with what speaks about the whole of it; a loop is put around its body."""
     here = replace(site, provided=site.provided or policy.is_provided_for(raw))
     body = described(here, raw, _plain(here, name, raw, names))
@@ -181,11 +181,11 @@ def compile_step(site: Site, name: str, raw: RawStep, names: Names) -> Step:
     )
 
 
-def described(site: Site, raw: RawStep, step: Step) -> Step:
+def described(site: CompileContext, raw: RawStep, step: Step) -> Step:
     return replace(step, description=raw.description, line=site.line(raw.path))
 
 
-def _limits(site: Site, raw: RawStep) -> Limits:
+def _limits(site: CompileContext, raw: RawStep) -> Limits:
     roles = [worker.known_role for worker in workers_of(site.context, raw)] if raw.verb == "agent" else []
     base = NO_LIMITS
     for role in roles:
@@ -193,7 +193,7 @@ def _limits(site: Site, raw: RawStep) -> Limits:
     return policy.limits(raw.limits, base)
 
 
-def _needs(site: Site, name: str, raw: RawStep, names: Names) -> Iterator[int]:
+def _needs(site: CompileContext, name: str, raw: RawStep, names: Names) -> Iterator[int]:
     for number, need in enumerate(raw.needs or ()):
         if need in names:
             yield names[need]
@@ -201,7 +201,7 @@ def _needs(site: Site, name: str, raw: RawStep, names: Names) -> Iterator[int]:
             site.problem(7, raw.at("needs", number), f'"{name}" needs "{need}", which is not in this block')
 
 
-def _routes(site: Site, name: str, raw: RawStep, names: Names) -> Iterator[tuple[Outcome, Target]]:
+def _routes(site: CompileContext, name: str, raw: RawStep, names: Names) -> Iterator[tuple[Outcome, Target]]:
     otherwise = raw.on.get("else")
     if otherwise is not None:
         target = _target(site, name, raw, "else", otherwise, names)
@@ -213,7 +213,7 @@ def _routes(site: Site, name: str, raw: RawStep, names: Names) -> Iterator[tuple
             yield outcome, _target(site, name, raw, word, route, names)
 
 
-def _target(site: Site, name: str, raw: RawStep, word: str, route: Route, names: Names) -> Target:
+def _target(site: CompileContext, name: str, raw: RawStep, word: str, route: Route, names: Names) -> Target:
     path = raw.at("on", word)
     if route.target in names:
         return Target("step", names[route.target])
@@ -224,7 +224,7 @@ def _target(site: Site, name: str, raw: RawStep, word: str, route: Route, names:
     return Target("fail")
 
 
-def _looped(site: Site, name: str, raw: RawStep, body: Step) -> Step:
+def _looped(site: CompileContext, name: str, raw: RawStep, body: Step) -> Step:
     if raw.for_each is not None:
         verb: ForEach | Repeat = _for_each(site, raw, body)
     elif raw.repeat is not None:
@@ -236,7 +236,7 @@ def _looped(site: Site, name: str, raw: RawStep, body: Step) -> Step:
     )
 
 
-def _for_each(site: Site, raw: RawStep, body: Step) -> ForEach:
+def _for_each(site: CompileContext, raw: RawStep, body: Step) -> ForEach:
     loop = raw.for_each
     assert loop is not None
     path = loop.at("in")
@@ -254,7 +254,7 @@ def _for_each(site: Site, raw: RawStep, body: Step) -> ForEach:
     )
 
 
-def _repeat(site: Site, raw: RawStep, body: Step) -> Repeat:
+def _repeat(site: CompileContext, raw: RawStep, body: Step) -> Repeat:
     loop = raw.repeat
     assert loop is not None
     word = "until" if loop.until is not None else "while"
@@ -272,7 +272,7 @@ def _repeat(site: Site, raw: RawStep, body: Step) -> Repeat:
     )
 
 
-def _plain(site: Site, name: str, raw: RawStep, names: Names) -> Step:
+def _plain(site: CompileContext, name: str, raw: RawStep, names: Names) -> Step:
     """The step without its modifiers."""
     match raw.verb:
         case "agent":
@@ -309,7 +309,7 @@ def _judged(name: str, raw: RawStep, names: Names) -> tuple[str, ...]:
     return raw.of or raw.needs or tuple(above)
 
 
-def _simple(site: Site, name: str, raw: RawStep, verb: Any, *, timeout: bool = True) -> Step:
+def _simple(site: CompileContext, name: str, raw: RawStep, verb: Any, *, timeout: bool = True) -> Step:
     return Step(
         name=name,
         verb=verb,
@@ -320,12 +320,12 @@ def _simple(site: Site, name: str, raw: RawStep, verb: Any, *, timeout: bool = T
     )
 
 
-def inner_site(site: Site, raw: RawStep) -> Site:
+def inner_site(site: CompileContext, raw: RawStep) -> CompileContext:
     """What a block says about files holds for everything in it."""
     return replace(site, protect=(*site.protect, *site.values(raw.protect, raw.at("protect"))))
 
 
-def _scope(site: Site, name: str, raw: RawStep, verb: Block | Call) -> Step:
+def _scope(site: CompileContext, name: str, raw: RawStep, verb: Block | Call) -> Step:
     inner = verb.workflow.body if isinstance(verb, Call) else verb
     return Step(
         name=name,
@@ -339,10 +339,10 @@ def _scope(site: Site, name: str, raw: RawStep, verb: Block | Call) -> Step:
     )
 
 
-def _call(site: Site, name: str, raw: RawStep) -> Step:
+def _call(site: CompileContext, name: str, raw: RawStep) -> Step:
     child = site.context.child(raw)
     if child is None:
         site.problem(35, raw.at("workflow"), f"{raw.workflow} does not exist")
         return Step(name=name, verb=Block("seq", ()))
-    inner = Site(child, site.problems, provided=site.provided)
+    inner = CompileContext(child, site.problems, provided=site.provided)
     return _scope(site, name, raw, Call(compile_workflow(inner), site.pairs(raw.with_, raw.at("with"))))

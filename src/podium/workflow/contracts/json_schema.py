@@ -24,7 +24,7 @@ Schema = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class SchemaFault:
     """`path` leads to the value, as `$.steps[2].title`."""
 
     path: str
@@ -38,9 +38,9 @@ class UnusableSchema(Exception):
     """The schema itself cannot be held against anything; the message says why."""
 
 
-def faults_of(value: Any, schema: Any) -> tuple[Fault, ...]:
+def faults_of(value: Any, schema: Any) -> tuple[SchemaFault, ...]:
     """What is wrong with the value, at most MAX_FAULTS; none if it is valid. Raises UnusableSchema."""
-    found: list[Fault] = []
+    found: list[SchemaFault] = []
     for fault in _Checker(schema, Meter()).check(value, schema, "$", 0):
         found.append(fault)
         if len(found) == MAX_FAULTS:
@@ -53,11 +53,11 @@ class _Checker:
     root: Any
     meter: Meter
 
-    def check(self, value: Any, schema: Any, path: str, depth: int) -> Iterator[Fault]:
+    def check(self, value: Any, schema: Any, path: str, depth: int) -> Iterator[SchemaFault]:
         if schema is True:
             return
         if schema is False:
-            yield Fault(path, "nothing may stand here")
+            yield SchemaFault(path, "nothing may stand here")
             return
         if depth > MAX_DEPTH:
             raise UnusableSchema("the schema leads into itself")
@@ -84,11 +84,11 @@ class _Spot:
     path: str
     depth: int
 
-    def fault(self, message: str) -> Fault:
-        return Fault(self.path, message)
+    def fault(self, message: str) -> SchemaFault:
+        return SchemaFault(self.path, message)
 
 
-_Test = Callable[[Any, _Spot], Iterator[Fault]]
+_Test = Callable[[Any, _Spot], Iterator[SchemaFault]]
 
 
 def _is_list(value: Any) -> bool:
@@ -114,7 +114,7 @@ def type_name(value: Any) -> str:
     return next(name for name, test in _TYPES.items() if name != "integer" and test(value))
 
 
-def _type(value: Any, spot: _Spot) -> Iterator[Fault]:
+def _type(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
     words = [spot.wanted] if isinstance(spot.wanted, str) else list(spot.wanted)
     for word in words:
         if word not in _TYPES:
@@ -134,12 +134,12 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _enum(value: Any, spot: _Spot) -> Iterator[Fault]:
+def _enum(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
     if not any(_same(value, choice) for choice in spot.wanted):
         yield spot.fault(f"is {_shown(value)}, not one of {', '.join(map(_shown, spot.wanted))}")
 
 
-def _const(value: Any, spot: _Spot) -> Iterator[Fault]:
+def _const(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
     if not _same(value, spot.wanted):
         yield spot.fault(f"is {_shown(value)}, not {_shown(spot.wanted)}")
 
@@ -149,21 +149,21 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _required(value: Any, spot: _Spot) -> Iterator[Fault]:
+def _required(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
     if isinstance(value, Mapping):
         for name in spot.wanted:
             if name not in value:
                 yield spot.fault(f'"{name}" is missing')
 
 
-def _properties(value: Any, spot: _Spot) -> Iterator[Fault]:
+def _properties(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
     if isinstance(value, Mapping):
         for name, inner in spot.wanted.items():
             if name in value:
                 yield from spot.checker.check(value[name], inner, f"{spot.path}.{name}", spot.depth + 1)
 
 
-def _pattern_properties(value: Any, spot: _Spot) -> Iterator[Fault]:
+def _pattern_properties(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
     if isinstance(value, Mapping):
         for pattern, inner in spot.wanted.items():
             for name in value:
@@ -171,7 +171,7 @@ def _pattern_properties(value: Any, spot: _Spot) -> Iterator[Fault]:
                     yield from spot.checker.check(value[name], inner, f"{spot.path}.{name}", spot.depth + 1)
 
 
-def _additional(value: Any, spot: _Spot) -> Iterator[Fault]:
+def _additional(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
     if not isinstance(value, Mapping):
         return
     named = spot.schema.get("properties", {})
@@ -185,20 +185,20 @@ def _additional(value: Any, spot: _Spot) -> Iterator[Fault]:
             yield from spot.checker.check(value[name], spot.wanted, f"{spot.path}.{name}", spot.depth + 1)
 
 
-def _items(value: Any, spot: _Spot) -> Iterator[Fault]:
+def _items(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
     if _is_list(value):
         first = len(spot.schema.get("prefixItems", ()))
         for index in range(first, len(value)):
             yield from spot.checker.check(value[index], spot.wanted, f"{spot.path}[{index}]", spot.depth + 1)
 
 
-def _prefix_items(value: Any, spot: _Spot) -> Iterator[Fault]:
+def _prefix_items(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
     if _is_list(value):
         for index, (item, inner) in enumerate(zip(value, spot.wanted, strict=False)):
             yield from spot.checker.check(item, inner, f"{spot.path}[{index}]", spot.depth + 1)
 
 
-def _unique(value: Any, spot: _Spot) -> Iterator[Fault]:
+def _unique(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
     if spot.wanted and _is_list(value):
         for index, item in enumerate(value):
             if any(_same(item, other) for other in value[:index]):
@@ -207,7 +207,7 @@ def _unique(value: Any, spot: _Spot) -> Iterator[Fault]:
 
 
 def _count(of: Callable[[Any], bool], things: str, *, least: bool) -> _Test:
-    def test(value: Any, spot: _Spot) -> Iterator[Fault]:
+    def test(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
         if of(value) and least and len(value) < spot.wanted:
             yield spot.fault(f"has {len(value)} {things}, at least {spot.wanted} are needed")
         elif of(value) and not least and len(value) > spot.wanted:
@@ -216,7 +216,7 @@ def _count(of: Callable[[Any], bool], things: str, *, least: bool) -> _Test:
     return test
 
 
-def _pattern(value: Any, spot: _Spot) -> Iterator[Fault]:
+def _pattern(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
     if isinstance(value, str) and not _found(spot.checker, spot.wanted, value):
         yield spot.fault(f"{_shown(value)} does not match {spot.wanted}")
 
@@ -229,40 +229,40 @@ def _found(checker: _Checker, pattern: str, text: str) -> bool:
 
 
 def _bound(words: str, holds: Callable[[Any, Any], bool]) -> _Test:
-    def test(value: Any, spot: _Spot) -> Iterator[Fault]:
+    def test(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
         if _is_number(value) and not holds(value, spot.wanted):
             yield spot.fault(f"is {value}, {words} {spot.wanted}")
 
     return test
 
 
-def _multiple(value: Any, spot: _Spot) -> Iterator[Fault]:
+def _multiple(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
     if _is_number(value) and (value / spot.wanted) % 1:
         yield spot.fault(f"is {value}, no multiple of {spot.wanted}")
 
 
-def _all_of(value: Any, spot: _Spot) -> Iterator[Fault]:
+def _all_of(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
     for inner in spot.wanted:
         yield from spot.checker.check(value, inner, spot.path, spot.depth + 1)
 
 
-def _any_of(value: Any, spot: _Spot) -> Iterator[Fault]:
+def _any_of(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
     if not any(spot.checker.is_valid(value, inner, spot) for inner in spot.wanted):
         yield spot.fault(f"fits none of the {len(spot.wanted)} shapes it may have")
 
 
-def _one_of(value: Any, spot: _Spot) -> Iterator[Fault]:
+def _one_of(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
     fitting = sum(spot.checker.is_valid(value, inner, spot) for inner in spot.wanted)
     if fitting != 1:
         yield spot.fault(f"fits {fitting} of the {len(spot.wanted)} shapes of which it must have exactly one")
 
 
-def _not(value: Any, spot: _Spot) -> Iterator[Fault]:
+def _not(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
     if spot.checker.is_valid(value, spot.wanted, spot):
         yield spot.fault("has the one shape it must not have")
 
 
-def _ref(value: Any, spot: _Spot) -> Iterator[Fault]:
+def _ref(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
     part = part_of(str(spot.wanted), spot.checker.root)
     if part is None:
         raise UnusableSchema(f"the schema refers to {spot.wanted}, which is not in it")

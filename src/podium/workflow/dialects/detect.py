@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Final
 
 from podium.core.fast_dataclass import dataclass
-from podium.workflow.dialects.translation import Kind, Page, Translator
+from podium.workflow.dialects.translation import Kind, Translation, Translator
 from podium.workflow.source.files import Tree
 from podium.workflow.source.nodes import Node, fields
 
@@ -32,14 +32,14 @@ KINDS: Final[tuple[Kind, ...]] = ("workflow", "configuration", "role", "feature"
 
 
 @dataclass(frozen=True, slots=True)
-class Translation:
+class TranslatedFile:
     dialect: str
     kind: Kind
     node: Node
-    page: Page
+    page: Translation
 
 
-def native(tree: Tree, kind: Kind) -> Tree:
+def to_native(tree: Tree, kind: Kind) -> Tree:
     """The file as a native one, if it is of another format; else as it is."""
     if tree.node is None or MARK in fields(tree.node):
         return tree
@@ -49,14 +49,14 @@ def native(tree: Tree, kind: Kind) -> Tree:
     return replace(tree, node=done.node, problems=(*tree.problems, *done.page.problems))
 
 
-def translate(root: Node, *kinds: Kind) -> Translation | None:
+def translate(root: Node, *kinds: Kind) -> TranslatedFile | None:
     """None for a file that no dialect claims. Without `kinds`, its shape alone says what it is."""
     for kind in kinds or KINDS:
         for name in DIALECTS:
             # Imported only for files without the native mark: most runs never need one of them.
             translator: Translator = import_module(f"podium.workflow.dialects.{name}").translate
-            page = Page()
+            page = Translation()
             node = translator(root, kind, page)
             if node is not None:
-                return Translation(name.partition(".")[0], kind, node, page)
+                return TranslatedFile(name.partition(".")[0], kind, node, page)
     return None

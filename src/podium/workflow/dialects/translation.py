@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from podium.core.fast_dataclass import dataclass
 from podium.workflow.problems import Problem, did_you_mean
-from podium.workflow.source.nodes import Node, Place, fields
+from podium.workflow.source.nodes import Node, SourceLocation, fields
 
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -19,11 +19,11 @@ Kind: TypeAlias = Literal["workflow", "configuration", "role", "feature"]
 
 
 @dataclass(slots=True)
-class Page:
+class Translation:
     """Collects what is to be said about one file."""
 
     problems: list[Problem] = field(default_factory=list)
-    notes: list[tuple[Place, str]] = field(default_factory=list)
+    notes: list[tuple[SourceLocation, str]] = field(default_factory=list)
     """What has no native form, and what stands for it."""
 
     def complain(self, node: Node, rule: int, message: str, hint: str = "") -> None:
@@ -40,11 +40,11 @@ class Page:
                 self.problems.append(Problem(*value.key, 3, f'{thing} has no key "{key}"', hint))
 
 
-Translator: TypeAlias = Callable[[Node, Kind, Page], Node | None]
+Translator: TypeAlias = Callable[[Node, Kind, Translation], Node | None]
 """The native document for one of another format; None if it is not of this one."""
 
 
-def grown(value: Any, near: Node) -> Node:
+def new_node(value: Any, near: Node) -> Node:
     """A tree for a value that has no place of its own but stands for `near`; nodes inside keep theirs.
 
     A key whose value is None is left out.
@@ -52,10 +52,10 @@ def grown(value: Any, near: Node) -> Node:
     if isinstance(value, Node):
         return value
     if isinstance(value, Mapping):
-        inner = {str(key): grown(item, near) for key, item in value.items() if item is not None}
+        inner = {str(key): new_node(item, near) for key, item in value.items() if item is not None}
         return Node(inner, near.place, near.key)
     if isinstance(value, list | tuple):
-        return Node(tuple(grown(item, near) for item in value), near.place, near.key)
+        return Node(tuple(new_node(item, near) for item in value), near.place, near.key)
     return Node(value, near.place, near.key)
 
 
@@ -96,5 +96,5 @@ def seconds(node: Node | None) -> Any:
     total = node.value
     for unit, size in (("h", 3600), ("m", 60)):
         if total and total % size == 0:
-            return grown(f"{total // size}{unit}", node)
-    return grown(f"{total}s", node)
+            return new_node(f"{total // size}{unit}", node)
+    return new_node(f"{total}s", node)

@@ -18,7 +18,7 @@ MAX_LENGTH: Final = 2000
 MAX_BRACKETS: Final = 50
 
 
-class Fault(Exception):
+class LexerError(Exception):
     """What is wrong at this offset of the text; becomes an ExpressionError where line and column are known."""
 
     def __init__(self, message: str, offset: int, hint: str = "") -> None:
@@ -78,9 +78,9 @@ class Source:
 
 def mask(text: str) -> Source:
     if len(text) > MAX_LENGTH:
-        raise Fault(f"an expression of {len(text)} characters; at most {MAX_LENGTH}", 0)
+        raise LexerError(f"an expression of {len(text)} characters; at most {MAX_LENGTH}", 0)
     if not text.strip():
-        raise Fault("the expression is empty", 0)
+        raise LexerError("the expression is empty", 0)
     masked: list[str] = []
     last = ""
     open_brackets = 0
@@ -89,7 +89,7 @@ def mask(text: str) -> Source:
         masked.append(_masked(kind, word, last, token.start()))
         open_brackets += (word in "([") - (word in ")]") if kind == "sign" else 0
         if open_brackets > MAX_BRACKETS:
-            raise Fault(f"brackets are nested more than {MAX_BRACKETS} deep", token.start())
+            raise LexerError(f"brackets are nested more than {MAX_BRACKETS} deep", token.start())
         last = last if kind == "space" else ("'" if kind == "string" else word)
     return Source(text, "".join(masked))
 
@@ -109,10 +109,10 @@ def _masked(kind: str, word: str, last: str, offset: int) -> str:
         case "string":
             return _masked_string(word, last, offset)
         case "quote":
-            raise Fault("a text is opened here and not closed on its line", offset)
+            raise LexerError("a text is opened here and not closed on its line", offset)
         case "number":
             if not _NUMBER.fullmatch(word):
-                raise Fault(f'"{word}" is not a decimal number', offset)
+                raise LexerError(f'"{word}" is not a decimal number', offset)
             return word
         case "word":
             covered = keyword.iskeyword(word) if last == "." else word in _COVERED
@@ -121,22 +121,22 @@ def _masked(kind: str, word: str, last: str, offset: int) -> str:
             return " " * len(word)
         case _:
             if word not in _GOOD_SIGNS:
-                raise Fault(f'"{word}" has no meaning in an expression', offset, _HINTS.get(word, ""))
+                raise LexerError(f'"{word}" has no meaning in an expression', offset, _HINTS.get(word, ""))
             return word
 
 
 def _masked_string(word: str, last: str, offset: int) -> str:
     prefix = re.match("[A-Za-z]*", word)
     if prefix is not None and prefix[0] not in ("", "r"):
-        raise Fault(f'"{prefix[0]}" before a text is not allowed', offset)
+        raise LexerError(f'"{prefix[0]}" before a text is not allowed', offset)
     if last == "'":
-        raise Fault("two texts stand side by side", offset, "a comma may be missing")
+        raise LexerError("two texts stand side by side", offset, "a comma may be missing")
     return f"'{'x' * (len(word) - 2)}'"
 
 
 def _escaped(found: re.Match[str], offset: int) -> str:
     if found[1] not in _ESCAPES:
-        raise Fault(
+        raise LexerError(
             f'"{found[0]}" is not an escape',
             offset + found.start(),
             "write r'...' to keep backslashes as they are",

@@ -35,7 +35,7 @@ from podium.core.expressions.operators import ArithmeticSign, CompareSign
 from podium.core.expressions.templates import Text, walk
 from podium.core.expressions.values import MAX_INT, MAX_NODES
 from podium.errors import ConfigurationError
-from podium.workflow.expressions.lexer import Fault, Source, mask, unquote
+from podium.workflow.expressions.lexer import LexerError, Source, mask, unquote
 from podium.workflow.problems import did_you_mean
 
 OPEN: Final = "${{"
@@ -88,7 +88,7 @@ class ExpressionError(ConfigurationError):
 def parse_expression(text: str) -> Node:
     try:
         return _parse(text)
-    except Fault as fault:
+    except LexerError as fault:
         raise _located(fault, text) from fault
 
 
@@ -96,7 +96,7 @@ def parse_value(text: str) -> str | Text | Node:
     """A text without inserts stays one; exactly one insert is a bare node. A literal `${{` is written `$${{`."""
     try:
         parts = tuple(_parts(text))
-    except Fault as fault:
+    except LexerError as fault:
         raise _located(fault, text) from fault
     if len(parts) == 1 and not isinstance(parts[0], str):
         return parts[0]
@@ -119,7 +119,7 @@ def has_jinja(text: str) -> bool:
     )
 
 
-def _located(fault: Fault, text: str) -> ExpressionError:
+def _located(fault: LexerError, text: str) -> ExpressionError:
     before = text[: fault.offset]
     column = fault.offset - (before.rfind("\n") + 1) + 1
     return ExpressionError(fault.message, column, fault.hint, line=before.count("\n") + 1)
@@ -136,7 +136,7 @@ def _parts(text: str) -> Iterator[str | Node]:
             yield text[position:start]
         inserts += 1
         if inserts > MAX_INSERTS:
-            raise Fault(f"more than {MAX_INSERTS} inserts in one text", start)
+            raise LexerError(f"more than {MAX_INSERTS} inserts in one text", start)
         end = _end_of_insert(text, start)
         yield _parse(text[start + len(OPEN) : end], start + len(OPEN))
         position = end + 2
@@ -149,14 +149,14 @@ def _end_of_insert(text: str, start: int) -> int:
     depth = 0
     for token in _INSERT_TOKEN.finditer(text, start + len(OPEN)):
         if token[0] in ("'", '"'):
-            raise Fault('a quote inside "${{ }}" is not closed', token.start())
+            raise LexerError('a quote inside "${{ }}" is not closed', token.start())
         if token[0] == "{":
             depth += 1
         elif token[0] == "}" and depth:
             depth -= 1
         elif token[0] == "}" and text.startswith("}}", token.start()):
             return token.start()
-    raise Fault('"${{" is not closed', start, 'write "$${{" for the signs themselves')
+    raise LexerError('"${{" is not closed', start, 'write "$${{" for the signs themselves')
 
 
 def _parse(text: str, base: int = 0) -> Node:
@@ -166,8 +166,8 @@ def _parse(text: str, base: int = 0) -> Node:
         source = mask(text.strip())
         node = _convert(_tree(source), source)
         _check_size(node)
-    except Fault as fault:
-        raise Fault(fault.message, base + indent + fault.offset, fault.hint) from fault
+    except LexerError as fault:
+        raise LexerError(fault.message, base + indent + fault.offset, fault.hint) from fault
     return node
 
 
@@ -175,7 +175,7 @@ def _tree(source: Source) -> ast.expr:
     tree = _parsed(source)
     # Counted before it is walked by recursion: `-----x` is as deep as it is long.
     if sum(isinstance(part, ast.expr) for part in ast.walk(tree)) > MAX_NODES:
-        raise Fault(TOO_MANY, 0)
+        raise LexerError(TOO_MANY, 0)
     return tree
 
 
@@ -188,26 +188,26 @@ def _parsed(source: Source) -> ast.expr:
         raise _unreadable(error, source, offset) from error
     except (MemoryError, RecursionError) as error:
         # How deep Python's parser can go differs by version; what it cannot read has far too many parts.
-        raise Fault(TOO_MANY, 0) from error
+        raise LexerError(TOO_MANY, 0) from error
 
 
-def _unreadable(error: SyntaxError, source: Source, offset: int) -> Fault:
+def _unreadable(error: SyntaxError, source: Source, offset: int) -> LexerError:
     message = str(error.msg)
     if "never closed" in message or "unmatched" in message:
-        return Fault(f'"{source.text[offset]}" has no counterpart', offset)
+        return LexerError(f'"{source.text[offset]}" has no counterpart', offset)
     if "expected 'else'" in message:
-        return Fault('"if" needs "else"', offset, 'write "a if condition else b"')
+        return LexerError('"if" needs "else"', offset, 'write "a if condition else b"')
     rest = source.text[offset:].split()
     if not rest:
-        return Fault("the expression ends too early", offset)
-    return Fault(
+        return LexerError("the expression ends too early", offset)
+    return LexerError(
         f'"{rest[0][:30]}" cannot stand here', offset, "a comma may be missing" if "comma" in message else ""
     )
 
 
 def _check_size(node: Node) -> None:
     if len(list(islice(walk(node), MAX_NODES + 1))) > MAX_NODES:
-        raise Fault(TOO_MANY, 0)
+        raise LexerError(TOO_MANY, 0)
 
 
 def _convert(tree: ast.expr, source: Source) -> Node:
@@ -238,7 +238,7 @@ def _convert(tree: ast.expr, source: Source) -> Node:
             return _call(tree, source)
         case _:
             message, hint = _REFUSED.get(type(tree), ("this is not allowed in an expression", ""))
-            raise Fault(message, tree.col_offset, hint)
+            raise LexerError(message, tree.col_offset, hint)
 
 
 def _word(tree: ast.expr, source: Source) -> str:
@@ -252,7 +252,7 @@ def _attribute(tree: ast.Attribute, source: Source) -> str:
 
 def _public(name: str, tree: ast.expr) -> str:
     if name.startswith("_"):
-        raise Fault(f'"{name}" is not a name; names do not begin with "_"', tree.col_offset)
+        raise LexerError(f'"{name}" is not a name; names do not begin with "_"', tree.col_offset)
     return name
 
 
@@ -262,16 +262,16 @@ def _constant(tree: ast.Constant, source: Source) -> Const:
         return Const(unquote(word, tree.col_offset))
     if isinstance(tree.value, bool) or tree.value is None:
         meant = {"True": "true", "False": "false", "None": "null"}[word]
-        raise Fault(f'"{word}" is not a value', tree.col_offset, f'write "{meant}"')
+        raise LexerError(f'"{word}" is not a value', tree.col_offset, f'write "{meant}"')
     return Const(_number(tree, source, most=MAX_INT))
 
 
 def _number(tree: ast.Constant, source: Source, *, most: int) -> int | float:
     value, word = tree.value, _word(tree, source)
     if not isinstance(value, int | float) or word.startswith("."):
-        raise Fault(f'"{word}" is not a decimal number', tree.col_offset)
+        raise LexerError(f'"{word}" is not a decimal number', tree.col_offset)
     if value > most if isinstance(value, int) else not math.isfinite(value):
-        raise Fault("this number is too big", tree.col_offset)
+        raise LexerError("this number is too big", tree.col_offset)
     return value
 
 
@@ -280,7 +280,7 @@ def _unary(tree: ast.UnaryOp, source: Source) -> Node:
     if isinstance(tree.op, ast.Not):
         return Not(_convert(operand, source))
     if not isinstance(tree.op, ast.USub):
-        raise Fault('"+" before a value is not allowed', tree.col_offset)
+        raise LexerError('"+" before a value is not allowed', tree.col_offset)
     if isinstance(operand, ast.Constant) and type(operand.value) in (int, float):
         return Const(-_number(operand, source, most=MAX_INT + 1))
     return Negate(_convert(operand, source))
@@ -302,7 +302,7 @@ def _comparison(tree: ast.Compare, source: Source) -> Node:
 
 def _compare_sign(op: ast.cmpop, operand: ast.expr) -> CompareSign:
     if type(op) not in _COMPARE:
-        raise Fault('"is" does not compare', operand.col_offset, 'write "==" or "!="')
+        raise LexerError('"is" does not compare', operand.col_offset, 'write "==" or "!="')
     return _COMPARE[type(op)]
 
 
@@ -311,7 +311,7 @@ def _call(tree: ast.Call, source: Source) -> Node:
         raise _method(tree.func, source)
     name = _word(tree.func, source)
     if not isinstance(tree.func, ast.Name) or name not in ARITY:
-        raise Fault(f'calls to "{name}" are not allowed', tree.col_offset, did_you_mean(name, ARITY))
+        raise LexerError(f'calls to "{name}" are not allowed', tree.col_offset, did_you_mean(name, ARITY))
     args = tuple(_convert(arg, source) for arg in tree.args)
     try:
         check_arity(name, len(args))
@@ -320,11 +320,11 @@ def _call(tree: ast.Call, source: Source) -> Node:
 
             check_pattern(args[1].value)
     except ExprError as error:
-        raise Fault(str(error), tree.col_offset) from error
+        raise LexerError(str(error), tree.col_offset) from error
     return Call(name, args)
 
 
-def _method(tree: ast.Attribute, source: Source) -> Fault:
+def _method(tree: ast.Attribute, source: Source) -> LexerError:
     name = _attribute(tree, source)
     hint = f"write {name}({_word(tree.value, source)})" if name in ARITY else ""
-    return Fault(f'calls to ".{name}" are not allowed', tree.col_offset, hint)
+    return LexerError(f'calls to ".{name}" are not allowed', tree.col_offset, hint)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from podium.workflow.context import Context
+from podium.workflow.context import WorkflowSource
 from podium.workflow.lint.analysis import contracts
-from podium.workflow.lint.analysis.survey import Survey, survey
+from podium.workflow.lint.analysis.survey import FileSurvey, survey
 from podium.workflow.lint.rules import (
     agent_capabilities,
     block_order,
@@ -31,7 +31,7 @@ from podium.workflow.lint.rules import (
 )
 from podium.workflow.problems import Problem
 
-CHECKS: Final[tuple[tuple[Callable[[Survey], Iterator[Problem]], tuple[int, ...]], ...]] = (
+CHECKS: Final[tuple[tuple[Callable[[FileSurvey], Iterator[Problem]], tuple[int, ...]], ...]] = (
     (naming.check, (6,)),
     (routes.check, (7, 8, 11, 30)),
     (block_order.check, (7, 9, 10, 11)),
@@ -53,7 +53,7 @@ CHECKS: Final[tuple[tuple[Callable[[Survey], Iterator[Problem]], tuple[int, ...]
 """Who tells which rules; `tools/pages/validation.py` says what they are."""
 
 
-def check(context: Context, *, sandbox: str | None = None) -> Iterator[Problem]:
+def check(context: WorkflowSource, *, sandbox: str | None = None) -> Iterator[Problem]:
     """The problems of a file and of the workflows it contains. `sandbox` is the level this machine has, if known."""
     found = survey(context)
     for theme, _ in CHECKS:

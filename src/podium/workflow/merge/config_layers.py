@@ -84,7 +84,7 @@ class Settings:
     problems: tuple[Problem, ...] = ()
 
 
-def cascaded(
+def merge_config(
     shipped: Node,
     bounds: Sequence[Node],
     workflow: Node,

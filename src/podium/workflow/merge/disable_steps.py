@@ -26,7 +26,7 @@ class Remaining:
     problems: tuple[Problem, ...] = ()
 
 
-def disabled(root: Node, entries: tuple[Node, ...]) -> Remaining:
+def remove_disabled(root: Node, entries: tuple[Node, ...]) -> Remaining:
     """The document without the steps that `entries` name."""
     steps = fields(fields(root).get("steps"))
     refused = dict(_refusals(steps, entries))

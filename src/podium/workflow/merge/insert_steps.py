@@ -34,7 +34,7 @@ class _Neighbours:
         return tuple(found for name in names for found in self.around(name))
 
 
-def placed(old: Block, steps: Block, said: Block) -> Placed:
+def insert_new_steps(old: Block, steps: Block, said: Block) -> Placed:
     """`steps` in order. `old` are the parent's, already in order; `said` are those the child speaks of.
 
     Where nothing was before, the order of the file counts, so that a template is a file like any other.

@@ -8,13 +8,13 @@ from typing import Any, Final
 
 from podium.core.fast_dataclass import dataclass
 from podium.workflow.context import problem_at
-from podium.workflow.merge.config_layers import cascaded
+from podium.workflow.merge.config_layers import merge_config
 from podium.workflow.merge.role_inheritance import Roles, effective_roles
-from podium.workflow.merge.templates import composed
+from podium.workflow.merge.templates import merge_templates
 from podium.workflow.problems import Problem
 from podium.workflow.schema.file import Config
 from podium.workflow.schema.reader import read
-from podium.workflow.source.nodes import Node, Path, Place, fields, nearest_node, plain, with_field
+from podium.workflow.source.nodes import Node, Path, SourceLocation, fields, nearest_node, plain, with_field
 from podium.workflow.source.role_files import used_roles
 from podium.workflow.source.sources import NOTHING, Sources
 
@@ -38,7 +38,7 @@ class Merged:
     def value(self) -> Any:
         return plain(self.root)
 
-    def origin(self, path: Path, *, key: bool = False) -> Place:
+    def origin(self, path: Path, *, key: bool = False) -> SourceLocation:
         """Where the value at `path` stands, or its key; for what is missing, the closest thing around it."""
         node, is_there = nearest_node(self.root, path)
         return node.key if key and is_there else node.place
@@ -53,9 +53,9 @@ def merge(sources: Sources) -> Merged:
     """Templates, then configuration, then roles. Without a readable workflow only the problems are left."""
     if not sources.chain:
         return Merged(NOTHING, sources.problems, sources.role_names)
-    workflow = composed(sources.chain)
+    workflow = merge_templates(sources.chain)
     own = [item for file in sources.chain for item in fields(fields(file).get("roles")).items()]
-    settings = cascaded(
+    settings = merge_config(
         sources.shipped,
         sources.bounds,
         workflow.root,

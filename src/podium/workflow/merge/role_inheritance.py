@@ -19,7 +19,7 @@ from podium.workflow.schema.fields import known_keys
 from podium.workflow.schema.file import Role
 from podium.workflow.source.nodes import (
     Node,
-    Place,
+    SourceLocation,
     added,
     fields,
     is_text,
@@ -69,7 +69,7 @@ def lineage(name: str, layers: Sequence[Layer], known: Sequence[str]) -> Lineage
 
 
 def _below(
-    name: str, level: int, layers: Sequence[Layer], known: Sequence[str], path: Mapping[str, Place]
+    name: str, level: int, layers: Sequence[Layer], known: Sequence[str], path: Mapping[str, SourceLocation]
 ) -> Lineage:
     """The role as it is without the layers from `level` on. `path` holds who extended whom on the way here."""
     index = next((at for at in range(level - 1, -1, -1) if name in layers[at]), None)
@@ -92,7 +92,7 @@ def _below(
     return Lineage((*below.nodes, node), below.problems)
 
 
-def _circle(path: Mapping[str, Place]) -> Problem:
+def _circle(path: Mapping[str, SourceLocation]) -> Problem:
     """The same problem whichever of its roles was asked for first."""
     names = list(path)
     start = names.index(min(names))
@@ -101,7 +101,7 @@ def _circle(path: Mapping[str, Place]) -> Problem:
     return Problem(*path[names[0]], 21, f'role "{names[0]}" extends itself', hint)
 
 
-def _orphan(name: str, wanted: str, place: Place, known: Sequence[str]) -> Problem:
+def _orphan(name: str, wanted: str, place: SourceLocation, known: Sequence[str]) -> Problem:
     message = f'role "{name}" extends "{wanted}", which does not exist'
     return Problem(*place, 21, message, did_you_mean(wanted, known))
 

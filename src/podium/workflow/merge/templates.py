@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import Final
 
 from podium.core.fast_dataclass import dataclass
-from podium.workflow.merge.disable_steps import disabled
-from podium.workflow.merge.insert_steps import placed
+from podium.workflow.merge.disable_steps import remove_disabled
+from podium.workflow.merge.insert_steps import insert_new_steps
 from podium.workflow.outcomes import OUTCOMES_OF_VERB
 from podium.workflow.problems import Problem
 from podium.workflow.schema.step import VERBS
@@ -60,13 +60,13 @@ class Composed:
     problems: tuple[Problem, ...] = ()
 
 
-def composed(files: Sequence[Node]) -> Composed:
+def merge_templates(files: Sequence[Node]) -> Composed:
     """The template words are gone from the result, and `roles` too: those have rules of their own."""
     problems: list[Problem] = []
     root = replace(files[0], value={})
     for file in files:
         root = _extended(root, without(file, "roles"), problems)
-        remaining = disabled(root, items(fields(file).get("disable")))
+        remaining = remove_disabled(root, items(fields(file).get("disable")))
         problems.extend(remaining.problems)
         root = remaining.root
     return Composed(_settled_file(root), tuple(dict.fromkeys(problems)))
@@ -101,7 +101,7 @@ def _merged_block(parent: Node, child: Node, problems: list[Problem]) -> Node:
     empty = {name: replace(node, value={}) for name, node in said.items()}
     base = replace(parent, value={**empty, **fields(parent)})
     steps = merged(base, child, partial(_merged_step, problems=problems))
-    done = placed(fields(parent), fields(steps), said)
+    done = insert_new_steps(fields(parent), fields(steps), said)
     problems.extend(done.problems)
     return replace(steps, value=done.steps)
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from podium.workflow.merge.merge import Merged
-from podium.workflow.source.nodes import Node, Place, fields, is_scalar, items, with_field
+from podium.workflow.source.nodes import Node, SourceLocation, fields, is_scalar, items, with_field
 
-Note: TypeAlias = Callable[[Place, Node], str]
+Note: TypeAlias = Callable[[SourceLocation, Node], str]
 
 INDENT: Final = "  "
 
@@ -127,15 +127,15 @@ def _flow(value: object) -> str:
     return _scalar(value)
 
 
-def _origin(place: Place, node: Node) -> str:
+def _origin(place: SourceLocation, node: Node) -> str:
     return f"  # {', '.join(map(str, dict.fromkeys((*node.also, place))))}"
 
 
-def _short(place: Place, node: Node) -> str:  # noqa: ARG001 (has the shape of a Note)
+def _short(place: SourceLocation, node: Node) -> str:  # noqa: ARG001 (has the shape of a Note)
     return ""
 
 
-def _nothing(place: Place, node: Node) -> str:  # noqa: ARG001 (has the shape of a Note)
+def _nothing(place: SourceLocation, node: Node) -> str:  # noqa: ARG001 (has the shape of a Note)
     return ""
 
 

@@ -12,13 +12,13 @@ def fence(text: str, label: str = "") -> str:
     return f"{ticks}{label if label.isalnum() else ''}\n{text.removesuffix(chr(10))}\n{ticks}"
 
 
-def enclosed(text: str, label: str, nonce: str) -> str:
+def quote_block(text: str, label: str, nonce: str) -> str:
     """Between lines that carry a number which whoever wrote the text cannot have known."""
     end = "" if text.endswith("\n") else "\n"
     return f"-----BEGIN {label} {nonce}-----\n{text}{end}-----END {label} {nonce}-----"
 
 
-def cut(text: str, most: int) -> str:
+def truncate_middle(text: str, most: int) -> str:
     """The beginning and the end: what was tried stands first, what went wrong stands last."""
     if len(text) <= most:
         return text

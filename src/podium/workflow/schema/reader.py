@@ -25,7 +25,7 @@ _WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or 
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class FieldFault:
     """A mistake in one document, before its place in a file is looked up. `key`: the key, not its value."""
 
     rule: int
@@ -45,7 +45,7 @@ class Reading(Generic[Model]):
     """`value` is None only if nothing sensible is left; `broken` are the paths that were left out."""
 
     value: Model | None
-    faults: tuple[Fault, ...]
+    faults: tuple[FieldFault, ...]
     broken: frozenset[DocPath]
 
 
@@ -78,11 +78,11 @@ class _Broken(Exception):
 @dataclass(frozen=True, slots=True)
 class _Reader:
     source: Source
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[FieldFault] = field(default_factory=list)
     broken: set[DocPath] = field(default_factory=set)
 
     def fault(self, rule: int, path: DocPath, message: str, hint: str = "", *, key: bool = False) -> None:
-        self.faults.append(Fault(rule, path, message, hint, key=key))
+        self.faults.append(FieldFault(rule, path, message, hint, key=key))
 
     def map(self, model: type[Model], data: Any, path: DocPath, label: str) -> Model:
         """`label` is what messages call the map."""

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from podium.workflow.schema.fields import DocPath
 from podium.workflow.schema.file import File
 from podium.workflow.schema.parts import Git, Wait
-from podium.workflow.schema.reader import Fault
+from podium.workflow.schema.reader import FieldFault
 from podium.workflow.schema.step import Feature, Gate, Judging, Step
 
 Broken: TypeAlias = frozenset[DocPath]
@@ -48,7 +48,7 @@ _WAIT_EXTRAS: Final = {"branch": "commit", "every": "poll", "pending": "poll"}
 _GIT_EXTRAS: Final = {"message": "land", "how": "land", "push": "branch"}
 
 
-def check_file(file: File, broken: Broken) -> Iterator[Fault]:
+def check_file(file: File, broken: Broken) -> Iterator[FieldFault]:
     for name, step in all_steps(file):
         yield from check_step(name, step, broken)
     for name, gate in file.gates.items():
@@ -85,7 +85,7 @@ def components_of(feature: Feature) -> Iterator[tuple[str, Step]]:
             yield name, component
 
 
-def check_step(name: str, step: Step, broken: Broken) -> Iterator[Fault]:
+def check_step(name: str, step: Step, broken: Broken) -> Iterator[FieldFault]:
     label = f'step "{name}"'
     if _is_component(step):
         return
@@ -102,10 +102,10 @@ def check_step(name: str, step: Step, broken: Broken) -> Iterator[Fault]:
     if step.done is not None:
         yield from _check_wait(step.done, broken)
         if step.agent != "human":
-            yield Fault(5, step.at("done"), '"done" belongs to "agent: human"')
+            yield FieldFault(5, step.at("done"), '"done" belongs to "agent: human"')
 
 
-def check_gate(label: str, gate: Gate, broken: Broken) -> Iterator[Fault]:
+def check_gate(label: str, gate: Gate, broken: Broken) -> Iterator[FieldFault]:
     named = f'gate "{gate.name}"' if gate.name else label
     yield from _check_verb(named, gate, broken)
     yield from _check_keys(gate)
@@ -116,18 +116,18 @@ def _is_component(step: Step) -> bool:
     return len(step.path) >= 2 and step.path[-2] == "components" and step.verb is None
 
 
-def _check_verb(label: str, step: Judging, broken: Broken) -> Iterator[Fault]:
+def _check_verb(label: str, step: Judging, broken: Broken) -> Iterator[FieldFault]:
     written = [key for key in step.said() if key in step.verbs and step.get(key) is not None]
     kinds = [verb for verb in written if not (verb == "agent" and "role" in written)]
     if len(kinds) > 1:
-        yield Fault(
+        yield FieldFault(
             4, step.at(kinds[1]), f'{label} has two verbs, "{kinds[0]}" and "{kinds[1]}"', _one_verb(step)
         )
     elif not kinds and not _lacks(broken, step.path):
         if isinstance(step, Gate):
-            yield Fault(36, step.path, "a gate is run, review, human or check", key=False)
+            yield FieldFault(36, step.path, "a gate is run, review, human or check", key=False)
         else:
-            yield Fault(4, step.path, f"{label} has no verb", _one_verb(step))
+            yield FieldFault(4, step.path, f"{label} has no verb", _one_verb(step))
 
 
 def _lacks(broken: Broken, path: DocPath) -> bool:
@@ -139,7 +139,7 @@ def _one_verb(step: Judging) -> str:
     return f"a step has one of {', '.join(step.verbs)}" if isinstance(step, Step) else "split it in two"
 
 
-def _check_keys(step: Judging) -> Iterator[Fault]:
+def _check_keys(step: Judging) -> Iterator[FieldFault]:
     verb = step.verb
     if verb is None:
         return
@@ -147,7 +147,7 @@ def _check_keys(step: Judging) -> Iterator[Fault]:
     for key in step.said():
         fitting = VERBS_OF_KEY.get(key)
         if fitting is not None and verb not in fitting:
-            yield Fault(5, step.at(key), f'"{key}" belongs to {_list_of(fitting)}, not to "{shown}"')
+            yield FieldFault(5, step.at(key), f'"{key}" belongs to {_list_of(fitting)}, not to "{shown}"')
 
 
 def _list_of(words: tuple[str, ...]) -> str:
@@ -155,39 +155,41 @@ def _list_of(words: tuple[str, ...]) -> str:
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
 
-def _check_modifiers(label: str, step: Step) -> Iterator[Fault]:
+def _check_modifiers(label: str, step: Step) -> Iterator[FieldFault]:
     many = step.for_each is not None or step.verb in {"steps", "build", None}
     listed = any(isinstance(value, tuple) for value in (step.role, step.agent))
     if step.has("parallel") and not many:
-        yield Fault(5, step.at("parallel"), '"parallel" needs for_each, steps or build')
+        yield FieldFault(5, step.at("parallel"), '"parallel" needs for_each, steps or build')
     if step.has("pass") and not (many or listed or step.verb == "review"):
-        yield Fault(5, step.at("pass"), '"pass" needs for_each, steps, build, review or a list of agents')
+        yield FieldFault(
+            5, step.at("pass"), '"pass" needs for_each, steps, build, review or a list of agents'
+        )
     if step.has("join") and not (many or listed):
-        yield Fault(5, step.at("join"), '"join" needs for_each, steps, build or a list of agents')
+        yield FieldFault(5, step.at("join"), '"join" needs for_each, steps, build or a list of agents')
     if step.for_each is not None and step.repeat is not None:
-        yield Fault(5, step.at("repeat"), f"{label} has for_each and repeat; nest them")
+        yield FieldFault(5, step.at("repeat"), f"{label} has for_each and repeat; nest them")
     if step.verb == "build" and step.component is None:
-        yield Fault(5, step.at("build"), '"build" needs "component"')
+        yield FieldFault(5, step.at("build"), '"build" needs "component"')
 
 
-def _check_wait(wait: Wait, broken: Broken) -> Iterator[Fault]:
+def _check_wait(wait: Wait, broken: Broken) -> Iterator[FieldFault]:
     forms = [form for form in WAIT_FORMS if wait.get(form) is not None]
     if len(forms) != 1:
         if not _lacks(broken, wait.path):
-            yield Fault(5, wait.path, f"a wait has one of {', '.join(WAIT_FORMS)}")
+            yield FieldFault(5, wait.path, f"a wait has one of {', '.join(WAIT_FORMS)}")
         return
     for key, form in _WAIT_EXTRAS.items():
         if wait.has(key) and forms != [form]:
-            yield Fault(5, wait.at(key), f'"{key}" belongs to "{form}", not to "{forms[0]}"')
+            yield FieldFault(5, wait.at(key), f'"{key}" belongs to "{form}", not to "{forms[0]}"')
 
 
-def _check_git(git: Git) -> Iterator[Fault]:
+def _check_git(git: Git) -> Iterator[FieldFault]:
     if (git.land is None) == (git.branch is None):
-        yield Fault(5, git.path, "git has one of land, branch")
+        yield FieldFault(5, git.path, "git has one of land, branch")
         return
     chosen = "land" if git.land is not None else "branch"
     for key, form in _GIT_EXTRAS.items():
         if git.has(key) and form != chosen:
-            yield Fault(5, git.at(key), f'"{key}" belongs to "{form}", not to "{chosen}"')
+            yield FieldFault(5, git.at(key), f'"{key}" belongs to "{form}", not to "{chosen}"')
     if git.land is not None and git.message is None:
-        yield Fault(5, git.at("land"), '"land" needs "message"')
+        yield FieldFault(5, git.at("land"), '"land" needs "message"')

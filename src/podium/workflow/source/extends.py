@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from podium.core.fast_dataclass import dataclass
-from podium.workflow.dialects.detect import native
+from podium.workflow.dialects.detect import to_native
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.schema.scalars import NAME
 from podium.workflow.source.files import Tree, is_inside, leaves, read_tree, shown
@@ -27,7 +27,7 @@ def read_chain(path: Path, *, project: Path, folders: Sequence[Path], base: Path
     trees: list[Tree] = []
     following: Path | Problem | None = path
     while isinstance(following, Path):
-        tree = native(read_tree(following, base), "workflow")
+        tree = to_native(read_tree(following, base), "workflow")
         trees.append(tree)
         following = _parent(trees, project, folders, base)
     problems = [problem for tree in trees for problem in tree.problems]

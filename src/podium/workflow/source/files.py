@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from podium.core.fast_dataclass import dataclass
 from podium.workflow.problems import Problem
-from podium.workflow.source.nodes import Node, Place
+from podium.workflow.source.nodes import Node, SourceLocation
 from podium.workflow.source.yaml import Document, Spot, read
 
 SHIPPED: Final = Path(__file__).parents[2] / "data"
@@ -64,4 +64,4 @@ def _node(value: Any, spot: Spot, file: str) -> Node:
         found = {name: _node(item, inner[name], file) for name, item in value.items()}
     elif isinstance(value, list):
         found = tuple(_node(item, inner[index], file) for index, item in enumerate(value))
-    return Node(found, Place(file, *at), Place(file, *key), source=source)
+    return Node(found, SourceLocation(file, *at), SourceLocation(file, *key), source=source)

@@ -22,7 +22,7 @@ Path: TypeAlias = tuple[str | int, ...]
 Text: TypeAlias = str | int | float | bool | None
 
 
-class Place(NamedTuple):
+class SourceLocation(NamedTuple):
     file: str
     line: int
     col: int
@@ -36,9 +36,9 @@ class Node:
     """A value, where it stands, where its key stands, and what else had a part in it."""
 
     value: Text | tuple[Node, ...] | Mapping[str, Node]
-    place: Place
-    key: Place
-    also: tuple[Place, ...] = ()
+    place: SourceLocation
+    key: SourceLocation
+    also: tuple[SourceLocation, ...] = ()
     source: str | None = None
     """How a number, boolean or null was spelled: 1.10 is 1.1 once it is read."""
 
@@ -160,7 +160,7 @@ def plain(node: Node) -> Any:
     return node.value
 
 
-def planted(value: Any, place: Place) -> Node:
+def planted(value: Any, place: SourceLocation) -> Node:
     """A tree for values that stand in no file, such as those of the command line."""
     if isinstance(value, Mapping):
         return Node({str(key): planted(item, place) for key, item in value.items()}, place, place)

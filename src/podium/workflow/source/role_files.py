@@ -8,7 +8,7 @@ from typing import Final
 
 from podium.core.fast_dataclass import dataclass
 from podium.workflow.defaults import BASE_REVIEWER
-from podium.workflow.dialects.detect import native
+from podium.workflow.dialects.detect import to_native
 from podium.workflow.merge.role_inheritance import Layer
 from podium.workflow.merge.step_nodes import below
 from podium.workflow.schema.scalars import INSERT
@@ -38,7 +38,7 @@ def read_roles(
     queue = sorted(used_roles(documents, known))
     for name in queue:
         read = {
-            path: native(read_tree(path, base), "role")
+            path: to_native(read_tree(path, base), "role")
             for files in listed
             if (path := files.get(name)) is not None
         }

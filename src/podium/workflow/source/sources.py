@@ -10,19 +10,19 @@ from typing import Any, Final
 
 from podium.core.fast_dataclass import dataclass
 from podium.workflow.context import is_prompt_file
-from podium.workflow.dialects.detect import native
+from podium.workflow.dialects.detect import to_native
 from podium.workflow.merge.role_inheritance import Layer
 from podium.workflow.problems import Problem
 from podium.workflow.prompts.partials import Own, read_partials
 from podium.workflow.source.extends import Chain, read_chain
 from podium.workflow.source.files import SHIPPED, Tree, is_inside, leaves, read_tree, shown
-from podium.workflow.source.nodes import Node, Place, fields, planted, text
+from podium.workflow.source.nodes import Node, SourceLocation, fields, planted, text
 from podium.workflow.source.project_root import OWN, inner_homes, project_of
 from podium.workflow.source.role_files import read_roles
 
 DEFAULTS: Final = "defaults.yaml"
-COMMAND_LINE: Final = Place("command line", 1, 1)
-NOWHERE: Final = Place("", 1, 1)
+COMMAND_LINE: Final = SourceLocation("command line", 1, 1)
+NOWHERE: Final = SourceLocation("", 1, 1)
 NOTHING: Final = Node(MappingProxyType({}), NOWHERE, NOWHERE)
 ANY_ROLE: Final = MappingProxyType(
     {
@@ -102,7 +102,7 @@ def homes_of(project: Path, user_dir: Path | None, folder: Path) -> tuple[Path, 
 def _configuration(home: Path, base: Path | None) -> Tree:
     """What a home sets; a home without a configuration sets nothing."""
     path = home / (DEFAULTS if home == SHIPPED else "config.yaml")
-    return native(read_tree(path, base), "configuration") if path.is_file() else Tree(path, NOTHING)
+    return to_native(read_tree(path, base), "configuration") if path.is_file() else Tree(path, NOTHING)
 
 
 def _with_roles(

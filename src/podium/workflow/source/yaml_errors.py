@@ -25,7 +25,7 @@ class Explained:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class YamlError:
     """What the parser said, with the place it stumbled over and the place where that part began."""
 
     text: str
@@ -59,7 +59,7 @@ def explain(error: yaml.YAMLError, text: str) -> Explained:
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         at = error.problem_mark
         began = error.context_mark or at
-        fault = Fault(text, str(error.problem), str(error.context or ""), at, began)
+        fault = YamlError(text, str(error.problem), str(error.context or ""), at, began)
         for pattern, say in _SAYINGS:
             if re.search(pattern, f"{fault.context}: {fault.problem}"):
                 return say(fault)
@@ -77,7 +77,7 @@ def _bad_character(error: Any, text: str) -> Explained:
     )
 
 
-def _flow(fault: Fault) -> Explained:
+def _flow(fault: YamlError) -> Explained:
     quotes = f"a text with one of {FLOW_SIGNS} needs quotes inside {{...}} and [...]"
     if fault.at_end:
         return _never_closed(fault)
@@ -93,49 +93,49 @@ def _flow(fault: Fault) -> Explained:
     return fault.here(quotes, 'as in {human: "Land it?"}')
 
 
-def _never_closed(fault: Fault) -> Explained:
+def _never_closed(fault: YamlError) -> Explained:
     start = max(fault.text.rfind("["), fault.text.rfind("{"))
     line_start = fault.text.rfind("\n", 0, start) + 1
     line = fault.text.count("\n", 0, start) + 1
     return Explained(line, start - line_start + 1, f'"{fault.text[start]}" is not closed')
 
 
-def _mapping_value(fault: Fault) -> Explained:
+def _mapping_value(fault: YamlError) -> Explained:
     if re.search(r":\s", fault.before) or fault.before.rstrip().endswith(("]", '"', "'")):
         return fault.here('a text with ": " needs quotes')
     hint = "it is indented like a part of it; a key needs the same indentation as its neighbours"
     return fault.here("the line above has a value already, so nothing can stand below it", hint)
 
 
-def _token(fault: Fault) -> Explained:
+def _token(fault: YamlError) -> Explained:
     if fault.sign == "\t":
         return _tab(fault)
     return fault.here(f'a text that begins with "{fault.sign}" needs quotes')
 
 
-def _tab(fault: Fault) -> Explained:
+def _tab(fault: YamlError) -> Explained:
     return fault.here("a tab cannot indent a line", "use spaces")
 
 
-def _open_quote(fault: Fault) -> Explained:
+def _open_quote(fault: YamlError) -> Explained:
     return fault.there("this quote is never closed")
 
 
-def _escape(fault: Fault) -> Explained:
+def _escape(fault: YamlError) -> Explained:
     hint = "use '...' instead, where a backslash is just that, or write \\\\"
     return fault.here('this backslash begins nothing that "..." knows', hint)
 
 
-def _alias(fault: Fault) -> Explained:
+def _alias(fault: YamlError) -> Explained:
     sign = fault.text[fault.began.index : fault.began.index + 1]
     return fault.there(f'a text that begins with "{sign}" needs quotes', 'as in "*.py"')
 
 
-def _no_colon(fault: Fault) -> Explained:
+def _no_colon(fault: YamlError) -> Explained:
     return fault.there("this line is neither a key nor part of a text", 'a key is followed by ": "')
 
 
-def _block(fault: Fault) -> Explained:
+def _block(fault: YamlError) -> Explained:
     if fault.sign in ("]", "}"):
         return fault.here(f'"{fault.sign}" closes nothing')
     if re.search(r"""["']\s*$|["']\w*$""", fault.before):
@@ -144,30 +144,30 @@ def _block(fault: Fault) -> Explained:
     return fault.here("this line is not indented like the lines it belongs to")
 
 
-def _list_entry(fault: Fault) -> Explained:
+def _list_entry(fault: YamlError) -> Explained:
     return fault.here(
         "a list begins on a line of its own", 'or write [a, b]; a text that begins with "-" needs quotes'
     )
 
 
-def _block_scalar(fault: Fault) -> Explained:
+def _block_scalar(fault: YamlError) -> Explained:
     return fault.here('after "|" or ">" the text begins on the next line')
 
 
-def _document_start(fault: Fault) -> Explained:
+def _document_start(fault: YamlError) -> Explained:
     return fault.here("this line is not indented like the first one")
 
 
-def _node(fault: Fault) -> Explained:
+def _node(fault: YamlError) -> Explained:
     return fault.here(f'a text that begins with "{fault.sign}" needs quotes')
 
 
-def _tag(fault: Fault) -> Explained:
+def _tag(fault: YamlError) -> Explained:
     return fault.there("tags are not allowed", 'a text that begins with "!" needs quotes')
 
 
 # The first that fits; each looks at "context: problem" as the parsers word them.
-_SAYINGS: Final[tuple[tuple[str, Callable[[Fault], Explained]], ...]] = (
+_SAYINGS: Final[tuple[tuple[str, Callable[[YamlError], Explained]], ...]] = (
     (r"tab character", _tab),
     (r"ing a tag\b|tag handle", _tag),
     (r"an alias|an anchor", _alias),

@@ -20,7 +20,7 @@ from typing import Any, Final
 from podium.adapters.agents.shared.json_lines import Answer, JsonLines, read_answer
 from podium.adapters.agents.shared.settings import wrong
 from podium.errors import ConfigurationError
-from podium.ports.agent import AgentResult, AgentTrouble, Program, Progress, Request, Usage
+from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, ProgramSpec, Progress, Usage
 from podium.process.launch import Finished
 
 CLIENT: Final = Path(__file__).with_name("client.py")
@@ -52,7 +52,7 @@ class Acp:
         named = config.get("key") or ()
         return (named,) if isinstance(named, str) else tuple(named)
 
-    def prepare(self, request: Request) -> tuple[Program, AcpConversation]:
+    def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, AcpConversation]:
         part = {
             "argv": _argv(request),
             "authenticate": request.config.get("authenticate") or "",
@@ -60,7 +60,7 @@ class Acp:
             "prompt": [text for text in (request.system, request.prompt) if text],
         }
         keys = {name: request.env[name] for name in self.key_names(request.config) if request.env.get(name)}
-        program = Program(
+        program = ProgramSpec(
             argv=(sys.executable, "-I", "-S", str(CLIENT)),
             stdin=json.dumps(part).encode("ascii"),
             env=keys,
@@ -176,7 +176,7 @@ class AcpConversation:
         return STATUSES.get(code, "transient" if 500 <= code < 600 else "error"), said
 
 
-def _argv(request: Request) -> list[str]:
+def _argv(request: AgentRequest) -> list[str]:
     said = request.config.get("command")
     words = [said] if isinstance(said, str) else list(said or ())
     if not words or not all(isinstance(word, str) and word for word in words):
@@ -188,7 +188,7 @@ def _argv(request: Request) -> list[str]:
     return [word.replace(MODEL, request.model or "") for word in words]
 
 
-def _tools(request: Request) -> tuple[str, ...]:
+def _tools(request: AgentRequest) -> tuple[str, ...]:
     said = request.tools if request.tools is not None else (JUDGES if request.judge else USUAL)
     unknown = [word for word in said if word not in KINDS]
     if unknown:
@@ -199,7 +199,7 @@ def _tools(request: Request) -> tuple[str, ...]:
     return said
 
 
-def _files(request: Request) -> Mapping[str, str]:
+def _files(request: AgentRequest) -> Mapping[str, str]:
     said = request.config.get("home") or {}
     if not isinstance(said, Mapping) or not all(isinstance(text, str) for text in said.values()):
         raise wrong(request, "home", "is not a map of paths to texts")

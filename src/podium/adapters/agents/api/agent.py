@@ -30,7 +30,7 @@ from podium.adapters.agents.shared.settings import (
     wrong,
 )
 from podium.core.types import MicroUsd, Millis
-from podium.ports.agent import AgentResult, AgentTrouble, Request, Usage
+from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Usage
 from podium.workflow.contracts.single_json import NotOneValue, one_json
 
 BASE_URL: Final = "https://api.openai.com/v1"
@@ -60,7 +60,7 @@ class Api:
             (f"{name} is not set; export it" for name in self.key_names(config) if not env.get(name)), ""
         )
 
-    async def call(self, request: Request) -> AgentResult:
+    async def call(self, request: AgentRequest) -> AgentResult:
         url = address(request, BASE_URL)
         key = next(
             (request.env[name] for name in self.key_names(request.config) if name in request.env), None
@@ -119,7 +119,7 @@ def _said(message: Mapping[str, Any], reason: Any, usage: Usage, *, wants_value:
         return AgentResult(text=text, usage=usage, trouble=trouble, detail=str(error) if trouble else "")
 
 
-def _body(request: Request) -> dict[str, Any]:
+def _body(request: AgentRequest) -> dict[str, Any]:
     if not request.model:
         raise wrong(request, "model", "is missing; name one that the service has")
     optional: dict[str, Any] = {

@@ -21,7 +21,7 @@ from podium.adapters.agents.claude.stream import ClaudeConversation
 from podium.adapters.agents.shared.broker import DUMMY_KEY, URL, host_of, is_brokered, service
 from podium.adapters.agents.shared.settings import address
 from podium.errors import ConfigurationError
-from podium.ports.agent import Program, Request
+from podium.ports.agent import AgentRequest, ProgramSpec
 from podium.ports.sandbox import Service
 
 KEY: Final = "ANTHROPIC_API_KEY"
@@ -95,9 +95,9 @@ class Claude:
         """Variables of the user's environment that it needs."""
         return (str(config.get("key") or KEY),) if _auth(config) == "key" else ()
 
-    def prepare(self, request: Request) -> tuple[Program, ClaudeConversation]:
+    def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, ClaudeConversation]:
         schema = _schema(request)
-        program = Program(
+        program = ProgramSpec(
             argv=(*_command(request), *FLAGS, *_flags(request, schema)),
             env={**SAFE, **_environment(request)},
             stdin=_said(request.prompt),
@@ -123,7 +123,7 @@ class Claude:
             return "nobody has logged in: start claude once and say /login"
         return ""
 
-    def _files(self, request: Request) -> dict[str, bytes]:
+    def _files(self, request: AgentRequest) -> dict[str, bytes]:
         login = self._login() if _checked_auth(request) == "login" else None
         return {
             **({SYSTEM_FILE: request.system.encode("utf-8", "replace")} if request.system else {}),
@@ -132,7 +132,7 @@ class Claude:
         }
 
 
-def _remembered(request: Request) -> dict[str, bytes]:
+def _remembered(request: AgentRequest) -> dict[str, bytes]:
     """A conversation is looked for under the name of the folder it was in, and each attempt has another folder."""
     session = request.session
     if session is None:
@@ -154,14 +154,14 @@ def _auth(config: Mapping[str, Any]) -> str:
     return str(config.get("auth") or "key")
 
 
-def _checked_auth(request: Request) -> str:
+def _checked_auth(request: AgentRequest) -> str:
     auth = _auth(request.config)
     if auth not in ("key", "login"):
         raise _wrong(request, "auth", f'is "{auth}"; it is key or login')
     return auth
 
 
-def _command(request: Request) -> tuple[str, ...]:
+def _command(request: AgentRequest) -> tuple[str, ...]:
     said = request.config.get("command") or "claude"
     words = (said,) if isinstance(said, str) else tuple(said)
     if not words or not all(isinstance(word, str) and word for word in words):
@@ -169,7 +169,7 @@ def _command(request: Request) -> tuple[str, ...]:
     return words
 
 
-def _flags(request: Request, schema: str | None) -> Iterator[str]:
+def _flags(request: AgentRequest, schema: str | None) -> Iterator[str]:
     tools = tuple(_tools(request))
     if request.judge:
         # Whatever its role may use elsewhere: a reviewer does not write, run or ask around.
@@ -194,7 +194,7 @@ def _flags(request: Request, schema: str | None) -> Iterator[str]:
         yield f"--json-schema={schema}"
 
 
-def _tools(request: Request) -> Iterator[str]:
+def _tools(request: AgentRequest) -> Iterator[str]:
     said = request.tools if request.tools is not None else (JUDGES if request.judge else USUAL)
     for word in said:
         if word in TOOLS:
@@ -209,14 +209,14 @@ def _tools(request: Request) -> Iterator[str]:
             )
 
 
-def _turns(request: Request) -> int:
+def _turns(request: AgentRequest) -> int:
     turns = request.config.get("max_turns", TURNS)
     if type(turns) is not int or turns < 1:
         raise _wrong(request, "max_turns", "is not a whole number above 0")
     return turns
 
 
-def _budget(request: Request) -> Iterator[str]:
+def _budget(request: AgentRequest) -> Iterator[str]:
     """It looks after each call of the model, so that the last one may go beyond."""
     usd = request.config.get("max_usd")
     if usd is None:
@@ -226,7 +226,7 @@ def _budget(request: Request) -> Iterator[str]:
     yield f"--max-budget-usd={usd}"
 
 
-def _schema(request: Request) -> str | None:
+def _schema(request: AgentRequest) -> str | None:
     """For claude's own mechanism, a tool that gives the value: so it must be an object. Others are asked for in words."""
     if request.schema is None or request.schema.get("type") != "object":
         return None
@@ -240,7 +240,7 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _environment(request: Request) -> dict[str, str]:
+def _environment(request: AgentRequest) -> dict[str, str]:
     key, url = _key(request), request.config.get("base_url")
     if is_brokered(request):
         key, url = DUMMY_KEY, URL
@@ -251,16 +251,16 @@ def _environment(request: Request) -> dict[str, str]:
     }
 
 
-def _key(request: Request) -> str | None:
+def _key(request: AgentRequest) -> str | None:
     return request.env.get(str(request.config.get("key") or KEY)) if _checked_auth(request) == "key" else None
 
 
-def _service(request: Request) -> Service | None:
+def _service(request: AgentRequest) -> Service | None:
     key = _key(request)
     return service(request, address(request, f"https://{HOST}"), PATHS, {"x-api-key": key} if key else {})
 
 
-def _network(request: Request) -> tuple[str, ...]:
+def _network(request: AgentRequest) -> tuple[str, ...]:
     if is_brokered(request):
         return ()
     if request.config.get("base_url"):
@@ -268,5 +268,5 @@ def _network(request: Request) -> tuple[str, ...]:
     return LOGIN_HOSTS if _auth(request.config) == "login" else (HOST,)
 
 
-def _wrong(request: Request, key: str, message: str) -> ConfigurationError:
+def _wrong(request: AgentRequest, key: str, message: str) -> ConfigurationError:
     return ConfigurationError(f"agents.{request.agent}.{key} {message}")

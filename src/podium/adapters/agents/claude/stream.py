@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from podium.adapters.agents.shared.json_lines import JsonLines
 from podium.core.types import MicroUsd, Millis
-from podium.ports.agent import AgentResult, AgentTrouble, Progress, Request, Usage
+from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Progress, Usage
 from podium.process.launch import Finished
 from podium.workflow.contracts.single_json import NotOneValue, one_json
 
@@ -42,7 +42,7 @@ LIMITS: Final = ("error_max_turns", "error_max_budget_usd", "error_max_structure
 
 
 class ClaudeConversation:
-    def __init__(self, request: Request, *, structured: bool, lacking: str = "") -> None:
+    def __init__(self, request: AgentRequest, *, structured: bool, lacking: str = "") -> None:
         self._wants_value = request.schema is not None
         self._structured = structured
         self._lacking = lacking

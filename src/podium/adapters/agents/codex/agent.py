@@ -20,7 +20,7 @@ from podium.adapters.agents.codex.stream import CodexConversation
 from podium.adapters.agents.codex.strict_schema import strict
 from podium.adapters.agents.shared.broker import DUMMY_KEY, URL, host_of, is_brokered, service
 from podium.adapters.agents.shared.settings import address, plain, seconds, wrong
-from podium.ports.agent import Program, Request
+from podium.ports.agent import AgentRequest, ProgramSpec
 from podium.ports.sandbox import Service
 
 KEY: Final = "OPENAI_API_KEY"
@@ -87,14 +87,14 @@ class Codex:
         """Variables of the user's environment that it needs."""
         return () if config.get("auth") == "login" else (str(config.get("key") or KEY),)
 
-    def prepare(self, request: Request) -> tuple[Program, CodexConversation]:
+    def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, CodexConversation]:
         schema = None if request.schema is None else strict(request.schema)
         files = {f"{FOLDER}/config.toml": _config(request)}
         if schema is not None:
             files[SCHEMA_FILE] = json.dumps(plain(schema), ensure_ascii=False, indent=1)
         session = request.session
         going_on = () if session is None else ("resume", session.id)
-        program = Program(
+        program = ProgramSpec(
             argv=(
                 *_program(request),
                 *FLAGS,
@@ -127,24 +127,24 @@ class Codex:
         (name,) = self.key_names(config)
         return "" if env.get(name) else f"{name} is not set: export it, or log in with: codex login"
 
-    def _environment(self, request: Request) -> dict[str, str]:
+    def _environment(self, request: AgentRequest) -> dict[str, str]:
         keys = self._keys(request)
         if is_brokered(request):
             keys = dict.fromkeys(self.key_names(request.config), DUMMY_KEY)
         return {"CODEX_HOME": str(request.home / FOLDER), **keys}
 
-    def _keys(self, request: Request) -> dict[str, str]:
+    def _keys(self, request: AgentRequest) -> dict[str, str]:
         return {name: request.env[name] for name in self.key_names(request.config) if request.env.get(name)}
 
-    def _service(self, request: Request) -> Service | None:
+    def _service(self, request: AgentRequest) -> Service | None:
         key = next(iter(self._keys(request).values()), None)
         return service(request, _base_url(request), PATHS, {"Authorization": f"Bearer {key}"} if key else {})
 
-    def _login_file(self, request: Request) -> dict[str, bytes]:
+    def _login_file(self, request: AgentRequest) -> dict[str, bytes]:
         login = self._login() if _auth(request) == "login" else None
         return {} if login is None else {LOGIN_FILE: login}
 
-    def _refused(self, request: Request) -> str:
+    def _refused(self, request: AgentRequest) -> str:
         """What a person has to do if it turns out that nobody is known to the vendor."""
         if _auth(request) == "login":
             return "log in with: codex login"
@@ -152,14 +152,14 @@ class Codex:
         return self.lacking(request.config, request.env) or f"the key in {name} was not accepted"
 
 
-def _auth(request: Request) -> str:
+def _auth(request: AgentRequest) -> str:
     auth = request.config.get("auth") or "key"
     if auth not in ("key", "login"):
         raise wrong(request, "auth", f'is "{auth}"; it is key or login')
     return str(auth)
 
 
-def _program(request: Request) -> tuple[str, ...]:
+def _program(request: AgentRequest) -> tuple[str, ...]:
     said = request.config.get("command")
     words = (said,) if isinstance(said, str) else tuple(said or ("codex",))
     if not all(isinstance(word, str) and word for word in words):
@@ -167,7 +167,7 @@ def _program(request: Request) -> tuple[str, ...]:
     return words
 
 
-def _flags(request: Request, *, structured: bool) -> Iterator[str]:
+def _flags(request: AgentRequest, *, structured: bool) -> Iterator[str]:
     # Without the flag the mode would depend on what earlier runs have written into the configuration.
     yield f"--sandbox={_sandbox(request)}"
     yield f"--model={request.model or MODEL}"
@@ -178,21 +178,21 @@ def _flags(request: Request, *, structured: bool) -> Iterator[str]:
         yield f"--output-schema={request.home / SCHEMA_FILE}"
 
 
-def _sandbox(request: Request) -> str:
+def _sandbox(request: AgentRequest) -> str:
     """Of its own. Within walls it would need namespaces that are closed there, and every command would fail."""
     if request.walled:
         return "danger-full-access"
     return "read-only" if request.judge else "workspace-write"
 
 
-def _config(request: Request) -> str:
+def _config(request: AgentRequest) -> str:
     lines = [f"{key} = {_toml(value)}" for key, value in _settings(request).items()]
     for title, table in _tables(request).items():
         lines += ["", f"[{title}]", *(f"{key} = {_toml(value)}" for key, value in table.items())]
     return "\n".join(lines) + "\n"
 
 
-def _settings(request: Request) -> dict[str, Any]:
+def _settings(request: AgentRequest) -> dict[str, Any]:
     effort = request.config.get("effort")
     if effort is not None and effort not in EFFORTS:
         raise wrong(request, "effort", f'is "{effort}"; there are {", ".join(EFFORTS)}')
@@ -214,7 +214,7 @@ def _settings(request: Request) -> dict[str, Any]:
     }
 
 
-def _tables(request: Request) -> dict[str, dict[str, Any]]:
+def _tables(request: AgentRequest) -> dict[str, dict[str, Any]]:
     # By every name it may be known by: codex trusts a folder it has no word about as soon as it may write there, and
     # starts the MCP servers that the folder's own configuration names.
     folders = dict.fromkeys((str(request.cwd), str(request.cwd.resolve())))
@@ -234,7 +234,7 @@ def _tables(request: Request) -> dict[str, dict[str, Any]]:
     }
 
 
-def _provider(request: Request) -> dict[str, Any]:
+def _provider(request: AgentRequest) -> dict[str, Any]:
     """Under a name of ours: the retries of the one that is built in cannot be bounded."""
     is_login = _auth(request) == "login"
     silence = seconds(request, "stall")
@@ -252,15 +252,15 @@ def _provider(request: Request) -> dict[str, Any]:
     }
 
 
-def _base_url(request: Request) -> str:
+def _base_url(request: AgentRequest) -> str:
     return address(request, LOGIN_URL if _auth(request) == "login" else BASE_URL)
 
 
-def _called(request: Request) -> str:
+def _called(request: AgentRequest) -> str:
     return URL if is_brokered(request) else _base_url(request)
 
 
-def _network(request: Request) -> tuple[str, ...]:
+def _network(request: AgentRequest) -> tuple[str, ...]:
     hosts = (host_of(_base_url(request)),)
     return tuple(dict.fromkeys((*hosts, *LOGIN_HOSTS))) if _auth(request) == "login" else hosts
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 from podium.adapters.agents.codex.errors import Failure, Now, failure_of
 from podium.adapters.agents.codex.strict_schema import restored
 from podium.adapters.agents.shared.json_lines import JsonLines
-from podium.ports.agent import AgentResult, Progress, Request, Usage
+from podium.ports.agent import AgentRequest, AgentResult, Progress, Usage
 from podium.process.launch import Finished
 from podium.workflow.contracts.single_json import NotOneValue, one_json
 
@@ -31,7 +31,7 @@ def _now() -> datetime:
 
 
 class CodexConversation:
-    def __init__(self, request: Request, *, lacking: str = "", now: Now = _now) -> None:
+    def __init__(self, request: AgentRequest, *, lacking: str = "", now: Now = _now) -> None:
         self._request = request
         self._lacking = lacking
         self._now = now

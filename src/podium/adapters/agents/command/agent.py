@@ -29,7 +29,7 @@ from typing import Any, Final, get_args
 from podium.core.expressions.values import MAX_TEXT
 from podium.core.types import MicroUsd, Millis
 from podium.errors import ConfigurationError
-from podium.ports.agent import AgentResult, AgentTrouble, Program, Progress, Request, Usage
+from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, ProgramSpec, Progress, Usage
 from podium.process.launch import Finished
 from podium.workflow.contracts.single_json import NotOneValue, one_json
 
@@ -56,7 +56,7 @@ _PLACEHOLDER: Final = re.compile(r"\{(prompt_file|system_file|schema_file|model|
 
 
 class Command:
-    def prepare(self, request: Request) -> tuple[Program, CommandConversation]:
+    def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, CommandConversation]:
         template = _template(request)
         used = {name for word in template for name in _PLACEHOLDER.findall(word)}
         values = {
@@ -73,7 +73,7 @@ class Command:
             "system_file": (SYSTEM_FILE, request.system),
             "schema_file": (SCHEMA_FILE, json.dumps(_plain(request.schema), indent=2)),
         }
-        program = Program(
+        program = ProgramSpec(
             argv=tuple(_PLACEHOLDER.sub(lambda found: values[found[1]], word) for word in template),
             stdin=None if "prompt_file" in used else _bytes(prompt),
             files={name: _bytes(text) for key, (name, text) in files.items() if key in used},
@@ -84,7 +84,7 @@ class Command:
 class CommandConversation:
     """Plain text has no records: what is seen on the way are its lines."""
 
-    def __init__(self, request: Request, exit_codes: Mapping[int, str]) -> None:
+    def __init__(self, request: AgentRequest, exit_codes: Mapping[int, str]) -> None:
         self._wants_value = request.schema is not None
         self._exit_codes = exit_codes
         self._said = bytearray()
@@ -121,7 +121,7 @@ class CommandConversation:
             return AgentResult(text=text, trouble=trouble, detail=str(error) if trouble else "")
 
 
-def _template(request: Request) -> tuple[str, ...]:
+def _template(request: AgentRequest) -> tuple[str, ...]:
     again = request.config.get("resume") if request.session is not None else None
     said = again or request.config.get("command")
     try:
@@ -134,7 +134,7 @@ def _template(request: Request) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _check(request: Request, used: set[str]) -> None:
+def _check(request: AgentRequest, used: set[str]) -> None:
     for name in ("prompt", "system"):
         if name in used:
             raise _wrong(
@@ -148,7 +148,7 @@ def _check(request: Request, used: set[str]) -> None:
         raise _wrong(request, "command", "uses {schema_file}, and this step declares no schema")
 
 
-def _exit_codes(request: Request) -> Mapping[int, str]:
+def _exit_codes(request: AgentRequest) -> Mapping[int, str]:
     said = request.config.get("exit_codes") or {}
     if not isinstance(said, Mapping):
         raise _wrong(request, "exit_codes", "is not a map of exit codes")
@@ -161,7 +161,7 @@ def _exit_codes(request: Request) -> Mapping[int, str]:
     return found
 
 
-def _wrong(request: Request, key: str, fact: str) -> ConfigurationError:
+def _wrong(request: AgentRequest, key: str, fact: str) -> ConfigurationError:
     return ConfigurationError(f"agents.{request.agent}.{key} {fact}")
 
 

@@ -23,7 +23,7 @@ from podium.adapters.agents.gemini.stream import GeminiConversation
 from podium.adapters.agents.shared.broker import DUMMY_KEY, URL, host_of, is_brokered, service
 from podium.adapters.agents.shared.settings import address, wrong
 from podium.errors import ConfigurationError
-from podium.ports.agent import Program, Request
+from podium.ports.agent import AgentRequest, ProgramSpec
 from podium.ports.sandbox import Service
 
 PROGRAM: Final = "gemini"
@@ -73,7 +73,7 @@ class Gemini:
         """What a person has to do to be known to the vendor."""
         return "" if env.get(_key(config)) else f"{_key(config)} is not set; export it"
 
-    def prepare(self, request: Request) -> tuple[Program, GeminiConversation]:
+    def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, GeminiConversation]:
         tools = _tools(request)
         command = f"podium-{request.nonce}"
         system = f"system-{request.nonce}.md"
@@ -95,7 +95,7 @@ class Gemini:
             "--extensions=none",
             *(() if request.session is None else (f"--resume={request.session.id}",)),
         )
-        program = Program(
+        program = ProgramSpec(
             argv=argv,
             env=_environment(request),
             stdin=f"/{command}\n{request.prompt}".encode("utf-8", "surrogateescape"),
@@ -116,7 +116,7 @@ def _key(config: Mapping[str, Any]) -> str:
     return str(config.get("key") or KEY)
 
 
-def _settings(request: Request, tools: tuple[str, ...], system: str) -> dict[str, Any]:
+def _settings(request: AgentRequest, tools: tuple[str, ...], system: str) -> dict[str, Any]:
     return {
         "security": {
             # With a base URL of its own the program would choose a way to log in that it then refuses.
@@ -151,7 +151,7 @@ def _policy(tools: tuple[str, ...]) -> str:
     return f'{rule}\n[[rule]]\ntoolName = "run_shell_command"\ndecision = "allow"\npriority = 901\nallowRedirection = true\n'
 
 
-def _environment(request: Request) -> dict[str, str]:
+def _environment(request: AgentRequest) -> dict[str, str]:
     home = request.home
     return {
         **dict.fromkeys(CLOSED, ""),
@@ -167,19 +167,19 @@ def _environment(request: Request) -> dict[str, str]:
     }
 
 
-def _service(request: Request) -> Service | None:
+def _service(request: AgentRequest) -> Service | None:
     key = request.env.get(_key(request.config))
     return service(request, _base_url(request), PATHS, {"x-goog-api-key": key} if key else {})
 
 
-def _program(request: Request) -> str:
+def _program(request: AgentRequest) -> str:
     said = request.config.get("command") or PROGRAM
     if not isinstance(said, str):
         raise wrong(request, "command", "is the name or the path of one program")
     return said
 
 
-def _tools(request: Request) -> tuple[str, ...]:
+def _tools(request: AgentRequest) -> tuple[str, ...]:
     said = request.tools if request.tools is not None else (JUDGES if request.judge else USUAL)
     unknown = [word for word in said if word not in TOOLS and word not in OWN]
     if unknown:
@@ -195,11 +195,11 @@ def _tools(request: Request) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found)) or ("none",)
 
 
-def _base_url(request: Request) -> str:
+def _base_url(request: AgentRequest) -> str:
     return address(request, BASE_URL)
 
 
-def _number(request: Request, key: str, usual: int) -> int:
+def _number(request: AgentRequest, key: str, usual: int) -> int:
     said = request.config.get(key, usual)
     if type(said) is not int or said < 1:
         raise wrong(request, key, "is not a whole number above zero")

@@ -24,7 +24,7 @@ from podium.adapters.agents.shared.http import Answer, BrokenOff, Silent, Unreac
 from podium.adapters.agents.shared.settings import address, count, messages, plain, seconds, temperature
 from podium.core.types import MicroUsd
 from podium.errors import ConfigurationError
-from podium.ports.agent import AgentResult, AgentTrouble, Request, Usage
+from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Usage
 from podium.workflow.contracts.single_json import NotOneValue, one_json
 
 PORT: Final = 11434
@@ -42,7 +42,7 @@ class Ollama:
         self._env = env or {}
         self._gpus = gpus
 
-    async def call(self, request: Request) -> AgentResult:
+    async def call(self, request: AgentRequest) -> AgentResult:
         request = replace(request, config={**from_env(self._env), **request.config})
         model = request.model or self._env.get("OLLAMA_MODEL_NAME")
         if model:
@@ -58,11 +58,11 @@ class Ollama:
             return answer if second.trouble == "unavailable" else second
         return answer
 
-    async def _ask(self, request: Request, model: str) -> AgentResult:
+    async def _ask(self, request: AgentRequest, model: str) -> AgentResult:
         answer = await self._post(request, model)
         return replace(answer, model=model, context=answer.usage.input or None)
 
-    async def _post(self, request: Request, model: str) -> AgentResult:
+    async def _post(self, request: AgentRequest, model: str) -> AgentResult:
         url = address(request, url_of(self._env.get("OLLAMA_HOST", "")))
         body = _body(request, model)
         limit, silence = seconds(request, "timeout"), seconds(request, "stall")
@@ -127,7 +127,7 @@ def understood(answer: Answer, model: str, *, wants_value: bool) -> AgentResult:
         )
 
 
-def _body(request: Request, model: str) -> dict[str, Any]:
+def _body(request: AgentRequest, model: str) -> dict[str, Any]:
     options = {
         "temperature": temperature(request),
         "num_predict": count(request, "max_tokens"),

@@ -19,7 +19,7 @@ from podium.adapters.agents.scripted.agent import PLAYER, ScriptedConversation
 from podium.errors import ConfigurationError
 from podium.files.inside import inside
 from podium.files.path_rules import path_fault
-from podium.ports.agent import AgentResult, Program, Request
+from podium.ports.agent import AgentRequest, AgentResult, ProgramSpec
 from podium.process.launch import Finished
 from podium.recording import Recording, difference, file_name, parsed, result_for
 
@@ -32,7 +32,7 @@ class Recorded:
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
 
-    def prepare(self, request: Request) -> tuple[Program, RecordedConversation]:
+    def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, RecordedConversation]:
         recording = _read(self._folder or _named(request), request)
         changed = difference(recording, request)
         if changed:
@@ -42,7 +42,7 @@ class Recorded:
             )
         part = json.dumps(_part(recording, request)).encode("ascii")
         argv = (sys.executable, "-I", "-S", str(PLAYER))
-        program = Program(argv=argv, stdin=part, reads=(PLAYER,))
+        program = ProgramSpec(argv=argv, stdin=part, reads=(PLAYER,))
         return program, RecordedConversation(result_for(recording.result, request))
 
 
@@ -58,7 +58,7 @@ class RecordedConversation(ScriptedConversation):
         return self._result if played.trouble is None else played
 
 
-def _named(request: Request) -> Path:
+def _named(request: AgentRequest) -> Path:
     named = request.config.get("dir")
     if not isinstance(named, str):
         raise ConfigurationError(
@@ -73,7 +73,7 @@ def _named(request: Request) -> Path:
     return folder
 
 
-def _read(folder: Path, request: Request) -> Recording:
+def _read(folder: Path, request: AgentRequest) -> Recording:
     name = file_name(request.path, request.attempt)
     try:
         return parsed((folder / name).read_bytes(), name)
@@ -84,7 +84,7 @@ def _read(folder: Path, request: Request) -> Recording:
         ) from None
 
 
-def _part(recording: Recording, request: Request) -> dict[str, Any]:
+def _part(recording: Recording, request: AgentRequest) -> dict[str, Any]:
     for path in recording.files:
         if fault := path_fault(path):
             raise ConfigurationError(f'{file_name(request.path, request.attempt)}: path "{path}" {fault}')

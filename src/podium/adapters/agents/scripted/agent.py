@@ -23,7 +23,7 @@ from podium.core.types import MicroUsd
 from podium.errors import ConfigurationError
 from podium.files.inside import inside
 from podium.files.path_rules import path_fault
-from podium.ports.agent import AgentResult, AgentTrouble, Program, Progress, Request, Usage
+from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, ProgramSpec, Progress, Usage
 from podium.process.launch import Finished
 from podium.workflow.contracts.examples import example
 from podium.workflow.schema.fields import DocPath
@@ -53,14 +53,14 @@ class Scripted:
         self._source = source or Path()
         self.played: set[DocPath] = set()
 
-    def prepare(self, request: Request) -> tuple[Program, ScriptedConversation]:
+    def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, ScriptedConversation]:
         script, rules = (self._source, self._cast.rules) if self._cast is not None else _script(request)
         rule = next((rule for rule in rules if _matches(rule, request, script)), USUAL)
         _check_paths(rule, script)
         self.played.add(rule.path)
         part = json.dumps(_part(rule, request)).encode("ascii")
         argv = (sys.executable, "-I", "-S", str(PLAYER))
-        return Program(argv=argv, stdin=part, reads=(PLAYER,)), ScriptedConversation()
+        return ProgramSpec(argv=argv, stdin=part, reads=(PLAYER,)), ScriptedConversation()
 
 
 class ScriptedConversation:
@@ -114,7 +114,7 @@ def _cost(record: Mapping[str, Any]) -> MicroUsd:
     return MicroUsd(round(float(record.get("cost_usd") or 0) * 1_000_000))
 
 
-def _script(request: Request) -> tuple[Path, tuple[Rule, ...]]:
+def _script(request: AgentRequest) -> tuple[Path, tuple[Rule, ...]]:
     script = request.config.get("script")
     if script is None:
         return Path(), ()
@@ -130,7 +130,7 @@ def _rules(path: Path, script: str) -> tuple[Rule, ...]:
         raise ConfigurationError(error.message.replace(str(path), script)) from error
 
 
-def _file(request: Request, script: str) -> Path:
+def _file(request: AgentRequest, script: str) -> Path:
     path = inside(request.project, script)
     if not path.is_file():
         raise ConfigurationError(
@@ -140,7 +140,7 @@ def _file(request: Request, script: str) -> Path:
     return path
 
 
-def _matches(rule: Rule, request: Request, path: Path) -> bool:
+def _matches(rule: Rule, request: AgentRequest, path: Path) -> bool:
     match = rule.match
     visit, attempt = judged_by(request.path) or (request.visit, request.attempt)
     return (
@@ -166,7 +166,7 @@ def _check_paths(rule: Rule, path: Path) -> None:
             raise ConfigurationError(f'{path.name}:{line_of(path, rule)}: path "{name}" {fault}')
 
 
-def _part(rule: Rule, request: Request) -> dict[str, Any]:
+def _part(rule: Rule, request: AgentRequest) -> dict[str, Any]:
     """What the player has to do."""
     error: str | None = rule.error
     text = _text(rule, request)
@@ -184,13 +184,13 @@ def _part(rule: Rule, request: Request) -> dict[str, Any]:
     }
 
 
-def _usual_files(request: Request) -> dict[str, str]:
+def _usual_files(request: AgentRequest) -> dict[str, str]:
     """A worker that must change something does, even if no rule says what."""
     names = (glob.replace("**", "changed").replace("*", "changed") for glob in request.must_touch)
     return dict.fromkeys(names, f"{request.path} {request.attempt}\n")
 
 
-def _text(rule: Rule, request: Request) -> str:
+def _text(rule: Rule, request: AgentRequest) -> str:
     if rule.text is not None:
         return rule.text
     if not rule.has("output"):
@@ -207,7 +207,7 @@ def _ending(rule: Rule) -> str:
     return f"the cast says: exit code {rule.exit}" if rule.exit else ""
 
 
-def _answer(rule: Rule, request: Request, text: str) -> dict[str, Any]:
+def _answer(rule: Rule, request: AgentRequest, text: str) -> dict[str, Any]:
     usage = None if rule.usage is None else {"input": rule.usage.input, "output": rule.usage.output}
     answer: dict[str, Any] = {"text": text, "usage": usage, "cost_usd": rule.cost_usd}
     if request.judge and not rule.has("output"):
@@ -228,7 +228,7 @@ def _usual_value(schema: Mapping[str, Any], text: str) -> Any:
     return example(schema, text)
 
 
-def _verdict(rule: Rule, request: Request) -> dict[str, Any]:
+def _verdict(rule: Rule, request: AgentRequest) -> dict[str, Any]:
     """Bound to the request, as a real reviewer's must be."""
     spec = rule.verdict
     decision = "approve" if spec is None else spec.decision

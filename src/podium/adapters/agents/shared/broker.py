@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
-from podium.ports.agent import Request
+from podium.ports.agent import AgentRequest
 from podium.ports.sandbox import BROKER, Service
 
 DUMMY_KEY: Final = "podium-keeps-the-real-one"
 URL: Final = f"http://{BROKER[0]}:{BROKER[1]}"
 
 
-def is_brokered(request: Request) -> bool:
+def is_brokered(request: AgentRequest) -> bool:
     """A login cannot be brokered: its program renews it by itself."""
     return request.brokered and request.config.get("auth") != "login"
 
 
 def service(
-    request: Request, upstream: str, paths: tuple[str, ...], key: Mapping[str, str]
+    request: AgentRequest, upstream: str, paths: tuple[str, ...], key: Mapping[str, str]
 ) -> Service | None:
     """None where the agent calls its API itself."""
     return Service(upstream=upstream, paths=paths, headers=key) if is_brokered(request) else None

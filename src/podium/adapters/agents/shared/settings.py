@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from podium.errors import ConfigurationError
-from podium.ports.agent import Request
+from podium.ports.agent import AgentRequest
 from podium.workflow.schema.fields import Wrong
 from podium.workflow.schema.scalars import duration, tokens
 
@@ -15,11 +15,11 @@ T = TypeVar("T")
 _TEMPERATURES: Final = (0, 2)
 
 
-def wrong(request: Request, key: str, fact: str) -> ConfigurationError:
+def wrong(request: AgentRequest, key: str, fact: str) -> ConfigurationError:
     return ConfigurationError(f"agents.{request.agent}.{key} {fact}")
 
 
-def seconds(request: Request, key: str) -> float | None:
+def seconds(request: AgentRequest, key: str) -> float | None:
     """A duration such as 90s; None if none is named."""
     found = _read(request, key, duration)
     if found is not None and found <= 0:
@@ -27,12 +27,12 @@ def seconds(request: Request, key: str) -> float | None:
     return None if found is None else found / 1000
 
 
-def count(request: Request, key: str) -> int | None:
+def count(request: AgentRequest, key: str) -> int | None:
     """A number of tokens such as 2k; None if none is named."""
     return _read(request, key, tokens)
 
 
-def temperature(request: Request) -> float | None:
+def temperature(request: AgentRequest) -> float | None:
     said, (least, most) = request.config.get("temperature"), _TEMPERATURES
     if said is None:
         return None
@@ -41,7 +41,7 @@ def temperature(request: Request) -> float | None:
     return said
 
 
-def address(request: Request, usual: str) -> str:
+def address(request: AgentRequest, usual: str) -> str:
     """The base URL, without a slash at its end."""
     said = request.config.get("base_url") or usual
     try:
@@ -56,7 +56,7 @@ def address(request: Request, usual: str) -> str:
     return str(said).rstrip("/")
 
 
-def messages(request: Request) -> list[dict[str, str]]:
+def messages(request: AgentRequest) -> list[dict[str, str]]:
     """The role's text, the turns before this one and the prompt, as all chat APIs take them."""
     system = [{"role": "system", "content": request.system}] if request.system else []
     before = [
@@ -77,7 +77,7 @@ def plain(value: Any) -> Any:
     return [plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _read(request: Request, key: str, reader: Callable[[Any], T]) -> T | None:
+def _read(request: AgentRequest, key: str, reader: Callable[[Any], T]) -> T | None:
     said = request.config.get(key)
     try:
         return None if said is None else reader(said)

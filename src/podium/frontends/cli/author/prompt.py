@@ -12,7 +12,7 @@ import click
 from podium.frontends.cli.options import set_option
 
 if TYPE_CHECKING:
-    from podium.app.forecast.prompt import Told
+    from podium.app.forecast.prompt import PromptRecord
 
 
 @click.command("prompt", short_help="Print what an agent would be told at a step, or was told in a run.")
@@ -60,7 +60,7 @@ def command(
     return 0
 
 
-def _of_run(run: str, step: str, attempt: int | None) -> Told:
+def _of_run(run: str, step: str, attempt: int | None) -> PromptRecord:
     from podium.app.forecast.prompt import told_in_run
     from podium.app.query.runs import show
     from podium.frontends.cli.open_run import found
@@ -71,7 +71,7 @@ def _of_run(run: str, step: str, attempt: int | None) -> Told:
 
 def _of_file(
     file: Path, step: str, inputs: tuple[str, ...], cast: Path | None, settings: tuple[str, ...]
-) -> Told:
+) -> PromptRecord:
     from podium.app.author.load import open_workflow, parse_inputs
     from podium.app.forecast.prompt import told_by_file
     from podium.app.paths import project_root, user_dir

@@ -6,7 +6,7 @@ import click
 
 from podium.app.run.answer import speaker, value_given
 from podium.app.values import parse_value
-from podium.frontends.cli.foreground import office_here, say
+from podium.frontends.cli.foreground import open_current_project, send_command
 from podium.frontends.cli.sender import by_option, detach_option, json_option, run_named
 
 
@@ -24,7 +24,7 @@ def command(
 
     VALUE is read as JSON where it is JSON, else it is text. For work that a person does by hand it is the result.
     """
-    office = office_here()
+    office = open_current_project()
     name = run_named(office, run)
     answer = value_given(office, name, step, by=speaker(by), value=parse_value(value, "the answer"))
-    return say(office, name, answer.message, done=str(answer), as_json=as_json, detach=detach)
+    return send_command(office, name, answer.message, done=str(answer), as_json=as_json, detach=detach)

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import click
 
 from podium.app.run.apply import apply
-from podium.frontends.cli.foreground import office_here
+from podium.frontends.cli.foreground import open_current_project
 from podium.frontends.cli.sender import run_named
 
 
@@ -23,7 +23,7 @@ def command(run: str | None, branch: str | None, message: str | None, as_json: b
     Only runs that have passed can be applied. If the branch has moved since, every command that had passed is run again
     on the result, and nothing is moved if one fails or the change clashes. Doing it twice changes nothing.
     """
-    office = office_here()
+    office = open_current_project()
     done = apply(office, run_named(office, run), branch=branch, message=message)
     if as_json:
         click.echo(json.dumps(asdict(done), indent=2))

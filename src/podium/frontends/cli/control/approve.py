@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from podium.app.run.answer import approval, speaker
-from podium.frontends.cli.foreground import office_here, say
+from podium.frontends.cli.foreground import open_current_project, send_command
 from podium.frontends.cli.sender import by_option, detach_option, json_option, run_named
 
 
@@ -39,9 +39,9 @@ def command(  # noqa: PLR0913  # one argument per option
     For work that a person does by hand this says that it is done. The answer is recorded; then, unless another process
     owns the run or --detach is given, the run is carried on here and the exit code is its own.
     """
-    office = office_here()
+    office = open_current_project()
     name = run_named(office, run)
     given = {"retry_from": retry_from, "use_output": use_output}
     details = {key: value for key, value in given.items() if value}
     answer = approval(office, name, step, by=speaker(by), action=action, feedback=feedback, details=details)
-    return say(office, name, answer.message, done=str(answer), as_json=as_json, detach=detach)
+    return send_command(office, name, answer.message, done=str(answer), as_json=as_json, detach=detach)

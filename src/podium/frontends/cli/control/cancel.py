@@ -10,7 +10,7 @@ from podium.app.run.answer import speaker, view_of
 from podium.app.run.send import abandon
 from podium.core.messages import Cancel
 from podium.errors import EXIT_CANCELLED, ConfigurationError, PathViolation
-from podium.frontends.cli.foreground import office_here, say
+from podium.frontends.cli.foreground import open_current_project, send_command
 from podium.frontends.cli.sender import by_option, json_option, run_named
 from podium.views.files.run_json import run_data
 
@@ -30,11 +30,11 @@ def command(run: str | None, reason: str, force: bool, by: str | None, as_json: 
 
     Running agents and commands are ended with everything they have started, within two seconds.
     """
-    office = office_here()
+    office = open_current_project()
     name = run_named(office, run)
     message = Cancel(speaker(by), reason, force)
     try:
-        code = say(office, name, message, done=f"run {name}: cancelling", as_json=as_json)
+        code = send_command(office, name, message, done=f"run {name}: cancelling", as_json=as_json)
     except (ConfigurationError, PathViolation):
         # Its definition has changed, is broken or is gone: nobody can carry it on.
         if not force:

@@ -10,7 +10,7 @@ import click
 from podium.app.run.answer import speaker
 from podium.app.run.send import send
 from podium.core.messages import Guide
-from podium.frontends.cli.foreground import office_here
+from podium.frontends.cli.foreground import open_current_project
 from podium.frontends.cli.sender import by_option, run_named
 
 
@@ -23,7 +23,7 @@ def command(run: str, text: str, by: str | None) -> int:
 
     Nothing that runs is disturbed, and a run that stands is not carried on by this.
     """
-    office = office_here()
+    office = open_current_project()
     name = run_named(office, run)
     anyio.run(partial(send, office, name, Guide(speaker(by), text), carry_on=False))
     click.echo(f"run {name}: the next attempt that starts gets this guidance", err=True)

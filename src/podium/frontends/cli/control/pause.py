@@ -10,7 +10,7 @@ import click
 from podium.app.run.answer import speaker
 from podium.app.run.send import send
 from podium.core.messages import Pause
-from podium.frontends.cli.foreground import office_here
+from podium.frontends.cli.foreground import open_current_project
 from podium.frontends.cli.sender import by_option, run_named
 
 
@@ -22,7 +22,7 @@ def command(run: str | None, by: str | None) -> int:
 
     `podium resume` carries it on.
     """
-    office = office_here()
+    office = open_current_project()
     name = run_named(office, run)
     anyio.run(partial(send, office, name, Pause(speaker(by)), carry_on=False))
     click.echo(f"run {name}: paused; podium resume {name} carries it on", err=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from podium.app.run.answer import rejection, speaker
-from podium.frontends.cli.foreground import office_here, say
+from podium.frontends.cli.foreground import open_current_project, send_command
 from podium.frontends.cli.sender import by_option, detach_option, json_option, run_named
 
 
@@ -25,7 +25,7 @@ def command(
     Where the workflow routes a rejection, the work is done again with your words; else the run ends with exit code 4.
     A STEP at level `notify` that passed without waiting is vetoed: while the run goes on, it goes back from there.
     """
-    office = office_here()
+    office = open_current_project()
     name = run_named(office, run)
     answer = rejection(office, name, step, by=speaker(by), feedback=feedback, abort=abort)
-    return say(office, name, answer.message, done=str(answer), as_json=as_json, detach=detach)
+    return send_command(office, name, answer.message, done=str(answer), as_json=as_json, detach=detach)

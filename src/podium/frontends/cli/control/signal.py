@@ -7,7 +7,7 @@ import click
 from podium.app.run.answer import speaker
 from podium.app.values import parse_value
 from podium.core.messages import Signal
-from podium.frontends.cli.foreground import office_here, say
+from podium.frontends.cli.foreground import open_current_project, send_command
 from podium.frontends.cli.sender import by_option, detach_option, json_option, run_named
 
 
@@ -23,9 +23,9 @@ def command(run: str, name: str, data: str | None, by: str | None, detach: bool,
 
     Refused if no step waits for it, so that a misspelled name does not pass for a signal that was sent.
     """
-    office = office_here()
+    office = open_current_project()
     found = run_named(office, run)
     message = Signal(name, None if data is None else parse_value(data, "--data"), speaker(by))
-    return say(
+    return send_command(
         office, found, message, done=f"run {found}: signal {name} sent", as_json=as_json, detach=detach
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from podium.views.run.costs import Bill, Spent
+    from podium.views.run.costs import CostReport, CostRow
 
 WAYS = ("agent", "model", "role", "step", "workflow", "run", "day")
 
@@ -37,7 +37,7 @@ def command(run: str | None, by: str, as_json: bool) -> int:
     return 0
 
 
-def _data(found: Bill, by: str, runs: int) -> dict[str, object]:
+def _data(found: CostReport, by: str, runs: int) -> dict[str, object]:
     return {
         "by": by,
         "runs": runs,
@@ -46,7 +46,7 @@ def _data(found: Bill, by: str, runs: int) -> dict[str, object]:
     }
 
 
-def _row_data(row: Spent) -> dict[str, object]:
+def _row_data(row: CostRow) -> dict[str, object]:
     return {
         "name": row.name,
         "attempts": row.attempts,
@@ -56,7 +56,7 @@ def _row_data(row: Spent) -> dict[str, object]:
     }
 
 
-def _lines(found: Bill, by: str) -> list[str]:
+def _lines(found: CostReport, by: str) -> list[str]:
     if not found.rows:
         return ["no agent was called, so nothing was spent"]
     rows = [(by, "cost", "calls", "tokens", "unknown"), *map(_cells, found.rows)]
@@ -74,7 +74,7 @@ def _lines(found: Bill, by: str) -> list[str]:
     ]
 
 
-def _cells(row: Spent) -> tuple[str, str, str, str, str]:
+def _cells(row: CostRow) -> tuple[str, str, str, str, str]:
     from podium.views.format import count, dollars
 
     unknown = str(row.unknown_calls) if row.unknown_calls else ""

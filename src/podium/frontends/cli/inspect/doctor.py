@@ -14,7 +14,7 @@ import click
 from podium.app.paths import user_dir
 
 if TYPE_CHECKING:
-    from podium.app.agents import Listed
+    from podium.app.agents import AgentListing
     from podium.app.doctor import Checkup, Probe
 
 NOBODY = 'podium: 1\nname: doctor\nsteps: {look: {run: ["true"]}}\n'
@@ -103,7 +103,7 @@ def _lines(checkup: Checkup, file: Path | None) -> Iterator[str]:
         yield f"\n{file} could run"
 
 
-def _agent(agent: Listed, probe: Probe | None) -> Iterator[str]:
+def _agent(agent: AgentListing, probe: Probe | None) -> Iterator[str]:
     kind = "" if agent.type == agent.name else f" ({agent.type})"
     yield f"{agent.name}{kind}: {agent.wanting or 'ready'}"
     if agent.program:

@@ -9,7 +9,7 @@ import click
 
 from podium.app.query.runs import event_data, follow
 from podium.core.hash_chain import Record
-from podium.frontends.cli.open_run import Found, found, painter, run_argument, wait
+from podium.frontends.cli.open_run import OpenedRun, found, painter, run_argument, wait
 from podium.views.plain import as_text, one_line
 from podium.views.text.terminal import Paint
 
@@ -34,7 +34,7 @@ def command(run: str | None, as_json: bool, after: int, following: bool) -> int:
     return 0
 
 
-def _records(place: Found, after: int, following: bool) -> Iterator[Record]:
+def _records(place: OpenedRun, after: int, following: bool) -> Iterator[Record]:
     run = place.head.run
     if not following:
         yield from place.store.read(run, after=after)

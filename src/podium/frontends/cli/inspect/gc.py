@@ -9,10 +9,10 @@ import time
 
 import click
 
-from podium.app.archive.gc import Old, delete, preview
+from podium.app.archive.gc import ExpiredRun, delete, preview
 from podium.core.types import Millis
 from podium.errors import ConfigurationError
-from podium.frontends.cli.foreground import office_here
+from podium.frontends.cli.foreground import open_current_project
 from podium.views.format import iso
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
@@ -31,7 +31,7 @@ def command(age: str, unlanded: bool, yes: bool, as_json: bool) -> int:
     A run's log, records, artifacts and refs go. Runs that are not over stay, and so do runs with work that has not
     landed unless --unlanded is given. Without a terminal nothing is deleted unless --yes is given.
     """
-    office = office_here()
+    office = open_current_project()
     before = Millis(time.time_ns() // 1_000_000 - _millis(age))
     olds = preview(office, before=before, unlanded=unlanded)
     agreed = bool(olds) and (yes or _ask(olds, quiet=as_json))
@@ -46,7 +46,7 @@ def command(age: str, unlanded: bool, yes: bool, as_json: bool) -> int:
     return 0
 
 
-def _ask(olds: tuple[Old, ...], *, quiet: bool) -> bool:
+def _ask(olds: tuple[ExpiredRun, ...], *, quiet: bool) -> bool:
     if quiet:
         return False
     for old in olds:
@@ -69,7 +69,7 @@ def _size(count: int) -> str:
     return f"{count / 1_000_000:.1f} MB" if count >= 1_000_000 else f"{count / 1000:.0f} kB"
 
 
-def _data(old: Old) -> dict[str, object]:
+def _data(old: ExpiredRun) -> dict[str, object]:
     return {
         "run": old.run,
         "workflow": old.workflow,

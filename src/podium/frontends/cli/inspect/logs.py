@@ -13,7 +13,7 @@ from podium.app.paths import user_dir
 from podium.app.query.inbox import ENDED
 from podium.app.query.logs import LogFile, follow_logs, log_files, pieces
 from podium.app.query.runs import find_run, show
-from podium.frontends.cli.open_run import Found, found, run_argument, wait
+from podium.frontends.cli.open_run import OpenedRun, found, run_argument, wait
 from podium.process.ansi import PlainStream
 
 
@@ -41,7 +41,7 @@ def command(run: str | None, step: str | None, following: bool, failed: bool) ->
 
 
 def _content(
-    place: Found, step: str | None, *, following: bool, failed: bool
+    place: OpenedRun, step: str | None, *, following: bool, failed: bool
 ) -> Iterator[tuple[LogFile, bytes]]:
     store, project, head = place
 

@@ -10,8 +10,8 @@ import click
 from podium.app.author.demo import WORKFLOW, set_up, test_command
 from podium.app.paths import user_dir
 from podium.app.run.answer import approval
-from podium.app.run.start import Order, begin
-from podium.frontends.cli.foreground import drive, is_terminal, say
+from podium.app.run.start import RunRequest, start_run
+from podium.frontends.cli.foreground import drive_with_display, is_terminal, send_command
 from podium.wiring import open_office
 
 
@@ -35,20 +35,20 @@ def command(ask: bool, folder: Path | None) -> int:
     set_up(place)
     tests, runner = test_command()
     office = open_office(place, user_dir=user_dir(), create=True)
-    begun = begin(office, Order(file=place / WORKFLOW, inputs={"tests": tests}))
+    begun = start_run(office, RunRequest(file=place / WORKFLOW, inputs={"tests": tests}))
     _talk(f"A project with a failing test: {place}")
     _talk(f"Its gate is a real {runner}; the sandbox in force is {begun.site.sandbox.level!r}.")
     if begun.site.unwalled:
         _talk(f"Stronger walls would need bubblewrap: {begun.site.unwalled}.")
     _talk("The team is scripted. Its first attempt forgets something, and the gate notices.\n")
     asks = ask and is_terminal()
-    code = drive(office, begun.site, parks=not asks)
+    code = drive_with_display(office, begun.site, parks=not asks)
     if not asks:
         _talk(
             f"\nNow a person decides. The demo says yes for you, as this would: podium approve {begun.run}\n"
         )
         answer = approval(office, begun.run, None, by="demo")
-        code = say(office, begun.run, answer.message, done=str(answer))
+        code = send_command(office, begun.run, answer.message, done=str(answer))
     _look_around(place, begun.run)
     return code
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from podium.app.run.rerun import look_ahead
+from podium.app.run.rerun import preview_rerun
 from podium.app.values import parse_values
 from podium.frontends.cli.confirm_rerun import dry_option, go_on_from, yes_option
-from podium.frontends.cli.foreground import office_here
+from podium.frontends.cli.foreground import open_current_project
 from podium.frontends.cli.sender import detach_option, json_option, run_named
 
 
@@ -29,8 +29,8 @@ def command(
     RUN stays as it is. The definition is read as it stands now, and inputs may be given other values; what is asked
     differently because of that is done again even before STEP. The exit code is that of the new run.
     """
-    office = office_here()
-    prospect = look_ahead(
+    office = open_current_project()
+    prospect = preview_rerun(
         office, run_named(office, run), again=step, onwards=True, inputs=parse_values(inputs)
     )
     return go_on_from(office, prospect, yes=yes, dry=dry_run, detach=detach, as_json=as_json)

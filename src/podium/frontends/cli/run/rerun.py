@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from podium.app.run.rerun import look_ahead
+from podium.app.run.rerun import preview_rerun
 from podium.frontends.cli.confirm_rerun import dry_option, go_on_from, yes_option
-from podium.frontends.cli.foreground import office_here
+from podium.frontends.cli.foreground import open_current_project
 from podium.frontends.cli.sender import detach_option, json_option, run_named
 
 
@@ -27,6 +27,6 @@ def command(
     costs nothing; STEP is done again, and after it whatever is asked differently because of its new result. What RUN
     has spent counts against the limits of the new run. The exit code is that of the new run.
     """
-    office = office_here()
-    prospect = look_ahead(office, run_named(office, run), again=step, onwards=downstream)
+    office = open_current_project()
+    prospect = preview_rerun(office, run_named(office, run), again=step, onwards=downstream)
     return go_on_from(office, prospect, yes=yes, dry=dry_run, detach=detach, as_json=as_json)

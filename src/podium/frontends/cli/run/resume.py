@@ -6,12 +6,12 @@ import getpass
 
 import click
 
-from podium.app.run.rerun import look_ahead
-from podium.app.run.start import reopen
+from podium.app.run.rerun import preview_rerun
+from podium.app.run.start import open_run
 from podium.core.messages import Message, Resume
 from podium.frontends.cli.background import go_on_in_background
 from podium.frontends.cli.confirm_rerun import dry_option, go_on_from, yes_option
-from podium.frontends.cli.foreground import drive, office_here
+from podium.frontends.cli.foreground import drive_with_display, open_current_project
 from podium.frontends.cli.sender import detach_option, json_option, run_named
 
 
@@ -40,10 +40,10 @@ def command(  # one argument per option
     After an edit of the workflow, a prompt or a role, --accept-changes says which results still stand, what the others
     cost last time, and goes on in a new run that takes the former over; RUN is closed if it was not over.
     """
-    office = office_here()
+    office = open_current_project()
     name = run_named(office, run)
     if accept_changes:
-        prospect = look_ahead(office, name)
+        prospect = preview_rerun(office, name)
         return go_on_from(
             office, prospect, yes=yes, dry=dry_run, detach=detach, as_json=as_json, by=getpass.getuser()
         )
@@ -57,4 +57,6 @@ def command(  # one argument per option
     head = office.store.head(name)
     if head is not None and head.status == "paused":
         first = (Resume(getpass.getuser()),)
-    return drive(office, reopen(office, name), *first, as_json=as_json, parks="clock" if until_idle else None)
+    return drive_with_display(
+        office, open_run(office, name), *first, as_json=as_json, parks="clock" if until_idle else None
+    )

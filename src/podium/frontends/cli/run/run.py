@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from podium.app.author.load import open_workflow, parse_inputs
-from podium.app.run.start import Begun, Order, begin
+from podium.app.run.start import RunRequest, StartedRun, start_run
 from podium.app.values import parse_settings, parse_vars, read_values
 from podium.errors import ConfigurationError
 from podium.frontends.cli.background import go_on_in_background
-from podium.frontends.cli.foreground import drive, is_terminal, office_of
+from podium.frontends.cli.foreground import drive_with_display, is_terminal, open_project_for
 from podium.frontends.cli.gitignore import offer_ignore_lines
 from podium.frontends.cli.options import set_option
 from podium.views.format import dollars, duration
@@ -88,10 +88,10 @@ def command(  # noqa: PLR0913  # one argument per option
     """
     if record is not None and replay is not None:
         raise click.UsageError("--record and --replay exclude each other")
-    office = office_of(file)
+    office = open_project_for(file)
     typed = parse_settings(settings)
     workflow = open_workflow(file, user_dir=office.user_dir, project=office.project, settings=typed)
-    order = Order(
+    order = RunRequest(
         file=file,
         inputs={**read_values(inputs_file), **parse_inputs(inputs, workflow)},
         vars={**read_values(vars_file), **parse_vars(vars_, workflow.vars)},
@@ -104,7 +104,7 @@ def command(  # noqa: PLR0913  # one argument per option
         settings=typed,
     )
     forecast = _forecast(office, workflow, order)
-    begun = begin(office, replace(order, accepts=_accepted(workflow, order, yes=yes)))
+    begun = start_run(office, replace(order, accepts=_accepted(workflow, order, yes=yes)))
     _warn(begun)
     click.echo(forecast, err=True)
     offer_ignore_lines(office, yes=yes)
@@ -112,10 +112,10 @@ def command(  # noqa: PLR0913  # one argument per option
         go_on_in_background(office, begun.run)
         click.echo(begun.run)
         return 0
-    return drive(office, begun.site, as_json=as_json)
+    return drive_with_display(office, begun.site, as_json=as_json)
 
 
-def _forecast(office: Office, workflow: Workflow, order: Order) -> str:
+def _forecast(office: Office, workflow: Workflow, order: RunRequest) -> str:
     """The worst case in a line; the limits are what stops it."""
     from podium.app.forecast.plan import check_plan
     from podium.app.run.cost_history import read_history
@@ -132,15 +132,15 @@ def _forecast(office: Office, workflow: Workflow, order: Order) -> str:
     return f"at worst {most}{ended}"
 
 
-def _accepted(workflow: Workflow, order: Order, *, yes: bool) -> tuple[str, ...]:
+def _accepted(workflow: Workflow, order: RunRequest, *, yes: bool) -> tuple[str, ...]:
     """Agents that may work without a price. Without a terminal the run asks before their first call, and parks."""
     if yes:
         return ("*",)
     if workflow.unknown_cost != "ask" or order.replay is not None or workflow.limits.usd is None:
         return ()
-    from podium.app.run.preflight import unpriced
+    from podium.app.run.preflight import agents_without_price
 
-    names = unpriced(workflow)
+    names = agents_without_price(workflow)
     for name in names:
         told = f'what calls of "{name}" cost will not be known; each is booked with what is reserved for it'
         ways = f"write agents.{name}.price or limits: {{unknown_cost: count_tokens}}, or start with --yes"
@@ -158,7 +158,7 @@ def _named(folder: Path | None) -> str | None:
     return None if folder is None else str(folder.absolute())
 
 
-def _warn(begun: Begun) -> None:
+def _warn(begun: StartedRun) -> None:
     click.echo(f"run {begun.run}", err=True)
     if begun.uncommitted:
         click.echo(

@@ -10,10 +10,10 @@ import click
 
 from podium.app.author.load import open_workflow, parse_inputs
 from podium.app.paths import STATE_DIR
-from podium.app.run.run_step import Trial, change_of, prepared
-from podium.app.run.start import go_on
+from podium.app.run.run_step import StepTrial, change_of, prepared
+from podium.app.run.start import drive
 from podium.app.values import parse_vars, read_values
-from podium.frontends.cli.foreground import Foreground, office_of
+from podium.frontends.cli.foreground import Foreground, open_project_for
 from podium.wiring import open_store
 
 
@@ -53,10 +53,10 @@ def command(  # noqa: PLR0913  # one argument per option
     The run is kept apart from all others and is gone afterwards: no branch, no record, no other run is touched. STEP is
     a name, or block/name. A step that reads the results of others cannot be tried alone; it says which are missing.
     """
-    office = office_of(file)
+    office = open_project_for(file)
     workflow = open_workflow(file, user_dir=office.user_dir, project=office.project)
     given = {**read_values(inputs_file), **parse_inputs(inputs, workflow)}
-    trial = Trial(
+    trial = StepTrial(
         file=file,
         step=step,
         inputs=given,
@@ -71,7 +71,7 @@ def command(  # noqa: PLR0913  # one argument per option
         foreground = Foreground(apart, as_json=as_json)
         try:
             with prepared(apart, trial) as begun:
-                state = go_on(apart, begun.site, park=True, on_turn=foreground.on_turn)
+                state = drive(apart, begun.site, park=True, on_turn=foreground.on_turn)
                 code = foreground.finish(state, hints=False)
                 text = "" if as_json else change_of(begun, state)
         finally:

@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from podium.app.run.serve import Service, Told
+from podium.app.run.serve import Service, ServiceLine
 from podium.attempt.site import wall_clock
-from podium.frontends.cli.foreground import office_here
+from podium.frontends.cli.foreground import open_current_project
 from podium.views.format import iso
 
 
@@ -39,7 +39,7 @@ def command(headless: bool, once: bool, slots: int, as_json: bool) -> int:
     stopped = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: stopped.set())
-    service = Service(office_here(create=True), slots=slots, tell=_tell_json if as_json else _tell)
+    service = Service(open_current_project(create=True), slots=slots, tell=_tell_json if as_json else _tell)
     if not once:
         text = f"watching the runs of {service.office.project}, {slots} at once"
         click.echo(_own("watching", text) if as_json else text)
@@ -49,11 +49,11 @@ def command(headless: bool, once: bool, slots: int, as_json: bool) -> int:
     return 0
 
 
-def _tell(told: Told) -> None:
+def _tell(told: ServiceLine) -> None:
     click.echo(told.line())
 
 
-def _tell_json(told: Told) -> None:
+def _tell_json(told: ServiceLine) -> None:
     """What does not apply to what was done is left out."""
     known = {name: value for name, value in told._asdict().items() if value not in (None, "")}
     click.echo(_written({**known, "at": iso(told.at)}))

@@ -15,14 +15,14 @@ from podium.app.author.load import open_workflow, parse_inputs
 from podium.app.project import Office
 from podium.app.query.runs import find_run
 from podium.app.run.definition import project_files
-from podium.app.run.rerun import begin_again, look_ahead
-from podium.app.run.start import Begun, Order, begin
+from podium.app.run.rerun import preview_rerun, start_rerun
+from podium.app.run.start import RunRequest, StartedRun, start_run
 from podium.app.run.watch import Seen, arrived, changed, inbox, look, own_changes, seen_by
 from podium.app.values import parse_vars
 from podium.core.hash_chain import RunId
 from podium.errors import ConfigurationError, PathViolation
 from podium.frontends.cli.confirm_rerun import as_text
-from podium.frontends.cli.foreground import drive, office_of
+from podium.frontends.cli.foreground import drive_with_display, open_project_for
 from podium.frontends.cli.output import complain
 
 POLL_S: Final = 0.5
@@ -68,9 +68,9 @@ def command(  # noqa: PLR0913  # one argument per option
     changes does not start another, and a mistake in a file is told and waited out. Ctrl-C ends it. The exit code is
     that of the last run.
     """
-    office = office_of(file)
+    office = open_project_for(file)
     workflow = open_workflow(file, user_dir=office.user_dir, project=office.project)
-    order = Order(
+    order = RunRequest(
         file=file,
         inputs=parse_inputs(inputs, workflow),
         vars=parse_vars(vars_, workflow.vars),
@@ -91,22 +91,24 @@ def command(  # noqa: PLR0913  # one argument per option
     code = 0
     for number, begun in enumerate(runs, 1):
         click.echo(f"run {begun.run}", err=True)
-        code = drive(office, begun.site, as_json=False)
+        code = drive_with_display(office, begun.site, as_json=False)
         if number == most:
             return code
     return code  # pragma: no cover (only Ctrl-C ends the watch, and that raises)
 
 
-def _reruns(office: Office, order: Order, *, sparing: bool) -> Iterator[Begun]:
+def _reruns(office: Office, order: RunRequest, *, sparing: bool) -> Iterator[StartedRun]:
     seen = look(office.project)
-    begun = begin(office, order)
+    begun = start_run(office, order)
     while True:
         yield begun
         seen = seen_by(seen, look(office.project), own_changes(office, begun))
         begun, seen = _next(office, order, begun.run, seen, sparing=sparing)
 
 
-def _next(office: Office, order: Order, earlier: RunId, seen: Seen, *, sparing: bool) -> tuple[Begun, Seen]:
+def _next(
+    office: Office, order: RunRequest, earlier: RunId, seen: Seen, *, sparing: bool
+) -> tuple[StartedRun, Seen]:
     """The next run that can begin, and what the project was like then."""
     last = seen
     while True:
@@ -116,7 +118,9 @@ def _next(office: Office, order: Order, earlier: RunId, seen: Seen, *, sparing: 
         # An edit that could not begin a run is still new to the one that can.
         paths = changed(seen, now) if sparing else ()
         start = (
-            partial(_affected, office, order, earlier, paths) if sparing else partial(begin, office, order)
+            partial(_affected, office, order, earlier, paths)
+            if sparing
+            else partial(start_run, office, order)
         )
         begun = _tried(start)
         if begun is not None:
@@ -129,7 +133,7 @@ def _tell(paths: Sequence[str]) -> None:
     click.echo(f"changed: {', '.join(paths[:SHOWN])}{more}", err=True)
 
 
-def _tried(start: Callable[[], Begun]) -> Begun | None:
+def _tried(start: Callable[[], StartedRun]) -> StartedRun | None:
     """None for what is wrong in a file: it is told, and the next change may mend it."""
     try:
         return start()
@@ -138,17 +142,19 @@ def _tried(start: Callable[[], Begun]) -> Begun | None:
         return None
 
 
-def _affected(office: Office, order: Order, earlier: RunId, paths: Sequence[str]) -> Begun:
+def _affected(office: Office, order: RunRequest, earlier: RunId, paths: Sequence[str]) -> StartedRun:
     """Goes on from the earlier run after an edit of its definition; any other file may matter to every step."""
     head = find_run(office.store, earlier)
     if not project_files(office, str(order.file), head).issuperset(paths):
-        return begin(office, order)
-    prospect = look_ahead(office, earlier)
+        return start_run(office, order)
+    prospect = preview_rerun(office, earlier)
     click.echo(as_text(prospect), err=True)
-    return begin_again(office, prospect, closed_by="podium watch")
+    return start_rerun(office, prospect, closed_by="podium watch")
 
 
-def _enqueued(office: Office, order: Order, folder: Path, *, into: str, is_input: bool) -> Iterator[Begun]:
+def _enqueued(
+    office: Office, order: RunRequest, folder: Path, *, into: str, is_input: bool
+) -> Iterator[StartedRun]:
     """Files that are there when the watch begins are work too; each is taken once."""
     done: Seen = {}
     while True:
@@ -159,7 +165,7 @@ def _enqueued(office: Office, order: Order, folder: Path, *, into: str, is_input
         for name in arrived(done, now):
             path = str((folder / name).relative_to(office.project.resolve()))
             click.echo(f"new: {path}", err=True)
-            begun = _tried(partial(begin, office, _given(order, {into: path}, is_input=is_input)))
+            begun = _tried(partial(start_run, office, _given(order, {into: path}, is_input=is_input)))
             if begun is None:
                 refused.add(name)
             else:
@@ -169,7 +175,7 @@ def _enqueued(office: Office, order: Order, folder: Path, *, into: str, is_input
         _settled(office.project, before)
 
 
-def _given(order: Order, values: Mapping[str, str], *, is_input: bool) -> Order:
+def _given(order: RunRequest, values: Mapping[str, str], *, is_input: bool) -> RunRequest:
     if is_input:
         return replace(order, inputs={**order.inputs, **values})
     return replace(order, vars={**order.vars, **values})

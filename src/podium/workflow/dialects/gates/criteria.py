@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from podium.workflow.dialects.translation import Page, grown
+from podium.workflow.dialects.translation import Translation, new_node
 from podium.workflow.source.nodes import Node, text
 
 EXITS: Final = re.compile(r"`?(?P<command>[^`]+?)`? (?:exits?|returns) (?:with )?(?:code |status )?0\.?")
@@ -13,7 +13,7 @@ EXISTS: Final = re.compile(r"(?:the )?file `?(?P<path>[^\s`]+)`? exists(?: and i
 SEVERAL: Final = re.compile(r",? and (?!is )|[,;] ")
 
 
-def proof(criterion: Node | None, page: Page) -> tuple[list[Node], list[Node]]:
+def proof(criterion: Node | None, page: Translation) -> tuple[list[Node], list[Node]]:
     """The commands that prove the step, and the files that have to be there."""
     written = text(criterion)
     if criterion is None or written is None:
@@ -27,6 +27,6 @@ def proof(criterion: Node | None, page: Page) -> tuple[list[Node], list[Node]]:
         )
         return [], []
     return (
-        [grown(found["command"], criterion) for found in commands if found],
-        [grown(found["path"], criterion) for found in files if found],
+        [new_node(found["command"], criterion) for found in commands if found],
+        [new_node(found["path"], criterion) for found in files if found],
     )

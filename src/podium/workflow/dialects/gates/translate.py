@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from podium.core.fast_dataclass import dataclass
 from podium.workflow.dialects.gates.criteria import proof
-from podium.workflow.dialects.translation import Kind, Names, Page, grown, name_of
+from podium.workflow.dialects.translation import Kind, Names, Translation, name_of, new_node
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source.nodes import Node, fields, items, text
 
@@ -47,7 +47,7 @@ ROLES: Final = {"implementor": "implementer", "test_writer": "test_engineer", "t
 FEEDBACK: Final = ".workflow/retry-context/"
 
 
-def translate(root: Node, kind: Kind, page: Page) -> Node | None:
+def translate(root: Node, kind: Kind, page: Translation) -> Node | None:
     pipeline = _pipeline(root) if kind == "workflow" else None
     if pipeline is None:
         return None
@@ -83,7 +83,7 @@ def labels_of(root: Node) -> Labels | None:
     return Labels(text(fields(fields(root)["workflow"]).get("id")) or "gates", steps, gates)
 
 
-def _check_ids(thing: str, nodes: tuple[Node, ...], page: Page) -> None:
+def _check_ids(thing: str, nodes: tuple[Node, ...], page: Translation) -> None:
     seen: set[str] = set()
     for node in nodes:
         if not _id(node):
@@ -93,7 +93,7 @@ def _check_ids(thing: str, nodes: tuple[Node, ...], page: Page) -> None:
         seen.add(_id(node))
 
 
-def _check_used(pipeline: Pipeline, page: Page) -> None:
+def _check_used(pipeline: Pipeline, page: Translation) -> None:
     used = {text(fields(step).get("gate")) for step in pipeline.steps}
     for name, gate in pipeline.gates.items():
         if name and name not in used:
@@ -162,7 +162,7 @@ def _names(steps: tuple[Node, ...]) -> Names:
     )
 
 
-def _file(root: Node, pipeline: Pipeline, page: Page) -> Node:
+def _file(root: Node, pipeline: Pipeline, page: Translation) -> Node:
     said = fields(root)
     header = fields(said.get("workflow"))
     steps: dict[str, Any] = {}
@@ -178,17 +178,17 @@ def _file(root: Node, pipeline: Pipeline, page: Page) -> Node:
         "name": name_of(text(header.get("id")) or "gates"),
         "description": _stripped(header.get("description", header.get("name"))),
         "context": header.get("context_files"),
-        "steps": grown(steps, said["steps"]),
+        "steps": new_node(steps, said["steps"]),
     }
-    return grown(file, root)
+    return new_node(file, root)
 
 
 def _stripped(node: Node | None) -> Node | None:
     words = text(node)
-    return node if node is None or words is None else grown(words.strip(), node)
+    return node if node is None or words is None else new_node(words.strip(), node)
 
 
-def _gate(step: Node, pipeline: Pipeline, page: Page) -> Node | None:
+def _gate(step: Node, pipeline: Pipeline, page: Translation) -> Node | None:
     wanted = fields(step).get("gate")
     name = text(wanted)
     if wanted is None or name is None:
@@ -212,15 +212,15 @@ def _is_inline(step: Node, gate: Node, pipeline: Pipeline) -> bool:
     return on == pipeline.after(step) and back == pipeline.step(_id(step))
 
 
-def _step(step: Node, gate: Node | None, root: Node, pipeline: Pipeline, page: Page) -> Node:
+def _step(step: Node, gate: Node | None, root: Node, pipeline: Pipeline, page: Translation) -> Node:
     said = fields(step)
     folder = _folder(said.get("agent"))
     commands, files = proof(said.get("success_criterion"), page)
     named = [*items(said.get("outputs")), *files]
     outputs = list(
-        {path: grown(path, item) for item in named for path in [_below(folder, str(item.value))]}.values()
+        {path: new_node(path, item) for item in named for path in [_below(folder, str(item.value))]}.values()
     )
-    proving = [grown({"run": command, "dir": folder or None}, command) for command in commands]
+    proving = [new_node({"run": command, "dir": folder or None}, command) for command in commands]
     judged = [] if gate is None else [_judge(gate, step)]
     tries = fields(gate).get("max_retries")
     native: dict[str, Any] = {
@@ -233,11 +233,11 @@ def _step(step: Node, gate: Node | None, root: Node, pipeline: Pipeline, page: P
         "gates": [*proving, *judged] or None,
         "retry": None if tries is None else {"attempts": tries, "on_exhausted": "human"},
     }
-    return grown(native, step)
+    return new_node(native, step)
 
 
-def _who(step: Node, page: Page) -> dict[str, Any]:
-    agent = fields(step).get("agent", grown({}, step))
+def _who(step: Node, page: Translation) -> dict[str, Any]:
+    agent = fields(step).get("agent", new_node({}, step))
     page.check_keys(agent, "agent", AGENT)
     if "type" not in fields(agent):
         page.complain(agent, 4, f'step "{_id(step)}" says no agent.type', "name the role that does it")
@@ -246,7 +246,7 @@ def _who(step: Node, page: Page) -> dict[str, Any]:
     if launch is not None and launch.value not in LAUNCHES:
         page.complain(launch, 2, f'"{launch.value}" is no way to launch', f"one of {', '.join(LAUNCHES)}")
     if launch is not None and launch.value == "interactive":
-        return {"agent": grown("human", launch), "done": _done(step, page)}
+        return {"agent": new_node("human", launch), "done": _done(step, page)}
     if fields(step).get("signal") is not None:
         page.note(fields(step)["signal"], "an agent without a person is done when its process ends")
     return {"role": _role(said.get("type", agent))}
@@ -254,10 +254,10 @@ def _who(step: Node, page: Page) -> dict[str, Any]:
 
 def _role(node: Node) -> Node:
     name = name_of(str(node.value))
-    return grown(ROLES.get(name, name), node)
+    return new_node(ROLES.get(name, name), node)
 
 
-def _done(step: Node, page: Page) -> Any:
+def _done(step: Node, page: Translation) -> Any:
     signal = fields(step).get("signal")
     if signal is None:
         return None
@@ -266,11 +266,11 @@ def _done(step: Node, page: Page) -> Any:
     kind, value = text(said.get("type")), said.get("value")
     match kind:
         case "sentinel_file":
-            return grown({"file": value}, signal)
+            return new_node({"file": value}, signal)
         case "git_commit":
-            return grown({"commit": value}, signal)
+            return new_node({"commit": value}, signal)
         case "pr_creation":
-            return grown({"poll": ["gh", "pr", "view"], "pending": [1]}, signal)
+            return new_node({"poll": ["gh", "pr", "view"], "pending": [1]}, signal)
         case "stdout_exit" | None:
             return None
         case _:
@@ -292,7 +292,7 @@ def _context(step: Node, folder: str, pipeline: Pipeline) -> list[Node]:
     made = {str(item.value) for other in pipeline.steps for item in items(fields(other).get("outputs"))}
     wanted = [*items(said.get("inputs")), *items(fields(said.get("agent")).get("context"))]
     return [
-        grown(_below(folder, str(item.value)) if item.value in made else item.value, item)
+        new_node(_below(folder, str(item.value)) if item.value in made else item.value, item)
         for item in wanted
         # Feedback is handed on by the engine.
         if not str(item.value).startswith(FEEDBACK)
@@ -319,17 +319,17 @@ def _judge(gate: Node, step: Node) -> Node:
     level = text(said.get("level"))
     if level == "human":
         question = f'{title}: is the step "{text(fields(step).get("name")) or _id(step)}" good?'
-        return grown(
+        return new_node(
             {"name": _gate_name(gate), "human": question, "show": ["diff", "tests", "verdicts"]}, gate
         )
     role = _role(said["agent_type"]) if "agent_type" in said else "reviewer"
-    return grown(
+    return new_node(
         {"name": _gate_name(gate), "review": role, "level": said.get("level") if level != "auto" else None},
         gate,
     )
 
 
-def _gate_step(step: Node, gate: Node, pipeline: Pipeline, page: Page) -> Node:
+def _gate_step(step: Node, gate: Node, pipeline: Pipeline, page: Translation) -> Node:
     """A gate that leads elsewhere than back to its own step."""
     said = fields(gate)
     judge = {key: node for key, node in fields(_judge(gate, step)).items() if key != "name"}
@@ -341,9 +341,9 @@ def _gate_step(step: Node, gate: Node, pipeline: Pipeline, page: Page) -> Node:
         "of": pipeline.step(_id(step)) if "review" in judge else None,
         "retry": {"visits": tries} if tries is not None else None,
         "on": {
-            "passed": None if on in (None, pipeline.after(step)) else grown(on, said["on_pass"]),
-            "rejected": None if back is None else grown(back, said["on_fail"]),
+            "passed": None if on in (None, pipeline.after(step)) else new_node(on, said["on_pass"]),
+            "rejected": None if back is None else new_node(back, said["on_fail"]),
         },
     }
     page.note(gate, "this gate leads further than to its own step, so it is a step of its own")
-    return grown(native, gate)
+    return new_node(native, gate)

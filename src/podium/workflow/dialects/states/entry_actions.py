@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from podium.workflow.dialects.translation import Page, grown
+from podium.workflow.dialects.translation import Translation, new_node
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source.nodes import Node, fields, items, text
 
@@ -21,7 +21,7 @@ ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
 """By their word: what they may name; a log may say anything."""
 
 
-def check_actions(name: str, state: Node, page: Page) -> None:
+def check_actions(name: str, state: Node, page: Translation) -> None:
     for action in items(fields(state).get("on_enter")):
         page.check_keys(action, f'on_enter of "{name}"', ACTIONS)
         for word, node in fields(action).items():
@@ -36,4 +36,4 @@ def check_actions(name: str, state: Node, page: Page) -> None:
 def ending(word: str, state: Node) -> Any:
     """Where a terminal state leads, with the last thing it says."""
     said = [node for action in items(fields(state).get("on_enter")) if (node := fields(action).get("log"))]
-    return {word: grown(said[-1].value, said[-1])} if said else word
+    return {word: new_node(said[-1].value, said[-1])} if said else word

@@ -9,7 +9,7 @@ from typing import Any
 from podium.core.fast_dataclass import dataclass
 from podium.core.globs import glob_matches
 from podium.workflow.dialects.states.states import States
-from podium.workflow.dialects.translation import grown
+from podium.workflow.dialects.translation import new_node
 from podium.workflow.source.nodes import Node, fields, items, text
 
 
@@ -26,7 +26,7 @@ class Files:
         return [self.states.names[name] for name in self.makers_of.get(id(state), ())]
 
     def context(self, state: Node) -> list[Node]:
-        return [grown(_path(node, self.inputs), node) for node in self.others.get(id(state), ())]
+        return [new_node(_path(node, self.inputs), node) for node in self.others.get(id(state), ())]
 
     def shown_to(self, state: Node) -> list[str]:
         return [self._shown(name) for name in self.makers_of.get(id(state), ())]
@@ -70,12 +70,12 @@ def _inputs(others: Mapping[int, tuple[Node, ...]]) -> dict[str, Any]:
     nodes = [node for found in others.values() for node in found]
     for node in nodes:
         if "{story}" in (text(node) or ""):
-            return {"story": grown("string", node)}
+            return {"story": new_node("string", node)}
     files = {str(node.value): node for node in nodes if not set(str(node.value)) & set("*?[")}
     if len(files) != 1:
         return {}
     [(path, node)] = files.items()
-    return {"story": grown({"type": "path", "default": path, "exists": True}, node)}
+    return {"story": new_node({"type": "path", "default": path, "exists": True}, node)}
 
 
 def _path(node: Node, inputs: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from podium.workflow.dialects.translation import Page
+from podium.workflow.dialects.translation import Translation
 from podium.workflow.source.nodes import Node, fields, items
 
 AGENT: Final = (
@@ -32,7 +32,7 @@ LOGGING: Final = ("enabled", "runs_dir", "run_id_format", "capture", "summaries"
 CAPTURE: Final = ("prompts", "input_content", "output_content", "stdout_stream", "reasoning", "tokens")
 
 
-def check_parts(root: Node, page: Page) -> None:
+def check_parts(root: Node, page: Translation) -> None:
     said = fields(root)
     for name, agent in fields(said.get("agents")).items():
         page.check_keys(agent, f'agent "{name}"', AGENT)
@@ -49,6 +49,6 @@ def check_parts(root: Node, page: Page) -> None:
     _check(fields(said.get("logging")).get("capture"), "capture", CAPTURE, page)
 
 
-def _check(node: Node | None, thing: str, keys: tuple[str, ...], page: Page) -> None:
+def _check(node: Node | None, thing: str, keys: tuple[str, ...], page: Translation) -> None:
     if node is not None:
         page.check_keys(node, thing, keys)

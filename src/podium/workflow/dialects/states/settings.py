@@ -10,7 +10,7 @@ from typing import Any, Final
 from podium.workflow.context import is_prompt_file
 from podium.workflow.dialects.states.known_keys import check_parts
 from podium.workflow.dialects.states.states import States, is_gate, role_name
-from podium.workflow.dialects.translation import Page, grown, name_of, seconds
+from podium.workflow.dialects.translation import Translation, name_of, new_node, seconds
 from podium.workflow.source.nodes import Node, fields, items, text
 
 SETTINGS: Final = (
@@ -46,7 +46,7 @@ RULES: Final = {
 HARD: Final = {"max_transitions_hard": "transitions", "max_runtime_hard": "time", "max_cost_hard": "usd"}
 
 
-def settings(root: Node, page: Page, states: States | None = None) -> dict[str, Any]:
+def settings(root: Node, page: Translation, states: States | None = None) -> dict[str, Any]:
     said = fields(root)
     check_parts(root, page)
     breaker = said.get("circuit_breaker")
@@ -62,7 +62,7 @@ def settings(root: Node, page: Page, states: States | None = None) -> dict[str, 
     }
 
 
-def _agents(node: Node | None, page: Page) -> dict[str, Any]:
+def _agents(node: Node | None, page: Translation) -> dict[str, Any]:
     return {
         name_of(name): _agent(agent, page)
         for name, agent in fields(node).items()
@@ -70,17 +70,17 @@ def _agents(node: Node | None, page: Page) -> dict[str, Any]:
     }
 
 
-def _agent(agent: Node, page: Page) -> Node:
+def _agent(agent: Node, page: Translation) -> Node:
     said = fields(agent)
     program = _program(said.get("command"))
     kind = text(said.get("type"))
     native: dict[str, Any] = {"type": "ollama" if kind == "ollama" else program or "command"}
     if kind != "ollama" and program is None and "command" in said:
         words = shlex.split(str(said["command"].value))
-        native["command"] = grown([word for word in words if word != "{prompt}"], said["command"])
+        native["command"] = new_node([word for word in words if word != "{prompt}"], said["command"])
     if "resume_command" in said:
         page.note(said["resume_command"], "how a conversation is resumed is known by the agent's type")
-    return grown(
+    return new_node(
         {
             **native,
             "enabled": said.get("enabled"),
@@ -101,7 +101,7 @@ def _price(node: Node | None) -> Any:
     """Per million, where the file says it per thousand."""
     if node is None:
         return None
-    return {key: grown(_times(value.value), value) for key, value in fields(node).items()}
+    return {key: new_node(_times(value.value), value) for key, value in fields(node).items()}
 
 
 def _times(value: object) -> Any:
@@ -115,7 +115,7 @@ def _tiers(node: Node | None) -> Any:
     tiers = {}
     for name, tier in fields(node).items():
         said = fields(tier)
-        tiers[name_of(name)] = grown(
+        tiers[name_of(name)] = new_node(
             {
                 "vram": said.get("vram_range"),
                 **fields(said.get("recommended")),
@@ -127,10 +127,10 @@ def _tiers(node: Node | None) -> Any:
     return tiers or None
 
 
-def _roles(root: Node, states: States | None, page: Page) -> dict[str, Any]:
+def _roles(root: Node, states: States | None, page: Translation) -> dict[str, Any]:
     said = fields(root)
     roles: dict[str, Any] = {
-        name_of(name): grown({"system": file, "touches": []}, file)
+        name_of(name): new_node({"system": file, "touches": []}, file)
         for name, file in fields(said.get("personas")).items()
     }
     roles |= _persona_files(states, roles)
@@ -140,7 +140,7 @@ def _roles(root: Node, states: States | None, page: Page) -> dict[str, Any]:
         if persona is not None:
             base: dict[str, Any] = {"extends": "reviewer"} if name in judges else {"touches": []}
             plays = _program(fields(agent).get("command"))
-            roles[name_of(name)] = grown({**base, "agent": plays, "system": persona}, agent)
+            roles[name_of(name)] = new_node({**base, "agent": plays, "system": persona}, agent)
     return {**roles, **_orchestrator(root, roles, states, page)}
 
 
@@ -148,7 +148,7 @@ def _persona_files(states: States | None, named: Mapping[str, Any]) -> dict[str,
     """A state may also name the file of its persona."""
     wanted = [fields(state).get("persona") for state in (states.work.values() if states else ())]
     return {
-        name: grown({"system": file, "touches": []}, file)
+        name: new_node({"system": file, "touches": []}, file)
         for file in wanted
         if file is not None
         and is_prompt_file(text(file) or "")
@@ -164,7 +164,9 @@ def _judges(states: States | None) -> set[str]:
     return {str(agent.value) for state in gates if (agent := fields(state).get("agent")) is not None}
 
 
-def _orchestrator(root: Node, roles: Mapping[str, Any], states: States | None, page: Page) -> dict[str, Any]:
+def _orchestrator(
+    root: Node, roles: Mapping[str, Any], states: States | None, page: Translation
+) -> dict[str, Any]:
     """The orchestrator, and the personas of its tasks, which its agent plays."""
     said = fields(root)
     node = said.get("orchestrator")
@@ -180,19 +182,19 @@ def _orchestrator(root: Node, roles: Mapping[str, Any], states: States | None, p
     found: dict[str, Any] = {}
     if node is not None:
         system = fields(node).get("persona", fields(roles.get("orchestrator")).get("system"))
-        found["orchestrator"] = grown({"agent": agent, "system": system, **voice}, node)
+        found["orchestrator"] = new_node({"agent": agent, "system": system, **voice}, node)
     for persona in personas:
         name = role_name(str(persona.value))
         # One that nobody has is left for the reader to miss.
         if name in roles and name not in found:
-            found[name] = grown({"system": fields(roles[name]).get("system"), **voice}, node or persona)
+            found[name] = new_node({"system": fields(roles[name]).get("system"), **voice}, node or persona)
     return found
 
 
 TASK: Final = "orchestrator-task"
 
 
-def _limits(node: Node | None, page: Page) -> Any:
+def _limits(node: Node | None, page: Translation) -> Any:
     if node is None:
         return None
     page.check_keys(node, "safety_limits", HARD)
@@ -203,7 +205,7 @@ def _limits(node: Node | None, page: Page) -> Any:
     }
 
 
-def _breaker(root: Node, page: Page) -> dict[str, Any]:
+def _breaker(root: Node, page: Translation) -> dict[str, Any]:
     said = fields(root)
     found: dict[str, Any] = {}
     for rule in items(fields(said.get("circuit_breaker")).get("rules")):
@@ -217,15 +219,15 @@ def _breaker(root: Node, page: Page) -> dict[str, Any]:
         word = text(fields(point).get("on")) or ""
         if word in CHECKPOINTS:
             key, value = CHECKPOINTS[word]
-            found[key] = grown(value, point)
+            found[key] = new_node(value, point)
         elif word != "loop_warning":
             page.complain(point, 3, f'there is no checkpoint "{word}"', f"there are {', '.join(CHECKPOINTS)}")
     if node is not None and (found or "checkpoints" in fields(node)):
-        found["ask"] = grown("orchestrator", node)
+        found["ask"] = new_node("orchestrator", node)
     return found
 
 
-def _threshold(name: str, rule: Node, page: Page) -> Node:
+def _threshold(name: str, rule: Node, page: Translation) -> Node:
     """The number in the condition. `>= 3` visits are one more than may happen; a cycle is seen in its second round."""
     condition = fields(rule).get("condition", rule)
     numbers = re.findall(r">(=?)\s*([0-9]+(?:\.[0-9]+)?)", str(condition.value))
@@ -235,18 +237,18 @@ def _threshold(name: str, rule: Node, page: Page) -> Node:
     number = float(written)
     match name:
         case "state_visit_limit":
-            return grown(max(1, int(number) - 1 if reached else int(number)), condition)
+            return new_node(max(1, int(number) - 1 if reached else int(number)), condition)
         case "cycle_detection":
-            return grown(2, condition)
+            return new_node(2, condition)
         case "timeout":
-            return grown(seconds(grown(int(number), condition)), condition)
+            return new_node(seconds(new_node(int(number), condition)), condition)
         case "cost_limit":
-            return grown(int(number) if number == int(number) else number, condition)
+            return new_node(int(number) if number == int(number) else number, condition)
         case _:
-            return grown(int(number), condition)
+            return new_node(int(number), condition)
 
 
-def _record(node: Node | None, page: Page) -> Any:
+def _record(node: Node | None, page: Translation) -> Any:
     if node is None:
         return None
     said = fields(node)
@@ -258,4 +260,4 @@ def _record(node: Node | None, page: Page) -> Any:
         if key in said:
             page.note(said[key], f"{key} has no native form: {why}")
     kept = {CAPTURED[key]: value for key, value in fields(said.get("capture")).items() if key in CAPTURED}
-    return {**kept, "keep": None if days is None else grown(f"{days.value}d", days)}
+    return {**kept, "keep": None if days is None else new_node(f"{days.value}d", days)}

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from podium.core.fast_dataclass import dataclass
 from podium.workflow.dialects.states.entry_actions import check_actions, ending
-from podium.workflow.dialects.translation import Names, Page, grown, name_of
+from podium.workflow.dialects.translation import Names, Translation, name_of, new_node
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source.nodes import Node, fields, text
 
@@ -59,7 +59,7 @@ class States:
         written = text(node)
         if node is None or written is None:
             return None
-        return grown(role_name(written), node)
+        return new_node(role_name(written), node)
 
 
 def role_name(written: str) -> str:
@@ -68,7 +68,7 @@ def role_name(written: str) -> str:
     return name_of(stem.removesuffix("_persona"))
 
 
-def read_states(node: Node, agents: Node | None, page: Page) -> States:
+def read_states(node: Node, agents: Node | None, page: Translation) -> States:
     found = fields(node)
     ends: dict[str, Any] = dict(ENDS)
     work: dict[str, Node] = {}
@@ -96,7 +96,7 @@ def read_states(node: Node, agents: Node | None, page: Page) -> States:
     return States(work, ends, Names(work), personas)
 
 
-def _first(name: str, state: Node, states: Mapping[str, Node], page: Page) -> str | None:
+def _first(name: str, state: Node, states: Mapping[str, Node], page: Translation) -> str | None:
     following = fields(state).get("next", state)
     written = text(following)
     if written not in states:

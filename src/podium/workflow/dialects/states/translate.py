@@ -19,7 +19,7 @@ from typing import Any, Final
 from podium.workflow.dialects.states.file_flow import Files, files_of
 from podium.workflow.dialects.states.settings import SETTINGS, TASK, settings
 from podium.workflow.dialects.states.states import WORDS, States, is_gate, read_states
-from podium.workflow.dialects.translation import Kind, Page, grown, seconds
+from podium.workflow.dialects.translation import Kind, Translation, new_node, seconds
 from podium.workflow.source.nodes import Node, fields, items, text
 
 KEYS: Final = (
@@ -37,14 +37,14 @@ KEYS: Final = (
 TOP: Final = (*SETTINGS, "states", "name", "description", "version")
 
 
-def translate(root: Node, kind: Kind, page: Page) -> Node | None:
+def translate(root: Node, kind: Kind, page: Translation) -> Node | None:
     said = fields(root)
     if kind == "workflow" and "states" in said and "steps" not in said:
         page.check_keys(root, "a file of states", TOP)
         return _file(root, page)
     if kind == "configuration" and "states" not in said and _is_setting(root):
         page.check_keys(root, "a configuration of states", SETTINGS)
-        return grown(settings(root, page), root)
+        return new_node(settings(root, page), root)
     return None
 
 
@@ -56,7 +56,7 @@ def _is_setting(root: Node) -> bool:
     return bool(words & set(fields(root))) or any(of_cli)
 
 
-def _file(root: Node, page: Page) -> Node:
+def _file(root: Node, page: Translation) -> Node:
     said = fields(root)
     states = read_states(said["states"], said.get("agents"), page)
     files = files_of(states)
@@ -70,13 +70,13 @@ def _file(root: Node, page: Page) -> Node:
         "description": said.get("description"),
         "inputs": files.inputs or None,
         **settings(root, page, states),
-        "steps": grown(steps, said["states"]),
+        "steps": new_node(steps, said["states"]),
     }
-    return grown(file, root)
+    return new_node(file, root)
 
 
 def _step(  # the state and all that is around it
-    name: str, state: Node, states: States, files: Files, root: Node, page: Page
+    name: str, state: Node, states: States, files: Files, root: Node, page: Translation
 ) -> Node:
     said = fields(state)
     page.check_keys(state, f'state "{name}"', KEYS)
@@ -91,7 +91,7 @@ def _step(  # the state and all that is around it
             native |= _work(name, state, states, files)
             native |= _limits(root)
     native["on"] = _routes(name, state, states, page)
-    return grown(native, state)
+    return new_node(native, state)
 
 
 def _work(name: str, state: Node, states: States, files: Files) -> dict[str, Any]:
@@ -108,11 +108,12 @@ def _who(state: Node, states: States) -> dict[str, Any]:
     said = fields(state)
     persona = states.role(said.get("persona"))
     if persona is None and text(said.get("type")) == TASK:
-        return {"role": grown("orchestrator", state)}
+        return {"role": new_node("orchestrator", state)}
     agents = [
-        grown(states.agent(str(agent.value)), agent) for agent in items(said.get("agents", said.get("agent")))
+        new_node(states.agent(str(agent.value)), agent)
+        for agent in items(said.get("agents", said.get("agent")))
     ]
-    listed = grown(agents, said["agents"]) if "agents" in said else (agents[0] if agents else None)
+    listed = new_node(agents, said["agents"]) if "agents" in said else (agents[0] if agents else None)
     if (
         persona is None
         and listed is not None
@@ -139,7 +140,7 @@ def _output(state: Node) -> Any:
     schema = "Audit" if written.endswith(".json") else None
     return {
         "schema": schema,
-        "file": grown(written.rpartition("/")[2].replace("{agent}", "${{ member }}"), file),
+        "file": new_node(written.rpartition("/")[2].replace("{agent}", "${{ member }}"), file),
     }
 
 
@@ -147,7 +148,7 @@ def _gate(name: str, state: Node, states: States, files: Files) -> dict[str, Any
     judge = fields(state).get("agent", state)
     of = files.makers(state) or states.before(name)
     return {
-        "review": grown(states.agent(str(judge.value)), judge),
+        "review": new_node(states.agent(str(judge.value)), judge),
         "of": of[0] if len(of) == 1 else of or None,
         "prompt": text(fields(state).get("prompt")),
     }
@@ -167,7 +168,7 @@ def _limits(root: Node) -> dict[str, Any]:
     }
 
 
-def _routes(name: str, state: Node, states: States, page: Page) -> dict[str, Any] | None:
+def _routes(name: str, state: Node, states: States, page: Translation) -> dict[str, Any] | None:
     transitions = fields(state).get("transitions")
     words = _words(state)
     if transitions is not None:
@@ -178,7 +179,7 @@ def _routes(name: str, state: Node, states: States, page: Page) -> dict[str, Any
         target = states.target(node, name)
         is_default = (outcome == "passed" and target == "next") or (outcome == "aborted" and target == "fail")
         if outcome is not None and not is_default:
-            found[outcome] = grown(target, node)
+            found[outcome] = new_node(target, node)
     return found or None
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from podium.workflow.dialects.steps.scope import Scope
 from podium.workflow.dialects.steps.text import as_expression, parts_of, quoted
-from podium.workflow.dialects.translation import Page
+from podium.workflow.dialects.translation import Translation
 from podium.workflow.source.nodes import Node, fields, items, text
 
 OPERATORS: Final = ("==", "!=", ">", "<", ">=", "<=")
@@ -15,7 +15,7 @@ NO_EXIT: Final = "-1"
 """What a step that has not run is compared by; no process ends so."""
 
 
-def condition(node: Node, scope: Scope, page: Page) -> str:
+def condition(node: Node, scope: Scope, page: Translation) -> str:
     """Several predicates side by side must all hold."""
     found = []
     for word, value in fields(node).items():
@@ -32,26 +32,26 @@ def _tight(expression: str) -> str:
     return f"({expression})" if " or " in expression else expression
 
 
-def _all(node: Node, scope: Scope, page: Page) -> str:
+def _all(node: Node, scope: Scope, page: Translation) -> str:
     return " and ".join(_tight(condition(item, scope, page)) for item in items(node)) or "true"
 
 
-def _any(node: Node, scope: Scope, page: Page) -> str:
+def _any(node: Node, scope: Scope, page: Translation) -> str:
     parts = [condition(item, scope, page) for item in items(node)]
     return " or ".join(f"({part})" if " and " in part else part for part in parts) or "false"
 
 
-def _not(node: Node, scope: Scope, page: Page) -> str:
+def _not(node: Node, scope: Scope, page: Translation) -> str:
     inner = condition(node, scope, page)
     simple = inner.startswith("exists(") and " and " not in inner and " or " not in inner
     return f"not {inner}" if simple else f"not ({inner})"
 
 
-def _step_ok(node: Node, scope: Scope, page: Page) -> str:
+def _step_ok(node: Node, scope: Scope, page: Translation) -> str:
     return scope.passed(_written(node, page))
 
 
-def _file_exists(node: Node, scope: Scope, page: Page) -> str:
+def _file_exists(node: Node, scope: Scope, page: Translation) -> str:
     written = _written(node, page)
     maker = scope.maker_of(written)
     if maker is not None:
@@ -66,32 +66,32 @@ def _file_exists(node: Node, scope: Scope, page: Page) -> str:
     return f"exists(join([{folder}, {as_expression(parts, scope.meaning(node, page))}], ''))"
 
 
-def _env_set(node: Node, scope: Scope, page: Page) -> str:
+def _env_set(node: Node, scope: Scope, page: Translation) -> str:
     name = _written(node, page)
     scope.env.add(name)
     return f"{quoted(name)} in env"
 
 
-def _exit_code(node: Node, scope: Scope, page: Page) -> str:
+def _exit_code(node: Node, scope: Scope, page: Translation) -> str:
     said = _fields(node, ("step", "op", "value"), page)
     step = text(said.get("step")) or ""
     number = said["value"].value if "value" in said else 0
     return f"default({scope.exit_code(step)}, {NO_EXIT}) {_operator(said, page)} {number}"
 
 
-def _equals(node: Node, scope: Scope, page: Page) -> str:
+def _equals(node: Node, scope: Scope, page: Translation) -> str:
     said = _fields(node, ("left", "right"), page)
     left, right = (_expression(said.get(key, node), scope, page) for key in ("left", "right"))
     return f"{left} == {right}"
 
 
-def _contains(node: Node, scope: Scope, page: Page) -> str:
+def _contains(node: Node, scope: Scope, page: Translation) -> str:
     said = _fields(node, ("haystack", "needle"), page)
     haystack, needle = (_expression(said.get(key, node), scope, page) for key in ("haystack", "needle"))
     return f"{needle} in {haystack}"
 
 
-def _regex(node: Node, scope: Scope, page: Page) -> str:
+def _regex(node: Node, scope: Scope, page: Translation) -> str:
     said = _fields(node, ("text", "pattern", "flags"), page)
     subject = _expression(said.get("text", node), scope, page)
     flags = text(said.get("flags")) or ""
@@ -101,20 +101,20 @@ def _regex(node: Node, scope: Scope, page: Page) -> str:
     return f"matches({subject}, {pattern})"
 
 
-def _number(node: Node, scope: Scope, page: Page) -> str:
+def _number(node: Node, scope: Scope, page: Translation) -> str:
     said = _fields(node, ("left", "op", "right"), page)
     left = _expression(said.get("left", node), scope, page)
     right = said["right"].value if "right" in said else 0
     return f"number({left}) {_operator(said, page)} {right}"
 
 
-def _expression(node: Node, scope: Scope, page: Page, *, before: str = "") -> str:
+def _expression(node: Node, scope: Scope, page: Translation, *, before: str = "") -> str:
     """A text, since everything is one there; what is a number here is spelled."""
     parts = parts_of(before + _written(node, page))
     return scope.spelled(parts, as_expression(parts, scope.meaning(node, page)))
 
 
-def _written(node: Node, page: Page) -> str:
+def _written(node: Node, page: Translation) -> str:
     """A text; a number or boolean counts as the text it was spelled with."""
     if isinstance(node.value, str):
         return node.value
@@ -123,7 +123,7 @@ def _written(node: Node, page: Page) -> str:
     return node.source or ""
 
 
-def _fields(node: Node, keys: tuple[str, ...], page: Page) -> Any:
+def _fields(node: Node, keys: tuple[str, ...], page: Translation) -> Any:
     page.check_keys(node, "a predicate", keys)
     said = fields(node)
     for key in keys:
@@ -132,14 +132,14 @@ def _fields(node: Node, keys: tuple[str, ...], page: Page) -> Any:
     return said
 
 
-def _operator(said: Any, page: Page) -> str:
+def _operator(said: Any, page: Translation) -> str:
     word = text(said.get("op")) or "=="
     if word not in OPERATORS:
         page.complain(said["op"], 2, f'"{word}" does not compare numbers', f"one of {' '.join(OPERATORS)}")
     return word
 
 
-PREDICATES: Final[dict[str, Callable[[Node, Scope, Page], str]]] = {
+PREDICATES: Final[dict[str, Callable[[Node, Scope, Translation], str]]] = {
     "step_ok": _step_ok,
     "file_exists": _file_exists,
     "equals": _equals,

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from podium.workflow.dialects.steps.scope import Scope, inner_steps
 from podium.workflow.dialects.steps.text import as_value, parts_of
-from podium.workflow.dialects.translation import Page, grown, name_of
+from podium.workflow.dialects.translation import Translation, name_of, new_node
 from podium.workflow.source.nodes import Node, fields, text
 
 WORDS: Final = {"success": "passed", "timeout": "timeout", "failure": "else"}
@@ -16,7 +16,7 @@ NO_TIMEOUT: Final = ("for_each", "while", "set_context")
 
 
 def routes(  # what surrounds a step
-    step: Node, scope: Scope, page: Page, *, kind: str, first: str, following: str
+    step: Node, scope: Scope, page: Translation, *, kind: str, first: str, following: str
 ) -> dict[str, Any] | None:
     on = fields(step).get("on")
     found: dict[str, Any] = {}
@@ -31,7 +31,7 @@ def routes(  # what surrounds a step
             continue
         found[outcome] = _action(action, scope, page, first)
         if scope.leave is not None and outcome != "passed" and _goal(action) == BREAK:
-            found[outcome] = grown(scope.leave, action)
+            found[outcome] = new_node(scope.leave, action)
     if kind == "for_each" and "passed" in found and _handles_failures(step):
         # What the body has given to _loop_break or _loop_continue is dealt with.
         found["else"] = found["passed"]
@@ -42,7 +42,7 @@ def routes(  # what surrounds a step
     return found or None
 
 
-def _action(action: Node, scope: Scope, page: Page, first: str) -> Node:
+def _action(action: Node, scope: Scope, page: Translation, first: str) -> Node:
     page.check_keys(action, "a transition", ("goto", "error", "end"))
     said = fields(action)
     if "error" in said:
@@ -54,33 +54,33 @@ def _action(action: Node, scope: Scope, page: Page, first: str) -> Node:
         case "_end":
             return _end(goto, scope, page)
         case "_error":
-            return grown("break" if scope.in_loop else "fail", goto)
+            return new_node("break" if scope.in_loop else "fail", goto)
         case "_start":
-            return grown(scope.names[first], goto)
+            return new_node(scope.names[first], goto)
         case str(target) if target == BREAK:
-            return grown("break", goto)
+            return new_node("break", goto)
         case "_loop_continue":
             if not scope.in_loop:
                 page.complain(goto, 7, "_loop_continue outside of a loop leads nowhere")
-            return grown("end", goto)
+            return new_node("end", goto)
         case str(target):
-            return grown(scope.names[target], goto)
+            return new_node(scope.names[target], goto)
         case _:
             page.complain(action, 2, "a transition needs goto, error or end")
-            return grown("next", action)
+            return new_node("next", action)
 
 
-def _error(message: Node, scope: Scope, page: Page) -> Node:
+def _error(message: Node, scope: Scope, page: Translation) -> Node:
     if scope.in_loop:
-        return grown("break", message)
+        return new_node("break", message)
     words = as_value(parts_of(str(message.value)), scope.meaning(message, page))
-    return grown({"fail": grown(words, message)}, message)
+    return new_node({"fail": new_node(words, message)}, message)
 
 
-def _end(node: Node, scope: Scope, page: Page) -> Node:
+def _end(node: Node, scope: Scope, page: Translation) -> Node:
     if scope.in_loop:
         page.complain(node, 7, "a loop cannot end the run", "leave the loop with _loop_break")
-    return grown("end", node)
+    return new_node("end", node)
 
 
 def leaving(step: Node, kind: str) -> str | None:

@@ -10,7 +10,7 @@ from typing import Final
 from podium.core.fast_dataclass import dataclass
 from podium.workflow.dialects.steps.shims import Shim
 from podium.workflow.dialects.steps.text import Meaning, Part, Ref
-from podium.workflow.dialects.translation import Names, Page, name_of
+from podium.workflow.dialects.translation import Names, Translation, name_of
 from podium.workflow.source.nodes import Node, fields, text
 
 FOLDER: Final = "workspace"
@@ -84,7 +84,7 @@ class Scope:
         )
         return f"join([{expression}], '')" if is_number else expression
 
-    def meaning(self, node: Node, page: Page) -> Meaning:
+    def meaning(self, node: Node, page: Translation) -> Meaning:
         def of(ref: Ref) -> str:
             known = self._expression(ref.name, node)
             if known is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from podium.workflow.dialects.translation import Names, Page, grown
+from podium.workflow.dialects.translation import Names, Translation, new_node
 from podium.workflow.source.nodes import Node, fields, text
 
 KNOWN: Final = {
@@ -41,7 +41,7 @@ class Shim(NamedTuple):
         return [f"{self.provider}-shim", *model, *most]
 
 
-def shims_of(steps: Iterable[Node], page: Page) -> tuple[Mapping[Shim, str], dict[str, Any]]:
+def shims_of(steps: Iterable[Node], page: Translation) -> tuple[Mapping[Shim, str], dict[str, Any]]:
     """What each way of calling one is called, and the agents of the file."""
     names = Names()
     called: dict[Shim, str] = {}
@@ -55,5 +55,5 @@ def shims_of(steps: Iterable[Node], page: Page) -> tuple[Mapping[Shim, str], dic
         # Names tells those apart that would be one; a second way is a second provider to it.
         several = sum(other.provider == shim.provider for other in called)
         called[shim] = names.add(f"{shim.provider}_{several + 1}" if several else shim.provider)
-        agents[called[shim]] = grown({"type": "command", "command": shim.argv}, fields(step)["provider"])
+        agents[called[shim]] = new_node({"type": "command", "command": shim.argv}, fields(step)["provider"])
     return called, agents

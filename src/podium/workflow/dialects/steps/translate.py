@@ -22,7 +22,7 @@ from podium.workflow.dialects.steps.scope import Scope, all_steps, artifact, inn
 from podium.workflow.dialects.steps.shims import shims_of
 from podium.workflow.dialects.steps.text import as_expression, as_value, parts_of
 from podium.workflow.dialects.steps.work import command, provider
-from podium.workflow.dialects.translation import Kind, Names, Page, grown, name_of, seconds
+from podium.workflow.dialects.translation import Kind, Names, Translation, name_of, new_node, seconds
 from podium.workflow.source.nodes import Node, fields, items, text
 
 TOP: Final = (
@@ -50,7 +50,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 MAX_ROUNDS: Final = 1000
 
 
-def translate(root: Node, kind: Kind, page: Page) -> Node | None:
+def translate(root: Node, kind: Kind, page: Translation) -> Node | None:
     steps = fields(root).get("steps")
     is_ours = steps is not None and isinstance(steps.value, tuple) and "workflow" not in fields(root)
     if kind != "workflow" or not is_ours or any("id" in fields(step) for step in items(steps)):
@@ -60,7 +60,7 @@ def translate(root: Node, kind: Kind, page: Page) -> Node | None:
     return _file(root, page)
 
 
-def _check_version(node: Node | None, page: Page) -> None:
+def _check_version(node: Node | None, page: Translation) -> None:
     if node is None:
         return
     written = node.source or str(node.value)
@@ -70,7 +70,7 @@ def _check_version(node: Node | None, page: Page) -> None:
         )
 
 
-def _file(root: Node, page: Page) -> Node:
+def _file(root: Node, page: Translation) -> Node:
     said = fields(root)
     everything = all_steps(items(said.get("steps")))
     shims, agents = shims_of(everything, page)
@@ -96,9 +96,9 @@ def _file(root: Node, page: Page) -> Node:
         "limits": {"time": seconds(said["timeout"])} if "timeout" in said else None,
         "workspace": "inplace",
         "agents": agents or None,
-        "steps": grown(steps, said["steps"]),
+        "steps": new_node(steps, said["steps"]),
     }
-    return grown(file, root)
+    return new_node(file, root)
 
 
 def _name(step: Node) -> str:
@@ -106,7 +106,7 @@ def _name(step: Node) -> str:
 
 
 def _title(node: Node | None) -> Node | None:
-    return grown(name_of(node.value), node) if node is not None and isinstance(node.value, str) else node
+    return new_node(name_of(node.value), node) if node is not None and isinstance(node.value, str) else node
 
 
 def _vars(context: Node | None, scope: Scope) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def _env(env: Node | None, scope: Scope) -> Node | list[str] | None:
     return [*(str(item.value) for item in items(env)), *asked]
 
 
-def _block(steps: tuple[Node, ...], scope: Scope, page: Page, *, top: Node | None) -> dict[str, Node]:
+def _block(steps: tuple[Node, ...], scope: Scope, page: Translation, *, top: Node | None) -> dict[str, Node]:
     block: dict[str, Node] = {}
     for step in steps:
         written = fields(step).get("name")
@@ -151,7 +151,7 @@ def _after(step: Node, steps: tuple[Node, ...], scope: Scope) -> str:
 
 
 def _step(  # what surrounds a step
-    step: Node, scope: Scope, page: Page, *, top: Node | None, first: str, following: str
+    step: Node, scope: Scope, page: Translation, *, top: Node | None, first: str, following: str
 ) -> Node:
     said = fields(step)
     kinds = [kind for kind in KINDS if kind in said]
@@ -160,7 +160,7 @@ def _step(  # what surrounds a step
         page.complain(
             step, 4, f'step "{_name(step)}" has {told}', f"it has exactly one of {', '.join(KINDS)}"
         )
-        return grown({"run": ["true"]}, step)
+        return new_node({"run": ["true"]}, step)
     [kind] = kinds
     page.check_keys(step, f'step "{_name(step)}"', KEYS[kind])
     here = replace(
@@ -168,13 +168,13 @@ def _step(  # what surrounds a step
     )
     native: dict[str, Any] = {"description": said.get("description")}
     if "when" in said:
-        native["when"] = grown(condition(said["when"], here, page), said["when"])
+        native["when"] = new_node(condition(said["when"], here, page), said["when"])
     native |= _work(kind, step, here, page, top=top)
     native["on"] = routes(step, here, page, kind=kind, first=first, following=following)
-    return grown(native, said.get("name", step))
+    return new_node(native, said.get("name", step))
 
 
-def _work(kind: str, step: Node, scope: Scope, page: Page, *, top: Node | None) -> dict[str, Any]:
+def _work(kind: str, step: Node, scope: Scope, page: Translation, *, top: Node | None) -> dict[str, Any]:
     said = fields(step)
     match kind:
         case "command":
@@ -194,17 +194,17 @@ def _work(kind: str, step: Node, scope: Scope, page: Page, *, top: Node | None) 
             return _for_each(said[kind], scope, page, top=top, leave=leaving(step, kind))
 
 
-def _set(node: Node, scope: Scope, page: Page) -> Node:
+def _set(node: Node, scope: Scope, page: Translation) -> Node:
     is_scalar = not isinstance(node.value, str) and node.source is not None
     return replace(node, value=node.source, source=None) if is_scalar else _filled(node, scope, page)
 
 
-def _filled(node: Node, scope: Scope, page: Page) -> Node:
+def _filled(node: Node, scope: Scope, page: Translation) -> Node:
     """Texts with their values, however deep they stand."""
     if isinstance(node.value, str):
         parts, meaning = parts_of(node.value), scope.meaning(node, page)
         # Spelled where it is one number, so that a condition can compare it with a text.
-        return grown(as_value(parts, lambda ref: scope.spelled(parts, meaning(ref))), node)
+        return new_node(as_value(parts, lambda ref: scope.spelled(parts, meaning(ref))), node)
     if isinstance(node.value, tuple):
         return replace(node, value=tuple(_filled(each, scope, page) for each in node.value))
     if isinstance(node.value, Mapping):
@@ -212,13 +212,15 @@ def _filled(node: Node, scope: Scope, page: Page) -> Node:
     return node
 
 
-def _for_each(loop: Node, scope: Scope, page: Page, *, top: Node | None, leave: str | None) -> dict[str, Any]:
+def _for_each(
+    loop: Node, scope: Scope, page: Translation, *, top: Node | None, leave: str | None
+) -> dict[str, Any]:
     page.check_keys(loop, "for_each", ("items", "as", "steps"))
     said = fields(loop)
     item = text(said.get("as")) or "item"
     over = said.get("items", loop)
     if isinstance(over.value, str):
-        over = grown(as_expression(parts_of(over.value), scope.meaning(over, page)), over)
+        over = new_node(as_expression(parts_of(over.value), scope.meaning(over, page)), over)
     elif isinstance(over.value, tuple):
         over = replace(over, value=tuple(_set(each, scope, page) for each in over.value))
     named = name_of(item)
@@ -226,7 +228,9 @@ def _for_each(loop: Node, scope: Scope, page: Page, *, top: Node | None, leave: 
     return {"for_each": over if named == "item" else {"in": over, "as": named}, "steps": inner}
 
 
-def _while(loop: Node, scope: Scope, page: Page, *, top: Node | None, leave: str | None) -> dict[str, Any]:
+def _while(
+    loop: Node, scope: Scope, page: Translation, *, top: Node | None, leave: str | None
+) -> dict[str, Any]:
     page.check_keys(loop, "while", ("condition", "max_iterations", "steps"))
     said = fields(loop)
     test = condition(said.get("condition", loop), scope, page)
@@ -241,15 +245,15 @@ def _left(body: dict[str, Node], leave: str | None, loop: Node) -> dict[str, Nod
         return body
     name, last = list(body.items())[-1]
     leads = {"passed": "end", **fields(fields(last).get("on"))}
-    ends = grown({"check": "true", "on": {"passed": "break", "failed": "fail"}}, loop)
-    return {**body, name: grown({**fields(last), "on": leads}, last), leave: ends}
+    ends = new_node({"check": "true", "on": {"passed": "break", "failed": "fail"}}, loop)
+    return {**body, name: new_node({**fields(last), "on": leads}, last), leave: ends}
 
 
 def _catch(  # what surrounds a step
-    step: Node, rescue: Node, scope: Scope, page: Page, *, top: Node | None, first: str
+    step: Node, rescue: Node, scope: Scope, page: Translation, *, top: Node | None, first: str
 ) -> Node:
     """What is done about a failure; after it the run goes on as if the step had passed."""
     inner = _block(inner_steps(rescue), replace(scope, leave=None), page, top=top)
     kept = replace(step, value={key: node for key, node in fields(step).items() if key != "catch"})
     leads = routes(kept, scope, page, kind="for_each", first=first, following="next")
-    return grown({"steps": inner, "on": leads}, rescue)
+    return new_node({"steps": inner, "on": leads}, rescue)

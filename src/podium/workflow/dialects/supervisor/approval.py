@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from podium.workflow.dialects.translation import Page, grown
+from podium.workflow.dialects.translation import Translation, new_node
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source.nodes import Node, fields, items
 
@@ -26,11 +26,11 @@ PATHS: Final = {
 """What the words mean: files that were touched. That an interface broke is for its own check to say."""
 
 
-def approval(node: Node, page: Page) -> dict[str, Any]:
+def approval(node: Node, page: Translation) -> dict[str, Any]:
     """The strictest rule first; what no rule knows, a person decides."""
     rules = sorted(fields(node).values(), key=_strictness)
     made = [_rule(rule, page) for rule in rules]
-    return {"policies": {"approval": [*made, grown({"level": "human"}, node)]}}
+    return {"policies": {"approval": [*made, new_node({"level": "human"}, node)]}}
 
 
 def _strictness(rule: Node) -> int:
@@ -38,7 +38,7 @@ def _strictness(rule: Node) -> int:
     return STRICTEST.index(action) if action in STRICTEST else 0
 
 
-def _rule(rule: Node, page: Page) -> Node:
+def _rule(rule: Node, page: Translation) -> Node:
     page.check_keys(rule, "an approval gate", GATE)
     said = fields(rule)
     action = said.get("action", rule)
@@ -52,19 +52,19 @@ def _rule(rule: Node, page: Page) -> Node:
     if "notification" in said:
         page.note(said["notification"], "channels are named by notify, in the workflow or the configuration")
     level = "human" if is_strict else {"notify_and_timeout": "notify"}.get(str(action.value), "auto")
-    return grown(
+    return new_node(
         {
             "when": when or "true",
             "level": level,
             "by": said.get("approvers"),
             "approvals": said.get("min_approvers"),
-            "veto": None if minutes is None else grown(f"{minutes.value}m", minutes),
+            "veto": None if minutes is None else new_node(f"{minutes.value}m", minutes),
         },
         rule,
     )
 
 
-def _condition(node: Node, page: Page) -> str:
+def _condition(node: Node, page: Translation) -> str:
     written = str(node.value)
     found = MEASURED.fullmatch(written)
     if found is not None and found["what"] in MEASURES:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from podium.workflow.dialects.translation import Page, grown, name_of
+from podium.workflow.dialects.translation import Translation, name_of, new_node
 from podium.workflow.source.nodes import Node, fields, items, text
 
 FEATURE: Final = ("id", "title", "description", "phases")
@@ -19,11 +19,11 @@ ENDINGS: Final = {
 }
 
 
-def feature(node: Node, page: Page) -> Node:
+def feature(node: Node, page: Translation) -> Node:
     page.check_keys(node, "a feature", FEATURE)
     said = fields(node)
     phases = sorted(items(said.get("phases")), key=_sequence)
-    return grown(
+    return new_node(
         {
             "id": said.get("id"),
             "title": said.get("title"),
@@ -34,9 +34,9 @@ def feature(node: Node, page: Page) -> Node:
     )
 
 
-def phase(node: Node, page: Page) -> Node:
+def phase(node: Node, page: Translation) -> Node:
     """What a planner gave for one phase, as a feature that has no other."""
-    return grown({"phases": {"phase": _phase(node, page)}}, node)
+    return new_node({"phases": {"phase": _phase(node, page)}}, node)
 
 
 def _sequence(node: Node) -> Any:
@@ -49,10 +49,10 @@ def _name(node: Node) -> str:
     return name_of(text(said.get("id", said.get("name"))) or "")
 
 
-def _phase(node: Node, page: Page) -> Node:
+def _phase(node: Node, page: Translation) -> Node:
     page.check_keys(node, "a phase", PHASE)
     said = fields(node)
-    return grown(
+    return new_node(
         {
             "title": said.get("title"),
             "description": said.get("description"),
@@ -64,19 +64,19 @@ def _phase(node: Node, page: Page) -> Node:
     )
 
 
-def _component(node: Node, page: Page) -> Node:
+def _component(node: Node, page: Translation) -> Node:
     page.check_keys(node, "a component", COMPONENT)
     said = fields(node)
     needs = [
-        grown(".".join(map(name_of, str(each.value).split("."))), each)
+        new_node(".".join(map(name_of, str(each.value).split("."))), each)
         for each in items(said.get("depends_on"))
     ]
     described = said.get("description", said.get("title"))
-    return grown({"description": described, "touches": said.get("files"), "needs": needs or None}, node)
+    return new_node({"description": described, "touches": said.get("files"), "needs": needs or None}, node)
 
 
-def _interface(node: Node, page: Page) -> Node:
+def _interface(node: Node, page: Translation) -> Node:
     page.check_keys(node, "an interface", INTERFACE)
     said = fields(node)
     ending = ENDINGS.get(text(said.get("type")) or "", "txt")
-    return grown({"file": f"interfaces/{_name(node)}.{ending}", "text": said.get("definition")}, node)
+    return new_node({"file": f"interfaces/{_name(node)}.{ending}", "text": said.get("definition")}, node)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from podium.workflow.dialects.translation import Page, grown, name_of
+from podium.workflow.dialects.translation import Translation, name_of, new_node
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source.nodes import Node, fields, items, text
 
@@ -13,25 +13,25 @@ PROJECT: Final = ("name", "path", "roles")
 DEPENDENCIES: Final = "cross_project_dependencies"
 
 
-def project_workflow(root: Node, page: Page) -> Node:
+def project_workflow(root: Node, page: Translation) -> Node:
     said = fields(root)
     page.check_keys(root, "a file of projects", ("projects", DEPENDENCIES))
     needs = fields(said.get(DEPENDENCIES))
     _check_needs(needs, {text(fields(node).get("name")) or "" for node in items(said["projects"])}, page)
     listed = [_project(node, needs, page) for node in items(said["projects"])]
-    return grown(
+    return new_node(
         {
             "podium": 1,
             "name": "projects",
             "inputs": {"task": "string"},
-            "vars": {"projects": grown(listed, said["projects"])},
+            "vars": {"projects": new_node(listed, said["projects"])},
             "steps": {"packages": _packages()},
         },
         root,
     )
 
 
-def _check_needs(needs: Mapping[str, Node], known: set[str], page: Page) -> None:
+def _check_needs(needs: Mapping[str, Node], known: set[str], page: Translation) -> None:
     for name, node in needs.items():
         page.check_keys(node, f'dependencies of "{name}"', ("depends_on",))
         if name not in known:
@@ -42,14 +42,14 @@ def _check_needs(needs: Mapping[str, Node], known: set[str], page: Page) -> None
                 page.complain(each, 38, fault, did_you_mean(str(each.value), known))
 
 
-def _project(node: Node, needs: Any, page: Page) -> Node:
+def _project(node: Node, needs: Any, page: Translation) -> Node:
     page.check_keys(node, "a project", PROJECT)
     said = fields(node)
     name = text(said.get("name")) or ""
     path = (text(said.get("path")) or ".").removeprefix("./")
-    roles = [grown(name_of(str(role.value)), role) for role in items(said.get("roles"))]
+    roles = [new_node(name_of(str(role.value)), role) for role in items(said.get("roles"))]
     after = items(fields(needs.get(name)).get("depends_on")) if name in needs else ()
-    return grown({"name": name, "path": path, "roles": roles, "needs": list(after)}, node)
+    return new_node({"name": name, "path": path, "roles": roles, "needs": list(after)}, node)
 
 
 def _packages() -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from podium.workflow.dialects.translation import Page, grown, name_of
+from podium.workflow.dialects.translation import Translation, name_of, new_node
 from podium.workflow.source.nodes import Node, fields, items, text
 
 ROLE: Final = (
@@ -64,7 +64,7 @@ def is_role(node: Node) -> bool:
     return bool(MARKS & set(said)) or bool(context) or commands
 
 
-def role(node: Node, page: Page) -> Node:
+def role(node: Node, page: Translation) -> Node:
     page.check_keys(node, "a role", ROLE)
     said = fields(node)
     for key, why in UNUSED.items():
@@ -72,15 +72,15 @@ def role(node: Node, page: Page) -> Node:
             page.note(said[key], f"{key} has no native form: {why}")
     extends = said.get("extends")
     where = [said[key] for key in ("preferred_worker", "fallback_worker") if key in said]
-    return grown(
+    return new_node(
         {
-            "extends": None if extends is None else grown(name_of(str(extends.value)), extends),
+            "extends": None if extends is None else new_node(name_of(str(extends.value)), extends),
             "description": said.get("description"),
             "agent": said.get("cli"),
             "system": said.get("system_prompt_additions"),
             "context": _context(said.get("context"), page),
             "tools": [
-                grown(TOOLS.get(str(tool.value), tool.value), tool)
+                new_node(TOOLS.get(str(tool.value), tool.value), tool)
                 for tool in items(said.get("allowed_tools"))
             ]
             or None,
@@ -93,14 +93,14 @@ def role(node: Node, page: Page) -> Node:
     )
 
 
-def _context(node: Node | None, page: Page) -> Any:
+def _context(node: Node | None, page: Translation) -> Any:
     if node is None:
         return None
     page.check_keys(node, "context", CONTEXT)
     said = fields(node)
     included = [item for item in items(said.get("include")) if not str(item.value).startswith(DIFF)]
     has_diff = len(included) < len(items(said.get("include")))
-    return grown(
+    return new_node(
         {
             "include": [_word(item) for item in included] or None,
             "always": said.get("always_include"),
@@ -113,16 +113,16 @@ def _context(node: Node | None, page: Page) -> Any:
 
 
 def _word(node: Node) -> Node:
-    return grown(WORDS.get(text(node) or "", node.value), node)
+    return new_node(WORDS.get(text(node) or "", node.value), node)
 
 
-def _gate(node: Node, page: Page) -> Node:
+def _gate(node: Node, page: Translation) -> Node:
     page.check_keys(node, "a gate of a role", ("name", "command", "on_fail"))
     said = fields(node)
     name = said.get("name")
-    return grown(
+    return new_node(
         {
-            "name": None if name is None else grown(name_of(str(name.value)), name),
+            "name": None if name is None else new_node(name_of(str(name.value)), name),
             "run": said.get("command"),
             "on_fail": said.get("on_fail"),
         },

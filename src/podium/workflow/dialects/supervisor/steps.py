@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from podium.core.fast_dataclass import dataclass
-from podium.workflow.dialects.translation import Names, Page, grown, name_of
+from podium.workflow.dialects.translation import Names, Translation, name_of, new_node
 from podium.workflow.source.nodes import Node, fields, items, text
 
 STEP: Final = (
@@ -64,7 +64,7 @@ class Plan:
         return index < len(order) and order[index] == target
 
 
-def step(name: str, node: Node, plan: Plan, page: Page) -> Node:
+def step(name: str, node: Node, plan: Plan, page: Translation) -> Node:
     page.check_keys(node, f'step "{name}"', STEP)
     said = fields(node)
     kind = text(said.get("type", said.get("gate_type"))) or ""
@@ -79,7 +79,7 @@ def step(name: str, node: Node, plan: Plan, page: Page) -> Node:
     elif "role" in said:
         native |= _work(name, node, plan, page)
     native |= {"required": said.get("required"), "on": _routes(name, node, plan)}
-    return grown(native, node)
+    return new_node(native, node)
 
 
 def _is_asking(node: Node) -> bool:
@@ -97,7 +97,7 @@ def _is_review(name: str, node: Node) -> bool:
     )
 
 
-def _work(name: str, node: Node, plan: Plan, page: Page) -> dict[str, Any]:
+def _work(name: str, node: Node, plan: Plan, page: Translation) -> dict[str, Any]:
     said = fields(node)
     role = said["role"]
     scope = said.get("context_scope")
@@ -107,9 +107,9 @@ def _work(name: str, node: Node, plan: Plan, page: Page) -> dict[str, Any]:
         "prompt": _prompt(name, plan),
         "with": {PARAMETERS.get(key, key): value for key, value in fields(said.get("config")).items()}
         or None,
-        "context": None if scope is None else {"strategy": grown("implementer_targeted", scope)},
+        "context": None if scope is None else {"strategy": new_node("implementer_targeted", scope)},
         "output": _output(name, node),
-        "gates": [grown(gate, said["human_approval"])] if _is_on(said.get("human_approval")) else None,
+        "gates": [new_node(gate, said["human_approval"])] if _is_on(said.get("human_approval")) else None,
         "retry": _retry(node, page),
     }
 
@@ -130,14 +130,14 @@ def _output(name: str, node: Node) -> Any:
         name_of(str(item.value)): ["path"] if "file" in str(item.value) else "string"
         for item in items(outputs)
     }
-    return {"schema": grown(shape, outputs)}
+    return {"schema": new_node(shape, outputs)}
 
 
-def _retry(node: Node, page: Page) -> Any:
+def _retry(node: Node, page: Translation) -> Any:
     """The name of a preset, or what one says; a plain number of retries comes after the first attempt."""
     policy, tries = fields(node).get("retry_policy"), fields(node).get("max_retries")
     if policy is None:
-        return None if tries is None else grown({"attempts": _one_more(tries)}, tries)
+        return None if tries is None else new_node({"attempts": _one_more(tries)}, tries)
     if tries is not None:
         page.complain(tries, 5, "retry_policy says already how often", "leave one of the two out")
     if isinstance(policy.value, str):
@@ -145,11 +145,11 @@ def _retry(node: Node, page: Page) -> Any:
     page.check_keys(policy, "retry_policy", ("max_attempts", "on_failure"))
     said = fields(policy)
     asks = text(said.get("on_failure")) == "ask_human"
-    return grown({"attempts": said.get("max_attempts"), "on_exhausted": "human" if asks else None}, policy)
+    return new_node({"attempts": said.get("max_attempts"), "on_exhausted": "human" if asks else None}, policy)
 
 
 def _visits(tries: Node | None) -> Any:
-    return None if tries is None else grown({"visits": _one_more(tries)}, tries)
+    return None if tries is None else new_node({"visits": _one_more(tries)}, tries)
 
 
 def _one_more(tries: Node) -> Any:
@@ -166,7 +166,7 @@ def _review(name: str, node: Node, plan: Plan) -> dict[str, Any]:
     return {
         "review": said.get("roles", said.get("role")),
         "of": _judged(name, node, plan),
-        "level": grown(level, said["human_approval"]) if _is_on(said.get("human_approval")) else None,
+        "level": new_node(level, said["human_approval"]) if _is_on(said.get("human_approval")) else None,
         "retry": _visits(said.get("max_retries")),
     }
 
@@ -174,7 +174,7 @@ def _review(name: str, node: Node, plan: Plan) -> dict[str, Any]:
 def _judged(name: str, node: Node, plan: Plan) -> Any:
     back = fields(node).get("on_reject")
     if back is not None:
-        return grown(plan.names[str(back.value)], back)
+        return new_node(plan.names[str(back.value)], back)
     wanted = "plan" if name.startswith("plan") else "implement"
     return plan.names[wanted] if wanted in plan.known else None
 
@@ -191,7 +191,7 @@ def approval_before(name: str, node: Node, plan: Plan) -> dict[str, Any] | None:
     return {"human": f"May {name} happen?", "show": ["diff", "verdicts", "cost"], "when": _when(plan)}
 
 
-def _command(node: Node, plan: Plan, page: Page) -> dict[str, Any]:
+def _command(node: Node, plan: Plan, page: Translation) -> dict[str, Any]:
     said = fields(node)
     command = text(said.get("command"))
     if "on_reject" in said:
@@ -200,7 +200,7 @@ def _command(node: Node, plan: Plan, page: Page) -> dict[str, Any]:
         fault = "what a command commits is thrown away with its checkout"
         page.complain(said["command"], 5, fault, f"write command: {COMMIT}, which lands the work")
     gate = {"human": APPROVED, "show": ["diff", "verdicts", "cost"], "when": _when(plan)}
-    gates = [grown(gate, said["human_approval"])] if _is_on(said.get("human_approval")) else None
+    gates = [new_node(gate, said["human_approval"])] if _is_on(said.get("human_approval")) else None
     if command == COMMIT:
         return {"git": {"land": "${{ run.branch }}", "message": plan.title}}
     if command is None:
@@ -212,7 +212,7 @@ def _run(command: Node, plan: Plan) -> dict[str, Any]:
     """One line is split into words; several are a script, whose variables come by the environment."""
     written = str(command.value)
     if "\n" not in written.strip():
-        return {"run": grown(written.strip(), command)}
+        return {"run": new_node(written.strip(), command)}
     names = dict.fromkeys(re.findall(r"\$\{([A-Z_]+)\}", written))
     return {
         "run": {"script": command},
@@ -235,18 +235,18 @@ def _routes(name: str, node: Node, plan: Plan) -> dict[str, Any] | None:
     found: dict[str, Any] = {}
     following = said.get("next")
     if _is_on(said.get("terminal")) and list(plan.steps)[-1] != name:
-        found["passed"] = grown("end", said["terminal"])
+        found["passed"] = new_node("end", said["terminal"])
     elif (
         following is not None
         and following.value in plan.steps
         and not plan.follows(name, str(following.value))
     ):
-        found["passed"] = grown(plan.names[str(following.value)], following)
+        found["passed"] = new_node(plan.names[str(following.value)], following)
     if "on_fail" in said:
-        found["failed"] = grown(plan.names[str(said["on_fail"].value)], said["on_fail"])
+        found["failed"] = new_node(plan.names[str(said["on_fail"].value)], said["on_fail"])
     if _is_asking(node):
         back = said.get("on_reject")
-        found |= {} if back is None else {"rejected": grown(plan.names[str(back.value)], back)}
+        found |= {} if back is None else {"rejected": new_node(plan.names[str(back.value)], back)}
     elif _is_review(name, node) and "command" not in said:
         back = _judged(name, node, plan)
         found |= {"rejected": back} if back is not None else {}

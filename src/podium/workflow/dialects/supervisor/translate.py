@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from podium.workflow.dialects.supervisor.projects import project_workflow
 from podium.workflow.dialects.supervisor.steps import Plan, approval_before, step
-from podium.workflow.dialects.translation import Kind, Names, Page, grown, name_of
+from podium.workflow.dialects.translation import Kind, Names, Translation, name_of, new_node
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source.nodes import Node, fields, items, text
 
@@ -38,7 +38,7 @@ HOOKS: Final = {
 }
 
 
-def translate(root: Node, kind: Kind, page: Page) -> Node | None:
+def translate(root: Node, kind: Kind, page: Translation) -> Node | None:
     said = fields(root)
     if kind != "workflow":
         return None
@@ -61,38 +61,38 @@ def _is_template(root: Node) -> bool:
     return bool({"settings", "hooks"} & set(said)) or any(MARKS & set(fields(node)) for node in steps)
 
 
-def _workflow(node: Node, page: Page) -> Node:
+def _workflow(node: Node, page: Translation) -> Node:
     said = fields(node)
     _check_ways(node, page)
     order = _in_order(said["steps"], text(said.get("initial_step")))
     plan = Plan(Names(order), order, frozenset(order))
     steps = _all_steps(plan, page, is_child=False)
-    return grown(
+    return new_node(
         {
             "podium": 1,
             "name": name_of(text(said.get("name")) or "supervised"),
             "description": said.get("description"),
             "inputs": {"task": "string"},
-            "steps": grown(steps, said["steps"]),
+            "steps": new_node(steps, said["steps"]),
         },
         node,
     )
 
 
-def _all_steps(plan: Plan, page: Page, *, is_child: bool) -> dict[str, Any]:
+def _all_steps(plan: Plan, page: Translation, *, is_child: bool) -> dict[str, Any]:
     steps: dict[str, Any] = {}
     for name, node in plan.steps.items():
         asked = approval_before(name, node, plan)
         if asked is not None:
             place = {"before": plan.names[name]} if is_child else {}
-            steps[f"{plan.names[name]}_approval"] = grown({**place, **asked}, node)
+            steps[f"{plan.names[name]}_approval"] = new_node({**place, **asked}, node)
         steps[plan.names[name]] = (
             _placed(name, node, plan, page) if is_child else step(name, node, plan, page)
         )
     return steps
 
 
-def _check_ways(node: Node, page: Page) -> None:
+def _check_ways(node: Node, page: Translation) -> None:
     """Where there is no parent: of a child this cannot be told, since what it leads to may stand there."""
     said = fields(node)
     steps = fields(said.get("steps"))
@@ -115,12 +115,12 @@ def _in_order(steps: Node, first: str | None) -> dict[str, Node]:
     return {**order, **found}
 
 
-def _composition(node: Node, page: Page) -> Node:
+def _composition(node: Node, page: Translation) -> Node:
     said = fields(node)
     changes = fields(said.get("overrides", said.get("steps")))
     plan = Plan(Names(list(changes)), changes, INHERITED | set(changes))
     steps = _all_steps(plan, page, is_child=True)
-    return grown(
+    return new_node(
         {
             "podium": 1,
             "name": name_of(text(said.get("name")) or "composed"),
@@ -136,7 +136,7 @@ INHERITED: Final = frozenset({"plan", "implement", "commit"})
 """What every template has, by way of the base."""
 
 
-def _template(root: Node, page: Page) -> Node:
+def _template(root: Node, page: Translation) -> Node:
     said = fields(root)
     written = fields(said.get("steps"))
     extends = said.get("extends")
@@ -147,7 +147,7 @@ def _template(root: Node, page: Page) -> Node:
     steps = _all_steps(plan, page, is_child=extends is not None)
     gates, steps = _hooked(said.get("hooks"), steps, page)
     inputs = {key: {"type": "bool", "default": value} for key, value in fields(said.get("settings")).items()}
-    return grown(
+    return new_node(
         {
             "podium": 1,
             "name": name_of(text(said.get("name")) or "template"),
@@ -167,17 +167,17 @@ def _outsiders(steps: Mapping[str, Node]) -> dict[str, Any]:
     """`security_auditor_external` is the same role, played by somebody else."""
     named = [name for each in steps.values() for name in items(fields(each).get("roles"))]
     return {
-        str(name.value): grown({"extends": str(name.value).removesuffix(OUTSIDE), "agent": "gemini"}, name)
+        str(name.value): new_node({"extends": str(name.value).removesuffix(OUTSIDE), "agent": "gemini"}, name)
         for name in named
         if str(name.value).endswith(OUTSIDE)
     }
 
 
 def _parent(node: Node) -> Node:
-    return grown(name_of(str(node.value)), node)
+    return new_node(name_of(str(node.value)), node)
 
 
-def _placed(name: str, node: Node, plan: Plan, page: Page) -> Node:
+def _placed(name: str, node: Node, plan: Plan, page: Translation) -> Node:
     """With its place among the steps of the parent: where it says so, or behind the step that leads to it."""
     made = dict(fields(step(name, node, plan, page)))
     position = fields(node).get("position")
@@ -187,31 +187,33 @@ def _placed(name: str, node: Node, plan: Plan, page: Page) -> Node:
             page.complain(
                 position, 33, f'"{position.value}" is no position', "write: after NAME, or before NAME"
             )
-        where_to = {word if word == "before" else "after": grown(plan.names[where.strip()], position)}
-        return grown({**where_to, **made}, node)
+        where_to = {word if word == "before" else "after": new_node(plan.names[where.strip()], position)}
+        return new_node({**where_to, **made}, node)
     leading = [
         other
         for other, each in plan.steps.items()
         if text(fields(each).get("next")) == name and "position" not in fields(each)
     ]
     if leading and name not in INHERITED:
-        made = {"after": grown(plan.names[leading[0]], node), **made}
-    return grown(made, node)
+        made = {"after": new_node(plan.names[leading[0]], node), **made}
+    return new_node(made, node)
 
 
-def _hooked(hooks: Node | None, steps: dict[str, Any], page: Page) -> tuple[dict[str, Any], dict[str, Any]]:
+def _hooked(
+    hooks: Node | None, steps: dict[str, Any], page: Translation
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """What runs before a commit is a gate of the commit."""
     if hooks is None:
         return {}, steps
     page.check_keys(hooks, "hooks", ("pre_commit",))
     names = items(fields(hooks).get("pre_commit"))
     gates: Mapping[str, Any] = {
-        name_of(str(each.value)): grown({"run": HOOKS.get(str(each.value), str(each.value))}, each)
+        name_of(str(each.value)): new_node({"run": HOOKS.get(str(each.value), str(each.value))}, each)
         for each in names
     }
     commit = steps.get("commit")
     if commit is None:
         page.complain(hooks, 36, "pre_commit hooks need a step named commit")
         return {}, steps
-    used = {**fields(commit), "gates": grown([*gates, *items(fields(commit).get("gates"))], hooks)}
-    return dict(gates), {**steps, "commit": grown(used, commit)}
+    used = {**fields(commit), "gates": new_node([*gates, *items(fields(commit).get("gates"))], hooks)}
+    return dict(gates), {**steps, "commit": new_node(used, commit)}

@@ -8,7 +8,7 @@ from typing import Any, Final
 from podium.workflow.dialects.supervisor.approval import approval
 from podium.workflow.dialects.supervisor.features import feature, phase
 from podium.workflow.dialects.supervisor.roles import is_role, role
-from podium.workflow.dialects.translation import Kind, Page, grown, name_of, seconds
+from podium.workflow.dialects.translation import Kind, Translation, name_of, new_node, seconds
 from podium.workflow.source.nodes import Node, fields, items, text
 
 LIMITS: Final = (
@@ -26,7 +26,7 @@ GIT: Final = ("auto_branch", "branch_pattern", "auto_commit", "dry_run_preview")
 STRATEGY: Final = frozenset({"algorithm", "priority_order", "token_budget", "name"})
 
 
-def translate(root: Node, kind: Kind, page: Page) -> Node | None:
+def translate(root: Node, kind: Kind, page: Translation) -> Node | None:
     said = fields(root)
     match kind:
         case "role":
@@ -41,7 +41,7 @@ def translate(root: Node, kind: Kind, page: Page) -> Node | None:
             return None
 
 
-def _configuration(root: Node, page: Page) -> Node | None:
+def _configuration(root: Node, page: Translation) -> Node | None:
     if set(fields(root)) >= STRATEGY:
         return _strategy(root, page)
     if not any(key in PARTS and PARTS[key][0](node) for key, node in fields(root).items()):
@@ -53,10 +53,10 @@ def _configuration(root: Node, page: Page) -> Node | None:
         roles = {**whole.get("roles", {}), **made.pop("roles", {})}
         whole |= made
         whole |= {"roles": roles} if roles else {}
-    return grown(whole, root)
+    return new_node(whole, root)
 
 
-def _limits(node: Node, page: Page) -> dict[str, Any]:
+def _limits(node: Node, page: Translation) -> dict[str, Any]:
     page.check_keys(node, "limits", LIMITS)
     said = fields(node)
     for key in ("step_timeout_seconds", "max_token_budget"):
@@ -75,7 +75,7 @@ def _limits(node: Node, page: Page) -> dict[str, Any]:
     }
 
 
-def _continuity(node: Node, page: Page) -> dict[str, Any]:
+def _continuity(node: Node, page: Translation) -> dict[str, Any]:
     said = fields(node)
     allowed = said.get("allow_continuation")
     turns = said.get("max_continuation_turns", 1)
@@ -84,24 +84,26 @@ def _continuity(node: Node, page: Page) -> dict[str, Any]:
         return {}
     names = items(said.get("continuation_roles"))
     return {
-        "roles": {name_of(str(name.value)): grown({"continuity": {"turns": turns}}, name) for name in names}
+        "roles": {
+            name_of(str(name.value)): new_node({"continuity": {"turns": turns}}, name) for name in names
+        }
     }
 
 
-def _policies(node: Node, page: Page) -> dict[str, Any]:
+def _policies(node: Node, page: Translation) -> dict[str, Any]:
     presets: dict[str, Any] = {}
     for name, policy in fields(node).items():
         page.check_keys(policy, f'policy "{name}"', POLICY)
         said = fields(policy)
         jitter = said.get("jitter")
-        share = None if jitter is None else grown(_share(jitter.value), jitter)
+        share = None if jitter is None else new_node(_share(jitter.value), jitter)
         backoff = {
             "first": seconds(said.get("initial_delay_seconds")),
             "times": said.get("backoff_multiplier"),
             "max": seconds(said.get("max_delay_seconds")),
             "jitter": share,
         }
-        presets[name_of(name)] = grown({"attempts": said.get("max_attempts"), "backoff": backoff}, policy)
+        presets[name_of(name)] = new_node({"attempts": said.get("max_attempts"), "backoff": backoff}, policy)
     return {"retries": presets}
 
 
@@ -109,35 +111,35 @@ def _share(value: object) -> object:
     return f"{round(value * 100)}%" if isinstance(value, int | float) else value
 
 
-def _steps(node: Node, page: Page) -> dict[str, Any]:
+def _steps(node: Node, page: Translation) -> dict[str, Any]:
     for name, each in fields(node).items():
         policy = text(fields(each).get("retry_policy"))
         page.note(each, f"the step {name} of a workflow says so itself: retry: {policy}")
     return {}
 
 
-def _git(node: Node, page: Page) -> dict[str, Any]:
+def _git(node: Node, page: Translation) -> dict[str, Any]:
     page.check_keys(node, "git", GIT)
     page.note(node, "nothing is committed without a step; a branch is git: {branch: NAME}")
     return {}
 
 
-def _workers(node: Node, page: Page) -> dict[str, Any]:
+def _workers(node: Node, page: Translation) -> dict[str, Any]:
     page.note(node, "where work may run is told by the labels in runs_on")
     return {}
 
 
-def _adaptive(node: Node, page: Page) -> dict[str, Any]:
+def _adaptive(node: Node, page: Translation) -> dict[str, Any]:
     page.note(node, "agent: auto chooses among a role's candidates; a named agent is a lock")
     locked = fields(fields(node).get("locked_assignments"))
-    return {"roles": {name_of(name): grown({"agent": agent}, agent) for name, agent in locked.items()}}
+    return {"roles": {name_of(name): new_node({"agent": agent}, agent) for name, agent in locked.items()}}
 
 
-def _roles(node: Node, page: Page) -> dict[str, Any]:
+def _roles(node: Node, page: Translation) -> dict[str, Any]:
     return {"roles": {name_of(name): role(each, page) for name, each in fields(node).items()}}
 
 
-def _strategy(root: Node, page: Page) -> Node:
+def _strategy(root: Node, page: Translation) -> Node:
     said = fields(root)
     page.note(said["algorithm"], "how files are chosen is built in; the name of the strategy says which way")
     wanted = [name for item in items(said.get("inputs")) if (name := INPUTS.get(str(item.value)))]
@@ -148,13 +150,13 @@ def _strategy(root: Node, page: Page) -> Node:
         "budget": said["token_budget"],
         "strategy": said["name"],
     }
-    return grown({"context": context}, root)
+    return new_node({"context": context}, root)
 
 
 INPUTS: Final = {"target_file": ("$TARGET", "$TARGET_IMPORTS")}
 
 Test = Callable[[Node], bool]
-Part = Callable[[Node, Page], dict[str, Any]]
+Part = Callable[[Node, Translation], dict[str, Any]]
 
 
 def _always(node: Node) -> bool:  # noqa: ARG001 (has the shape of a Test)

@@ -7,8 +7,8 @@ from typing import Literal
 
 from podium.core.fast_dataclass import dataclass
 from podium.workflow.agent_capabilities import CAPABILITIES, Capabilities
-from podium.workflow.context import Context
-from podium.workflow.lint.analysis.survey import Site, Survey
+from podium.workflow.context import WorkflowSource
+from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
 from podium.workflow.schema.file import Role
 from podium.workflow.schema.parts import DocPath
 from podium.workflow.schema.scalars import INSERT
@@ -17,20 +17,20 @@ from podium.workflow.workers import Worker, reviewers_of, workers_of
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class AgentMention:
     """A name where a role, an agent, or either is meant."""
 
-    context: Context
+    context: WorkflowSource
     name: str
     path: DocPath
     kind: Literal["role", "agent", "either"]
 
 
 @dataclass(frozen=True, slots=True)
-class Player:
+class AssignedAgent:
     """A worker in its step. `judge` is the step or gate that it reviews for; None if it does the work."""
 
-    site: Site
+    site: StepSite
     worker: Worker
     judge: Judging | None = None
 
@@ -45,35 +45,35 @@ class Player:
         return (self.judge or self.site.step).at(self.key)
 
 
-def mentions(survey: Survey) -> Iterator[Mention]:
+def mentions(survey: FileSurvey) -> Iterator[AgentMention]:
     """Each once for every place where it is written; what only the run will tell is left out."""
     found = (*_of_file(survey.context), *(one for site in survey.sites for one in _of_step(site)))
     return (mention for mention in found if INSERT not in mention.name)
 
 
-def _of_file(context: Context) -> Iterator[Mention]:
+def _of_file(context: WorkflowSource) -> Iterator[AgentMention]:
     file = context.file
     for name, role in file.roles.items():
         at = ("roles", name)
         if role.agent is not None:
-            yield Mention(context, role.agent, (*at, "agent"), "agent")
+            yield AgentMention(context, role.agent, (*at, "agent"), "agent")
         for key, names in (("candidates", role.candidates), ("fallback", role.fallback)):
             for number, agent in enumerate(names or ()):
-                yield Mention(context, agent, (*at, key, number), "agent")
+                yield AgentMention(context, agent, (*at, key, number), "agent")
         for gate in role.gates:
             yield from _of_gate(context, gate)
     for gate in file.gates.values():
         yield from _of_gate(context, gate)
     if file.breaker is not None and file.breaker.ask != "human":
-        yield Mention(context, file.breaker.ask, ("breaker", "ask"), "either")
+        yield AgentMention(context, file.breaker.ask, ("breaker", "ask"), "either")
 
 
-def _of_gate(context: Context, gate: Gate | str) -> Iterator[Mention]:
+def _of_gate(context: WorkflowSource, gate: Gate | str) -> Iterator[AgentMention]:
     if isinstance(gate, Gate):
         yield from _named(context, gate.review, gate.at("review"), "either")
 
 
-def _of_step(site: Site) -> Iterator[Mention]:
+def _of_step(site: StepSite) -> Iterator[AgentMention]:
     step = site.step
     yield from _named(site.context, step.role, step.at("role"), "role")
     yield from _named(site.context, step.agent, step.at("agent"), "agent")
@@ -87,26 +87,28 @@ def _of_step(site: Site) -> Iterator[Mention]:
 
 
 def _named(
-    context: Context,
+    context: WorkflowSource,
     names: str | tuple[str, ...] | None,
     path: DocPath,
     kind: Literal["role", "agent", "either"],
-) -> Iterator[Mention]:
+) -> Iterator[AgentMention]:
     if isinstance(names, str):
-        yield Mention(context, names, path, kind)
+        yield AgentMention(context, names, path, kind)
     else:
         for number, name in enumerate(names or ()):
-            yield Mention(context, name, (*path, number), kind)
+            yield AgentMention(context, name, (*path, number), kind)
 
 
-def players(survey: Survey) -> Iterator[Player]:
+def players(survey: FileSurvey) -> Iterator[AssignedAgent]:
     for site in survey.sites:
         if site.step.verb == "agent":
-            yield from (Player(site, worker) for worker in workers_of(site.context, site.step))
+            yield from (AssignedAgent(site, worker) for worker in workers_of(site.context, site.step))
         if site.step.verb == "review":
-            yield from (Player(site, worker, site.step) for worker in reviewers_of(site.context, site.step))
+            yield from (
+                AssignedAgent(site, worker, site.step) for worker in reviewers_of(site.context, site.step)
+            )
         for gate in site.gates():
-            yield from (Player(site, worker, gate) for worker in reviewers_of(site.context, gate))
+            yield from (AssignedAgent(site, worker, gate) for worker in reviewers_of(site.context, gate))
 
 
 def agent_of(worker: Worker) -> str | None:
@@ -115,18 +117,18 @@ def agent_of(worker: Worker) -> str | None:
     return worker.agent if known else None
 
 
-def capabilities_of(context: Context, agent: str) -> Capabilities | None:
+def capabilities_of(context: WorkflowSource, agent: str) -> Capabilities | None:
     return CAPABILITIES.get(type_of(context, agent))
 
 
-def type_of(context: Context, agent: str) -> str:
+def type_of(context: WorkflowSource, agent: str) -> str:
     """The adapter behind a name; an entry without a type has the name of one."""
     configured = context.file.agents.get(agent)
     found = configured.type if configured is not None else None
     return found or agent
 
 
-def roles_of(site: Site) -> Iterator[Role]:
+def roles_of(site: StepSite) -> Iterator[Role]:
     """The roles that a step is played by, as far as they are known."""
     found = (
         workers_of(site.context, site.step)

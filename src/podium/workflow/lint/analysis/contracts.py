@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
 from podium.core.fast_dataclass import dataclass
-from podium.workflow.context import Context
+from podium.workflow.context import WorkflowSource
 from podium.workflow.contracts.builtin import TYPES
 from podium.workflow.expressions.types import (
     ANY,
@@ -19,7 +19,7 @@ from podium.workflow.expressions.types import (
     parse_shorthand,
 )
 from podium.workflow.lint.analysis.assigned_agents import roles_of
-from podium.workflow.lint.analysis.survey import Site, Survey
+from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.schema.parts import Output
 
@@ -40,7 +40,7 @@ WORDS: Final[Mapping[str, Contract]] = {
 }
 
 
-def check(survey: Survey) -> Iterator[Problem]:
+def check(survey: FileSurvey) -> Iterator[Problem]:
     context = survey.context
     for role in context.file.roles.values():
         yield from _schema(context, role.output)
@@ -48,7 +48,7 @@ def check(survey: Survey) -> Iterator[Problem]:
         yield from _schema(site.context, site.step.output)
 
 
-def _schema(context: Context, output: Output | str | None) -> Iterator[Problem]:
+def _schema(context: WorkflowSource, output: Output | str | None) -> Iterator[Problem]:
     schema = output.get("schema") if isinstance(output, Output) else None
     if schema is None or not isinstance(output, Output):
         return
@@ -62,12 +62,12 @@ def _schema(context: Context, output: Output | str | None) -> Iterator[Problem]:
         yield context.problem(16, output.at("schema"), f"there is no schema {schema}", hint=hint)
 
 
-def _is_told(context: Context, schema: str) -> bool:
+def _is_told(context: WorkflowSource, schema: str) -> bool:
     """A file that is there but holds no JSON was complained about when it was read."""
     return "/" in schema and (context.project / schema).is_file()
 
 
-def contract_of(site: Site) -> Contract:
+def contract_of(site: StepSite) -> Contract:
     """The step's own, on top of its role's; the design of a phase answers a Phase."""
     base = Contract("schema", TYPES["Phase"]) if site.block.part == "design" else TEXT_CONTRACT
     if site.step.verb == "agent":
@@ -76,7 +76,7 @@ def contract_of(site: Site) -> Contract:
     return _on_top(site.context, site.step.output, base)
 
 
-def _on_top(context: Context, output: Output | str | None, base: Contract) -> Contract:
+def _on_top(context: WorkflowSource, output: Output | str | None, base: Contract) -> Contract:
     if isinstance(output, str):
         return WORDS.get(output, base)
     if output is None:
@@ -87,7 +87,7 @@ def _on_top(context: Context, output: Output | str | None, base: Contract) -> Co
     return base if schema is None else Contract("schema", schema_type(context, schema))
 
 
-def schema_type(context: Context, schema: str | Mapping[str, Any]) -> Type:
+def schema_type(context: WorkflowSource, schema: str | Mapping[str, Any]) -> Type:
     """ANY for a schema that cannot be read; that is told once, where it stands."""
     if isinstance(schema, Mapping):
         try:

@@ -12,8 +12,8 @@ from heapq import heappop, heappush
 from typing import Final
 
 from podium.core.fast_dataclass import dataclass
-from podium.core.types import GOOD, OUTCOMES, Outcome
-from podium.workflow.lint.analysis.survey import Block, Site
+from podium.core.types import CONTINUING_OUTCOMES, OUTCOMES, Outcome
+from podium.workflow.lint.analysis.survey import Block, StepSite
 from podium.workflow.outcomes import possible_outcomes
 
 AWAY: Final = -1
@@ -80,7 +80,7 @@ class Flow:
                     heappush(open_, edge.target)
 
 
-def flow_of(block: Block, sites: Iterable[Site]) -> Flow:
+def flow_of(block: Block, sites: Iterable[StepSite]) -> Flow:
     end = len(block.steps)
     flow = Flow(end, tuple(tuple(_edges(site, number, end)) for number, site in enumerate(sites)))
     reached = flow.reachable()
@@ -88,7 +88,7 @@ def flow_of(block: Block, sites: Iterable[Site]) -> Flow:
     return replace(flow, jumps=tuple(edge for edge in jumps if edge.source + 1 < edge.target))
 
 
-def _edges(site: Site, number: int, end: int) -> Iterator[Edge]:
+def _edges(site: StepSite, number: int, end: int) -> Iterator[Edge]:
     for outcome, target in targets_of(site).items():
         if target == "next":
             yield Edge(number, outcome, number + 1)
@@ -100,19 +100,19 @@ def _edges(site: Site, number: int, end: int) -> Iterator[Edge]:
             yield Edge(number, outcome, AWAY)
 
 
-def targets_of(site: Site) -> Mapping[Outcome, str]:
+def targets_of(site: StepSite) -> Mapping[Outcome, str]:
     """Where each outcome that can happen leads, whether `on` says so or is silent."""
     possible = possible_outcomes(site.step, site.gates())
     conditional = site.step.when is not None
     return {outcome: target_of(site, outcome) for outcome in possible if conditional or outcome != "skipped"}
 
 
-def target_of(site: Site, outcome: Outcome) -> str:
+def target_of(site: StepSite, outcome: Outcome) -> str:
     on = site.step.on
-    route = on.get(outcome) or (None if outcome in GOOD else on.get("else"))
+    route = on.get(outcome) or (None if outcome in CONTINUING_OUTCOMES else on.get("else"))
     if route is not None:
         return route.target
-    return "next" if outcome in GOOD else "fail"
+    return "next" if outcome in CONTINUING_OUTCOMES else "fail"
 
 
 def is_above(block: Block, step: str, reader: str) -> bool:
@@ -128,7 +128,7 @@ def is_above(block: Block, step: str, reader: str) -> bool:
     return False
 
 
-def outcomes_of_need(site: Site) -> frozenset[str]:
+def outcomes_of_need(site: StepSite) -> frozenset[str]:
     """How a step of a graph may have ended when one that needs it starts."""
     return frozenset(outcome for outcome, target in targets_of(site).items() if target == "next")
 

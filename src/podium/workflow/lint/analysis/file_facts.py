@@ -24,19 +24,19 @@ from podium.workflow.expressions.types import (
 )
 from podium.workflow.lint.analysis.control_flow import Flow, flow_of, outcomes_of_need
 from podium.workflow.lint.analysis.step_fields import Result, iteration_of, result_of
-from podium.workflow.lint.analysis.survey import Block, Site, Survey
+from podium.workflow.lint.analysis.survey import Block, FileSurvey, StepSite
 from podium.workflow.prompts.prompt import Prompt, PromptError
 from podium.workflow.schema.file import Input
 
 
-class Knowledge:
+class FileFacts:
     """Answers are kept: many expressions ask the same things."""
 
-    def __init__(self, survey: Survey) -> None:
+    def __init__(self, survey: FileSurvey) -> None:
         self.survey = survey
         self._flows: dict[Block, Flow] = {}
-        self._results: dict[Site, Result] = {}
-        self.items: dict[Site, Type] = {}
+        self._results: dict[StepSite, Result] = {}
+        self.items: dict[StepSite, Type] = {}
         self.prompts: dict[tuple[str, str], Prompt | PromptError] = {}
         """A role is read in every step that plays it."""
 
@@ -46,17 +46,17 @@ class Knowledge:
             found = self._flows[block] = flow_of(block, self.survey.sites_of[block])
         return found
 
-    def result(self, site: Site) -> Result:
+    def result(self, site: StepSite) -> Result:
         found = self._results.get(site)
         if found is None:
             item = self.items.get(site, ANY)
             found = self._results[site] = result_of(site, inner=self.inner(site), item=item)
         return found
 
-    def round(self, site: Site) -> Result:
+    def round(self, site: StepSite) -> Result:
         return iteration_of(site, inner=self.inner(site))
 
-    def inner(self, site: Site) -> Mapping[str, Type]:
+    def inner(self, site: StepSite) -> Mapping[str, Type]:
         """The steps of a block, as they can be read when it has passed."""
         block = self.block_in(site)
         if block is None:
@@ -66,11 +66,11 @@ class Knowledge:
             for inner in self.survey.sites_of[block]
         }
 
-    def block_in(self, site: Site) -> Block | None:
+    def block_in(self, site: StepSite) -> Block | None:
         inside = self.survey.inside.get(site)
         return inside[0].block if inside else None
 
-    def at_end(self, block: Block, site: Site) -> frozenset[str]:
+    def at_end(self, block: Block, site: StepSite) -> frozenset[str]:
         """How a step may have ended when its block is finished."""
         if block.kind == "seq":
             flow = self.flow(block)
@@ -83,9 +83,9 @@ class Knowledge:
         return MapOf(MappingProxyType({name: _input_type(given) for name, given in found.items()}))
 
     @cached_property
-    def setters(self) -> Mapping[str, tuple[Site, ...]]:
+    def setters(self) -> Mapping[str, tuple[StepSite, ...]]:
         """The steps that change each variable."""
-        found: dict[str, tuple[Site, ...]] = {}
+        found: dict[str, tuple[StepSite, ...]] = {}
         for site in self.survey.sites:
             for name in site.step.set_ or {}:
                 found[name] = (*found.get(name, ()), site)

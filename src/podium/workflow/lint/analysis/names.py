@@ -13,9 +13,9 @@ from podium.workflow.expressions.inference import TypeProblem, infer
 from podium.workflow.expressions.parser import ExpressionError, parse_expression
 from podium.workflow.expressions.types import ANY, INT, NUMBER, TEXT, ListOf, MapOf, Type
 from podium.workflow.lint.analysis.assigned_agents import roles_of
-from podium.workflow.lint.analysis.file_facts import Knowledge, literal_type
+from podium.workflow.lint.analysis.file_facts import FileFacts, literal_type
 from podium.workflow.lint.analysis.scope import Scope
-from podium.workflow.lint.analysis.survey import Site
+from podium.workflow.lint.analysis.survey import StepSite
 from podium.workflow.lint.analysis.visible_steps import steps_type, surely_ran
 from podium.workflow.lint.rules.judges import judged_by
 
@@ -163,14 +163,14 @@ def type_of(scope: Scope, node: Node) -> Type:
     return infer(node, name_type)
 
 
-def learn_items(know: Knowledge) -> None:
+def learn_items(know: FileFacts) -> None:
     """The types of what loops go over, in the order of the file: a loop reads only what stands above it."""
     for site in know.survey.sites:
         if site.step.for_each is not None:
             know.items[site] = _item_type(know, site)
 
 
-def _item_type(know: Knowledge, site: Site) -> Type:
+def _item_type(know: FileFacts, site: StepSite) -> Type:
     """ANY where something is wrong with the expression; that is told where it stands."""
     described: Type = ANY
     items = site.step.for_each.in_ if site.step.for_each is not None else None

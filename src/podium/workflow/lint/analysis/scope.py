@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 from podium.core.fast_dataclass import dataclass
-from podium.workflow.lint.analysis.file_facts import Knowledge
-from podium.workflow.lint.analysis.survey import Site
+from podium.workflow.lint.analysis.file_facts import FileFacts
+from podium.workflow.lint.analysis.survey import StepSite
 from podium.workflow.schema.file import Role
 from podium.workflow.schema.step import Gate
 from podium.workflow.workers import workers_of
@@ -23,8 +23,8 @@ are its tests, `after` is when it has ended, `result` picks what a block gives."
 class Scope:
     """`gate` is set inside a gate, `role` for the texts of a role; without a `site` it is the file itself."""
 
-    know: Knowledge
-    site: Site | None
+    know: FileFacts
+    site: StepSite | None
     place: Place
     gate: Gate | None = None
     role: Role | None = None
@@ -35,7 +35,7 @@ class Scope:
         return self.site.name if self.site is not None else self.place
 
     @property
-    def sites(self) -> tuple[Site, ...]:
+    def sites(self) -> tuple[StepSite, ...]:
         """The step and those it stands in, the innermost first."""
         return tuple(self.site.around()) if self.site is not None else ()
 
@@ -43,7 +43,7 @@ class Scope:
     def is_in_finally(self) -> bool:
         return bool(self.sites) and self.sites[-1].block.part == "finally"
 
-    def loops(self) -> Iterator[Site]:
+    def loops(self) -> Iterator[StepSite]:
         """The loops whose iteration this is, the innermost first."""
         for site in self.sites:
             inside = site is not self.site or self.place in {"inside", "until", "while", "result"}

@@ -7,11 +7,11 @@ from types import MappingProxyType
 from typing import Final
 
 from podium.core.fast_dataclass import dataclass
-from podium.core.types import GOOD, OUTCOMES
+from podium.core.types import CONTINUING_OUTCOMES, OUTCOMES
 from podium.workflow.expressions.types import ANY, BOOL, INT, NUMBER, TEXT, Choice, ListOf, MapOf, Type
 from podium.workflow.lint.analysis.contracts import contract_of
 from podium.workflow.lint.analysis.control_flow import NEVER
-from podium.workflow.lint.analysis.survey import Site
+from podium.workflow.lint.analysis.survey import StepSite
 from podium.workflow.outcomes import is_wide
 from podium.workflow.workers import workers_of
 
@@ -84,12 +84,12 @@ class Result:
             optional = frozenset(self.fields)
         elif "skipped" in outcomes:
             optional |= self.late
-        elif fragile and outcomes - GOOD - {"partial"}:
+        elif fragile and outcomes - CONTINUING_OUTCOMES - {"partial"}:
             optional |= {"output"} & frozenset(self.fields)
         return MapOf(MappingProxyType(dict(self.fields)), optional=optional)
 
 
-def result_of(site: Site, *, inner: Mapping[str, Type], item: Type) -> Result:
+def result_of(site: StepSite, *, inner: Mapping[str, Type], item: Type) -> Result:
     """`inner` are the types of the steps inside, `item` that of what a loop goes over."""
     one = iteration_of(site, inner=inner)
     step = site.step
@@ -112,7 +112,7 @@ def result_of(site: Site, *, inner: Mapping[str, Type], item: Type) -> Result:
     return Result({**ALWAYS, **WORK, **looped})
 
 
-def iteration_of(site: Site, *, inner: Mapping[str, Type]) -> Result:
+def iteration_of(site: StepSite, *, inner: Mapping[str, Type]) -> Result:
     """One round of a loop, or all of a step that is none."""
     fields: dict[str, Type] = {**ALWAYS, **_of_verb(site, inner)}
     if any(gate.verb in {"review", "human"} for gate in site.gates()):
@@ -120,7 +120,7 @@ def iteration_of(site: Site, *, inner: Mapping[str, Type]) -> Result:
     return Result(fields, frozenset(_undeclared(site)))
 
 
-def _undeclared(site: Site) -> tuple[str, ...]:
+def _undeclared(site: StepSite) -> tuple[str, ...]:
     """A command has tests and coverage only if it says where they are reported."""
     if site.step.verb != "run":
         return ()
@@ -129,7 +129,7 @@ def _undeclared(site: Site) -> tuple[str, ...]:
     )
 
 
-def _of_verb(site: Site, inner: Mapping[str, Type]) -> Mapping[str, Type]:
+def _of_verb(site: StepSite, inner: Mapping[str, Type]) -> Mapping[str, Type]:
     step = site.step
     match step.verb:
         case "agent":
@@ -156,7 +156,7 @@ def _of_verb(site: Site, inner: Mapping[str, Type]) -> Mapping[str, Type]:
             return UNKNOWN
 
 
-def _of_agents(site: Site) -> Mapping[str, Type]:
+def _of_agents(site: StepSite) -> Mapping[str, Type]:
     output = contract_of(site).type
     if not (isinstance(site.step.role, tuple) or isinstance(site.step.agent, tuple)):
         return {**WORK, "output": output}
@@ -176,7 +176,7 @@ def _members(output: Type) -> Type:
     return ListOf(MapOf(MappingProxyType(fields), name="a member"))
 
 
-def _of_block(site: Site, inner: Mapping[str, Type]) -> Mapping[str, Type]:
+def _of_block(site: StepSite, inner: Mapping[str, Type]) -> Mapping[str, Type]:
     steps = site.step.steps or {}
     ordered = not is_wide(site.step) and all(step.needs is None for step in steps.values())
     found: dict[str, Type] = {"output": ANY, "steps": MapOf(MappingProxyType(dict(inner)))}
@@ -185,7 +185,7 @@ def _of_block(site: Site, inner: Mapping[str, Type]) -> Mapping[str, Type]:
     return found
 
 
-def _outputs(site: Site) -> Type:
+def _outputs(site: StepSite) -> Type:
     """What the other workflow gives; without `outputs` it is what its last step gave."""
     child = site.context.child(site.step)
     if child is None or not child.file.outputs:
@@ -193,7 +193,7 @@ def _outputs(site: Site) -> Type:
     return MapOf(MappingProxyType(dict.fromkeys(child.file.outputs, ANY)), name=site.step.workflow)
 
 
-def is_fragile(site: Site) -> bool:
+def is_fragile(site: StepSite) -> bool:
     """Whether a failure may leave it without an output: text there nearly always is, a checked value not."""
     if site.step.verb in {"human", "wait", "workflow"}:
         return True

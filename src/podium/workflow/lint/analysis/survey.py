@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any, Final, Literal, TypeAlias
 
 from podium.core.fast_dataclass import dataclass
-from podium.workflow.context import Context, data_at
+from podium.workflow.context import WorkflowSource, data_at
 from podium.workflow.outcomes import is_wide
 from podium.workflow.problems import Problem
 from podium.workflow.schema.step import Feature, Gate, Step
@@ -27,7 +27,7 @@ class Block:
     steps: Mapping[str, Step]
     kind: Kind
     part: Part
-    owner: Site | None
+    owner: StepSite | None
     order: Mapping[str, int]
 
     @property
@@ -43,13 +43,13 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Site:
+class StepSite:
     """A step with its surroundings. `context` places its problems: a feature may stand in a file of its own."""
 
     name: str
     step: Step
     block: Block
-    context: Context
+    context: WorkflowSource
 
     @property
     def data(self) -> Mapping[str, Any]:
@@ -57,9 +57,9 @@ class Site:
         found: Mapping[str, Any] = data_at(self.context.raw, self.step.path)
         return found
 
-    def around(self) -> Iterator[Site]:
+    def around(self) -> Iterator[StepSite]:
         """This step and those it stands in, the innermost first."""
-        site: Site | None = self
+        site: StepSite | None = self
         while site is not None:
             yield site
             site = site.block.owner
@@ -75,35 +75,35 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class FileSurvey:
     """All that a file contains; outer blocks and steps come before those in them."""
 
-    context: Context
+    context: WorkflowSource
     blocks: tuple[Block, ...]
-    sites: tuple[Site, ...]
-    sites_of: Mapping[Block, tuple[Site, ...]]
-    inside: Mapping[Site, tuple[Site, ...]]
+    sites: tuple[StepSite, ...]
+    sites_of: Mapping[Block, tuple[StepSite, ...]]
+    inside: Mapping[StepSite, tuple[StepSite, ...]]
     """The steps of a step whose verb is `steps`."""
 
 
-def survey(context: Context) -> Survey:
-    found: dict[Block, tuple[Site, ...]] = {}
+def survey(context: WorkflowSource) -> FileSurvey:
+    found: dict[Block, tuple[StepSite, ...]] = {}
     _enter(context, context.file.steps, "top", None, found)
     _enter(context, context.file.finally_ or {}, "finally", None, found)
     inside = {block.owner: sites for block, sites in found.items() if block.owner and block.part == "steps"}
-    return Survey(context, tuple(found), tuple(chain.from_iterable(found.values())), found, inside)
+    return FileSurvey(context, tuple(found), tuple(chain.from_iterable(found.values())), found, inside)
 
 
 def _enter(
-    context: Context,
+    context: WorkflowSource,
     steps: Mapping[str, Step],
     part: Part,
-    owner: Site | None,
-    found: dict[Block, tuple[Site, ...]],
+    owner: StepSite | None,
+    found: dict[Block, tuple[StepSite, ...]],
 ) -> None:
     order = {name: number for number, name in enumerate(steps)}
     block = Block(steps, _kind(steps, owner, part), part, owner, order)
-    found[block] = tuple(Site(name, step, block, context) for name, step in steps.items())
+    found[block] = tuple(StepSite(name, step, block, context) for name, step in steps.items())
     for site in found[block]:
         if site.step.steps is not None:
             _enter(context, site.step.steps, "steps", site, found)
@@ -111,7 +111,7 @@ def _enter(
             _enter_build(site, found)
 
 
-def _kind(steps: Mapping[str, Step], owner: Site | None, part: Part) -> Kind:
+def _kind(steps: Mapping[str, Step], owner: StepSite | None, part: Part) -> Kind:
     if part == "finally":
         return "seq"
     if part != "override" and any(step.needs is not None for step in steps.values()):
@@ -120,7 +120,7 @@ def _kind(steps: Mapping[str, Step], owner: Site | None, part: Part) -> Kind:
     return "par" if wide else "seq"
 
 
-def _enter_build(site: Site, found: dict[Block, tuple[Site, ...]]) -> None:
+def _enter_build(site: StepSite, found: dict[Block, tuple[StepSite, ...]]) -> None:
     """The bodies of a build, and what single components have in place of it."""
     if site.step.design is not None:
         _enter(site.context, {"design": site.step.design}, "design", site, found)
@@ -132,7 +132,7 @@ def _enter_build(site: Site, found: dict[Block, tuple[Site, ...]]) -> None:
             _enter(context, {name: component}, "override", site, found)
 
 
-def feature_of(site: Site) -> tuple[Feature | None, Context]:
+def feature_of(site: StepSite) -> tuple[Feature | None, WorkflowSource]:
     """What a build expands, and the context that places problems in it."""
     read = site.context.features.get(site.step.path)
     if read is None:

@@ -36,7 +36,7 @@ FREE: Final = frozenset({"with", "set"})
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class TextField:
     """`top` is the key of the step that it stands under, `key` the nearest one; `gate` where that gate stands."""
 
     path: DocPath
@@ -51,7 +51,7 @@ class Spot:
         return self.key in PATHS
 
 
-def spots(data: Mapping[str, Any], path: DocPath, broken: frozenset[DocPath]) -> Iterator[Spot]:
+def spots(data: Mapping[str, Any], path: DocPath, broken: frozenset[DocPath]) -> Iterator[TextField]:
     """`broken` leads to what was wrong in itself and is told already."""
     for key, value in data.items():
         if key not in ELSEWHERE:
@@ -64,11 +64,11 @@ class _Reader:
     broken: frozenset[DocPath]
     gate: DocPath | None = None
 
-    def read(self, value: Any, path: DocPath, key: str) -> Iterator[Spot]:
+    def read(self, value: Any, path: DocPath, key: str) -> Iterator[TextField]:
         if path in self.broken:
             return
         if isinstance(value, str):
-            yield Spot(path, value, self.kind_of(path, key), key, self.top, self.gate)
+            yield TextField(path, value, self.kind_of(path, key), key, self.top, self.gate)
         elif isinstance(value, list):
             yield from self._list(value, path, key)
         elif isinstance(value, Mapping):
@@ -86,7 +86,7 @@ class _Reader:
             return "script"
         return "plain" if key in PLAIN else "value"
 
-    def _list(self, value: list[Any], path: DocPath, key: str) -> Iterator[Spot]:
+    def _list(self, value: list[Any], path: DocPath, key: str) -> Iterator[TextField]:
         for number, item in enumerate(value):
             here = (*path, number)
             if key == "gates" and isinstance(item, Mapping):
@@ -94,7 +94,7 @@ class _Reader:
             else:
                 yield from self.read(item, here, key)
 
-    def _map(self, value: Mapping[Any, Any], path: DocPath, key: str) -> Iterator[Spot]:
+    def _map(self, value: Mapping[Any, Any], path: DocPath, key: str) -> Iterator[TextField]:
         if key == "schema":
             return
         for name, item in value.items():
@@ -104,5 +104,5 @@ class _Reader:
             elif name not in ELSEWHERE:
                 yield from self.read(item, here, key if key in FREE or key == "on" else str(name))
 
-    def _message(self, text: Any, path: DocPath) -> Spot:
-        return Spot(path, str(text), "value", "message", self.top)
+    def _message(self, text: Any, path: DocPath) -> TextField:
+        return TextField(path, str(text), "value", "message", self.top)

@@ -11,14 +11,14 @@ from podium.workflow.expressions.types import MapOf, Type
 from podium.workflow.lint.analysis.control_flow import ALL, is_above, outcomes_of_need
 from podium.workflow.lint.analysis.scope import Scope
 from podium.workflow.lint.analysis.step_fields import is_fragile
-from podium.workflow.lint.analysis.survey import Block, Site
+from podium.workflow.lint.analysis.survey import Block, StepSite
 from podium.workflow.problems import did_you_mean
 
 FEEDBACK = 'what comes back is "feedback"'
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class VisibleStep:
     """A step that can be read has a type; one that cannot has the rule it breaks."""
 
     type: Type | None = None
@@ -28,7 +28,7 @@ class Seen:
     hint: str = ""
 
 
-def see(scope: Scope, name: str) -> Seen:
+def visible_steps(scope: Scope, name: str) -> VisibleStep:
     site = scope.site
     if site is None:
         return _at_the_end(scope, name) if scope.place == "outputs" else _unknown(scope, name)
@@ -44,17 +44,17 @@ def see(scope: Scope, name: str) -> Seen:
     return _unknown(scope, name)
 
 
-def _own(scope: Scope, name: str) -> Seen | None:
+def _own(scope: Scope, name: str) -> VisibleStep | None:
     """What a place sees of its own step: its steps in a test or a result, itself in a message."""
     site, know = scope.site, scope.know
     assert site is not None
     if scope.place == "after" and name == site.name:
-        return Seen(_type(scope, site, frozenset({"passed"})), frozenset({"passed"}))
+        return VisibleStep(_type(scope, site, frozenset({"passed"})), frozenset({"passed"}))
     if scope.place not in {"until", "while", "result"}:
         return None
     if name == site.name and scope.place != "result":
         outcomes = ALL if scope.place == "while" else frozenset({"passed"})
-        return Seen(know.round(site).seen(outcomes, fragile=False), outcomes)
+        return VisibleStep(know.round(site).seen(outcomes, fragile=False), outcomes)
     block = know.block_in(site)
     if block is None or name not in block.steps:
         return None
@@ -62,29 +62,31 @@ def _own(scope: Scope, name: str) -> Seen | None:
     return _result(scope, inner, ALL if scope.place == "while" else know.at_end(block, inner))
 
 
-def _in_block(scope: Scope, block: Block, reader: Site, name: str) -> Seen:
+def _in_block(scope: Scope, block: Block, reader: StepSite, name: str) -> VisibleStep:
     """`reader` is the step of this block that reads, or that what reads stands in."""
     site = scope.know.survey.sites_of[block][block.order[name]]
     read = f'"{scope.label}" reads steps.{name}'
     if site is reader:
         what = "its own result" if reader is scope.site else "which it is part of"
-        return Seen(rule=12, message=f"{read}, {what}", hint=FEEDBACK)
-    later = Seen(rule=12, message=f"{read}, which runs later; {FEEDBACK}")
+        return VisibleStep(rule=12, message=f"{read}, {what}", hint=FEEDBACK)
+    later = VisibleStep(rule=12, message=f"{read}, which runs later; {FEEDBACK}")
     if block.kind == "seq":
         here, there = block.order[reader.name], block.order[name]
         return (
             later if there > here else _result(scope, site, scope.know.flow(block).outcomes_at(here, there))
         )
     if block.kind == "par":
-        return Seen(rule=13, message=f"{read}, which runs at the same time", hint="give the steps needs")
+        return VisibleStep(
+            rule=13, message=f"{read}, which runs at the same time", hint="give the steps needs"
+        )
     if is_above(block, name, reader.name) or reader.step.needs is None:
         return _result(scope, site, outcomes_of_need(site))
     if is_above(block, reader.name, name):
         return later
-    return Seen(rule=13, message=f"{read} but does not need it", hint=f"needs: [{name}]")
+    return VisibleStep(rule=13, message=f"{read} but does not need it", hint=f"needs: [{name}]")
 
 
-def _at_the_end(scope: Scope, name: str) -> Seen:
+def _at_the_end(scope: Scope, name: str) -> VisibleStep:
     steps = scope.know.survey.context.file.steps
     if name not in steps:
         return _unknown(scope, name)
@@ -92,20 +94,20 @@ def _at_the_end(scope: Scope, name: str) -> Seen:
     return _result(scope, site, scope.know.at_end(site.block, site))
 
 
-def _top_site(scope: Scope, name: str) -> Site:
+def _top_site(scope: Scope, name: str) -> StepSite:
     block = scope.know.survey.blocks[0]
     return scope.know.survey.sites_of[block][block.order[name]]
 
 
-def _result(scope: Scope, site: Site, outcomes: frozenset[str]) -> Seen:
-    return Seen(_type(scope, site, outcomes), outcomes)
+def _result(scope: Scope, site: StepSite, outcomes: frozenset[str]) -> VisibleStep:
+    return VisibleStep(_type(scope, site, outcomes), outcomes)
 
 
-def _type(scope: Scope, site: Site, outcomes: frozenset[str]) -> MapOf:
+def _type(scope: Scope, site: StepSite, outcomes: frozenset[str]) -> MapOf:
     return scope.know.result(site).seen(outcomes, fragile=is_fragile(site))
 
 
-def _unknown(scope: Scope, name: str) -> Seen:
+def _unknown(scope: Scope, name: str) -> VisibleStep:
     inner = [site for site in scope.know.survey.sites if site.name == name and site.block.owner is not None]
     if inner and not inner[0].block.is_body:
         owner = inner[0].block.owner
@@ -114,10 +116,10 @@ def _unknown(scope: Scope, name: str) -> Seen:
     else:
         around = scope.site.block.around() if scope.site is not None else scope.know.survey.blocks[:1]
         hint = did_you_mean(name, [known for block in around for known in block.steps])
-    return Seen(rule=15, message=f'there is no step "{name}"', hint=hint)
+    return VisibleStep(rule=15, message=f'there is no step "{name}"', hint=hint)
 
 
-def surely_ran(scope: Scope, site: Site) -> bool:
+def surely_ran(scope: Scope, site: StepSite) -> bool:
     """Whether this step has passed whenever the place is reached."""
     if scope.site is None:
         return False
@@ -133,5 +135,5 @@ def steps_type(scope: Scope, read: Any) -> Type:
     names = {
         found.chain[1] for found in references(read) if found.chain[0] == "steps" and len(found.chain) > 1
     }
-    found = {name: seen.type for name in names if (seen := see(scope, name)).type is not None}
+    found = {name: seen.type for name in names if (seen := visible_steps(scope, name)).type is not None}
     return MapOf(MappingProxyType(found), open=True)

@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from podium.workflow.agent_capabilities import LADDER
-from podium.workflow.lint.analysis.assigned_agents import Player, agent_of, capabilities_of, players, type_of
-from podium.workflow.lint.analysis.survey import Site, Survey
+from podium.workflow.agent_capabilities import SANDBOX_LEVELS
+from podium.workflow.lint.analysis.assigned_agents import (
+    AssignedAgent,
+    agent_of,
+    capabilities_of,
+    players,
+    type_of,
+)
+from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
 from podium.workflow.lint.rules.file_claims import changes_files, in_order
 from podium.workflow.outcomes import is_wide
 from podium.workflow.problems import Problem
 from podium.workflow.schema.step import Step
 
 
-def check(survey: Survey) -> Iterator[Problem]:
+def check(survey: FileSurvey) -> Iterator[Problem]:
     for player in players(survey):
         yield from _tools(player)
         yield from _cap(player)
@@ -24,7 +30,7 @@ def check(survey: Survey) -> Iterator[Problem]:
     yield from _at_once(lasting)
 
 
-def _tools(player: Player) -> Iterator[Problem]:
+def _tools(player: AssignedAgent) -> Iterator[Problem]:
     step, role = player.site.step, player.worker.known_role
     own = step.tools if player.judge is None else None
     tools = own if own is not None else (role.tools if role is not None else None)
@@ -40,7 +46,7 @@ def _tools(player: Player) -> Iterator[Problem]:
             yield player.site.context.problem(22, player.path, message)
 
 
-def _cap(player: Player) -> Iterator[Problem]:
+def _cap(player: AssignedAgent) -> Iterator[Problem]:
     """A sum that nobody stops at would be reserved in place of what calls really cost."""
     agent, context = agent_of(player.worker), player.site.context
     configured = context.file.agents.get(agent) if agent is not None else None
@@ -54,13 +60,13 @@ def _cap(player: Player) -> Iterator[Problem]:
         yield context.problem(22, player.path, message, hint="estimate: {usd: ...} says what to reserve")
 
 
-def _turns(player: Player) -> int:
+def _turns(player: AssignedAgent) -> int:
     step, role = player.site.step, player.worker.known_role
     own = step.continuity if step.continuity is not None else (role.continuity if role is not None else None)
     return own or 0
 
 
-def _lasting(player: Player) -> Iterator[Problem]:
+def _lasting(player: AssignedAgent) -> Iterator[Problem]:
     """An old conversation remembers files as they were, which is harmless only for who does not write."""
     site, agent = player.site, agent_of(player.worker)
     place = ("continuity",) if site.step.continuity is not None else (player.key,)
@@ -74,12 +80,12 @@ def _lasting(player: Player) -> Iterator[Problem]:
         yield site.problem(22, *place, message=message, key=True)
 
 
-def _resumes(site: Site, agent: str) -> bool:
+def _resumes(site: StepSite, agent: str) -> bool:
     configured = site.context.file.agents.get(agent)
     return configured is not None and configured.resume is not None
 
 
-def _at_once(lasting: list[Player]) -> Iterator[Problem]:
+def _at_once(lasting: list[AssignedAgent]) -> Iterator[Problem]:
     """Two steps of one role that run at once cannot both go on in its last conversation."""
     for player in lasting:
         if _is_many(player.site.step):
@@ -104,7 +110,7 @@ def _is_many(step: Step) -> bool:
     return (listed and isinstance(step.role, str)) or (step.for_each is not None and is_wide(step))
 
 
-def _run_at_once(first: Site, second: Site) -> bool:
+def _run_at_once(first: StepSite, second: StepSite) -> bool:
     """Whether the two stand in different branches of the innermost block that holds both."""
     ways = {site.block: site for site in first.around()}
     for site in second.around():
@@ -114,26 +120,26 @@ def _run_at_once(first: Site, second: Site) -> bool:
     return False
 
 
-def check_sandbox(survey: Survey, available: str) -> Iterator[Problem]:
+def check_sandbox(survey: FileSurvey, available: str) -> Iterator[Problem]:
     """`available` is the strongest level that this machine has."""
-    best = LADDER.index(available)
+    best = SANDBOX_LEVELS.index(available)
     for player in players(survey):
         demanded = _demanded(player)
         if demanded is not None:
-            if LADDER.index(demanded) > best:
+            if SANDBOX_LEVELS.index(demanded) > best:
                 message = f"sandbox: {demanded} is not available; available: {available}"
                 yield player.site.context.problem(39, player.path, message)
             continue
         agent = agent_of(player.worker)
         able = capabilities_of(player.site.context, agent) if agent is not None else None
-        if agent is not None and able is not None and LADDER.index(able.needs) > best:
+        if agent is not None and able is not None and SANDBOX_LEVELS.index(able.needs) > best:
             shown = type_of(player.site.context, agent)
             message = f"{shown} with auto-approval needs at least {able.needs}; available: {available}"
             hint = "sandbox: none, if you accept that it can do whatever you can"
             yield player.site.context.problem(39, player.path, message, hint=hint)
 
 
-def _demanded(player: Player) -> str | None:
+def _demanded(player: AssignedAgent) -> str | None:
     """The level that was typed, the nearest first; `auto` leaves it to the machine."""
     role, file = player.worker.known_role, player.site.context.file
     own = (player.judge or player.site.step).sandbox

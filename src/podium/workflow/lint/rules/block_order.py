@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from podium.workflow.lint.analysis.control_flow import flow_of
 from podium.workflow.lint.analysis.cycles import circles
-from podium.workflow.lint.analysis.survey import Block, Site, Survey
+from podium.workflow.lint.analysis.survey import Block, FileSurvey, StepSite
 from podium.workflow.problems import Problem, did_you_mean, listed
 
 
-def check(survey: Survey) -> Iterator[Problem]:
+def check(survey: FileSurvey) -> Iterator[Problem]:
     for block, sites in survey.sites_of.items():
         if block.is_body:
             continue
@@ -23,14 +23,14 @@ def check(survey: Survey) -> Iterator[Problem]:
             yield from _unreachable(block, sites)
 
 
-def _no_needs(sites: tuple[Site, ...]) -> Iterator[Problem]:
+def _no_needs(sites: tuple[StepSite, ...]) -> Iterator[Problem]:
     for site in sites:
         if site.step.needs is not None:
             message = f'"{site.name}" has "needs", but finally is a sequence'
             yield site.problem(10, "needs", message=message, key=True)
 
 
-def _mixed(block: Block, sites: tuple[Site, ...]) -> Iterator[Problem]:
+def _mixed(block: Block, sites: tuple[StepSite, ...]) -> Iterator[Problem]:
     """Rule 10, told once for a block: whether one `needs` or all the others are wrong, only the author knows."""
     without = [site for site in sites if site.step.needs is None]
     having = next(name for name, step in block.steps.items() if step.needs is not None)
@@ -41,7 +41,7 @@ def _mixed(block: Block, sites: tuple[Site, ...]) -> Iterator[Problem]:
         yield first.problem(10, message=message, hint=hint, key=True)
 
 
-def _needs(block: Block, sites: tuple[Site, ...]) -> Iterator[Problem]:
+def _needs(block: Block, sites: tuple[StepSite, ...]) -> Iterator[Problem]:
     for site in sites:
         for number, need in enumerate(site.step.needs or ()):
             if need not in block.steps:
@@ -55,7 +55,7 @@ def _needs(block: Block, sites: tuple[Site, ...]) -> Iterator[Problem]:
         yield by_name[circle[0]].problem(11, "needs", message=message, key=True)
 
 
-def _unreachable(block: Block, sites: tuple[Site, ...]) -> Iterator[Problem]:
+def _unreachable(block: Block, sites: tuple[StepSite, ...]) -> Iterator[Problem]:
     """Rule 9. What only follows from a step that was already told is not told again."""
     flow = flow_of(block, sites)
     entries = [0]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podium.workflow.context import Context
+from podium.workflow.context import WorkflowSource
 from podium.workflow.defaults import LIMITS
-from podium.workflow.lint.analysis.survey import Site, Survey, feature_of
+from podium.workflow.lint.analysis.survey import FileSurvey, StepSite, feature_of
 from podium.workflow.lint.rules.file_claims import changes_files
 from podium.workflow.outcomes import is_wide
 from podium.workflow.problems import Problem
@@ -16,7 +16,7 @@ from podium.workflow.schema.step import Gate, Judging
 from podium.workflow.workers import workers_of
 
 
-def check(survey: Survey) -> Iterator[Problem]:
+def check(survey: FileSurvey) -> Iterator[Problem]:
     yield from _policies(survey.context)
     for named in survey.context.file.gates.values():
         yield from _approvals(survey.context, named)
@@ -32,7 +32,7 @@ def check(survey: Survey) -> Iterator[Problem]:
                 yield from _approvals(site.context, gate)
 
 
-def _ends(site: Site) -> Iterator[Problem]:
+def _ends(site: StepSite) -> Iterator[Problem]:
     repeat = site.step.repeat
     if repeat is None:
         return
@@ -43,12 +43,12 @@ def _ends(site: Site) -> Iterator[Problem]:
         yield site.problem(23, "repeat", message="repeat needs one of until, while", key=True)
 
 
-def _is_broken(site: Site, *keys: str) -> bool:
+def _is_broken(site: StepSite, *keys: str) -> bool:
     """A key that is wrong was left out, and told already."""
     return site.step.at(*keys) in site.context.broken
 
 
-def _pass(site: Site) -> Iterator[Problem]:
+def _pass(site: StepSite) -> Iterator[Problem]:
     """Rule 29: a number that can be met, of members that there are."""
     step = site.step
     width = _width(site)
@@ -60,13 +60,13 @@ def _pass(site: Site) -> Iterator[Problem]:
         yield site.problem(29, "pass", message=message, hint="parallel: true runs them at once", key=True)
 
 
-def _judges(site: Site, gate: Judging) -> Iterator[Problem]:
+def _judges(site: StepSite, gate: Judging) -> Iterator[Problem]:
     count = len(gate.review) if isinstance(gate.review, tuple) else 1
     if type(gate.pass_) is int and gate.review is not None and gate.pass_ > count:
         yield site.context.problem(29, gate.at("pass"), f"pass: {gate.pass_} of {count} members")
 
 
-def _approvals(context: Context, judge: Judging) -> Iterator[Problem]:
+def _approvals(context: WorkflowSource, judge: Judging) -> Iterator[Problem]:
     """A policy has people of its own; below `human` nobody has to answer."""
     level = judge.level or "human"
     if judge.approvals is not None and (level == "human" or INSERT in level):
@@ -74,7 +74,7 @@ def _approvals(context: Context, judge: Judging) -> Iterator[Problem]:
         yield from _enough(context, judge.approvals, (*(judge.by or ()), *more), judge.at("approvals"))
 
 
-def _policies(context: Context) -> Iterator[Problem]:
+def _policies(context: WorkflowSource) -> Iterator[Problem]:
     for name, rules in context.file.policies.items():
         for number, rule in enumerate(rules):
             if rule.level == "human":
@@ -82,7 +82,7 @@ def _policies(context: Context) -> Iterator[Problem]:
                 yield from _enough(context, rule.approvals, rule.by, path)
 
 
-def _enough(context: Context, approvals: int, by: tuple[str, ...], path: DocPath) -> Iterator[Problem]:
+def _enough(context: WorkflowSource, approvals: int, by: tuple[str, ...], path: DocPath) -> Iterator[Problem]:
     """Rule 29. Where no group is known, a name may be that of a group in somebody's configuration."""
     groups = {name: context.file.people[name] for name in by if name in context.file.people}
     able = {person for name in by for person in groups.get(name, (name,))}
@@ -92,7 +92,7 @@ def _enough(context: Context, approvals: int, by: tuple[str, ...], path: DocPath
         yield context.problem(29, path, message, hint=f"{', '.join(by)}: {told}")
 
 
-def _width(site: Site) -> int | None:
+def _width(site: StepSite) -> int | None:
     """How many members there will be, as far as the file tells."""
     step = site.step
     if step.for_each is not None:
@@ -112,12 +112,12 @@ def _width(site: Site) -> int | None:
     return len(step.steps) if step.steps is not None and _is_wide(site) else None
 
 
-def _is_wide(site: Site) -> bool:
+def _is_wide(site: StepSite) -> bool:
     steps = site.step.steps or {}
     return is_wide(site.step) or any(step.needs is not None for step in steps.values())
 
 
-def _members(site: Site) -> Iterator[Problem]:
+def _members(site: StepSite) -> Iterator[Problem]:
     """Rule 29: no fan-out beyond what the run may have."""
     limits = site.context.file.limits
     own = site.step.limits.members if site.step.limits is not None else None
@@ -133,7 +133,7 @@ def _members(site: Site) -> Iterator[Problem]:
             yield site.problem(29, key, message=message, hint=f"limits.members is {most}", key=True)
 
 
-def _join(site: Site) -> Iterator[Problem]:
+def _join(site: StepSite) -> Iterator[Problem]:
     """Rule 31."""
     step = site.step
     listed = step.verb == "agent" and (isinstance(step.role, tuple) or isinstance(step.agent, tuple))

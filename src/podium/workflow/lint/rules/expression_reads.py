@@ -14,7 +14,7 @@ from podium.workflow.expressions.parser import ExpressionError, parse_expression
 from podium.workflow.expressions.types import ANY, MapOf, Type
 from podium.workflow.lint.analysis.names import root, type_of
 from podium.workflow.lint.analysis.scope import Scope
-from podium.workflow.lint.analysis.visible_steps import see, steps_type
+from podium.workflow.lint.analysis.visible_steps import steps_type, visible_steps
 from podium.workflow.problems import did_you_mean
 from podium.workflow.prompts.prompt import PromptReference
 
@@ -134,7 +134,7 @@ def _owned(scope: Scope) -> Iterator[tuple[str, Iterable[str]]]:
 
 def _step(scope: Scope, reference: Reference | PromptReference) -> Iterator[Complaint]:
     name, *fields = reference.chain[1:]
-    seen = see(scope, name)
+    seen = visible_steps(scope, name)
     if seen.type is None:
         yield Complaint(seen.rule, seen.message, seen.hint)
         return

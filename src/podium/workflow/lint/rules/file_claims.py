@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from podium.core.globs import globs_overlap
 from podium.workflow.lint.analysis.control_flow import is_above
-from podium.workflow.lint.analysis.survey import Block, Site, Survey
+from podium.workflow.lint.analysis.survey import Block, FileSurvey, StepSite
 from podium.workflow.outcomes import is_wide
 from podium.workflow.problems import Problem
 from podium.workflow.schema.file import Role
@@ -22,7 +22,7 @@ _PAIRS = 2_000
 """Beyond this many pairs a block is not searched: a warning is not worth seconds of waiting."""
 
 
-def check(survey: Survey) -> Iterator[Problem]:
+def check(survey: FileSurvey) -> Iterator[Problem]:
     for block, sites in survey.sites_of.items():
         if block.kind != "seq":
             yield from _at_once(survey, block, sites)
@@ -31,13 +31,13 @@ def check(survey: Survey) -> Iterator[Problem]:
             yield from _iterations(survey, site)
 
 
-def _at_once(survey: Survey, block: Block, sites: Sequence[Site]) -> Iterator[Problem]:
+def _at_once(survey: FileSurvey, block: Block, sites: Sequence[StepSite]) -> Iterator[Problem]:
     """One warning for each step, with the first of those it will have to wait for."""
     claims = {site: claim_of(survey, site) for site in sites}
     writers = [site for site in sites if claims[site] != ()]
     if len(writers) ** 2 > _PAIRS:
         return
-    told: set[Site] = set()
+    told: set[StepSite] = set()
     for first, second in combinations(writers, 2):
         if second in told or not overlap(claims[first], claims[second]) or in_order(block, first, second):
             continue
@@ -49,14 +49,14 @@ def _at_once(survey: Survey, block: Block, sites: Sequence[Site]) -> Iterator[Pr
         yield second.warning(28, message=message, hint="say with touches what each may change")
 
 
-def in_order(block: Block, first: Site, second: Site) -> bool:
+def in_order(block: Block, first: StepSite, second: StepSite) -> bool:
     """Whether one of the two ends before the other starts."""
     if block.kind != "dag":
         return block.kind == "seq"
     return is_above(block, first.name, second.name) or is_above(block, second.name, first.name)
 
 
-def _iterations(survey: Survey, site: Site) -> Iterator[Problem]:
+def _iterations(survey: FileSurvey, site: StepSite) -> Iterator[Problem]:
     claim = claim_of(survey, site)
     if claim is None or claim:
         message = (
@@ -66,7 +66,7 @@ def _iterations(survey: Survey, site: Site) -> Iterator[Problem]:
         yield site.warning(28, message=message, hint='let touches name the item: "${{ item }}"')
 
 
-def claim_of(survey: Survey, site: Site) -> Claim:
+def claim_of(survey: FileSurvey, site: StepSite) -> Claim:
     """All that a step and those in it may change."""
     step = site.step
     if step.touches is not None:
@@ -108,7 +108,7 @@ def overlap(first: Claim, second: Claim) -> bool:
     return any(globs_overlap(a, b) for a in first for b in second)
 
 
-def changes_files(site: Site, role: Role | None) -> bool:
+def changes_files(site: StepSite, role: Role | None) -> bool:
     """Whether this worker may change the tree; one that only the run will tell is not accused."""
     declared = site.step.touches
     if declared is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from podium.workflow.context import Context
-from podium.workflow.lint.analysis.survey import Survey
+from podium.workflow.context import WorkflowSource
+from podium.workflow.lint.analysis.survey import FileSurvey
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.schema.file import Input
 from podium.workflow.schema.parts import DocPath
@@ -24,14 +24,14 @@ FITS: Final[Mapping[str, Callable[[Any], bool]]] = {
 }
 
 
-def check(survey: Survey) -> Iterator[Problem]:
+def check(survey: FileSurvey) -> Iterator[Problem]:
     yield from _secrets(survey)
     yield from _defaults(survey.context)
     if survey.context.inputs is not None:
         yield from _values(survey.context, survey.context.inputs)
 
 
-def _secrets(survey: Survey) -> Iterator[Problem]:
+def _secrets(survey: FileSurvey) -> Iterator[Problem]:
     """Rule 25: one look at the top of a file must tell what it can reach."""
     declared = survey.context.file.secrets
     users = [(survey.context, gate) for gate in survey.context.file.gates.values()]
@@ -46,7 +46,7 @@ def _secrets(survey: Survey) -> Iterator[Problem]:
                 yield context.problem(25, user.at("secrets", number), message, hint=hint)
 
 
-def _defaults(context: Context) -> Iterator[Problem]:
+def _defaults(context: WorkflowSource) -> Iterator[Problem]:
     for name, given in context.file.inputs.items():
         path: DocPath = ("inputs", name)
         if given.has("default") and given.default is not None:
@@ -67,7 +67,7 @@ def _faults(name: str, given: Input, value: Any) -> Iterator[str]:
         yield f'input "{name}" must be one of {", ".join(map(str, given.choices))}'
 
 
-def _values(context: Context, values: Mapping[str, Any]) -> Iterator[Problem]:
+def _values(context: WorkflowSource, values: Mapping[str, Any]) -> Iterator[Problem]:
     """Rule 34: what was given for this run, and what stands in for it."""
     for name in values:
         if name not in context.file.inputs:
@@ -85,7 +85,9 @@ def _values(context: Context, values: Mapping[str, Any]) -> Iterator[Problem]:
         yield from _path(context, name, given, value, is_given=name in values)
 
 
-def _path(context: Context, name: str, given: Input, value: Any, *, is_given: bool) -> Iterator[Problem]:
+def _path(
+    context: WorkflowSource, name: str, given: Input, value: Any, *, is_given: bool
+) -> Iterator[Problem]:
     if given.type != "path" or not isinstance(value, str):
         return
     at: DocPath = ("inputs", name)

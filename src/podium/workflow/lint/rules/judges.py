@@ -8,10 +8,10 @@ from typing import Final
 from podium.core.expressions.nodes import Call, Name
 from podium.core.expressions.templates import walk
 from podium.core.types import LEVELS
-from podium.workflow.context import Context
+from podium.workflow.context import WorkflowSource
 from podium.workflow.expressions.parser import ExpressionError, parse_expression
 from podium.workflow.lint.analysis.contracts import contract_of
-from podium.workflow.lint.analysis.survey import Site, Survey
+from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
 from podium.workflow.lint.rules.file_claims import changes_files
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.schema.parts import DocPath
@@ -23,7 +23,7 @@ BARREN: Final = frozenset({"human", "check", "wait", "set"})
 """Verbs that leave nothing to judge, unless an answer is asked for."""
 
 
-def check(survey: Survey) -> Iterator[Problem]:
+def check(survey: FileSurvey) -> Iterator[Problem]:
     yield from _policies(survey.context)
     yield from _gate_names(survey)
     for gate in survey.context.file.gates.values():
@@ -42,13 +42,13 @@ def check(survey: Survey) -> Iterator[Problem]:
                 yield from _phrase(gate, site, site)
 
 
-def judged_by(survey: Survey, site: Site) -> tuple[Site, ...]:
+def judged_by(survey: FileSurvey, site: StepSite) -> tuple[StepSite, ...]:
     """What a review step judges: what it says, else what it needs, else the step above."""
     found = (_seen_from(survey, site, name) for name in _judged_names(site))
     return tuple(judged for judged in found if judged is not None)
 
 
-def _judged_names(site: Site) -> tuple[str, ...]:
+def _judged_names(site: StepSite) -> tuple[str, ...]:
     step, number = site.step, site.block.order[site.name]
     if step.of is not None:
         return step.of
@@ -57,14 +57,14 @@ def _judged_names(site: Site) -> tuple[str, ...]:
     return step.needs or ()
 
 
-def _seen_from(survey: Survey, site: Site, name: str) -> Site | None:
+def _seen_from(survey: FileSurvey, site: StepSite, name: str) -> StepSite | None:
     for block in site.block.around():
         if name in block.steps:
             return survey.sites_of[block][block.order[name]]
     return None
 
 
-def _judged(survey: Survey, site: Site) -> Iterator[Problem]:
+def _judged(survey: FileSurvey, site: StepSite) -> Iterator[Problem]:
     """Rule 26; names that do not exist or come later are a matter of reading."""
     if not _judged_names(site):
         message = f'"{site.name}" has no step before it to judge; say which with of'
@@ -79,7 +79,7 @@ def _judged(survey: Survey, site: Site) -> Iterator[Problem]:
             yield from _phrase(site.step, site, judged)
 
 
-def _phrase(judge: Judging, site: Site, judged: Site) -> Iterator[Problem]:
+def _phrase(judge: Judging, site: StepSite, judged: StepSite) -> Iterator[Problem]:
     """Rule 27: an exact last line proves nothing about files, and a value has no last line."""
     place = judge.at("phrase")
     workers = workers_of(judged.context, judged.step) if judged.step.verb == "agent" else ()
@@ -90,7 +90,7 @@ def _phrase(judge: Judging, site: Site, judged: Site) -> Iterator[Problem]:
         yield site.context.problem(27, place, "phrase may not approve a step whose output is not text")
 
 
-def _policies(context: Context) -> Iterator[Problem]:
+def _policies(context: WorkflowSource) -> Iterator[Problem]:
     """Rule 32."""
     for name, rules in context.file.policies.items():
         path: DocPath = ("policies", name)
@@ -105,14 +105,14 @@ def _policies(context: Context) -> Iterator[Problem]:
             yield context.problem(32, path, f'"{name}" is a level; name the policy otherwise', key=True)
 
 
-def _level(context: Context, judge: Judging) -> Iterator[Problem]:
+def _level(context: WorkflowSource, judge: Judging) -> Iterator[Problem]:
     known = (*LEVELS, *context.file.policies)
     if judge.level is not None and INSERT not in judge.level and judge.level not in known:
         hint = did_you_mean(judge.level, known)
         yield context.problem(32, judge.at("level"), f'no level or policy "{judge.level}"', hint=hint)
 
 
-def _no_change(site: Site) -> Iterator[Problem]:
+def _no_change(site: StepSite) -> Iterator[Problem]:
     """A person who is a step of its own is asked about no one's change, so a rule about it could not be held."""
     level = str(site.step.level)
     rules = site.context.file.policies.get(level, ())
@@ -133,10 +133,10 @@ def _is_about_change(when: str) -> bool:
     )
 
 
-def _gate_names(survey: Survey) -> Iterator[Problem]:
+def _gate_names(survey: FileSurvey) -> Iterator[Problem]:
     """Rule 36."""
     known = survey.context.file.gates
-    owners: list[tuple[Context, tuple[str | Gate, ...], DocPath]] = [
+    owners: list[tuple[WorkflowSource, tuple[str | Gate, ...], DocPath]] = [
         (survey.context, role.gates, role.at("gates")) for role in survey.context.file.roles.values()
     ]
     owners += [(site.context, site.step.gates, site.step.at("gates")) for site in survey.sites]

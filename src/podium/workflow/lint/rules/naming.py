@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from podium.workflow.context import Context
-from podium.workflow.lint.analysis.survey import Site, Survey, feature_of
+from podium.workflow.context import WorkflowSource
+from podium.workflow.lint.analysis.survey import FileSurvey, StepSite, feature_of
 from podium.workflow.problems import Problem
 from podium.workflow.schema.parts import DocPath
 from podium.workflow.schema.scalars import NAME
@@ -27,7 +27,7 @@ GIVEN: Final = frozenset(
 """What `as` may not hide."""
 
 
-def check(survey: Survey) -> Iterator[Problem]:
+def check(survey: FileSurvey) -> Iterator[Problem]:
     yield from _top(survey.context)
     yield from _shared(survey.context)
     for site in survey.sites:
@@ -35,7 +35,7 @@ def check(survey: Survey) -> Iterator[Problem]:
         yield from _inside(site)
 
 
-def _top(context: Context) -> Iterator[Problem]:
+def _top(context: WorkflowSource) -> Iterator[Problem]:
     file = context.file
     if file.name is not None:
         yield from _spelled(context, [file.name], (), value=("name",))
@@ -44,7 +44,7 @@ def _top(context: Context) -> Iterator[Problem]:
 
 
 def _spelled(
-    context: Context, names: Iterable[str], path: DocPath, *, value: DocPath | None = None
+    context: WorkflowSource, names: Iterable[str], path: DocPath, *, value: DocPath | None = None
 ) -> Iterator[Problem]:
     """`value` leads to the name itself where it is not a key."""
     for name in names:
@@ -63,7 +63,7 @@ def corrected(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_").lstrip("0123456789_")
 
 
-def _shared(context: Context) -> Iterator[Problem]:
+def _shared(context: WorkflowSource) -> Iterator[Problem]:
     """A role and an agent of one name could not be told apart where either may stand."""
     for name in context.file.roles:
         if context.is_agent(name):
@@ -72,7 +72,7 @@ def _shared(context: Context) -> Iterator[Problem]:
             )
 
 
-def _step(site: Site) -> Iterator[Problem]:
+def _step(site: StepSite) -> Iterator[Problem]:
     if site.block.part in {"design", "component"}:
         return
     yield from _spelled(site.context, [site.name], site.step.path[:-1])
@@ -84,12 +84,12 @@ def _step(site: Site) -> Iterator[Problem]:
         yield site.problem(6, message=f'"{site.name}" already names a step around it', key=True)
 
 
-def _is_above(site: Site) -> bool:
+def _is_above(site: StepSite) -> bool:
     """What cleans up can read the steps of the run, so it stands inside of them."""
     return site.block.part == "finally" and site.name in site.context.file.steps
 
 
-def _inside(site: Site) -> Iterator[Problem]:
+def _inside(site: StepSite) -> Iterator[Problem]:
     step = site.step
     yield from _spelled(site.context, step.team or {}, step.at("team"))
     yield from _spelled(site.context, step.set_ or {}, step.at("set"))
@@ -106,7 +106,7 @@ def _inside(site: Site) -> Iterator[Problem]:
                 yield from _spelled(context, phase.interfaces, phase.at("interfaces"))
 
 
-def _loop_name(site: Site, name: str, path: DocPath) -> Iterator[Problem]:
+def _loop_name(site: StepSite, name: str, path: DocPath) -> Iterator[Problem]:
     yield from _spelled(site.context, [name], (), value=path)
     if name in GIVEN:
         yield site.context.problem(6, path, f'"{name}" already has a meaning; take another name for the item')

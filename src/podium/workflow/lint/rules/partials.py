@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podium.workflow.lint.analysis.survey import Survey
+from podium.workflow.lint.analysis.survey import FileSurvey
 from podium.workflow.problems import Problem
 from podium.workflow.prompts.partials import PARTIALS, PROMPT_RULE, SUFFIX, Own, Partial
 from podium.workflow.prompts.prompt import Prompt, PromptError
 
 
-def check(survey: Survey) -> Iterator[Problem]:
+def check(survey: FileSurvey) -> Iterator[Problem]:
     texts = survey.context.partial_texts()
     for own in survey.context.partials:
         known = PARTIALS.get(own.name.removesuffix(SUFFIX))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from podium.workflow.context import Context, data_at, is_prompt_file
+from podium.workflow.context import WorkflowSource, data_at, is_prompt_file
 from podium.workflow.expressions.parser import OPEN, has_insert
-from podium.workflow.lint.analysis.survey import Site, Survey, feature_of
-from podium.workflow.lint.analysis.text_fields import Spot, spots
+from podium.workflow.lint.analysis.survey import FileSurvey, StepSite, feature_of
+from podium.workflow.lint.analysis.text_fields import TextField, spots
 from podium.workflow.problems import Problem
 from podium.workflow.schema.parts import DocPath
 from podium.workflow.source.files import leaves
@@ -16,7 +16,7 @@ from podium.workflow.source.files import leaves
 TOP = ("context", "workspace", "protect")
 
 
-def check(survey: Survey) -> Iterator[Problem]:
+def check(survey: FileSurvey) -> Iterator[Problem]:
     context = survey.context
     for name, given in context.file.inputs.items():
         if given.type == "path":
@@ -29,7 +29,7 @@ def check(survey: Survey) -> Iterator[Problem]:
         yield from _interfaces(site)
 
 
-def _top_spots(context: Context) -> Iterator[Spot]:
+def _top_spots(context: WorkflowSource) -> Iterator[TextField]:
     raw = context.raw
     yield from spots({key: raw[key] for key in TOP if key in raw}, (), context.broken)
     for section in ("gates", "roles"):
@@ -37,13 +37,13 @@ def _top_spots(context: Context) -> Iterator[Spot]:
             yield from spots(data_at(raw, shared.path), shared.path, context.broken)
 
 
-def _spot(context: Context, spot: Spot) -> Iterator[Problem]:
+def _spot(context: WorkflowSource, spot: TextField) -> Iterator[Problem]:
     named = spot.kind == "template" and is_prompt_file(spot.text)
     if named or (spot.is_path and spot.kind != "expression"):
         yield from _inside(context, spot.text, spot.path)
 
 
-def _interfaces(site: Site) -> Iterator[Problem]:
+def _interfaces(site: StepSite) -> Iterator[Problem]:
     if site.step.verb == "build":
         feature, context = feature_of(site)
         for phase in feature.phases.values() if feature is not None else ():
@@ -51,14 +51,14 @@ def _interfaces(site: Site) -> Iterator[Problem]:
                 yield from _inside(context, interface.file, interface.at("file"))
 
 
-def _inside(context: Context, path: Any, at: DocPath) -> Iterator[Problem]:
+def _inside(context: WorkflowSource, path: Any, at: DocPath) -> Iterator[Problem]:
     if isinstance(path, str) and leads_out(context, path):
         yield context.problem(
             24, at, f'"{path}" leaves the project', hint="paths begin at the project's folder"
         )
 
 
-def leads_out(context: Context, path: str) -> bool:
+def leads_out(context: WorkflowSource, path: str) -> bool:
     """As far as it can be told before values are inserted; what they make of it is checked again by the run."""
     if path.startswith("/") or ".." in path.split("/"):
         return True

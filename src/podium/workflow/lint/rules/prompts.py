@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from podium.core import model
-from podium.workflow.context import Context
+from podium.workflow.context import WorkflowSource
 from podium.workflow.expressions.parser import has_insert
 from podium.workflow.lint.analysis.scope import Scope
-from podium.workflow.lint.analysis.text_fields import Spot
+from podium.workflow.lint.analysis.text_fields import TextField
 from podium.workflow.lint.rules.expression_reads import Complaint, check_reference
 from podium.workflow.lint.rules.paths import leads_out
 from podium.workflow.problems import Problem
@@ -25,7 +25,7 @@ FOLDER = "prompts"
 """Where a prompt that is no file itself includes from."""
 
 
-def check_prompt(context: Context, scope: Scope, spot: Spot) -> Iterator[Problem]:
+def check_prompt(context: WorkflowSource, scope: Scope, spot: TextField) -> Iterator[Problem]:
     written = context.prompt(spot.text)
     if written is None:
         if not leads_out(context, spot.text):
@@ -41,7 +41,7 @@ def check_prompt(context: Context, scope: Scope, spot: Spot) -> Iterator[Problem
         yield from _reads(context, scope, spot, prompt)
 
 
-def _parsed(context: Context, scope: Scope, written: model.Prompt) -> Prompt | PromptError:
+def _parsed(context: WorkflowSource, scope: Scope, written: model.Prompt) -> Prompt | PromptError:
     """A text that is no file of its own has an empty name."""
     name, known = written.file or "", scope.know.prompts
     if (written.text, name) not in known:
@@ -63,7 +63,7 @@ def _parse(text: str, folder: Path, name: str, partials: Mapping[str, str]) -> P
     return parse_prompt(text, folder=folder, name=name, partials=partials)
 
 
-def _reads(context: Context, scope: Scope, spot: Spot, prompt: Prompt) -> Iterator[Problem]:
+def _reads(context: WorkflowSource, scope: Scope, spot: TextField, prompt: Prompt) -> Iterator[Problem]:
     told: set[tuple[str, ...]] = set()
     for reference in prompt.references:
         for complaint in check_reference(scope, reference):
@@ -82,7 +82,7 @@ def _worded(complaint: Complaint, chain: tuple[str, ...]) -> Complaint:
     return Complaint(20, message, complaint.hint or complaint.message)
 
 
-def _at(context: Context, spot: Spot, complaint: Complaint, file: str, line: int) -> Problem:
+def _at(context: WorkflowSource, spot: TextField, complaint: Complaint, file: str, line: int) -> Problem:
     """In the prompt file if it is one; else at the text in the workflow."""
     found = context.problem(complaint.rule, spot.path, complaint.message, hint=complaint.hint)
     if not file:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podium.workflow.lint.analysis.assigned_agents import Player, agent_of, capabilities_of, players
-from podium.workflow.lint.analysis.survey import Site, Survey
+from podium.workflow.lint.analysis.assigned_agents import AssignedAgent, agent_of, capabilities_of, players
+from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
 from podium.workflow.lint.rules.judges import judged_by
 from podium.workflow.problems import Problem
 from podium.workflow.schema.parts import DocPath
@@ -13,13 +13,13 @@ from podium.workflow.schema.step import Gate
 from podium.workflow.workers import workers_of
 
 
-def check(survey: Survey) -> Iterator[Problem]:
+def check(survey: FileSurvey) -> Iterator[Problem]:
     cast = tuple(players(survey))
     yield from _same_mind(survey, cast)
     yield from _no_ceiling(survey, cast)
 
 
-def _same_mind(survey: Survey, cast: tuple[Player, ...]) -> Iterator[Problem]:
+def _same_mind(survey: FileSurvey, cast: tuple[AssignedAgent, ...]) -> Iterator[Problem]:
     """Where neither says which agent plays, both are played by the same: the first that is installed."""
     for player in cast:
         if player.judge is None:
@@ -34,27 +34,27 @@ def _same_mind(survey: Survey, cast: tuple[Player, ...]) -> Iterator[Problem]:
                 break
 
 
-def _authors(survey: Survey, player: Player) -> tuple[Site, ...]:
+def _authors(survey: FileSurvey, player: AssignedAgent) -> tuple[StepSite, ...]:
     if isinstance(player.judge, Gate):
         return (player.site,)
     return judged_by(survey, player.site)
 
 
-def _label(player: Player) -> str:
+def _label(player: AssignedAgent) -> str:
     if isinstance(player.judge, Gate):
         return player.judge.name or player.worker.name
     return player.site.name
 
 
-def _agents(site: Site) -> set[str]:
+def _agents(site: StepSite) -> set[str]:
     return {worker.agent or "" for worker in workers_of(site.context, site.step)}
 
 
-def _mind(player: Player) -> str:
+def _mind(player: AssignedAgent) -> str:
     return player.worker.agent or ""
 
 
-def _no_ceiling(survey: Survey, cast: tuple[Player, ...]) -> Iterator[Problem]:
+def _no_ceiling(survey: FileSurvey, cast: tuple[AssignedAgent, ...]) -> Iterator[Problem]:
     """Told once for each agent that is used, where it is configured."""
     context = survey.context
     limited = [

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podium.workflow.context import Context
+from podium.workflow.context import WorkflowSource
 from podium.workflow.defaults import BUILT_IN_AGENTS, PRESETS
-from podium.workflow.lint.analysis.assigned_agents import Mention, mentions
-from podium.workflow.lint.analysis.survey import Site, Survey
+from podium.workflow.lint.analysis.assigned_agents import AgentMention, mentions
+from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.schema.parts import DocPath, Retry
 from podium.workflow.schema.step import Gate
 from podium.workflow.workers import Worker, workers_of
 
 
-def check(survey: Survey) -> Iterator[Problem]:
+def check(survey: FileSurvey) -> Iterator[Problem]:
     for mention in mentions(survey):
         yield from _exists(mention)
     for context, retry, path in _retries(survey):
@@ -23,7 +23,7 @@ def check(survey: Survey) -> Iterator[Problem]:
         yield from _task(site)
 
 
-def _exists(mention: Mention) -> Iterator[Problem]:
+def _exists(mention: AgentMention) -> Iterator[Problem]:
     """Rule 21."""
     context, name = mention.context, mention.name
     is_role, is_agent = context.role(name) is not None, context.is_agent(name)
@@ -46,7 +46,7 @@ def _exists(mention: Mention) -> Iterator[Problem]:
         yield context.problem(21, mention.path, message, hint=hint)
 
 
-def _retries(survey: Survey) -> Iterator[tuple[Context, Retry | str | None, DocPath]]:
+def _retries(survey: FileSurvey) -> Iterator[tuple[WorkflowSource, Retry | str | None, DocPath]]:
     for name, role in survey.context.file.roles.items():
         yield survey.context, role.retry, ("roles", name, "retry")
     for site in survey.sites:
@@ -54,14 +54,14 @@ def _retries(survey: Survey) -> Iterator[tuple[Context, Retry | str | None, DocP
             yield site.context, step.retry, step.at("retry")
 
 
-def _preset(context: Context, retry: Retry | str | None, path: DocPath) -> Iterator[Problem]:
+def _preset(context: WorkflowSource, retry: Retry | str | None, path: DocPath) -> Iterator[Problem]:
     """The name of a preset is looked up like that of a role."""
     known = (*PRESETS, *context.file.retries)
     if isinstance(retry, str) and retry not in known:
         yield context.problem(21, path, f'no retry preset "{retry}"', hint=did_you_mean(retry, known))
 
 
-def _task(site: Site) -> Iterator[Problem]:
+def _task(site: StepSite) -> Iterator[Problem]:
     """A worker needs a prompt, its step's or its role's. A component that overrides has that of its build."""
     step = site.step
     if step.verb != "agent" or site.block.part == "override" or step.prompt is not None:
@@ -71,7 +71,7 @@ def _task(site: Site) -> Iterator[Problem]:
         yield site.problem(20, message=f'"{site.name}" has no prompt', hint=hint, key=True)
 
 
-def _is_misspelled(site: Site) -> bool:
+def _is_misspelled(site: StepSite) -> bool:
     """Whether a prompt is there but could not be read; that was told already."""
     here = site.step.path
     lost = (path[-1] for path in site.context.broken if path[:-1] == here)

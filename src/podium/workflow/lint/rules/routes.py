@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from podium.core.types import GOOD, OUTCOMES, ROUTABLE, Outcome
+from podium.core.types import CONTINUING_OUTCOMES, OUTCOMES, ROUTABLE, Outcome
 from podium.workflow.lint.analysis.control_flow import is_above
-from podium.workflow.lint.analysis.survey import Site, Survey
+from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
 from podium.workflow.lint.rules.naming import TARGETS
 from podium.workflow.outcomes import possible_outcomes
 from podium.workflow.problems import Problem, did_you_mean, listed
@@ -16,7 +16,7 @@ from podium.workflow.schema.step import VERBS
 WORDS: Final = (*(outcome for outcome in OUTCOMES if outcome in ROUTABLE), "else")
 
 
-def check(survey: Survey) -> Iterator[Problem]:
+def check(survey: FileSurvey) -> Iterator[Problem]:
     for site in survey.sites:
         possible = possible_outcomes(site.step, site.gates())
         for word, route in site.step.on.items():
@@ -26,10 +26,10 @@ def check(survey: Survey) -> Iterator[Problem]:
             yield from _strict(site, possible)
 
 
-def _outcome(site: Site, word: str, possible: tuple[Outcome, ...]) -> Iterator[Problem]:
+def _outcome(site: StepSite, word: str, possible: tuple[Outcome, ...]) -> Iterator[Problem]:
     """Rule 8."""
     verb = verb_of(site)
-    failures = [outcome for outcome in possible if outcome not in GOOD]
+    failures = [outcome for outcome in possible if outcome not in CONTINUING_OUTCOMES]
     if word not in WORDS:
         hint = did_you_mean(word, WORDS)
         yield site.problem(8, "on", word, message=f'"{word}" is not an outcome', hint=hint, key=True)
@@ -43,12 +43,12 @@ def _outcome(site: Site, word: str, possible: tuple[Outcome, ...]) -> Iterator[P
         yield site.problem(8, "on", word, message=f'"{verb}" never ends "{word}"', hint=hint, key=True)
 
 
-def verb_of(site: Site) -> str:
+def verb_of(site: StepSite) -> str:
     """As it was written."""
     return next((verb for verb in VERBS if site.step.get(verb) is not None), "step")
 
 
-def _target(site: Site, word: str, target: str) -> Iterator[Problem]:
+def _target(site: StepSite, word: str, target: str) -> Iterator[Problem]:
     """Rule 7 for what does not exist, rule 11 for what the order of the block does not allow."""
     label, block = f'on.{word} of "{site.name}"', site.block
     if target not in TARGETS and target not in block.steps:
@@ -68,26 +68,26 @@ def _target(site: Site, word: str, target: str) -> Iterator[Problem]:
         yield site.problem(7, "on", word, message=f"{label}: there is no loop to break")
 
 
-def _is_in_loop(site: Site) -> bool:
+def _is_in_loop(site: StepSite) -> bool:
     """`on` of a loop speaks about the whole of it, so only a loop further out counts."""
     around = list(site.around())[1:]
     return any(outer.step.for_each is not None or outer.step.repeat is not None for outer in around)
 
 
-def _strict(site: Site, possible: tuple[Outcome, ...]) -> Iterator[Problem]:
+def _strict(site: StepSite, possible: tuple[Outcome, ...]) -> Iterator[Problem]:
     """Rule 30. `skipped` goes on like a step that is not there, so nobody has to route it."""
     on = site.step.on
     open_ = [
         outcome
         for outcome in possible
-        if outcome not in on and outcome != "skipped" and (outcome in GOOD or "else" not in on)
+        if outcome not in on and outcome != "skipped" and (outcome in CONTINUING_OUTCOMES or "else" not in on)
     ]
     if open_ and site.step.verb is not None:
         quoted = listed([f'"{outcome}"' for outcome in open_], "and")
         yield site.problem(30, message=f'strict: "{site.name}" does not route {quoted}', key=True)
 
 
-def check_rejections(survey: Survey) -> Iterator[Problem]:
+def check_rejections(survey: FileSurvey) -> Iterator[Problem]:
     """A person who says no has decided; a reviewer that says no usually wants another round."""
     for site in survey.sites:
         if site.step.verb == "review" and "rejected" not in site.step.on and not _is_caught(site):
@@ -95,13 +95,13 @@ def check_rejections(survey: Survey) -> Iterator[Problem]:
             yield site.warning(40, message=message)
 
 
-def _is_caught(site: Site) -> bool:
+def _is_caught(site: StepSite) -> bool:
     """Whether the step, or one around it, has an answer to its failure."""
     looped = site.step.for_each is not None and _catches(site)
     return looped or "else" in site.step.on or any(_catches(outer) for outer in list(site.around())[1:])
 
 
-def _catches(site: Site) -> bool:
+def _catches(site: StepSite) -> bool:
     on = site.step.on
     few = site.step.pass_ not in {None, "all"}
     return few or "failed" in on or "partial" in on or "else" in on

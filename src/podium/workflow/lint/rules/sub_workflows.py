@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podium.workflow.context import Context
+from podium.workflow.context import WorkflowSource
 from podium.workflow.expressions.parser import has_insert
-from podium.workflow.lint.analysis.survey import Site, Survey
+from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
 from podium.workflow.lint.rules.inputs import FITS
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.workers import Worker, reviewers_of, workers_of
 
 
-def check(survey: Survey) -> Iterator[Problem]:
+def check(survey: FileSurvey) -> Iterator[Problem]:
     """That a file contains itself, or too many others, is told by who reads them."""
     for site in survey.sites:
         child = site.context.child(site.step)
@@ -22,7 +22,7 @@ def check(survey: Survey) -> Iterator[Problem]:
             yield from _parameters(site)
 
 
-def _inputs(site: Site, child: Context) -> Iterator[Problem]:
+def _inputs(site: StepSite, child: WorkflowSource) -> Iterator[Problem]:
     known, given = child.file.inputs, site.step.with_ or {}
     for name, value in given.items():
         if name not in known:
@@ -36,7 +36,7 @@ def _inputs(site: Site, child: Context) -> Iterator[Problem]:
             yield site.problem(35, "workflow", message=message, hint=f"with: {{{name}: ...}}")
 
 
-def _parameters(site: Site) -> Iterator[Problem]:
+def _parameters(site: StepSite) -> Iterator[Problem]:
     for worker in _players(site):
         if worker.role is None:
             yield site.problem(35, "with", message="with is for a role's parameters; name a role", key=True)
@@ -51,7 +51,7 @@ def _parameters(site: Site) -> Iterator[Problem]:
                 )
 
 
-def _players(site: Site) -> tuple[Worker, ...]:
+def _players(site: StepSite) -> tuple[Worker, ...]:
     match site.step.verb:
         case "agent":
             return workers_of(site.context, site.step)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podium.workflow.context import Context
+from podium.workflow.context import WorkflowSource
 from podium.workflow.lint.analysis.cycles import circles
-from podium.workflow.lint.analysis.survey import Site, Survey, feature_of
+from podium.workflow.lint.analysis.survey import FileSurvey, StepSite, feature_of
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.schema.step import Feature
 
 
-def check(survey: Survey) -> Iterator[Problem]:
+def check(survey: FileSurvey) -> Iterator[Problem]:
     for site in survey.sites:
         yield from _team(site)
         if site.step.verb == "build":
@@ -20,7 +20,7 @@ def check(survey: Survey) -> Iterator[Problem]:
                 yield from _feature(context, feature)
 
 
-def _team(site: Site) -> Iterator[Problem]:
+def _team(site: StepSite) -> Iterator[Problem]:
     team = site.step.team or {}
     for name, member in team.items():
         if member.role is None and member.agent is None:
@@ -34,7 +34,7 @@ def _team(site: Site) -> Iterator[Problem]:
                 yield site.problem(37, *place, message=message, hint=did_you_mean(other, team))
 
 
-def _feature(context: Context, feature: Feature) -> Iterator[Problem]:
+def _feature(context: WorkflowSource, feature: Feature) -> Iterator[Problem]:
     known = [f"{phase}.{name}" for phase, body in feature.phases.items() for name in body.components]
     edges: dict[str, list[str]] = {name: [] for name in known}
     for phase, body in feature.phases.items():

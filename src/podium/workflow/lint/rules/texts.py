@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from podium.workflow.context import Context, data_at
+from podium.workflow.context import WorkflowSource, data_at
 from podium.workflow.expressions.parser import has_insert, has_jinja
-from podium.workflow.lint.analysis.assigned_agents import Player, players
-from podium.workflow.lint.analysis.file_facts import Knowledge
+from podium.workflow.lint.analysis.assigned_agents import AssignedAgent, players
+from podium.workflow.lint.analysis.file_facts import FileFacts
 from podium.workflow.lint.analysis.names import learn_items
 from podium.workflow.lint.analysis.scope import Place, Scope
-from podium.workflow.lint.analysis.survey import Site, Survey
-from podium.workflow.lint.analysis.text_fields import Spot, spots
-from podium.workflow.lint.analysis.visible_steps import see
+from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
+from podium.workflow.lint.analysis.text_fields import TextField, spots
+from podium.workflow.lint.analysis.visible_steps import visible_steps
 from podium.workflow.lint.rules.expression_reads import Complaint, check_expression, check_value
 from podium.workflow.lint.rules.prompts import check_prompt
 from podium.workflow.problems import Problem, did_you_mean
@@ -41,8 +41,8 @@ PLACES: Final[Mapping[tuple[str, str], Place]] = {
 }
 
 
-def check(survey: Survey) -> Iterator[Problem]:
-    know = Knowledge(survey)
+def check(survey: FileSurvey) -> Iterator[Problem]:
+    know = FileFacts(survey)
     learn_items(know)
     yield from _file(know)
     yield from _shared(know)
@@ -53,7 +53,7 @@ def check(survey: Survey) -> Iterator[Problem]:
         yield from _played(know, player)
 
 
-def _file(know: Knowledge) -> Iterator[Problem]:
+def _file(know: FileFacts) -> Iterator[Problem]:
     """What stands at the top, outside of every step."""
     context = know.survey.context
     for section, place in SECTIONS.items():
@@ -66,11 +66,11 @@ def _file(know: Knowledge) -> Iterator[Problem]:
     for name, rules in context.file.policies.items():
         for number, rule in enumerate(rules):
             if rule.when is not None:
-                spot = Spot(("policies", name, number, "when"), rule.when, "expression", "when", "when")
+                spot = TextField(("policies", name, number, "when"), rule.when, "expression", "when", "when")
                 yield from _spot(context, Scope(know, None, "policy"), spot)
 
 
-def _shared(know: Knowledge) -> Iterator[Problem]:
+def _shared(know: FileFacts) -> Iterator[Problem]:
     """Roles and named gates, which stand for themselves; what they read of steps is checked where they are used."""
     context = know.survey.context
     for section in ("roles", "gates"):
@@ -81,7 +81,7 @@ def _shared(know: Knowledge) -> Iterator[Problem]:
                 yield from _spot(context, scope, spot)
 
 
-def _step(know: Knowledge, site: Site) -> Iterator[Problem]:
+def _step(know: FileFacts, site: StepSite) -> Iterator[Problem]:
     for spot in spots(site.data, site.step.path, site.context.broken):
         if spot.top != "gates":
             yield from _spot(site.context, Scope(know, site, _place(site, spot)), spot)
@@ -91,9 +91,9 @@ def _step(know: Knowledge, site: Site) -> Iterator[Problem]:
             yield from _mentioned(Scope(know, site, "inside"), site, key, number, name)
 
 
-def _mentioned(scope: Scope, site: Site, key: str, number: int, name: str) -> Iterator[Problem]:
+def _mentioned(scope: Scope, site: StepSite, key: str, number: int, name: str) -> Iterator[Problem]:
     """Steps that are named outside of expressions. What is shown may also be a path, so only a slip is told."""
-    seen = see(scope, name)
+    seen = visible_steps(scope, name)
     slip = did_you_mean(name, (*site.block.steps, *SHOWN))
     if seen.type is not None or (key == "show" and seen.rule == 15 and (name in SHOWN or not slip)):
         return
@@ -103,13 +103,13 @@ def _mentioned(scope: Scope, site: Site, key: str, number: int, name: str) -> It
     )
 
 
-def _place(site: Site, spot: Spot) -> Place:
+def _place(site: StepSite, spot: TextField) -> Place:
     if spot.top == "output" and spot.key == "output" and site.step.verb in {"steps", "build"}:
         return "result"
     return PLACES.get((spot.top, spot.key), "whole" if spot.top in WHOLE else "inside")
 
 
-def _gates(know: Knowledge, site: Site) -> Iterator[Problem]:
+def _gates(know: FileFacts, site: StepSite) -> Iterator[Problem]:
     """All that judge a step; those of a role and the named ones may stand in another file."""
     for gate in site.gates():
         context = site.context if gate in site.step.gates else know.survey.context
@@ -118,7 +118,7 @@ def _gates(know: Knowledge, site: Site) -> Iterator[Problem]:
             yield from _spot(context, scope, spot)
 
 
-def _played(know: Knowledge, player: Player) -> Iterator[Problem]:
+def _played(know: FileFacts, player: AssignedAgent) -> Iterator[Problem]:
     """The texts of a role, as they are read in the step where it is played."""
     role, context = player.worker.known_role, know.survey.context
     if role is None:
@@ -128,10 +128,10 @@ def _played(know: Knowledge, player: Player) -> Iterator[Problem]:
     own = (player.judge or player.site.step).prompt
     for key, text in (("system", role.system), ("prompt", role.prompt if own is None else None)):
         if text is not None and role.at(key) not in context.broken:
-            yield from _spot(context, scope, Spot(role.at(key), text, "template", key, key))
+            yield from _spot(context, scope, TextField(role.at(key), text, "template", key, key))
 
 
-def _spot(context: Context, scope: Scope, spot: Spot) -> Iterator[Problem]:
+def _spot(context: WorkflowSource, scope: Scope, spot: TextField) -> Iterator[Problem]:
     found = tuple(_brackets(spot))
     if spot.kind == "template" and not found:
         yield from check_prompt(context, scope, spot)
@@ -140,7 +140,7 @@ def _spot(context: Context, scope: Scope, spot: Spot) -> Iterator[Problem]:
         yield context.problem(complaint.rule, spot.path, complaint.message, hint=complaint.hint)
 
 
-def _brackets(spot: Spot) -> Iterator[Complaint]:
+def _brackets(spot: TextField) -> Iterator[Complaint]:
     """Rules 18 and 19."""
     match spot.kind:
         case "expression" if has_insert(spot.text) or has_jinja(spot.text):
@@ -160,7 +160,7 @@ def _is_foreign(text: str) -> bool:
     return all(re.match(r"\s*[.]", part) for part in text.split("{{")[1:])
 
 
-def _complaints(scope: Scope, spot: Spot) -> Iterator[Complaint]:
+def _complaints(scope: Scope, spot: TextField) -> Iterator[Complaint]:
     if spot.kind == "expression":
         yield from check_expression(scope, spot.text, spot.key)
     elif spot.kind == "value":
