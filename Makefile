@@ -9,7 +9,7 @@ PYTEST := $(PY) -m pytest -q
 # Two workers; one that is done takes over from the other. WORKERS=0 runs everything in one process.
 WORKERS ?= 2
 PARALLEL := $(PYTEST) -n $(WORKERS) --dist worksteal
-FAST := -m "not slow and not live and not security"
+FAST := -m "not slow and not live and not security" --ignore=tests/crash --ignore=tests/e2e --ignore=tests/live
 # A share of the cases of each test of a long suite, chosen by SEED; at least one case of every test runs.
 SHARE ?= 1
 SEED ?= 1

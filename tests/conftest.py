@@ -21,7 +21,7 @@ from tests import sample
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 
 # Derandomised: a change is judged by the same examples each time; `make thorough` draws new ones.
-settings.register_profile("dev", PATIENT, max_examples=200, derandomize=True)
+settings.register_profile("dev", PATIENT, max_examples=100, derandomize=True)
 settings.register_profile("drawn", PATIENT, max_examples=200)
 # Tracing is slow and luck must not decide whether a branch was reached: few examples, always the same.
 settings.register_profile("coverage", PATIENT, max_examples=50, derandomize=True)

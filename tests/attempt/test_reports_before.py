@@ -12,6 +12,8 @@ from podium.views.text.terminal import run_lines
 from tests.attempt.runs import Bench, Edit, bench, writes
 from tests.git.kit import Project
 
+pytestmark = pytest.mark.slow
+
 PATH = "/usr/local/bin:/usr/bin:/bin"
 WORKER = "roles: {w: {agent: claude, prompt: work}}\n"
 LISTED = """{ echo "<testsuite>"

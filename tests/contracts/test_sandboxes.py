@@ -103,6 +103,7 @@ class TestBubblewrapSandbox(SandboxContract):
 
         assert (done.stdout.text(), done.stderr.text()) == ("here False\n", "")
 
+    @pytest.mark.slow
     def test_what_is_inside_hears_that_its_time_is_up_and_may_clean_up(
         self, sandbox: Sandbox, folder: Path
     ) -> None:
@@ -123,6 +124,7 @@ class TestBubblewrapSandbox(SandboxContract):
         assert (done.timed_out, done.exit_code, done.survivors) == (True, 124, ())
         assert (folder / "clean").exists()
 
+    @pytest.mark.slow
     def test_one_that_ignores_term_in_a_session_of_its_own_dies_after_the_grace(
         self, sandbox: Sandbox, folder: Path
     ) -> None:

@@ -172,6 +172,7 @@ def test_one_that_never_says_anything_has_a_bound_of_its_own() -> None:
     assert done.timed_out and done.silent_s is not None
 
 
+@pytest.mark.slow
 def test_one_that_goes_on_talking_is_left_alone() -> None:
     code = "import time\nfor n in range(35): print(n, flush=True); time.sleep(0.1)"
     done = finish(python(code, first_output_s=PATIENCE_S, silence_s=3))
