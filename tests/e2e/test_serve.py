@@ -56,7 +56,7 @@ def test_a_service_carries_runs_on_stops_cleanly_and_goes_on_after_a_restart(tmp
         assert project.marked() == []
         assert [status(project, run) for run in runs] == ["running", "running"]
         (notes / "go").touch()
-        again = project.start("serve", "--headless")
+        again = project.start("serve")
         project.while_running(
             again, lambda: {status(project, run) for run in runs} == {"passed"}, "the end of both"
         )

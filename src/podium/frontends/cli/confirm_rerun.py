@@ -15,8 +15,10 @@ from podium.views.format import dollars
 
 SHOWN = 12
 
-yes_option = click.option("--yes", is_flag=True, help="Do not ask whether to begin.")
-dry_option = click.option("--dry-run", is_flag=True, help="Only say what would be reused and what repeated.")
+yes_option = click.option("--yes", is_flag=True, help="Start without asking for confirmation.")
+dry_option = click.option(
+    "--dry-run", is_flag=True, help="Only print what would be reused and what would run again."
+)
 
 
 def go_on_from(  # the options of the commands

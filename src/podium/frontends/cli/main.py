@@ -18,45 +18,45 @@ from podium.errors import EXIT_CANCELLED, PodiumError, disk_fault
 from podium.frontends.cli.streams import let_go, open_streams
 
 COMMANDS: Final = {
-    "demo": "Watch a scripted team repair a small project, for real.",
+    "demo": "Watch a scripted team repair a small project.",
     "init": "Write a first workflow for this project.",
     "run": "Run a workflow.",
-    "resume": "Carry on a run that was parked, paused, interrupted or killed.",
-    "rerun": "Do a step of a run again, in a new run that takes the rest over.",
-    "fork": "Begin a run that shares the past of another up to a step.",
-    "watch": "Run a workflow again when files change, or once per new file.",
-    "run-step": "Try one step of a workflow, apart from all runs.",
-    "validate": "Check workflow files and name every mistake by line.",
-    "resolve": "Print a workflow as it stands after templates and configuration.",
-    "convert": "Print a file of another format as a native one.",
-    "graph": "Show the steps of a workflow and where they lead.",
-    "plan": "Forecast calls, tokens, cost and time of a workflow.",
-    "simulate": "Rehearse a workflow without agents, network or money.",
-    "prompt": "Print what an agent would be told at a step, or was told in a run.",
+    "resume": "Resume a parked, paused, interrupted or killed run.",
+    "rerun": "Run a step again in a new run that reuses all other results.",
+    "fork": "Start a new run from a step of an earlier run.",
+    "watch": "Run a workflow whenever files change, or once per new file.",
+    "run-step": "Run a single step and discard the result.",
+    "validate": "Check workflow files and report every mistake by line.",
+    "resolve": "Print the workflow with templates and configuration applied.",
+    "convert": "Convert a file of another format to the native format.",
+    "graph": "Draw the steps of a workflow and their routes.",
+    "plan": "Forecast the calls, tokens, cost and time of a workflow.",
+    "simulate": "Simulate a workflow without agents, network or cost.",
+    "prompt": "Print the prompt of a step, or one that a run sent.",
     "test": "Test workflows with scripted or recorded agents.",
-    "runs": "List the runs of this project, the newest first.",
-    "show": "Show a run: its steps, what it waits for, what to do next.",
+    "runs": "List the runs of this project, newest first.",
+    "show": "Show a run: its steps, open questions and next commands.",
     "events": "Print the events of a run, or follow them.",
-    "logs": "Print what agents and commands were told and said.",
-    "costs": "Show what runs have cost, by agent, role, step or day.",
-    "diff": "Show what a run or a step has changed.",
-    "apply": "Land the work of a run that left it on its own ref.",
-    "inbox": "List all open questions, with the command that answers each.",
-    "approve": "Say yes to what a run asks.",
-    "reject": "Say no to what a run asks, with the reason.",
-    "answer": "Answer a question that wants a value.",
-    "guide": "Give the agents of a run a hint for their next step.",
-    "signal": "Tell a run that what it waits for has happened.",
-    "pause": "Let a run come to rest after what is running now.",
-    "cancel": "End a run; its `finally` steps still run.",
-    "serve": "Carry parked runs on when they are ready.",
+    "logs": "Print the prompts, answers and output of a run.",
+    "costs": "Show the cost of runs by agent, role, step or day.",
+    "diff": "Show the changes of a run or a step.",
+    "apply": "Merge a finished run's changes into a branch.",
+    "inbox": "List open questions with the command that answers each.",
+    "approve": "Approve what a run is waiting for.",
+    "reject": "Reject what a run is waiting for, with a reason.",
+    "answer": "Answer a question with a value.",
+    "guide": "Send guidance to the agents of a run.",
+    "signal": "Send a signal that a run is waiting for.",
+    "pause": "Pause a run after its active attempts finish.",
+    "cancel": "Cancel a run; its `finally` steps still run.",
+    "serve": "Resume parked runs when they are due.",
     "roles": "List, show, check and install roles.",
-    "agents": "List the agents: what is installed, and how each logs in.",
-    "doctor": "Check that the agents can work here, and that a workflow would run.",
-    "gc": "Delete old runs, after showing which.",
-    "export": "Write a run into a folder that a stranger can check.",
-    "verify": "Check that the log of a run, or an exported folder, is whole and unaltered.",
-    "schema": "Print the JSON Schema of a kind of file, or of what --json prints.",
+    "agents": "List agents: what is installed, and how each logs in.",
+    "doctor": "Check that agents and workflows can run on this machine.",
+    "gc": "Delete old runs after listing them.",
+    "export": "Export a run as a folder that anyone can verify offline.",
+    "verify": "Verify that a run's log or an export is complete and unaltered.",
+    "schema": "Print the JSON Schema of a file kind or of --json output.",
 }
 GROUPS: Final = {
     "author": frozenset("init validate resolve convert graph plan simulate prompt test schema roles".split()),
@@ -65,8 +65,14 @@ GROUPS: Final = {
     "inspect": frozenset("runs show events logs costs diff export verify gc agents doctor".split()),
 }
 """The folder in which the module of a command is."""
-LOOKS: Final = frozenset({"runs", "show", "events", "logs", "costs", "diff", "inbox", "schema"})
-"""They only print, so they have done their work when their reader has seen enough."""
+HEADINGS: Final = {
+    "run": "Start and drive runs",
+    "control": "Decide and steer",
+    "inspect": "Look at runs, agents and the machine",
+    "author": "Write and check workflows",
+}
+READ_ONLY_COMMANDS: Final = frozenset({"runs", "show", "events", "logs", "costs", "diff", "inbox", "schema"})
+"""They only print, so a reader that closes the pipe early is not an error."""
 
 
 class LazyGroup(click.Group):
@@ -88,11 +94,12 @@ class LazyGroup(click.Group):
         except BrokenPipeError:
             # The reader of our output has gone (`podium ... | head`). Not left to click, which ends with 1 for it.
             let_go()
-            return 0 if ctx.invoked_subcommand in LOOKS else EXIT_CANCELLED
+            return 0 if ctx.invoked_subcommand in READ_ONLY_COMMANDS else EXIT_CANCELLED
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        for group, heading in HEADINGS.items():
+            with formatter.section(heading):
+                formatter.write_dl([row for row in COMMANDS.items() if row[0] in GROUPS[group]])
 
 
 def module_of(command: str) -> str:

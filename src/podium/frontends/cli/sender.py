@@ -8,8 +8,10 @@ from podium.app.project import Office
 from podium.app.query.runs import find_run
 from podium.core.hash_chain import RunId
 
-by_option = click.option("--by", metavar="NAME", help="Who speaks; default $PODIUM_USER, or your login name.")
-detach_option = click.option("--detach", is_flag=True, help="Let the run go on in the background.")
+by_option = click.option(
+    "--by", metavar="NAME", help="Name to record (default: $PODIUM_USER, else your login name)."
+)
+detach_option = click.option("--detach", is_flag=True, help="Continue the run in the background.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the run as JSON when it stops.")
 
 

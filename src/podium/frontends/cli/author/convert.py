@@ -9,13 +9,13 @@ import click
 from podium.app.author.load import converted
 
 
-@click.command("convert", short_help="Print a file of another format as a native one.")
+@click.command("convert", short_help="Convert a file of another format to the native format.")
 @click.argument("file", type=click.Path(path_type=Path))
 def command(file: Path) -> int:
-    """Print the native form of a workflow, configuration, role or feature that was written for another tool.
+    """Convert a workflow, configuration, role or feature file written for another tool and print it.
 
-    Such files also run as they are; convert one when you want to go on in the native language. What has no native
-    form is named in comments, by its line.
+    Such files also run as they are. Convert one to continue in the native format. What has no native form is
+    named in a comment with its line.
     """
     click.echo(converted(file), nl=False)
     return 0

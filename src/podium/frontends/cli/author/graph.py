@@ -11,7 +11,7 @@ from podium.app.paths import user_dir
 from podium.views.text.graph import as_mermaid, as_text
 
 
-@click.command("graph", short_help="Show the steps of a workflow and where they lead.")
+@click.command("graph", short_help="Draw the steps of a workflow and their routes.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--format", "form", type=click.Choice(["text", "mermaid"]), default="text", help="How to draw it."

@@ -17,18 +17,17 @@ from podium.app.paths import project_root
 @click.option(
     "--template",
     type=click.Choice(template_names()),
-    help="Start from a shipped template instead of a plain workflow.",
+    help="Template to start from (default: a plain workflow).",
 )
 @click.option("--yes", is_flag=True, help="Write without asking.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print a JSON object; its schema: podium schema --of init."
 )
 def command(template: str | None, yes: bool, as_json: bool) -> int:
-    """Look at the project around the current folder, show gates, roles and a workflow that fit it, and write them after
-    a yes.
+    """Inspect the current project, propose gates, roles and a workflow, and write them after confirmation.
 
-    Nothing of the project is run. Files that are there already are never changed, except that lines for Podium's own
-    folder are added to .gitignore.
+    Nothing in the project is executed. Existing files are not changed, except that .gitignore gets lines for
+    Podium's own folder.
     """
     project = project_root(Path.cwd())
     proposal = propose(project, os.environ, template=template)

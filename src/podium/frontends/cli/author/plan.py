@@ -28,17 +28,19 @@ SHOW: Final[dict[str, Callable[[float], str]]] = {
 NAMES = {"calls": "agent calls", "tokens": "tokens", "usd": "cost", "time": "time"}
 
 
-@click.command("plan", short_help="Forecast calls, tokens, cost and time of a workflow.")
+@click.command("plan", short_help="Forecast the calls, tokens, cost and time of a workflow.")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="A value for an input.")
+@click.option(
+    "-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="Value of an input; repeatable."
+)
 @set_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; its schema: podium schema --of plan.")
 def command(file: Path, inputs: tuple[str, ...], settings: tuple[str, ...], as_json: bool) -> int:
-    """Show what FILE can use from the best to the worst case, and the way that causes the worst.
+    """Show what FILE can use from the best to the worst case, and the path that leads to the worst.
 
-    Nothing runs. The worst case takes everything that loops, retries, reviewers and people may cause; a limit that cuts
-    it off is named. Inputs without a value get a plausible one. The exit code is 2 if `podium run` would refuse to
-    start it.
+    Nothing runs. The worst case includes everything that loops, retries, reviewers and people may cause; a
+    limit that cuts it off is named. Inputs without a value get a plausible one. The exit code is 2 if `podium
+    run` would refuse to start.
     """
     from podium.app.forecast.plan import plan
     from podium.app.paths import project_root

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from podium.app.forecast.prompt import PromptRecord
 
 
-@click.command("prompt", short_help="Print what an agent would be told at a step, or was told in a run.")
+@click.command("prompt", short_help="Print the prompt of a step, or one that a run sent.")
 @click.argument("source", metavar="FILE|RUN")
 @click.argument("step")
-@click.option("-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="A value for an input.")
+@click.option(
+    "-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="Value of an input; repeatable."
+)
 @click.option(
     "--cast", type=click.Path(path_type=Path), help="How the steps before it go: a YAML list of rules."
 )
@@ -38,10 +40,11 @@ def command(
     settings: tuple[str, ...],
     as_json: bool,
 ) -> int:
-    """Print the system text and the prompt of STEP, with all that is added to them, and their size.
+    """Print the system text and the prompt of STEP, with everything added to them, and their size.
 
-    Of a workflow FILE: what its agent would be told first. The steps before it are rehearsed, so what they hand over is
-    made up, or comes from a cast. Nothing is started and nothing is written. Of a RUN: what was told, word for word.
+    For a workflow FILE: the first prompt of the step. Earlier steps are simulated, so their outputs are
+    invented or come from a cast. Nothing is started or written. For a RUN: the prompt that was sent, word for
+    word.
     """
     is_file = source.endswith((".yaml", ".yml")) or Path(source).is_file()
     found = (

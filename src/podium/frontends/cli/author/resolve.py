@@ -12,12 +12,12 @@ from podium.app.values import parse_settings
 from podium.frontends.cli.options import set_option
 
 
-@click.command("resolve", short_help="Print a workflow as it stands after templates and configuration.")
+@click.command("resolve", short_help="Print the workflow with templates and configuration applied.")
 @click.argument("file", type=click.Path(path_type=Path))
 @set_option
-@click.option("--origin", is_flag=True, help="Say behind each key which file and line it came from.")
+@click.option("--origin", is_flag=True, help="Annotate each key with the file and line it came from.")
 def command(file: Path, settings: tuple[str, ...], origin: bool) -> int:
-    """Print the workflow that a file stands for, as one file without templates."""
+    """Print a workflow as one file with its templates and configuration merged in."""
     click.echo(
         resolved(file, origin=origin, user_dir=user_dir(), settings=parse_settings(settings)), nl=False
     )

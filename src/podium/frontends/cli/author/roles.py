@@ -14,10 +14,10 @@ from podium.frontends.cli.output import table
 
 @click.group("roles", short_help="List, show, check and install roles.")
 def command() -> None:
-    """The roles that a workflow of this project can use.
+    """List, show, check and install the roles that workflows of this project can use.
 
-    They are looked for in .podium/roles of the project, in the user's folder, and among the shipped ones; a nearer
-    role of the same name refines the one behind it.
+    Roles are looked up in .podium/roles of the project, in the user's folder, and among the shipped ones. A
+    role refines the one of the same name that is further away.
     """
 
 
@@ -26,7 +26,7 @@ def command() -> None:
     "--json", "as_json", is_flag=True, help="Print a JSON object; its schema: podium schema --of roles."
 )
 def list_command(as_json: bool) -> int:
-    """List all roles: who plays each, whose it is, and what it is for."""
+    """List all roles with agent, origin and purpose."""
     from dataclasses import asdict
 
     from podium.app.author.roles import list_roles
@@ -42,12 +42,12 @@ def list_command(as_json: bool) -> int:
 
 @command.command("show")
 @click.argument("name")
-@click.option("--origin", is_flag=True, help="Say behind each key which file and line it came from.")
+@click.option("--origin", is_flag=True, help="Annotate each key with the file and line it came from.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print a JSON object; its schema: podium schema --of role."
 )
 def show_command(name: str, origin: bool, as_json: bool) -> int:
-    """Print the role NAME with everything that it inherits."""
+    """Print the role NAME with everything it inherits."""
     from podium.app.author.roles import show_role
     from podium.workflow.merge.merge import Merged
     from podium.workflow.merge.write_yaml import resolve
@@ -64,7 +64,7 @@ def show_command(name: str, origin: bool, as_json: bool) -> int:
 @command.command("check")
 @click.option("--json", "as_json", is_flag=True, help="Print the problems as one JSON list.")
 def check_command(as_json: bool) -> int:
-    """Check every role as if a workflow used it. Exit 0 if there is no mistake, 2 if there is one."""
+    """Check every role as if a workflow used it. Exit code 0 if all are valid, else 2."""
     from podium.app.author.roles import check_roles
     from podium.frontends.cli.output import tell_problems
 
@@ -82,9 +82,9 @@ def check_command(as_json: bool) -> int:
 def install_command(source: str, for_user: bool, replace: bool, yes: bool, as_json: bool) -> int:
     """Install the roles of SOURCE: a role file, a folder, or a git repository (URL, or URL#branch).
 
-    A folder or repository may have a pack.yaml with name, version, description and requires. What was installed, in
-    which version and with which dependencies, is kept in roles/installed.json. A role may have gates, which run
-    commands on your machine: they are shown before you say yes.
+    A folder or repository may have a pack.yaml with name, version, description and requires. Installed packs
+    are listed in roles/installed.json with their versions and dependencies. The gates of a role run commands on
+    your machine, so they are shown before you confirm.
     """
     from podium.app.author.role_packs import install, open_pack, pack_data
 

@@ -7,7 +7,7 @@ import click
 from podium.app.author.schemas import names, schema_text
 
 
-@click.command("schema", short_help="Print the JSON Schema of a kind of file, or of what --json prints.")
+@click.command("schema", short_help="Print the JSON Schema of a file kind or of --json output.")
 @click.option(
     "--of",
     "what",
@@ -17,14 +17,14 @@ from podium.app.author.schemas import names, schema_text
     help="Of which kind of file, or of which command's --json.",
 )
 def command(what: str) -> int:
-    """Print the JSON Schema of workflow files, of configuration or feature files, or of what commands print as JSON.
+    """Print the JSON Schema of workflow, configuration or feature files, or of what commands print as JSON.
 
-    Save that of workflows beside your own and begin each file with
+    Save the schema of workflows next to your files and start each file with
     "# yaml-language-server: $schema=podium.schema.json".
 
-    run: show, run, resume. runs, events (one line), verify, inbox: the commands of these names. problems: validate.
-    simulation: simulate. init, prompt: these. roles, role, role_pack: roles list, show and install. state, log: files in the
-    folder of a run. step: a part of run.
+    run: show, run, resume. runs, events (one line), verify, inbox: the commands of these names. problems:
+    validate. simulation: simulate. init, prompt: these. roles, role, role_pack: roles list, show and install.
+    state, log: files in a run's folder. step: a part of run.
     """
     click.echo(schema_text(what), nl=False)
     return 0

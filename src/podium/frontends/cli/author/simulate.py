@@ -24,16 +24,18 @@ from podium.views.run.trace import Trace, TracedStep
 MICRO = 1_000_000
 
 
-@click.command("simulate", short_help="Rehearse a workflow without agents, network or money.")
+@click.command("simulate", short_help="Simulate a workflow without agents, network or cost.")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("-n", "--runs", type=click.IntRange(1, 1_000_000), help="That many runs with random luck.")
+@click.option("-n", "--runs", type=click.IntRange(1, 1_000_000), help="Number of random runs.")
 @click.option("--cast", type=click.Path(path_type=Path), help="Scripted answers, a YAML list of rules.")
-@click.option("-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="A value for an input.")
+@click.option(
+    "-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="Value of an input; repeatable."
+)
 @click.option(
     "-e", "--env", "env", multiple=True, metavar="NAME=VALUE", help="A variable of the environment."
 )
 @set_option
-@click.option("--seed", type=int, default=0, show_default=True, help="Where the luck of the runs begins.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Random seed.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(
     file: Path,
@@ -45,10 +47,10 @@ def command(
     seed: int,
     as_json: bool,
 ) -> int:
-    """Rehearse a workflow in simulated time.
+    """Simulate a workflow in simulated time.
 
-    Without -n, one run in which everything goes as the cast says, and well where it says nothing; the exit code is
-    that of the run. With -n, many runs with random luck, and what they amount to.
+    Without -n: one run that follows the cast and passes wherever the cast is silent; the exit code is the
+    run's. With -n: many random runs and their statistics.
     """
     if runs is not None and cast is not None:
         raise click.UsageError("-n draws the answers at random and --cast scripts them; choose one")

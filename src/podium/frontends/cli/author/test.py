@@ -27,11 +27,11 @@ from podium.wiring import open_stage
 def command(
     paths: tuple[Path, ...], containing: str, junit_file: Path | None, keep: bool, as_json: bool
 ) -> int:
-    """Play the tests in files called NAME.test.yaml: those given, or all below a folder, or below this one.
+    """Run the tests in NAME.test.yaml files: the given ones, or all below a folder (default: this one).
 
-    Each test runs its workflow with the real engine in a copy of the project, with agents that a cast or recordings
-    answer for. Gates and commands really run there. The exit code is 0 if all tests pass, 1 if one fails, and 2 if a
-    test file is wrong or there is none.
+    Each test runs its workflow with the real engine in a copy of the project, with a cast or recordings in
+    place of agents. Gates and commands are executed there. Exit code 0 if all tests pass, 1 if one fails, 2 if
+    a test file is invalid or there is none.
     """
     cases = find_cases(paths or (Path(),), containing=containing)
     found: list[Result] = []

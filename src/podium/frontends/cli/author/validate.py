@@ -13,15 +13,15 @@ from podium.frontends.cli.options import set_option
 from podium.frontends.cli.output import tell_problems
 
 
-@click.command("validate", short_help="Check workflow files and name every mistake by line.")
+@click.command("validate", short_help="Check workflow files and report every mistake by line.")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @set_option
 @click.option("--json", "as_json", is_flag=True, help="Print the problems as one JSON list.")
 def command(files: tuple[Path, ...], settings: tuple[str, ...], as_json: bool) -> int:
     """Check workflow files without running anything.
 
-    Prints file:line:col: message for each mistake and warning. Exit 0 if there is no mistake, 2 if there is one,
-    3 if a path leaves the project.
+    Prints file:line:col: message for each mistake and warning. Exit code 0 if there is no mistake, else 2; 3 if
+    a path leaves the project.
     """
     results = [check(path, user_dir=user_dir(), settings=parse_settings(settings)) for path in files]
     return tell_problems(results, as_json=as_json)

@@ -10,7 +10,7 @@ from podium.frontends.cli.foreground import open_current_project, send_command
 from podium.frontends.cli.sender import by_option, detach_option, json_option, run_named
 
 
-@click.command("answer", short_help="Answer a question that wants a value.")
+@click.command("answer", short_help="Answer a question with a value.")
 @click.argument("value")
 @click.argument("run", required=False)
 @click.argument("step", required=False)
@@ -20,9 +20,9 @@ from podium.frontends.cli.sender import by_option, detach_option, json_option, r
 def command(
     value: str, run: str | None, step: str | None, by: str | None, detach: bool, as_json: bool
 ) -> int:
-    """Answer with VALUE what RUN (default: the newest) asks at STEP (default: its only question).
+    """Answer the question of RUN (default: the newest) at STEP (default: its only question) with VALUE.
 
-    VALUE is read as JSON where it is JSON, else it is text. For work that a person does by hand it is the result.
+    VALUE is parsed as JSON if it is valid JSON, else taken as text. For work done by hand it is the result.
     """
     office = open_current_project()
     name = run_named(office, run)

@@ -12,16 +12,16 @@ from podium.frontends.cli.foreground import open_current_project
 from podium.frontends.cli.sender import run_named
 
 
-@click.command("apply", short_help="Land the work of a run that left it on its own ref.")
+@click.command("apply", short_help="Merge a finished run's changes into a branch.")
 @click.argument("run", required=False)
-@click.option("--branch", metavar="NAME", help="Where it lands; default: the branch that is checked out.")
-@click.option("-m", "--message", metavar="TEXT", help="The message of the commit.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
+@click.option("--branch", metavar="NAME", help="Target branch (default: the one checked out).")
+@click.option("-m", "--message", metavar="TEXT", help="Commit message.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(run: str | None, branch: str | None, message: str | None, as_json: bool) -> int:
-    """Land what RUN (default: the newest) has made, as one commit on your branch.
+    """Merge the changes of RUN (default: the newest) into your branch as one commit.
 
-    Only runs that have passed can be applied. If the branch has moved since, every command that had passed is run again
-    on the result, and nothing is moved if one fails or the change clashes. Doing it twice changes nothing.
+    Only runs that passed can be applied. If the branch has moved, every command that passed is run again on the
+    merged result; nothing is moved if one fails or the changes conflict. Applying twice changes nothing.
     """
     office = open_current_project()
     done = apply(office, run_named(office, run), branch=branch, message=message)

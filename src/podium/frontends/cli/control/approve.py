@@ -9,16 +9,14 @@ from podium.frontends.cli.foreground import open_current_project, send_command
 from podium.frontends.cli.sender import by_option, detach_option, json_option, run_named
 
 
-@click.command("approve", short_help="Say yes to what a run asks.")
+@click.command("approve", short_help="Approve what a run is waiting for.")
 @click.argument("run", required=False)
 @click.argument("step", required=False)
+@click.option("--action", metavar="WORD", help="Another action that the question offers; see `podium inbox`.")
+@click.option("--feedback", default="", metavar="WORDS", help="Text to pass on with the answer.")
+@click.option("--from", "retry_from", metavar="STEP", help="With retry_different: the step to return to.")
 @click.option(
-    "--action", metavar="WORD", help="Another of the actions the question offers, as `podium inbox` lists."
-)
-@click.option("--feedback", default="", metavar="WORDS", help="Words to hand on with the answer.")
-@click.option("--from", "retry_from", metavar="STEP", help="Of retry_different: the step to go back to.")
-@click.option(
-    "--use", "use_output", metavar="VISIT", help="Of force_complete: the visit to take, as write~2."
+    "--use", "use_output", metavar="VISIT", help="With force_complete: the visit to accept, such as write~2."
 )
 @by_option
 @detach_option
@@ -36,8 +34,8 @@ def command(  # noqa: PLR0913  # one argument per option
 ) -> int:
     """Approve what RUN (default: the newest) asks at STEP (default: its only question).
 
-    For work that a person does by hand this says that it is done. The answer is recorded; then, unless another process
-    owns the run or --detach is given, the run is carried on here and the exit code is its own.
+    For work done by hand this reports it as done. The answer is recorded. Then the run is resumed here with its
+    own exit code, unless another process owns it or --detach is given.
     """
     office = open_current_project()
     name = run_named(office, run)

@@ -15,20 +15,20 @@ from podium.frontends.cli.sender import by_option, json_option, run_named
 from podium.views.files.run_json import run_data
 
 
-@click.command("cancel", short_help="End a run; its `finally` steps still run.")
+@click.command("cancel", short_help="Cancel a run; its `finally` steps still run.")
 @click.argument("run", required=False)
-@click.option("--reason", default="", metavar="WORDS", help="Why; kept in the log.")
+@click.option("--reason", default="", metavar="WORDS", help="Reason to record in the log.")
 @click.option(
     "--force",
     is_flag=True,
-    help="Leave out `finally`; also ends a run whose definition has changed, is broken or is gone.",
+    help="Skip `finally`. Also cancels a run whose definition changed, is broken or is missing.",
 )
 @by_option
 @json_option
 def command(run: str | None, reason: str, force: bool, by: str | None, as_json: bool) -> int:
-    """Cancel RUN (default: the newest). What it has done so far stays: see `podium diff`.
+    """Cancel RUN (default: the newest). Its work so far is kept: see `podium diff`.
 
-    Running agents and commands are ended with everything they have started, within two seconds.
+    Running agents and commands are ended with everything they started, within two seconds.
     """
     office = open_current_project()
     name = run_named(office, run)

@@ -14,14 +14,14 @@ from podium.frontends.cli.foreground import open_current_project
 from podium.frontends.cli.sender import by_option, run_named
 
 
-@click.command("guide", short_help="Give the agents of a run a hint for their next step.")
+@click.command("guide", short_help="Send guidance to the agents of a run.")
 @click.argument("run")
 @click.argument("text")
 @by_option
 def command(run: str, text: str, by: str | None) -> int:
-    """Hand TEXT to the agents of RUN; the next attempt at a step that starts gets it with its prompt, once.
+    """Send TEXT to the agents of RUN; the next attempt to start gets it once, with its prompt.
 
-    Nothing that runs is disturbed, and a run that stands is not carried on by this.
+    Running attempts are not disturbed, and an idle run is not resumed.
     """
     office = open_current_project()
     name = run_named(office, run)

@@ -18,14 +18,14 @@ from podium.views.text.next_steps import background, look_at, waits_for
 from podium.views.text.terminal import Paint, hint_lines
 
 
-@click.command("inbox", short_help="List all open questions, with the command that answers each.")
+@click.command("inbox", short_help="List open questions with the command that answers each.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print a JSON list; its schema: podium schema --of inbox."
 )
 def command(as_json: bool) -> int:
-    """List what all runs of this project wait for, the longest first: questions, signals, quota windows, timers.
+    """List what the runs of this project are waiting for, oldest first: questions, signals, quotas, timers.
 
-    Each with what there is to see about it and the commands that answer it.
+    Each entry shows what there is to look at and the commands that answer it.
     """
     questions: tuple[Question, ...] = ()
     if has_runs(project_root(Path.cwd())):

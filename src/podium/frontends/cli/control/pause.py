@@ -14,13 +14,13 @@ from podium.frontends.cli.foreground import open_current_project
 from podium.frontends.cli.sender import by_option, run_named
 
 
-@click.command("pause", short_help="Let a run come to rest after what is running now.")
+@click.command("pause", short_help="Pause a run after its active attempts finish.")
 @click.argument("run", required=False)
 @by_option
 def command(run: str | None, by: str | None) -> int:
-    """Pause RUN (default: the newest): nothing new is started, what runs is finished, then its process ends.
+    """Pause RUN (default: the newest): active attempts finish, nothing new starts, then its process exits.
 
-    `podium resume` carries it on.
+    `podium resume` resumes it.
     """
     office = open_current_project()
     name = run_named(office, run)

@@ -9,11 +9,13 @@ from podium.frontends.cli.foreground import open_current_project, send_command
 from podium.frontends.cli.sender import by_option, detach_option, json_option, run_named
 
 
-@click.command("reject", short_help="Say no to what a run asks, with the reason.")
+@click.command("reject", short_help="Reject what a run is waiting for, with a reason.")
 @click.argument("run", required=False)
 @click.argument("step", required=False)
-@click.option("--feedback", default="", metavar="WORDS", help="Why; handed to whoever has to do it again.")
-@click.option("--abort", is_flag=True, help="Stop here: no rework.")
+@click.option(
+    "--feedback", default="", metavar="WORDS", help="Reason, passed to the agent that does the work again."
+)
+@click.option("--abort", is_flag=True, help="Stop the run instead of sending the work back.")
 @by_option
 @detach_option
 @json_option
@@ -22,8 +24,9 @@ def command(
 ) -> int:
     """Reject what RUN (default: the newest) asks at STEP (default: its only question).
 
-    Where the workflow routes a rejection, the work is done again with your words; else the run ends with exit code 4.
-    A STEP at level `notify` that passed without waiting is vetoed: while the run goes on, it goes back from there.
+    Where the workflow routes a rejection, the work is done again with your feedback; otherwise the run ends
+    with exit code 4. A STEP at level `notify` that has already passed is vetoed: an unfinished run goes back to
+    it.
     """
     office = open_current_project()
     name = run_named(office, run)

@@ -11,17 +11,17 @@ from podium.frontends.cli.foreground import open_current_project, send_command
 from podium.frontends.cli.sender import by_option, detach_option, json_option, run_named
 
 
-@click.command("signal", short_help="Tell a run that what it waits for has happened.")
+@click.command("signal", short_help="Send a signal that a run is waiting for.")
 @click.argument("run")
 @click.argument("name")
-@click.option("--data", metavar="VALUE", help="What the waiting step gives as its output; JSON, or text.")
+@click.option("--data", metavar="VALUE", help="Output of the waiting step, as JSON or text.")
 @by_option
 @detach_option
 @json_option
 def command(run: str, name: str, data: str | None, by: str | None, detach: bool, as_json: bool) -> int:
-    """Send the signal NAME to RUN; every step that waits for it goes on.
+    """Send the signal NAME to RUN; every step that waits for it continues.
 
-    Refused if no step waits for it, so that a misspelled name does not pass for a signal that was sent.
+    Refused if no step waits for it, so that a misspelled name is noticed.
     """
     office = open_current_project()
     found = run_named(office, run)

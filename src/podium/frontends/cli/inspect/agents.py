@@ -12,20 +12,20 @@ from podium.app.paths import user_dir
 from podium.frontends.cli.output import table
 
 
-@click.command("agents", short_help="List the agents: what is installed, and how each logs in.")
+@click.command("agents", short_help="List agents: what is installed, and how each logs in.")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
-@click.option("--matrix", "as_matrix", is_flag=True, help="What can be asked of each type of agent.")
+@click.option("--matrix", "as_matrix", is_flag=True, help="Print what each agent type supports.")
 @click.option(
-    "--gpu", "as_gpu", is_flag=True, help="The graphics cards, and the local models that suit this machine."
+    "--gpu", "as_gpu", is_flag=True, help="Print the GPUs and the local models that fit this machine."
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Print a JSON object; its schema: podium schema --of agents."
 )
 def command(file: Path | None, as_matrix: bool, as_gpu: bool, as_json: bool) -> int:
-    """List the agents that need no entry, and those that a workflow FILE can use with all its configuration.
+    """List the agents that need no configuration, and those that the workflow FILE can use.
 
-    A program is asked for its version; nothing else is started and nobody is called. Of a key only the name of its
-    variable is shown, and whether it is set.
+    Programs are only asked for their version; no model is called. Of a key, only the variable's name and
+    whether it is set are shown.
     """
     import anyio
 

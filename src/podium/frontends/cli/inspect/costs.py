@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 WAYS = ("agent", "model", "role", "step", "workflow", "run", "day")
 
 
-@click.command("costs", short_help="Show what runs have cost, by agent, role, step or day.")
+@click.command("costs", short_help="Show the cost of runs by agent, role, step or day.")
 @click.argument("run", required=False, metavar="[RUN]")
-@click.option("--by", type=click.Choice(WAYS), default="agent", show_default=True, help="What to add up.")
+@click.option("--by", type=click.Choice(WAYS), default="agent", show_default=True, help="Grouping.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; its schema: podium schema --of costs.")
 def command(run: str | None, by: str, as_json: bool) -> int:
-    """Show what RUN has cost, or all runs of this project together.
+    """Show the cost of RUN, or of all runs of this project together.
 
-    Only calls of agents cost anything. A call whose price nobody told is counted as unknown: it is not free. What a
-    run has taken over from an earlier one (podium rerun, fork) is counted where it was paid.
+    Only agent calls cost money. A call without a known price is counted as unknown, not as free. Results reused
+    from an earlier run (podium rerun, fork) are counted in the run that paid for them.
     """
     from podium.app.query.runs import costs, find_run
     from podium.frontends.cli.open_run import opened

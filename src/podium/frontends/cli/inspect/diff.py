@@ -15,18 +15,18 @@ from podium.views.run.view import RunView
 from podium.views.text.terminal import Paint
 
 
-@click.command("diff", short_help="Show what a run or a step has changed.")
+@click.command("diff", short_help="Show the changes of a run or a step.")
 @run_argument
 @click.argument("step", required=False, metavar="[STEP]")
-@click.option("--stat", is_flag=True, help="Only the files and how many lines.")
+@click.option("--stat", is_flag=True, help="Only file names and line counts.")
 def command(run: str | None, step: str | None, stat: bool) -> int:
-    """Show the change from the tree a run started from to its head; with STEP, what that step has changed.
+    """Show the changes of a run since its base; with STEP, the changes of that step.
 
-    While the run asks about a tree, that is shown instead of the head, and the address of a question, such as
-    implement#1/owner, stands for exactly what it asks about.
+    While the run asks about a tree, that tree is shown instead of the head. The address of a question, such as
+    implement#1/owner, selects exactly what it asks about.
 
-    RUN is an id, the beginning of one, @2 for the newest but one; without it, the newest run. STEP is a name, for its
-    last visit, or an address such as implement~2; implement~1 is the first.
+    RUN is an id, a prefix of one, or @2 for the second newest run; default: the newest. STEP is a name (its
+    last visit) or an address such as implement~2; implement~1 is the first visit.
     """
     with found(run) as (store, project, head):
         view = show(store, project, head, user_dir=user_dir())

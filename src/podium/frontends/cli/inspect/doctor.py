@@ -21,29 +21,31 @@ NOBODY = 'podium: 1\nname: doctor\nsteps: {look: {run: ["true"]}}\n'
 """In place of a workflow: the agents that every one could use."""
 
 
-@click.command("doctor", short_help="Check that the agents can work here, and that a workflow would run.")
+@click.command("doctor", short_help="Check that agents and workflows can run on this machine.")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--probe",
     "probing",
     is_flag=True,
-    help="Ask the model of each agent for one word; this may cost a little.",
+    help="Send one short prompt to each agent's model; this may cost a little.",
 )
+@click.option("--agent", "only", multiple=True, metavar="NAME", help="Check only this agent; repeatable.")
 @click.option(
-    "--agent", "only", multiple=True, metavar="NAME", help="Look at this agent only; may be repeated."
+    "--sandbox",
+    metavar="LEVEL",
+    help="Sandbox level to check for: auto (default), container, bubblewrap, limits or none.",
 )
-@click.option("--sandbox", metavar="LEVEL", help="The walls you would name: auto (default), limits or none.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print a JSON object; its schema: podium schema --of doctor."
 )
 def command(
     file: Path | None, probing: bool, only: tuple[str, ...], sandbox: str | None, as_json: bool
 ) -> int:
-    """Show the agents that can be used here, or by the workflow FILE, and what stands in their way.
+    """Show the agents available here, or used by the workflow FILE, and what is missing.
 
-    Of each: its program, its version beside the one that was tried, how it logs in, and what is missing. Of this
-    machine: Python, SQLite, git, and the walls that would be in force. No value of a key is read into the output.
-    Exit code 1: FILE could not run, or a probe has failed.
+    For each agent: its program, its version and the tested version, how it logs in, and what is missing. For
+    this machine: Python, SQLite, git, and the sandbox that would apply. Values of keys are never printed. Exit
+    code 1 if FILE could not run or a probe failed.
     """
     import anyio
 

@@ -18,13 +18,13 @@ from podium.views.text.terminal import Paint
 @run_argument
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line; podium schema --of events.")
 @click.option(
-    "--after", type=click.IntRange(min=0), default=0, metavar="N", help="Only those behind number N."
+    "--after", type=click.IntRange(min=0), default=0, metavar="N", help="Only events after number N."
 )
-@click.option("-f", "--follow", "following", is_flag=True, help="Go on until the run has ended.")
+@click.option("-f", "--follow", "following", is_flag=True, help="Follow until the run ends.")
 def command(run: str | None, as_json: bool, after: int, following: bool) -> int:
-    """Print what happened in a run, in order. The events are the truth; everything else is computed from them.
+    """Print the events of a run in order. Every other view is computed from them.
 
-    RUN is an id, the beginning of one, @2 for the newest but one; without it, the newest run.
+    RUN is an id, a prefix of one, or @2 for the second newest run; default: the newest.
     """
     paint = painter()
     with found(run) as place:

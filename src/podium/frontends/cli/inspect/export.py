@@ -11,18 +11,18 @@ from podium.app.archive.export import export
 from podium.frontends.cli.open_run import found, run_argument
 
 
-@click.command("export", short_help="Write a run into a folder that a stranger can check.")
+@click.command("export", short_help="Export a run as a folder that anyone can verify offline.")
 @run_argument
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print what was written as JSON; podium schema --of export."
+    "--json", "as_json", is_flag=True, help="Print the result as JSON; its schema: podium schema --of export."
 )
 def command(run: str | None, folder: Path | None, as_json: bool) -> int:
-    """Write definition, events, verdicts, trees and evidence of RUN into FOLDER (default: podium-RUN).
+    """Export the definition, events, verdicts, trees and evidence of RUN to FOLDER (default: podium-RUN).
 
-    `podium verify FOLDER` checks it anywhere, without the project and without a network. Secrets were masked when
-    things were stored; the trees hold the files of the project as they were.
-    RUN is an id, the beginning of one, @2 for the newest but one; without it, the newest run.
+    `podium verify FOLDER` checks it anywhere, without the project or a network. Secrets were masked before
+    anything was stored; the trees contain the project's files as they were. RUN is an id, a prefix of one, or
+    @2 for the second newest run; default: the newest.
     """
     with found(run) as (store, project, head):
         done = export(store, project, head, folder or Path(f"podium-{head.run}"))

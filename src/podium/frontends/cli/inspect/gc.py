@@ -18,18 +18,23 @@ from podium.views.format import iso
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
-@click.command("gc", short_help="Delete old runs, after showing which.")
+@click.command("gc", short_help="Delete old runs after listing them.")
 @click.option(
-    "--older-than", "age", default="30d", show_default=True, metavar="AGE", help="Such as 12h, 30d, 4w."
+    "--older-than",
+    "age",
+    default="30d",
+    show_default=True,
+    metavar="AGE",
+    help="Minimum age, such as 12h, 30d or 4w.",
 )
-@click.option("--unlanded", is_flag=True, help="Also runs whose work has never reached a branch.")
+@click.option("--unlanded", is_flag=True, help="Also delete runs whose work never landed on a branch.")
 @click.option("--yes", is_flag=True, help="Delete without asking.")
-@click.option("--json", "as_json", is_flag=True, help="Print what would be deleted, or was, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print what would be or was deleted as JSON.")
 def command(age: str, unlanded: bool, yes: bool, as_json: bool) -> int:
-    """Show which ended runs are older than AGE, and delete them after a yes.
+    """List ended runs older than AGE and delete them after confirmation.
 
-    A run's log, records, artifacts and refs go. Runs that are not over stay, and so do runs with work that has not
-    landed unless --unlanded is given. Without a terminal nothing is deleted unless --yes is given.
+    Deletes a run's log, records, artifacts and refs. Unfinished runs are kept, and so are runs whose work has
+    not landed, unless --unlanded is given. Without a terminal, nothing is deleted unless --yes is given.
     """
     office = open_current_project()
     before = Millis(time.time_ns() // 1_000_000 - _millis(age))

@@ -17,16 +17,16 @@ from podium.frontends.cli.open_run import OpenedRun, found, run_argument, wait
 from podium.process.ansi import PlainStream
 
 
-@click.command("logs", short_help="Print what agents and commands were told and said.")
+@click.command("logs", short_help="Print the prompts, answers and output of a run.")
 @run_argument
 @click.argument("step", required=False, metavar="[STEP]")
-@click.option("-f", "--follow", "following", is_flag=True, help="Go on until the run has ended.")
-@click.option("--failed", is_flag=True, help="Only of steps and gates that did not pass.")
+@click.option("-f", "--follow", "following", is_flag=True, help="Follow until the run ends.")
+@click.option("--failed", is_flag=True, help="Only steps and gates that did not pass.")
 def command(run: str | None, step: str | None, following: bool, failed: bool) -> int:
-    """Print the kept files of a run's attempts: prompts, answers and output.
+    """Print the stored files of a run's attempts: prompts, answers and output.
 
-    RUN is an id, the beginning of one, @2 for the newest but one; without it, the newest run. STEP is a name, for all
-    its visits with what is in them and their gates, or an address such as implement~2 or implement#1/tests.
+    RUN is an id, a prefix of one, or @2 for the second newest run; default: the newest. STEP is a name (all its
+    visits, with nested steps and gates) or an address such as implement~2 or implement#1/tests.
     """
     with found(run) as place:
         printer = _Printer()

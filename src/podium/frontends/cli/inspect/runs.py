@@ -11,14 +11,14 @@ from podium.app.paths import has_runs, project_root
 from podium.frontends.cli.open_run import now, opened, painter
 
 
-@click.command("runs", short_help="List the runs of this project, the newest first.")
+@click.command("runs", short_help="List the runs of this project, newest first.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print a JSON list; its schema: podium schema --of runs."
 )
 def command(as_json: bool) -> int:
-    """List the runs of this project, the newest first: id, status, workflow, start (UTC), time, cost.
+    """List the runs of this project, newest first: id, status, workflow, start (UTC), duration, cost.
 
-    Other commands take an id, the beginning of one, @2 for the newest but one, or nothing for the newest.
+    Other commands take an id, a prefix of one, @2 for the second newest run, or nothing for the newest.
     """
     if not has_runs(project_root(Path.cwd())):
         click.echo("[]") if as_json else click.echo("no runs here yet; podium run FILE starts one", err=True)

@@ -13,16 +13,16 @@ from podium.views.files.run_json import run_data
 from podium.views.text.terminal import run_lines
 
 
-@click.command("show", short_help="Show a run: its steps, what it waits for, what to do next.")
+@click.command("show", short_help="Show a run: its steps, open questions and next commands.")
 @run_argument
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON; its schema: podium schema --of run.")
 @click.option(
-    "--rebuild", "anew", is_flag=True, help="First write the files of the run folder anew from the log."
+    "--rebuild", "anew", is_flag=True, help="Rebuild the files of the run folder from the log first."
 )
 def command(run: str | None, as_json: bool, anew: bool) -> int:
-    """Show a run with its steps, their outcomes, times and costs, and the questions that are open.
+    """Show a run: its steps with outcomes, durations and costs, and its open questions.
 
-    RUN is an id, the beginning of one, @2 for the newest but one; without it, the newest run.
+    RUN is an id, a prefix of one, or @2 for the second newest run; default: the newest.
     """
     with found(run) as (store, project, head):
         if anew:

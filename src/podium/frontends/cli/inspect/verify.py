@@ -13,18 +13,20 @@ from podium.errors import EXIT_FAILED
 from podium.frontends.cli.open_run import found
 
 
-@click.command("verify", short_help="Check that the log of a run, or an exported folder, is whole.")
+@click.command("verify", short_help="Verify that a run's log or an export is complete.")
 @click.argument("run", required=False, metavar="[RUN|FOLDER]")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print it as JSON; its schema: podium schema --of verify."
 )
 def command(run: str | None, as_json: bool) -> int:
-    """Check that no event of a run is missing, altered or added. Exit 1 if one is.
+    """Verify that no event of a run is missing, altered or added. Exit code 1 if one is.
 
-    Each event carries a hash of itself and of all before it; the last hash is also kept outside the database.
-    RUN is an id, the beginning of one, @2 for the newest but one; without it, the newest run. FOLDER is one that
-    `podium export` has written: every file is checked by its hash, the definition by its fingerprint, and every tree
-    that an event or a verdict names must be there. That needs neither the project nor a network.
+    Each event carries a hash of itself and of all events before it; the last hash is also stored outside the
+    database. RUN is an id, a prefix of one, or @2 for the second newest run; default: the newest.
+
+    FOLDER is one that `podium export` wrote: every file is checked by its hash, the definition by its
+    fingerprint, and every tree that an event or a verdict names must be present. That needs neither the project
+    nor a network.
     """
     if run is not None and (is_export(Path(run)) or ("/" in run and Path(run).is_dir())):
         return _check_folder(Path(run), as_json)

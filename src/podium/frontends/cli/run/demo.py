@@ -15,18 +15,18 @@ from podium.frontends.cli.foreground import drive_with_display, is_terminal, sen
 from podium.wiring import open_office
 
 
-@click.command("demo", short_help="Watch a scripted team repair a small project, for real.")
-@click.option("--ask", is_flag=True, help="You give the approval, at this terminal.")
+@click.command("demo", short_help="Watch a scripted team repair a small project.")
+@click.option("--ask", is_flag=True, help="Ask you for the approval at this terminal.")
 @click.option(
     "--folder",
     type=click.Path(path_type=Path),
-    help="Where to make the project; default: a temporary folder.",
+    help="Folder for the project (default: a temporary one).",
 )
 def command(ask: bool, folder: Path | None) -> int:
-    """Make a small git repository with a failing test and let a scripted team repair it.
+    """Create a small git repository with a failing test and let a scripted team repair it.
 
-    The agents' words are scripted; everything else is real: workspaces, the test gate, feedback, reviews, the approval,
-    the landing. No key and no network are needed.
+    The agents' answers are scripted. Workspaces, the test gate, feedback, reviews, the approval and the landing
+    are real. Needs no key and no network.
     """
     place = Path(tempfile.mkdtemp(prefix="podium-demo-")) if folder is None else folder.absolute()
     place.mkdir(parents=True, exist_ok=True)

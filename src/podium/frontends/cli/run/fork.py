@@ -11,11 +11,11 @@ from podium.frontends.cli.foreground import open_current_project
 from podium.frontends.cli.sender import detach_option, json_option, run_named
 
 
-@click.command("fork", short_help="Begin a run that shares the past of another up to a step.")
+@click.command("fork", short_help="Start a new run from a step of an earlier run.")
 @click.argument("run")
-@click.option("--from", "step", metavar="STEP", required=True, help="Where the new run goes its own way.")
+@click.option("--from", "step", metavar="STEP", required=True, help="First step to run again.")
 @click.option(
-    "-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="Another value for an input."
+    "-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="New value of an input; repeatable."
 )
 @dry_option
 @yes_option
@@ -24,10 +24,10 @@ from podium.frontends.cli.sender import detach_option, json_option, run_named
 def command(
     run: str, step: str, inputs: tuple[str, ...], dry_run: bool, yes: bool, detach: bool, as_json: bool
 ) -> int:
-    """Begin a new run that takes over what RUN has found out before STEP, and does STEP and all after it anew.
+    """Start a new run that reuses the results of RUN before STEP, and runs STEP and everything after it.
 
-    RUN stays as it is. The definition is read as it stands now, and inputs may be given other values; what is asked
-    differently because of that is done again even before STEP. The exit code is that of the new run.
+    RUN is not changed. The current definition is used, and inputs may get new values; results that depend on a
+    change are computed again, even before STEP. The exit code is that of the new run.
     """
     office = open_current_project()
     prospect = preview_rerun(

@@ -10,10 +10,10 @@ from podium.frontends.cli.foreground import open_current_project
 from podium.frontends.cli.sender import detach_option, json_option, run_named
 
 
-@click.command("rerun", short_help="Do a step of a run again, in a new run that takes the rest over.")
+@click.command("rerun", short_help="Run a step again in a new run that reuses all other results.")
 @click.argument("run")
 @click.argument("step")
-@click.option("--downstream", is_flag=True, help="Do everything that came after it again as well.")
+@click.option("--downstream", is_flag=True, help="Also run everything after it again.")
 @dry_option
 @yes_option
 @detach_option
@@ -21,11 +21,11 @@ from podium.frontends.cli.sender import detach_option, json_option, run_named
 def command(
     run: str, step: str, downstream: bool, dry_run: bool, yes: bool, detach: bool, as_json: bool
 ) -> int:
-    """Do STEP of RUN again.
+    """Run STEP of RUN again, in a new run from the same base.
 
-    A new run begins where RUN began. Whatever is asked there in exactly the same words as before is taken over and
-    costs nothing; STEP is done again, and after it whatever is asked differently because of its new result. What RUN
-    has spent counts against the limits of the new run. The exit code is that of the new run.
+    Requests that are identical to those of RUN reuse its results at no cost. STEP runs again, and so does every
+    later step whose request changes with its new result. What RUN spent counts against the limits of the new
+    run. The exit code is that of the new run.
     """
     office = open_current_project()
     prospect = preview_rerun(office, run_named(office, run), again=step, onwards=downstream)

@@ -15,13 +15,13 @@ from podium.frontends.cli.foreground import drive_with_display, open_current_pro
 from podium.frontends.cli.sender import detach_option, json_option, run_named
 
 
-@click.command("resume", short_help="Carry on a run that was parked, paused, interrupted or killed.")
+@click.command("resume", short_help="Resume a parked, paused, interrupted or killed run.")
 @click.argument("run", required=False)
-@click.option("--accept-changes", is_flag=True, help="Go on with the definition as it is now, in a new run.")
+@click.option("--accept-changes", is_flag=True, help="Continue in a new run with the current definition.")
 @dry_option
 @yes_option
 @detach_option
-@click.option("--until-idle", is_flag=True, help="Let go of it also while it only waits for a time.")
+@click.option("--until-idle", is_flag=True, help="Also exit while the run is only waiting for a timer.")
 @json_option
 def command(  # one argument per option
     run: str | None,
@@ -32,13 +32,14 @@ def command(  # one argument per option
     until_idle: bool,
     as_json: bool,
 ) -> int:
-    """Carry on RUN (default: the newest) where it stands.
+    """Resume RUN (default: the newest).
 
-    Whatever has a recorded result is not done again. What was in flight when its process died is done again, unless
-    its step says `recovery: ask`; then you are asked. The exit code is that of the run.
+    Nothing that has a recorded result runs again. Attempts that were active when their process died are
+    repeated, unless their step says `recovery: ask`; then you are asked. The exit code is that of the run.
 
-    After an edit of the workflow, a prompt or a role, --accept-changes says which results still stand, what the others
-    cost last time, and goes on in a new run that takes the former over; RUN is closed if it was not over.
+    After an edit of the workflow, a prompt or a role, --accept-changes lists which results are still valid and
+    what the others cost last time, and continues in a new run that reuses the valid ones. RUN is closed if it
+    was not finished.
     """
     office = open_current_project()
     name = run_named(office, run)

@@ -28,38 +28,45 @@ SHOWN = 5
 
 @click.command("run", short_help="Run a workflow.")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="A value for an input.")
 @click.option(
-    "--inputs", "inputs_file", type=click.Path(path_type=Path), help="Inputs from a YAML or JSON file."
+    "-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="Value of an input; repeatable."
 )
 @click.option(
-    "--var", "--context", "vars_", multiple=True, metavar="NAME=VALUE", help="A variable's first value."
+    "--inputs", "inputs_file", type=click.Path(path_type=Path), help="YAML or JSON file with inputs."
 )
 @click.option(
-    "--context-file", "vars_file", type=click.Path(path_type=Path), help="Variables from a YAML or JSON file."
+    "--var",
+    "--context",
+    "vars_",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Initial value of a variable; repeatable.",
+)
+@click.option(
+    "--context-file", "vars_file", type=click.Path(path_type=Path), help="YAML or JSON file with variables."
 )
 @set_option
-@click.option("--detach", is_flag=True, help="Run in the background and print the name of the run.")
-@click.option("--sequential", is_flag=True, help="One attempt at a time, whatever the file says.")
-@click.option("--dirty", is_flag=True, help="Start from your uncommitted files too.")
-@click.option("--no-human", is_flag=True, help="For CI: what would ask a person fails instead.")
+@click.option("--detach", is_flag=True, help="Run in the background and print the run id.")
+@click.option("--sequential", is_flag=True, help="Run one attempt at a time.")
+@click.option("--dirty", is_flag=True, help="Include uncommitted files.")
+@click.option("--no-human", is_flag=True, help="Fail instead of asking a person (for CI).")
 @click.option(
-    "--sandbox", metavar="LEVEL", help="The walls: auto (default), container, bubblewrap, limits or none."
+    "--sandbox", metavar="LEVEL", help="Sandbox level: auto (default), container, bubblewrap, limits or none."
 )
 @click.option(
     "--record",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Keep what passes between run and agents.",
+    help="Folder for recordings of all agent exchanges.",
 )
 @click.option(
     "--replay",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Let recordings answer for all agents.",
+    help="Folder with recordings that answer instead of agents.",
 )
 @click.option(
-    "--yes", is_flag=True, help="Answer Podium's own questions with yes; never a step's or a gate's."
+    "--yes", is_flag=True, help="Answer Podium's own questions with yes; steps and gates still ask."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON when it stops.")
 def command(  # noqa: PLR0913  # one argument per option
@@ -79,12 +86,12 @@ def command(  # noqa: PLR0913  # one argument per option
     yes: bool,
     as_json: bool,
 ) -> int:
-    """Run a workflow in the project it belongs to: the repository around FILE, or outside of git its folder.
+    """Run a workflow in its project: the git repository around FILE, or its folder outside of git.
 
-    The exit code is that of the run: 0 passed, 1 failed, 4 rejected by a person, 5 a limit was reached, 6 it waits,
-    124 timed out, 130 cancelled or interrupted; 2 means that nothing was started, 3 that a path leaves the project, which
-    may also turn out in a step. At a terminal questions are asked here; without one a run that needs a person parks and
-    ends with 6 (see `podium inbox`).
+    Exit code: 0 passed, 1 failed, 4 rejected by a person, 5 limit reached, 6 waiting, 124 timed out, 130
+    cancelled or interrupted; 2 if nothing was started, 3 if a path leaves the project, also during a step. At a
+    terminal, questions are asked here. Without one, a run that needs a person parks with exit code 6 (see
+    `podium inbox`).
     """
     if record is not None and replay is not None:
         raise click.UsageError("--record and --replay exclude each other")

@@ -17,23 +17,30 @@ from podium.frontends.cli.foreground import Foreground, open_project_for
 from podium.wiring import open_store
 
 
-@click.command("run-step", short_help="Try one step of a workflow, apart from all runs.")
+@click.command("run-step", short_help="Run a single step and discard the result.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("step")
-@click.option("-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="A value for an input.")
 @click.option(
-    "--inputs", "inputs_file", type=click.Path(path_type=Path), help="Inputs from a YAML or JSON file."
+    "-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="Value of an input; repeatable."
 )
 @click.option(
-    "--var", "--context", "vars_", multiple=True, metavar="NAME=VALUE", help="A variable's first value."
+    "--inputs", "inputs_file", type=click.Path(path_type=Path), help="YAML or JSON file with inputs."
 )
 @click.option(
-    "--context-file", "vars_file", type=click.Path(path_type=Path), help="Variables from a YAML or JSON file."
+    "--var",
+    "--context",
+    "vars_",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Initial value of a variable; repeatable.",
 )
-@click.option("--dirty", is_flag=True, help="Start from your uncommitted files too.")
-@click.option("--no-human", is_flag=True, help="What would ask a person fails instead.")
 @click.option(
-    "--sandbox", metavar="LEVEL", help="The walls: auto (default), container, bubblewrap, limits or none."
+    "--context-file", "vars_file", type=click.Path(path_type=Path), help="YAML or JSON file with variables."
+)
+@click.option("--dirty", is_flag=True, help="Include uncommitted files.")
+@click.option("--no-human", is_flag=True, help="Fail instead of asking a person.")
+@click.option(
+    "--sandbox", metavar="LEVEL", help="Sandbox level: auto (default), container, bubblewrap, limits or none."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON.")
 def command(  # noqa: PLR0913  # one argument per option
@@ -48,10 +55,11 @@ def command(  # noqa: PLR0913  # one argument per option
     sandbox: str | None,
     as_json: bool,
 ) -> int:
-    """Carry out STEP of the workflow FILE with its gates and attempts, once, and print what it changed.
+    """Run STEP of the workflow FILE once, with its gates and attempts, and print what it changed.
 
-    The run is kept apart from all others and is gone afterwards: no branch, no record, no other run is touched. STEP is
-    a name, or block/name. A step that reads the results of others cannot be tried alone; it says which are missing.
+    The run is separate from all others and is deleted afterwards; no branch, record or other run is touched.
+    STEP is a name, or block/name. A step that reads results of other steps cannot run alone; the missing ones
+    are named.
     """
     office = open_project_for(file)
     workflow = open_workflow(file, user_dir=office.user_dir, project=office.project)

@@ -15,27 +15,31 @@ from podium.frontends.cli.foreground import open_current_project
 from podium.views.format import iso
 
 
-@click.command("serve", short_help="Carry parked runs on when they are ready.")
-@click.option("--headless", is_flag=True, help="Without a page to look at; so far the only way.")
-@click.option("--once", is_flag=True, help="Carry on what is ready now, then end; for cron.")
+@click.command("serve", short_help="Resume parked runs when they are due.")
 @click.option(
-    "--slots", type=click.IntRange(min=1), default=4, show_default=True, help="So many runs at once."
+    "--headless", is_flag=True, expose_value=False, help="Accepted for compatibility; has no effect."
+)
+@click.option("--once", is_flag=True, help="Resume what is due now, then exit (for cron).")
+@click.option(
+    "--slots",
+    type=click.IntRange(min=1),
+    default=4,
+    show_default=True,
+    help="Maximum number of runs to drive at once.",
 )
 @click.option(
     "--json",
     "as_json",
     is_flag=True,
-    help="Print each thing done as a line of JSON: podium schema --of serve.",
+    help="Print each action as a JSON line; its schema: podium schema --of serve.",
 )
-def command(headless: bool, once: bool, slots: int, as_json: bool) -> int:
-    """Watch over the runs of this project, and carry each on when it is ready.
+def command(once: bool, slots: int, as_json: bool) -> int:
+    """Resume the runs of this project when they are due, until stopped.
 
-    That is: a timer, a reminder or a deadline is due, a quota window opens, an answer or a signal has come, or the
-    process that carried it on has died. A run that is paused is left alone. Each thing it does is one line. SIGTERM and
-    Ctrl-C end it and interrupt what is at work, without a loss: start it again and it goes on.
+    A run is due when a timer, reminder or deadline fires, a quota window opens, an answer or a signal arrives,
+    or its process has died. Paused runs are left alone. Each action is printed as one line. SIGTERM and Ctrl-C
+    stop the service and interrupt active runs without loss; they continue when it starts again.
     """
-    if not headless and not once:
-        raise click.UsageError("say --headless: there is no page to look at yet")
     stopped = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: stopped.set())

@@ -29,28 +29,38 @@ POLL_S: Final = 0.5
 SHOWN: Final = 3
 
 
-@click.command("watch", short_help="Run a workflow again when files change, or once per new file.")
+@click.command("watch", short_help="Run a workflow whenever files change, or once per new file.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--mode",
     type=click.Choice(["rerun", "affected", "enqueue"]),
     default="rerun",
-    help="rerun: at once, and again after every change in the project. affected: the same, but after an edit of the "
-    "workflow or its prompts only what it changes. enqueue: a run for each new file.",
+    help="rerun: now and after every change in the project. affected: the same, but after an edit of the "
+    "workflow or its prompts rerun only what it affects. enqueue: one run per new file.",
 )
 @click.option(
-    "--folder", type=click.Path(path_type=Path), default=Path("inbox"), help="Of enqueue: where files arrive."
+    "--folder",
+    type=click.Path(path_type=Path),
+    default=Path("inbox"),
+    help="With enqueue: folder where files arrive.",
+)
+@click.option("--into", default="task", help="With enqueue: input or variable that gets the file's path.")
+@click.option(
+    "-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="Value of an input; repeatable."
 )
 @click.option(
-    "--into", default="task", help="Of enqueue: the input or variable that gets the path of the file."
+    "--var",
+    "--context",
+    "vars_",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Initial value of a variable; repeatable.",
 )
-@click.option("-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="A value for an input.")
+@click.option("--runs", "most", type=click.IntRange(min=1), help="Stop after this many runs.")
+@click.option("--no-human", is_flag=True, help="Fail instead of asking a person.")
 @click.option(
-    "--var", "--context", "vars_", multiple=True, metavar="NAME=VALUE", help="A variable's first value."
+    "--sandbox", metavar="LEVEL", help="Sandbox level: auto (default), container, bubblewrap, limits or none."
 )
-@click.option("--runs", "most", type=click.IntRange(min=1), help="Stop after so many runs.")
-@click.option("--no-human", is_flag=True, help="What would ask a person fails instead.")
-@click.option("--sandbox", metavar="LEVEL", help="The walls: auto (default), limits or none.")
 def command(  # noqa: PLR0913  # one argument per option
     file: Path,
     mode: str,
@@ -64,9 +74,9 @@ def command(  # noqa: PLR0913  # one argument per option
 ) -> int:
     """Watch the project and run a workflow in it.
 
-    Files are looked at twice a second; a run starts when a whole look has found nothing new. What a run itself
-    changes does not start another, and a mistake in a file is told and waited out. Ctrl-C ends it. The exit code is
-    that of the last run.
+    Files are checked twice a second; a run starts once nothing has changed between two checks. Changes made by
+    a run do not start another. A mistake in the file is reported, and the next save is tried. Ctrl-C stops
+    watching. The exit code is that of the last run.
     """
     office = open_project_for(file)
     workflow = open_workflow(file, user_dir=office.user_dir, project=office.project)
