@@ -131,7 +131,7 @@ def test_what_a_schema_promises_and_nobody_checks_is_said_and_not_ignored() -> N
     found = value_of(Output(kind="schema", schema={"if": {}}, schema_name="s.json"), "1", NOTHING)
     assert isinstance(found, OutputFault) and not found.malformed
     assert (
-        found.message == 'nothing can be held against s.json: the schema uses "if", which Podium cannot check'
+        found.message == 's.json is not a usable JSON Schema: the schema uses "if", which Podium cannot check'
     )
 
 

@@ -63,7 +63,7 @@ PLACES: Final[dict[str, tuple[str, str, Name]]] = {
     "post a letter": ("podium.adapters.stores.sqlite", "SqliteStore.post", _plain),
     "write the chain's head": ("podium.engine.log", "Log._append", _plain),
     "clean up": ("podium.engine.run_owner", "clean_up", _plain),
-    "perform": ("podium.engine.loop", "Loop._perform", _effect),
+    "perform": ("podium.engine.loop", "RunLoop._perform", _effect),
     "attempt": ("podium.attempt.perform", "perform", _asked),
     "start": ("podium.process.child", "Child.__init__", _launched),
     "end": ("podium.process.child", "Child.__exit__", _ended),
@@ -84,8 +84,8 @@ PLACES: Final[dict[str, tuple[str, str, Name]]] = {
     "write an artifact": ("podium.attempt.artifacts", "write_bytes", _file),
     "put a question": ("podium.engine.inbox_files", "_write", _plain),
     "replace": ("podium.engine.run_folder", "replace_file", _file),
-    "write the records": ("podium.engine.run_folder", "Records.write", _plain),
-    "throw a workspace away": ("podium.attempt.workspace.checkout_pool", "throw_away", _plain),
+    "write the records": ("podium.engine.run_folder", "RunFolder.write", _plain),
+    "throw a workspace away": ("podium.attempt.workspace.checkout_pool", "discard_workspace", _plain),
 }
 
 

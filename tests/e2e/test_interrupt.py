@@ -29,7 +29,7 @@ finally:
     env: [NOTES]
     sandbox: limits
 """
-ASKED = b"Ctrl-C again"
+ASKED = b"Press Ctrl-C again"
 
 
 @pytest.mark.req("R142", "R143")

@@ -200,7 +200,7 @@ def test_a_folder_with_something_in_it_and_a_damaged_run_are_refused(
     with pytest.raises(ConfigurationError, match="not empty"):
         export(store, project.root, head, exported.folder)
     (project.office.run_dir(head.run) / "chain_head").write_text(f"{99:>12} {'0' * 64}\n", "ascii")
-    with pytest.raises(ConfigurationError, match="cannot be vouched for"):
+    with pytest.raises(ConfigurationError, match="its log fails verification"):
         export(store, project.root, head, tmp_path / "other")
 
 

@@ -131,7 +131,7 @@ def test_mistakes_are_raised_with_their_place_before_anything_starts(root: Path)
     """R139, R144: a file of a built workflow is there to be looked at."""
     with pytest.raises(podium.ConfigurationError, match=r"built/wrong-\w+\.yaml:\d+:\d+: .*rum"):
         podium.run({"name": "wrong", "steps": {"a": {"rum": "make"}}}, project=root)
-    with pytest.raises(podium.ConfigurationError, match="does not wait"):
+    with pytest.raises(podium.ConfigurationError, match="is not waiting"):
         podium.approve(podium.run(SHORT, project=root, sandbox="none").run, project=root)
 
 

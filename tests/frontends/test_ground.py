@@ -54,4 +54,4 @@ def test_outside_of_git_a_run_says_that_nobody_is_held_to_touches(
     done = call("run", "flow.yaml", "--sandbox", "none")
 
     assert code(done) == 0
-    assert "no git repository here, so nobody is held to its touches: a\n" in done.stderr
+    assert "not a git repository: `touches` is not enforced for: a\n" in done.stderr

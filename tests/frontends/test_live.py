@@ -56,7 +56,7 @@ def test_without_a_terminal_each_start_and_end_is_a_line_with_its_duration(told:
     lines = [line.split(" ", 1)[1] for line in out.getvalue().splitlines()]
 
     assert lines[0] == "INFO    start plan"
-    assert "INFO    again implement, attempt 2: tests failed: 1 failed: greet() returned None" in lines
+    assert "INFO    retry implement (attempt 2): tests failed: 1 failed: greet() returned None" in lines
     assert "WARNING end   implement#1/tests failed 2s" in lines
     assert "INFO    end   implement passed 2m04s  $0.36" in lines
     starts = [line for line in lines if " start " in line]

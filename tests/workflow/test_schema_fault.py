@@ -79,5 +79,5 @@ def test_a_file_with_an_unusable_schema_is_refused_when_it_is_loaded(tmp_path: P
     flow = "steps: {a: {agent: claude, prompt: Go., touches: [], output: {schema: s.json}}}"
 
     assert errors(tmp_path, flow, {"s.json": '{"required": "name"}'}) == [
-        (16, 'no answer can be held against s.json: "required" cannot be "name"')
+        (16, 's.json is not a usable JSON Schema: "required" cannot be "name"')
     ]

@@ -215,7 +215,7 @@ def _approve(state: State, message: Approve, now: Millis) -> Handled:
     if asked.expires is not None and asked.expires <= now:
         return Refusal("expired", f"the time to answer {message.path!r} is over")
     if message.tree is not None and asked.tree is not None and message.tree != asked.tree:
-        return Refusal("stale", f"{message.path!r} now stands on another tree than the one you saw")
+        return Refusal("stale", f"the files changed after you looked at {message.path!r}; review them again")
     groups = dict(workflow_of(state, leaf.place).people)
     if not may_answer(asked.by, message.by, groups):
         return Refusal("not_asked", f"{message.by} is not among those who decide: {', '.join(asked.by)}")

@@ -145,8 +145,7 @@ def _core(name: str, value: str) -> str:
     core = value.strip("*")
     if len(core) < SHORTEST:
         raise ConfigurationError(
-            f'secret "{name}" has {len(core)} characters; fewer than {SHORTEST} cannot be masked without striking '
-            "at harmless text",
+            f'secret "{name}" is only {len(core)} characters long; values under {SHORTEST} cannot be masked safely',
             hint="use a longer secret, or pass the value as an ordinary variable if it is none",
         )
     if MASK.decode() in core:

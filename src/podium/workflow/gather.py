@@ -153,7 +153,7 @@ class _Found:
             if why is not None:
                 self.fault(
                     FieldFault(
-                        16, schema.at("schema"), f"no answer can be held against {name}: {why}", key=False
+                        16, schema.at("schema"), f"{name} is not a usable JSON Schema: {why}", key=False
                     )
                 )
 

@@ -74,7 +74,7 @@ def export(store: Store, project: Path, head: RunHead, folder: Path) -> Exported
     _check_place(folder)
     fault = verify(store, project, head).fault
     if fault is not None:
-        raise ConfigurationError(f"run {head.run} cannot be vouched for: {fault}")
+        raise ConfigurationError(f"cannot export run {head.run}: its log fails verification: {fault}")
     events = read_events(store, head.run)
     _make(folder)
     _put(folder, "README.md", README.format(run=head.run).encode())

@@ -141,7 +141,7 @@ def open_question(
         open_ones = named
     if not open_ones:
         _check_kind(pending, run)
-        raise ConfigurationError(f"run {run} does not wait for anybody", hint=f"see: podium show {run}")
+        raise ConfigurationError(f"run {run} is not waiting for an answer", hint=f"see: podium show {run}")
     if len(open_ones) > 1:
         raise ConfigurationError(f"run {run} waits for several answers; name one", hint=_list(open_ones))
     return open_ones[0]

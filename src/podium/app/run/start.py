@@ -173,7 +173,7 @@ def check_preflight(site: Site, source: RunSource) -> None:
     if unable:
         lines = "\n".join(f"  {line}" for line in unable)
         raise ConfigurationError(
-            f"{source.file} asks for what cannot be carried out yet:\n{lines}",
+            f"{source.file} needs features that this machine or version does not have:\n{lines}",
             hint="`podium simulate` rehearses it; docs/reference/not-yet.md lists what is missing",
         )
     if workflow.unknown_cost == "refuse" and not site.is_played and (names := agents_without_price(workflow)):
@@ -184,7 +184,7 @@ def check_preflight(site: Site, source: RunSource) -> None:
     unable = () if site.is_played else agents_not_ready(workflow, site.agents, site.host_env)
     if unable:
         lines = "\n".join(f"  {line}" for line in unable)
-        raise ConfigurationError(f"{source.file} has agents that cannot work yet:\n{lines}")
+        raise ConfigurationError(f"{source.file}: these agents are not ready:\n{lines}")
 
 
 def check_recordings(project: Path, source: RunSource) -> None:
@@ -333,7 +333,9 @@ def _ask(office: Office, run: RunId, ask: InterruptPrompt | None, interrupts: in
     if ask is None or interrupts > 2:
         return False
     if interrupts == 1:
-        ask.tell(f"Ctrl-C again within {ASK_S:.0f} s cancels the run; else it stops here and stays resumable")
+        ask.tell(
+            f"Press Ctrl-C again within {ASK_S:.0f} s to cancel the run. Otherwise it stops now and can be resumed."
+        )
     else:
         ask.tell(f"run {run}: cancelling; Ctrl-C once more leaves it to: podium resume {run}")
         office.store.post(run, f"interrupt-{uuid.uuid4().hex}", encode_command(Cancel(ask.by, "Ctrl-C")))

@@ -131,7 +131,7 @@ async def _answered(asking: AgentAttempt, worker: ResolvedAgent) -> AttemptEnded
     config = workflow_of(asking.state, asking.leaf.place).config
     if asking.story.removed:
         what = ", ".join(f"{name} ({times})" for name, times in asking.story.removed.items())
-        site.on_progress(asked.path, note(f"left out of the prompt, for it looks like a secret: {what}"))
+        site.on_progress(asked.path, note(f"redacted from the prompt (looks like a secret): {what}"))
     await to_thread.run_sync(write_question, asking, config.get("record") or {})
     kind: Literal["clone", "checkout"] = "checkout" if asking.verb.judge else "clone"
     tree = await to_thread.run_sync(_judged_tree, asking) if asking.verb.judge else None

@@ -238,7 +238,7 @@ async def _report_before(case: CommandAttempt, before: Tree | None) -> evidence.
     known = evidence.known(place)
     if known is not None:
         return evidence.BaselineTests(known)
-    site.on_progress(case.asked.path, note("runs on the tree from before as well, to compare the tests"))
+    site.on_progress(case.asked.path, note("also running on the base tree, to compare test results"))
     base = await _run_before(case, before)
     if base.unknown:
         site.on_progress(case.asked.path, note(f"no tests to compare with: {base.unknown}"))

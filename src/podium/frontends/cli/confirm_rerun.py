@@ -42,7 +42,7 @@ def go_on_from(  # the options of the commands
     if not yes:
         if not is_terminal():
             raise ConfigurationError(
-                "nobody is there to be asked whether to begin", hint="say --yes, or only look: --dry-run"
+                "cannot ask for confirmation without a terminal", hint="pass --yes, or --dry-run to preview"
             )
         if not click.confirm("Begin?", default=True, err=True):
             return 0

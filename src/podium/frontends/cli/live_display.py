@@ -98,7 +98,7 @@ class Live:
         if told < step.attempts > 1 and step.worked and not self._terminal and self._shows("INFO"):
             fault = step.passed_over[-1] if step.passed_over else step.fault
             why = f": {one_line(fault, 200)}" if fault else ""
-            again = f"again {step.path}, attempt {step.attempts}{why}"
+            again = f"retry {step.path} (attempt {step.attempts}){why}"
             yield view.at, 0, self._line("INFO", view.at, again)
         if step.status == "ended" and not over:
             level: Level = "INFO" if step.outcome in CONTINUING_OUTCOMES else "WARNING"

@@ -87,7 +87,7 @@ def checked(value: Any, schema: Any, name: str) -> Value | OutputFault:
     try:
         faults = faults_of(value, schema)
     except UnusableSchema as error:
-        return OutputFault(f"nothing can be held against {name}: {error}", malformed=False)
+        return OutputFault(f"{name} is not a usable JSON Schema: {error}", malformed=False)
     if not faults:
         return Value(value)
     return OutputFault(f"the answer is not {name}:\n" + "\n".join(f"- {fault}" for fault in faults))

@@ -57,7 +57,7 @@ class _Checker:
         if schema is True:
             return
         if schema is False:
-            yield SchemaFault(path, "nothing may stand here")
+            yield SchemaFault(path, "no value is allowed here")
             return
         if depth > MAX_DEPTH:
             raise UnusableSchema("the schema leads into itself")

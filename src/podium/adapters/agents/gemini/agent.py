@@ -175,7 +175,7 @@ def _service(request: AgentRequest) -> Service | None:
 def _program(request: AgentRequest) -> str:
     said = request.config.get("command") or PROGRAM
     if not isinstance(said, str):
-        raise wrong(request, "command", "is the name or the path of one program")
+        raise wrong(request, "command", f"must be one program name or path, not {said!r}")
     return said
 
 

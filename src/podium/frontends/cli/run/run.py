@@ -130,13 +130,13 @@ def _forecast(office: Office, workflow: Workflow, order: RunRequest) -> str:
     history = read_history(office.store, workflow.name)
     calls, limits = check_plan(workflow, order.inputs, history), workflow.limits
     if calls == 0:
-        return "no agent is called"
+        return "no agent calls"
     stops = [dollars(limits.usd)] if limits.usd is not None else []
     stops += [duration(limits.time)] if limits.time is not None else []
     stops += [f"{limits.tokens} tokens"] if limits.tokens is not None else []
-    ended = f"; its limits end it at {' or '.join(stops)}" if stops else ""
+    ended = f"; stops at {' or '.join(stops)}" if stops else ""
     most = "as many agent calls as the run will allow" if calls is None else many(calls, "agent call")
-    return f"at worst {most}{ended}"
+    return f"at most {most}{ended}"
 
 
 def _accepted(workflow: Workflow, order: RunRequest, *, yes: bool) -> tuple[str, ...]:
@@ -169,13 +169,13 @@ def _warn(begun: StartedRun) -> None:
     click.echo(f"run {begun.run}", err=True)
     if begun.uncommitted:
         click.echo(
-            f"not part of this run, because not committed: {_some(begun.uncommitted)}\n"
-            "  hint: commit them, or start with --dirty",
+            f"ignoring {many(len(begun.uncommitted), 'uncommitted file')}: {_some(begun.uncommitted)}\n"
+            "  hint: commit them, or pass --dirty to include them",
             err=True,
         )
     if begun.unheld:
         click.echo(
-            f"there is no git repository here, so nobody is held to its touches: {_some(begun.unheld)}\n"
+            f"not a git repository: `touches` is not enforced for: {_some(begun.unheld)}\n"
             "  hint: git init, and commit",
             err=True,
         )
