@@ -7,6 +7,7 @@ The tables say what the rules are; test_architecture.py applies them to Podium a
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -45,6 +46,12 @@ RESERVED: Final = {"subprocess": "process", "sqlite3": "adapters", "apsw": "adap
 MAX_FILE_LINES: Final = 400
 MAX_FUNCTION_LINES: Final = 60
 P90_FUNCTION_LINES: Final = 30
+MAX_MODULES: Final = 20
+MIN_MODULE_LINES: Final = 40
+MAX_SMALL_MODULES: Final = 18
+"""How many modules may be shorter than MIN_MODULE_LINES; only ever lowered."""
+COMMANDS: Final = "frontends/cli"
+"""The command line has a module for each command, however short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +134,43 @@ def p90_function_lines(folder: Path) -> int:
     """Nine functions of ten are no longer than this."""
     lengths = sorted(lines for _, _, lines in functions(folder))
     return lengths[(len(lengths) * 9 - 1) // 10] if lengths else 0
+
+
+def package_faults(src: Path) -> tuple[str, ...]:
+    """Every folder of code says in one sentence what it is for, and has few enough modules to be read as a list."""
+    faults = []
+    for folder in sorted({path.parent for path in modules(src).values()}):
+        name = folder.relative_to(src).as_posix()
+        entry = folder / "__init__.py"
+        if not entry.is_file() or not ast.get_docstring(ast.parse(entry.read_text("utf-8"))):
+            faults.append(f"{name}/__init__.py has no docstring that says what the package is for")
+        count = sum(path.name != "__init__.py" for path in folder.glob("*.py"))
+        if count > MAX_MODULES:
+            faults.append(f"{name} has {count} modules, at most {MAX_MODULES}")
+    return tuple(faults)
+
+
+def small_modules(src: Path) -> tuple[str, ...]:
+    """Modules that are shorter than a subject of their own usually is, commands aside."""
+    paths = (path for path in modules(src).values() if not path.name.startswith("__"))
+    names = {path.relative_to(src / PACKAGE).as_posix(): path for path in paths}
+    return tuple(
+        name
+        for name, path in names.items()
+        if not name.startswith(COMMANDS) and len(path.read_text("utf-8").splitlines()) < MIN_MODULE_LINES
+    )
+
+
+def map_faults(src: Path, text: str) -> tuple[str, ...]:
+    """Every package and module at the top of the source is named in the text, and nothing that is not there."""
+    names = {part_of(name) for name in modules(src)} - {"", "__main__"}
+    missing = [f"{name} is not on the map" for name in sorted(names) if not re.search(rf"\b{name}\b", text)]
+    drawn = {name.removesuffix(".py") for name in re.findall(r"(?m)^  ((?:\w+/|\w+\.py))", text)}
+    gone = [
+        f"{name} is on the map and not in the source"
+        for name in sorted({d.rstrip("/") for d in drawn} - names - {"data"})
+    ]
+    return (*missing, *gone)
 
 
 def modules(src: Path) -> dict[str, Path]:

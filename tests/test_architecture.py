@@ -38,6 +38,20 @@ def test_nine_functions_of_ten_have_at_most_thirty_lines() -> None:
     assert architecture.p90_function_lines(SRC) <= architecture.P90_FUNCTION_LINES
 
 
+def test_every_package_has_a_purpose_and_few_modules() -> None:
+    assert architecture.package_faults(SRC) == ()
+
+
+def test_small_modules_become_fewer_and_never_more() -> None:
+    small = architecture.small_modules(SRC)
+    assert len(small) <= architecture.MAX_SMALL_MODULES, f"merge one of them: {small}"
+
+
+@pytest.mark.parametrize("page", ["README.md", "AGENTS.md", "docs/explanation/architecture.md"])
+def test_the_maps_show_what_is_there(page: str) -> None:
+    assert architecture.map_faults(SRC, (ROOT / page).read_text("utf-8")) == ()
+
+
 CLEAN = {
     "__init__.py": "",
     "errors.py": "class PodiumError(Exception): ...",
@@ -161,3 +175,26 @@ def test_the_ninth_of_ten_functions_is_the_p90(tmp_path: Path) -> None:
 
     assert architecture.p90_function_lines(tmp_path) == 9
     assert architecture.p90_function_lines(tmp_path / "nothing") == 0
+
+
+def test_a_package_without_a_purpose_or_with_too_many_modules_is_named(tmp_path: Path) -> None:
+    many = {f"core/m{number}.py": "" for number in range(architecture.MAX_MODULES + 1)}
+    tree = plant(tmp_path, {"core/__init__.py": '"""The rules."""', **many})
+
+    faults = architecture.package_faults(tree)
+
+    assert (
+        f"podium/core has {architecture.MAX_MODULES + 2} modules, at most {architecture.MAX_MODULES}"
+        in faults
+    )
+    assert "podium/simulate/__init__.py has no docstring that says what the package is for" in faults
+    assert not [fault for fault in faults if "core/__init__" in fault]
+
+
+def test_a_map_that_lacks_a_package_or_draws_a_missing_one_is_named(tmp_path: Path) -> None:
+    text = "  core/  the rules\n  engine/  gone\n  errors.py\nworkflow simulate\n"
+
+    assert architecture.map_faults(plant(tmp_path), text) == (
+        "frontends is not on the map",
+        "engine is on the map and not in the source",
+    )
