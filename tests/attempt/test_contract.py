@@ -135,6 +135,25 @@ def test_what_a_schema_promises_and_nobody_checks_is_said_and_not_ignored() -> N
     )
 
 
+@pytest.mark.parametrize(
+    ("value", "schema", "is_valid"),
+    [
+        (9223372036854775807, {"multipleOf": 2}, False),
+        (19.99, {"multipleOf": 0.01}, True),
+        (0.3, {"multipleOf": 0.1}, True),
+        (0.35, {"multipleOf": 0.1}, False),
+        (1e300, {"multipleOf": 3}, False),
+        ([1], {"minItems": 2.0}, False),
+        ([1, 2], {"minItems": 2.0}, True),
+        ("x", {"$ref": "#/$defs/a%25b", "$defs": {"a%b": {"type": "integer"}}}, False),
+        (1, {"$ref": "#/$defs/a~1b", "$defs": {"a/b": {"type": "integer"}}}, True),
+    ],
+)
+def test_numbers_and_references_are_read_as_json_schema_says(value: Any, schema: Any, is_valid: bool) -> None:
+    assert schema_fault(schema) is None
+    assert (faults_of(value, schema) == ()) is is_valid
+
+
 def test_what_may_stand_in_a_schema_is_what_can_be_checked() -> None:
     assert SHAPES.keys() - {"$defs", "definitions"} == KEYWORDS.keys()
 

@@ -130,6 +130,16 @@ def test_what_is_no_report_of_coverage_is_refused(content: str) -> None:
         read_coverage(content.encode())
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_a_report_in_utf_16_hides_no_entities(encoding: str) -> None:
+    text = '<?xml version="1.0" encoding="UTF-16"?><!DOCTYPE x [<!ENTITY a "b">]><coverage line-rate="1"/>'
+
+    with pytest.raises(UnreadableReport):
+        read_coverage(text.encode(encoding))
+    with pytest.raises(UnreadableReport, match="not UTF-8"):
+        read_tests(text.encode(encoding))
+
+
 def gated(project: Project, folder: Path, gate: str, edits: Mapping[str, str]) -> Bench:
     text = f"""{WORKER}
 steps:

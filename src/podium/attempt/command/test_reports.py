@@ -123,6 +123,9 @@ def _status(case: ET.Element) -> Status:
 def _xml(content: bytes) -> ET.Element:
     if len(content) > MAX_BYTES:
         raise UnreadableReport(f"it is larger than {MAX_BYTES >> 20} MB")
+    # UTF-16, which the parser understands too, would hide the declarations that are looked for below.
+    if b"\0" in content:
+        raise UnreadableReport("it is not UTF-8")
     doctype = _DOCTYPE.search(content)
     # Cobertura names its DTD and nothing else; entities are how a small file becomes a huge one.
     if doctype is not None and b"[" in content[doctype.start() : content.find(b">", doctype.start()) + 1]:

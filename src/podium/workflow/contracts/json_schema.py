@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Final
 
 from podium.core.expressions.regex import search
@@ -237,8 +238,9 @@ def _bound(words: str, holds: Callable[[Any, Any], bool]) -> _Test:
 
 
 def _multiple(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
-    if _is_number(value) and (value / spot.wanted) % 1:
-        yield spot.fault(f"is {value}, no multiple of {spot.wanted}")
+    # Exact: floats would call 9223372036854775807 a multiple of 2, and 0.3 none of 0.1.
+    if _is_number(value) and Fraction(str(value)) % Fraction(str(spot.wanted)):
+        yield spot.fault(f"is {value}, not a multiple of {spot.wanted}")
 
 
 def _all_of(value: Any, spot: _Spot) -> Iterator[SchemaFault]:

@@ -31,9 +31,18 @@ def part_of(reference: str, root: Any) -> Any:
     head, *names = reference.split("/")
     found = root if head == "#" else None
     for name in names:
-        plain = name.replace("~1", "/").replace("~0", "~")
+        plain = _unquoted(name).replace("~1", "/").replace("~0", "~")
         found = found.get(plain) if isinstance(found, Mapping) else None
     return found
+
+
+def _unquoted(name: str) -> str:
+    """A reference is a URL fragment, in which `%25` is a percent sign."""
+    if "%" not in name:
+        return name
+    from urllib.parse import unquote
+
+    return unquote(name)
 
 
 def _faults(part: Any, root: Any, depth: int) -> Iterator[str]:
@@ -114,7 +123,10 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    """JSON Schema counts 2.0 as an integer."""
+    return (
+        isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 and value == int(value)
+    )
 
 
 def _is_map(value: Any) -> bool:
