@@ -21,7 +21,8 @@ KILLS ?= 500
 POINTS ?= 60
 PAIRS ?= 4
 FULL ?=
-# Crashes and damage are tried on a disk, where fsync has work to do; other temporary folders lie in memory.
+# Crashes and damage are tried on a disk, where fsync has work to do. So are the agent programs: codex 0.166 mounts a new
+# /dev for its tools and sees no workspace in /dev/shm. Other temporary folders lie in memory.
 DISK := $(or $(TMPDIR),/tmp)
 
 help: ## list the targets
@@ -44,7 +45,7 @@ security: setup ## attacks on sandbox, trees, gates and the ways out, with count
 
 live: setup ## the real claude, codex and gemini against a model server on this machine; installs them in .venv-live
 	@sh tools/live.sh
-	$(STAGE) live 30m $(PARALLEL) -m live $(SAMPLE) tests/live
+	@PYTEST_DEBUG_TEMPROOT=$(DISK) sh tools/stage.sh live 30m $(PARALLEL) -m live $(SAMPLE) tests/live
 
 faults: setup ## the live tests of faults, whose results become docs/reference/agent-faults.md
 	@sh tools/live.sh

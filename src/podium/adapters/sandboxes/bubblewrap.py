@@ -162,8 +162,9 @@ def _needs(
 
 
 def _is_system(mount: Mount) -> bool:
-    """There already: a Python of the system's, as the one that relays."""
-    return mount.source == mount.target and not mount.writable and host_programs.is_system(mount.target)
+    """There already: a Python of the system's, as the one that relays. A mount below /dev/shm is not."""
+    is_there = any(mount.target.is_relative_to(top) for top in host_programs.SYSTEM)
+    return mount.source == mount.target and not mount.writable and is_there
 
 
 def _is_shown(place: Path, mounts: tuple[Mount, ...]) -> bool:
