@@ -112,6 +112,12 @@ def test_a_structured_value_is_taken_before_any_text() -> None:
     assert isinstance(value_of(Output(kind="json"), "1", (True, float("nan"))), OutputFault)
 
 
+def test_half_a_surrogate_pair_is_not_a_usable_answer() -> None:
+    found = value_of(Output(kind="json"), '"\\ud800"', NOTHING)
+
+    assert isinstance(found, OutputFault) and "surrogate" in found.message
+
+
 def test_a_choice_and_a_list_have_their_bounds() -> None:
     assert isinstance(value_of(Output(kind="choice", choices=("a", "b")), "c", NOTHING), OutputFault)
     long = value_of(Output(kind="lines"), "x\n" * 10_001, NOTHING)

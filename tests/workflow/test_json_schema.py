@@ -1,4 +1,4 @@
-"""The schema for editors accepts what the loader accepts, and marks what it refuses."""
+"""Every keyword of JSON Schema that answers are checked by, one row for each way it can go, beside another checker."""
 
 from __future__ import annotations
 
@@ -7,77 +7,77 @@ from typing import Any
 import jsonschema
 import pytest
 
-from podium.workflow.editor_schema import config_schema, feature_schema, workflow_schema
-from podium.workflow.schema.fields import known_keys
-from podium.workflow.schema.file import File
-from podium.workflow.schema.step import Step
-from podium.workflow.source.yaml import load
-from tests.workflow.test_examples import OWN, THEIRS
+from podium.workflow.contracts.json_schema import MAX_FAULTS, UnusableSchema, faults_of
 
-FILES = {**OWN, **{f"reference/{name}": text for name, text in THEIRS.items()}}
+ROWS: list[tuple[Any, Any]] = [
+    (False, 1),
+    (True, 1),
+    ({"type": ["string", "null"]}, None),
+    ({"type": ["string", "null"]}, 1),
+    ({"enum": [1, "a", None]}, 1.0),
+    ({"enum": [True, [1]]}, 1),
+    ({"enum": [[1, 2], {"a": 1}]}, [1, 2]),
+    ({"enum": [[1, 2], {"a": 1}]}, {"a": 2}),
+    ({"const": {"a": [1]}}, {"a": [1.0]}),
+    ({"const": False}, 0),
+    ({"required": ["a"]}, {"b": 1}),
+    ({"required": ["a"]}, "no map"),
+    ({"properties": {"a": {"type": "integer"}}}, {"a": "x"}),
+    ({"properties": {"a": False}}, []),
+    ({"patternProperties": {"^x": {"type": "integer"}}}, {"x1": "no", "y": "yes"}),
+    ({"patternProperties": {"^x": False}}, []),
+    ({"properties": {"a": True}, "additionalProperties": False}, {"a": 1, "b": 2}),
+    ({"patternProperties": {"^x": True}, "additionalProperties": {"type": "string"}}, {"x": 1, "b": 2}),
+    ({"additionalProperties": False}, []),
+    ({"items": {"type": "integer"}}, [1, "a"]),
+    ({"items": {"type": "integer"}}, "text"),
+    ({"prefixItems": [{"type": "integer"}], "items": {"type": "string"}}, [1, "a"]),
+    ({"prefixItems": [{"type": "integer"}]}, ["a"]),
+    ({"prefixItems": [False]}, "text"),
+    ({"uniqueItems": True}, [1, 1.0]),
+    ({"uniqueItems": True}, [1, True]),
+    ({"uniqueItems": False}, [1, 1]),
+    ({"minItems": 1}, []),
+    ({"maxItems": 1}, [1, 2]),
+    ({"minLength": 2}, "a"),
+    ({"maxLength": 1}, "ab"),
+    ({"minProperties": 1}, {}),
+    ({"maxProperties": 0}, {"a": 1}),
+    ({"maxProperties": 0}, 1),
+    ({"pattern": "^a"}, "b"),
+    ({"pattern": "^a"}, "ab"),
+    ({"pattern": "^a"}, 1),
+    ({"minimum": 1}, 0),
+    ({"maximum": 1}, 2),
+    ({"exclusiveMinimum": 1}, 1),
+    ({"exclusiveMaximum": 1}, 1),
+    ({"minimum": 1}, True),
+    ({"multipleOf": 2}, 3),
+    ({"multipleOf": 2}, "text"),
+    ({"allOf": [{"minimum": 1}, {"maximum": 2}]}, 3),
+    ({"anyOf": [{"type": "string"}, {"minimum": 2}]}, 1),
+    ({"anyOf": [{"type": "string"}, {"minimum": 2}]}, 2),
+    ({"oneOf": [{"type": "integer"}, {"minimum": 2}]}, 3),
+    ({"oneOf": [{"type": "integer"}, {"minimum": 2}]}, 1),
+    ({"not": {"type": "string"}}, "a"),
+    ({"not": {"type": "string"}}, 1),
+    ({"$ref": "#/$defs/a", "$defs": {"a": {"type": "integer"}}}, "x"),
+]
 
 
-def schema_for(name: str) -> dict[str, Any]:
-    if "features/" in name:
-        return feature_schema()
-    return config_schema() if name.endswith("config.yaml") else workflow_schema()
+@pytest.mark.parametrize(("schema", "value"), ROWS)
+def test_a_value_is_valid_here_exactly_if_it_is_elsewhere(schema: Any, value: Any) -> None:
+    assert (faults_of(value, schema) == ()) is jsonschema.Draft202012Validator(schema).is_valid(value)
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_every_example_is_valid(name: str) -> None:
-    jsonschema.Draft202012Validator(schema_for(name)).validate(load(FILES[name], name=name).value)
-
-
-@pytest.mark.parametrize("schema", [workflow_schema(), config_schema(), feature_schema()])
-def test_the_schema_is_a_schema(schema: dict[str, Any]) -> None:
-    jsonschema.Draft202012Validator.check_schema(schema)
-    assert schema["title"].startswith("Podium: ")
+def test_only_so_many_faults_are_told() -> None:
+    assert len(faults_of(["x"] * (MAX_FAULTS + 5), {"items": {"type": "integer"}})) == MAX_FAULTS
 
 
 @pytest.mark.parametrize(
-    "step",
-    [
-        {"run": "x", "promt": "y"},
-        {"run": "x", "timeout": "5 minutes"},
-        {"run": "x", "on": {"fails": "next"}},
-        {"run": 5},
-        {"run": "x", "retry": {"attempts": 0}},
-        {"agent": ["a", "b"], "join": "stack"},
-        {"run": "x", "pass": "most"},
-        {"run": "x", "limits": {"usd": -1}},
-        {"git": {"land": "x", "how": "rebase"}},
-        {"wait": {"until_time": "25:00"}},
-    ],
+    "schema", [{"items": 1}, {"pattern": "("}, {"$ref": "#"}, {"patternProperties": {"(": True}}]
 )
-def test_a_mistake_is_marked(step: dict[str, Any]) -> None:
-    document = {"podium": 1, "steps": {"a": step}}
-    assert not jsonschema.Draft202012Validator(workflow_schema()).is_valid(document)
-
-
-@pytest.mark.parametrize(
-    "document",
-    [
-        {"podium": 1, "steps": {}, "breaker": {"cycle": None}},
-        {"podium": 1, "extends": "base"},
-        {
-            "podium": 1,
-            "steps": {"a": {"run": "x", "retry": "aggressive", "sandbox": "none", "parallel": True}},
-        },
-        {"podium": 1, "steps": {"a": {"check": True}}, "agents": {"a": {"type": "x", "own": {"key": 1}}}},
-    ],
-)
-def test_what_is_right_is_not_marked(document: dict[str, Any]) -> None:
-    jsonschema.Draft202012Validator(workflow_schema()).validate(document)
-
-
-def test_a_workflow_has_steps_or_a_template() -> None:
-    assert not jsonschema.Draft202012Validator(workflow_schema()).is_valid({"podium": 1})
-
-
-def test_every_key_is_described_where_it_has_a_description() -> None:
-    schema = workflow_schema()
-    assert set(schema["properties"]) == set(known_keys(File))
-    step = schema["$defs"]["Step"]["properties"]
-    assert set(step) == set(known_keys(Step))
-    assert step["touches"]["description"] == "Globs that may change"
-    assert step["on"]["propertyNames"]["enum"][-1] == "else"
+def test_a_schema_that_leads_nowhere_or_cannot_be_searched_by_is_unusable(schema: Any) -> None:
+    value = {"a": 1} if "patternProperties" in schema else ["x"] if "items" in schema else "x"
+    with pytest.raises(UnusableSchema):
+        faults_of(value, schema)

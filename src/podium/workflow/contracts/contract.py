@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
 from podium.core.expressions.values import MAX_ELEMENTS, ExprError, Meter, plain
 from podium.core.model import Output
@@ -52,6 +52,8 @@ def value_of(output: Output, text: str, structured: Structured) -> Value | Outpu
         case "schema":
             found = _json(text, structured)
             return found if isinstance(found, OutputFault) else _checked(found.value, output)
+        case _:
+            assert_never(output.kind)
 
 
 def _lines(text: str) -> Value | OutputFault:
