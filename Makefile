@@ -49,7 +49,7 @@ live: setup ## the real claude, codex and gemini against a model server on this 
 
 faults: setup ## the live tests of faults, whose results become docs/reference/agent-faults.md
 	@sh tools/live.sh
-	@$(PY) tools/faults.py
+	@PYTEST_DEBUG_TEMPROOT=$(DISK) $(PY) tools/faults.py
 
 crash: setup ## real processes: killed at 99 named points and a dozen random moments; strays, secrets, paths
 	@PYTEST_DEBUG_TEMPROOT=$(DISK) $(PYTEST) tests/crash tests/e2e

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Generator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -24,9 +26,24 @@ class Row:
 
 
 rows: list[Row] = []
+"""Those of the test that is running."""
+PROPERTY: Final = "fault"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Rows travel with the report, since a worker has no terminal to print them at."""
+    report = yield
+    report.user_properties.extend((PROPERTY, asdict(row)) for row in rows)
+    rows.clear()
+    return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, ())]
+    rows = [Row(**row) for report in reports for name, row in report.user_properties if name == PROPERTY]
     if not rows:
         return
     terminalreporter.section("what the real programs made of each fault")
