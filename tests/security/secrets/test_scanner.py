@@ -94,4 +94,4 @@ def test_what_a_file_or_a_failed_gate_brings_into_a_prompt_is_taken_out_and_said
         assert '"github_token"' in asked.log("it", attempt, "attempt.json")
     assert played.answers("it")[1].result is not None
     assert (played.answers("it")[1].result or {})["removed"]["github_token"] >= 2
-    assert any("looks like a secret: github_token" in seen.text for _, seen in asked.seen)
+    assert any("looks like a secret): github_token" in seen.text for _, seen in asked.seen)
