@@ -27,7 +27,7 @@ class Row:
 
 rows: list[Row] = []
 """Those of the test that is running."""
-PROPERTY: Final = "fault"
+PROPERTY: Final = "row of the table of faults"
 
 
 @pytest.hookimpl(wrapper=True)
