@@ -12,7 +12,7 @@ import pytest
 from tests.docs.page_files import ROOT
 from tools.pages.stage import pages
 
-LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\n]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 ANCHOR = re.compile(r'<a id="([^"]+)">')
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
