@@ -10,7 +10,7 @@ PYTEST := $(PY) -m pytest -q
 WORKERS ?= 2
 PARALLEL := $(PYTEST) -n $(WORKERS) --dist worksteal
 FAST := -m "not slow and not live and not security" --ignore=tests/crash --ignore=tests/e2e --ignore=tests/live
-# A share of the cases of each test of a long suite, chosen by SEED; at least one case of every test runs.
+# A share of the cases of each file of a long suite, chosen by SEED; at least one case of every file runs.
 SHARE ?= 1
 SEED ?= 1
 SAMPLE = --share $(SHARE) --share-seed $(SEED)

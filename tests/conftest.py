@@ -52,7 +52,7 @@ HOME_FOLDERS = {
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("podium")
-    group.addoption("--share", type=float, default=1.0, help="run this share of the cases of each test")
+    group.addoption("--share", type=float, default=1.0, help="run this share of the cases of each file")
     group.addoption("--share-seed", default="1", help="which cases are chosen; printed at the start")
 
 
@@ -64,7 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str | None:
     share, seed = config.getoption("--share"), config.getoption("--share-seed")
-    return f"{share:.0%} of the cases of each test, chosen by seed {seed}" if share < 1 else None
+    return f"{share:.0%} of the cases of each file, chosen by seed {seed}" if share < 1 else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
