@@ -43,6 +43,9 @@ CORE_STDLIB: Final = frozenset(
 # Modules that only one part may import, so that a search proves where processes start and SQL is spoken.
 RESERVED: Final = {"subprocess": "process", "sqlite3": "adapters", "apsw": "adapters"}
 
+# Modules that a part may not import although they are below it: an attempt gets a task and never the state.
+FORBIDDEN: Final = {"attempt": ("podium.core.state", "podium.core.evolve", "podium.core.decide")}
+
 MAX_FILE_LINES: Final = 400
 MAX_FUNCTION_LINES: Final = 60
 P90_FUNCTION_LINES: Final = 30
@@ -96,7 +99,15 @@ def purity_faults(src: Path) -> tuple[str, ...]:
         for found in imports(src)
         if (owner := RESERVED.get(found.target.split(".")[0])) and part_of(found.module) != owner
     ]
-    return (*impure, *strayed)
+    forbidden = [
+        f"{found.where}: {part_of(found.module)} may not import {found.target}"
+        for found in imports(src)
+        if any(
+            found.target == module or found.target.startswith(f"{module}.")
+            for module in FORBIDDEN.get(part_of(found.module), ())
+        )
+    ]
+    return (*impure, *strayed, *forbidden)
 
 
 def cycle_faults(src: Path) -> tuple[str, ...]:

@@ -10,14 +10,13 @@ from typing import Any
 
 from podium.adapters.agents.command.agent import Command
 from podium.adapters.agents.scripted.agent import Scripted
-from podium.attempt.perform import perform
 from podium.core.effects import AskPerson, StartTimer
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.messages import Approve, Fired, Message
 from podium.core.state import State
 from podium.core.types import Millis
 from podium.ports.agent import Progress
-from tests.attempt.runs import Bench, Played, bench
+from tests.attempt.runs import Bench, Played, bench, perform_attempt
 from tests.git.kit import Project
 from tests.workflow.kit import write
 
@@ -42,7 +41,7 @@ class Asked(Bench):
     seen: list[tuple[str, Progress]] = field(default_factory=list)
 
     async def _agent(self, asked: AttemptStarted, state: State) -> AttemptEnded:
-        return await perform(asked, state, self.site)
+        return await perform_attempt(asked, state, self.site)
 
     async def _perform(self, effect: Any, state: State) -> Message:
         match effect:

@@ -10,10 +10,7 @@ from typing import Any
 import anyio
 
 from podium.adapters.sandboxes.limits import LimitsSandbox
-from podium.attempt import file_facts, wait
 from podium.attempt.change_policy import objection
-from podium.attempt.landing import join as joining
-from podium.attempt.perform import perform
 from podium.attempt.result import attempt_ended
 from podium.attempt.site import Site
 from podium.attempt.workspace.workspace import CaptureRefused, captured, opened
@@ -28,6 +25,7 @@ from podium.core.queries.names import InstanceNames
 from podium.core.state import State
 from podium.core.turn import turn
 from podium.core.types import Path as Address
+from podium.engine.effects import work_for
 from podium.git.repository import read_head
 from podium.ports.sandbox import Sandbox
 from podium.redaction.mask import Mask
@@ -37,6 +35,15 @@ from tests.workflow.compiling import compiled
 RUN = RunId("20260101-a")
 Edit = Callable[[Path, int], None]
 """What a worker does: told its folder and the number of its attempt."""
+
+
+async def perform_attempt(started: AttemptStarted, state: State, site: Site) -> AttemptEnded:
+    """One attempt as the engine makes it: its task is built from the state, then carried out."""
+    work = work_for(RunAttempt(started), state, site)
+    assert work is not None
+    ended = await work()
+    assert isinstance(ended, AttemptEnded)
+    return ended
 
 
 @dataclass
@@ -105,19 +112,19 @@ class Bench:
             case RunAttempt(asked=asked):
                 verb = state.instances[asked.path].place.step.verb
                 return await (self._agent if isinstance(verb, Agent) else self._perform_attempt)(asked, state)
-            case JoinTrees(asked=join):
-                return await joining.join(join, state, self.site)
-            case FindFact(asked=query):
-                return await file_facts.find(query, state, self.site)
-            case Watch(asked=waited):
-                return await wait.watch(waited, state, self.site)
+            case JoinTrees() | FindFact() | Watch():
+                work = work_for(effect, state, self.site)
+                assert work is not None
+                report = await work()
+                assert report is not None
+                return report
             case AskPerson(asked=question):
                 return Approve(question.path, "approve", "ann")
             case _:
                 raise AssertionError(effect)
 
     async def _perform_attempt(self, asked: AttemptStarted, state: State) -> AttemptEnded:
-        return await perform(asked, state, self.site)
+        return await perform_attempt(asked, state, self.site)
 
     async def _agent(self, asked: AttemptStarted, state: State) -> AttemptEnded:
         leaf = state.instances[asked.path]

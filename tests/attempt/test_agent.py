@@ -9,11 +9,11 @@ from pathlib import Path
 import anyio
 import pytest
 
-from podium.attempt.perform import perform
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.state import State
 from podium.process.sweep import sweep
 from tests.attempt.asked import Asked, ask
+from tests.attempt.runs import perform_attempt
 from tests.git.kit import Project, git
 
 pytestmark = pytest.mark.slow
@@ -351,7 +351,7 @@ def test_a_cancelled_agent_is_dead_and_its_workspace_gone(project: Project, tmp_
         async def _agent(self, asked: AttemptStarted, state: State) -> AttemptEnded:
             with anyio.CancelScope() as scope:
                 site = replace(self.site, marker=marker, on_progress=lambda *_: scope.cancel())
-                await perform(asked, state, site)
+                await perform_attempt(asked, state, site)
             assert scope.cancelled_caught
             return AttemptEnded(self.site.now(), asked.path, asked.attempt, "cancelled")
 

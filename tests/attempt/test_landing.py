@@ -8,14 +8,13 @@ from typing import Any
 import anyio
 import pytest
 
-from podium.attempt.perform import perform
 from podium.core.effects import AskPerson, RunAttempt
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.hash_chain import RunId
 from podium.core.model import Git
 from podium.core.state import State
 from podium.core.types import Path as Address
-from tests.attempt.runs import Bench, bench, writes
+from tests.attempt.runs import Bench, bench, perform_attempt, writes
 from tests.git.kit import Project, git, put
 
 pytestmark = pytest.mark.slow
@@ -47,7 +46,7 @@ def when_landing(bench_: Bench, do: Any) -> None:
 
 def again_of(bench_: Bench, first: tuple[AttemptStarted, State]) -> AttemptEnded:
     asked, state = first
-    return anyio.run(perform, asked, state, bench_.site)
+    return anyio.run(perform_attempt, asked, state, bench_.site)
 
 
 def commit_elsewhere(project: Project, files: dict[str, str]) -> None:

@@ -9,14 +9,13 @@ from typing import Any
 import anyio
 import pytest
 
-from podium.attempt.perform import perform
 from podium.core.effects import RunAttempt
 from podium.core.events import AttemptStarted
 from podium.core.payloads import Amounts
 from podium.core.state import State
 from podium.core.types import Millis, Tree
 from podium.redaction.mask import Mask
-from tests.attempt.runs import Bench, bench
+from tests.attempt.runs import Bench, bench, perform_attempt
 from tests.git.kit import Project
 from tests.process.kit import until_async
 
@@ -107,7 +106,7 @@ def test_a_cancelled_attempt_ends_its_process_and_removes_its_home(project: Proj
     async def go() -> bool:
         with anyio.CancelScope() as scope:
             async with anyio.create_task_group() as group:
-                group.start_soon(perform, asked, state, bench_.site)
+                group.start_soon(perform_attempt, asked, state, bench_.site)
                 await until_async(mark.exists)
                 scope.cancel()
         return scope.cancelled_caught
@@ -138,6 +137,6 @@ def test_a_git_that_fails_is_an_error_with_its_words(project: Project, tmp_path:
     asked, state = asked_of(bench_)
     lost = replace(asked, start=Tree("0" * 39 + "1"))
 
-    ended = anyio.run(perform, lost, state, bench_.site)
+    ended = anyio.run(perform_attempt, lost, state, bench_.site)
 
     assert (ended.kind, ended.reason) == ("error", "git")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from podium.core.decide.attempts import GONE
 from podium.core.events import AttemptStarted
 from podium.core.model import Agent, Step
 from podium.core.payloads import Amounts, CarriedSpend
 from podium.core.policy import Estimate, Limits
-from podium.core.types import MicroUsd, Millis, Path
+from podium.core.types import GONE, MicroUsd, Millis, Path
 from tests.core.kit import Game, agent, block, flow, with_limits
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from podium.app.run.rerun import RerunPreview, preview_rerun, start_rerun
 from podium.app.run.start import drive
-from podium.attempt.prior_results import prior_results_of
 from podium.core.events import ApprovalAsked, AttemptEnded, Event, JoinEnded, RunStarted
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve
@@ -19,6 +18,7 @@ from podium.core.types import Millis
 from podium.core.types import Path as StepPath
 from podium.errors import ConfigurationError
 from podium.runtime.commands import ManualWorkDone
+from podium.tasks.prior_results import prior_results_of
 from tests.engine.kit import TEAM, Project, git, outcome, output
 
 pytestmark = pytest.mark.slow

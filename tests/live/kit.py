@@ -12,7 +12,6 @@ from typing import Any
 from podium.adapters.agents.claude.agent import Claude
 from podium.adapters.agents.codex.agent import Codex
 from podium.adapters.agents.gemini.agent import Gemini
-from podium.attempt.perform import perform
 from podium.core.effects import AskPerson
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.messages import Approve, Message
@@ -23,7 +22,7 @@ from podium.process.procfs import read_marker, read_pids
 from podium.redaction.mask import Mask
 from podium.testing.models.server import ModelServer, Rule
 from tests.attempt.asked import Asked, Clock
-from tests.attempt.runs import Played, bench
+from tests.attempt.runs import Played, bench, perform_attempt
 from tests.git.kit import Project, new_project
 from tests.live.programs import found
 
@@ -113,7 +112,7 @@ class Live(Asked):
 
     async def _agent(self, asked: AttemptStarted, state: State) -> AttemptEnded:
         began, asked_before = time.monotonic(), len(self.server.requests)
-        end = await perform(asked, state, self.site)
+        end = await perform_attempt(asked, state, self.site)
         self.took.append((time.monotonic() - began, len(self.server.requests) - asked_before))
         if self.after is not None:
             self.server.rules[:] = [self.after]

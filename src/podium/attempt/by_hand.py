@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from anyio import to_thread
 
@@ -16,7 +16,6 @@ from podium.attempt.agent import assess
 from podium.attempt.agent.agent_attempt import AgentAttempt
 from podium.attempt.change_policy import globs_of
 from podium.attempt.file_facts import known_names
-from podium.attempt.prior_results import request_key
 from podium.attempt.prompt import build
 from podium.attempt.reuse import find_prior
 from podium.attempt.site import Site
@@ -24,12 +23,12 @@ from podium.attempt.wait import wait_until
 from podium.attempt.workspace.workspace import Workspace, clone_at, start_of
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.expressions.templates import fill_argv
-from podium.core.queries.names import InstanceNames
-from podium.core.state import Leaf, State
 from podium.core.types import MicroUsd
 from podium.git.repository import Repository, read_outer_rules, trees
 from podium.git.trees.snapshot import Snapshot, read_snapshot
 from podium.ports.agent import AgentResult
+from podium.tasks.prior_results import request_key
+from podium.tasks.task import AttemptTask, CollectTask
 from podium.views.plain import spelled
 
 TASK: Final = "TASK.md"
@@ -40,34 +39,27 @@ def folder_of(site: Site, asked: AttemptStarted) -> Path:
     return site.run_dir / "by_hand" / asked.path.replace("/", "+") / str(asked.attempt)
 
 
-async def prepare_manual_work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded | None:
-    """Lays out the work. Ends at once, or when what the step calls `done` has happened."""
-    asking = await _asking(asked, state, site)
-    task = await to_thread.run_sync(_task, asking)
-    found = await find_prior(site, asked, _key(asking, task))
-    if found is not None:
-        return found
-    await to_thread.run_sync(_lay_out, asking, task)
+async def prepare_manual_work(task: AttemptTask, site: Site) -> AttemptEnded | None:
+    """Writes the task and its files for a person. Ends at once, or when what the step calls `done` has happened."""
+    asking = await _asking(task, site)
+    text = await to_thread.run_sync(_task_text, asking)
+    prior = await find_prior(site, task, _key(asking, text))
+    if prior is not None:
+        return prior
+    await to_thread.run_sync(_lay_out, asking, text)
     wait = asking.verb.done
     if wait is None:
         return None
-    seen = await wait_until(wait, asking.names, state, site)
+    seen = await wait_until(wait, asking.names, asking.work.run_branch, site)
     return await collect_manual_work(
-        asked, state, site, text=str(seen.get("text", "")), answer=seen.get("output")
+        CollectTask(task, text=str(seen.get("text", "")), answer=seen.get("output")), site
     )
 
 
-async def collect_manual_work(
-    asked: AttemptStarted,
-    state: State,
-    site: Site,
-    *,
-    text: str = "",
-    answer: Any = None,
-    failed: bool = False,
-) -> AttemptEnded:
-    """What the person has done, held against the step's contract and its `touches`."""
-    asking = await _asking(asked, state, site)
+async def collect_manual_work(collect: CollectTask, site: Site) -> AttemptEnded:
+    """What the person has done, checked against the step's contract and its `touches`."""
+    asking = await _asking(collect.task, site)
+    asked, text, answer = asking.asked, collect.text, collect.answer
     folder = folder_of(site, asked) / WORK
     snapshot = None
     if site.repository is not None and folder.is_dir():
@@ -79,24 +71,22 @@ async def collect_manual_work(
         value=answer,
         has_value=answer is not None,
         cost=MicroUsd(0),
-        trouble="failed" if failed else None,
-        detail=text or "the person who was asked could not do it" if failed else "",
+        trouble="failed" if collect.failed else None,
+        detail=text or "the person who was asked could not do it" if collect.failed else "",
     )
     asking.story.result = said
-    key = _key(asking, await to_thread.run_sync(_task, asking))
+    key = _key(asking, await to_thread.run_sync(_task_text, asking))
     return replace(await assess.work_of(asking, workspace, said), key=key)
 
 
-async def _asking(asked: AttemptStarted, state: State, site: Site) -> AgentAttempt:
-    leaf = state.instances[asked.path]
-    assert isinstance(leaf, Leaf)
-    step = leaf.place.step
+async def _asking(task: AttemptTask, site: Site) -> AgentAttempt:
+    step = task.step
     touches = step.touches if isinstance(step.touches, tuple) else (step.touches,)
-    names = await known_names(site, InstanceNames(state, leaf), (*step.output.files, *touches), asked.start)
-    return AgentAttempt(site, state, leaf, asked, names, secrets.token_hex(8))
+    names = await known_names(site, task.names(), (*step.output.files, *touches), task.started.start)
+    return AgentAttempt(site, task, names, secrets.token_hex(8))
 
 
-def _task(asking: AgentAttempt) -> str:
+def _task_text(asking: AgentAttempt) -> str:
     return build.render_prompt(asking, None).prompt
 
 

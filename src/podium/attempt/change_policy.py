@@ -42,11 +42,6 @@ def protected(step: Step, names: Names, taken: CapturedChange) -> tuple[str, ...
     return tuple(path for path in taken.files if _any(globs, path) or _any(same, folded(path)))
 
 
-def about_protected(paths: tuple[str, ...]) -> str:
-    """For the next attempt, if nobody allows it."""
-    return f"protected files were changed: {_list(list(paths))}; leave them as they were"
-
-
 def globs_of(step: Step, names: Names) -> tuple[str, ...] | None:
     """The globs of `touches`; None: not declared, so everything."""
     if step.touches is None:

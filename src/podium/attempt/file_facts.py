@@ -13,12 +13,11 @@ from typing import Any
 from anyio import to_thread
 
 from podium.attempt.site import Site
-from podium.core.events import FactsAsked, FactsFound
+from podium.core.events import FactsFound
 from podium.core.expressions.nodes import ExprError, Names, NeedFact
 from podium.core.expressions.templates import Value, fill
 from podium.core.expressions.values import MAX_ELEMENTS
 from podium.core.globs import glob_matches
-from podium.core.state import State
 from podium.core.types import Tree
 from podium.errors import PathViolation
 from podium.files.inside import inside
@@ -26,9 +25,12 @@ from podium.files.path_rules import path_fault
 from podium.git.repository import STATE_FOLDER, trees
 from podium.git.trees.listing import files, read_listing
 from podium.git.trees.names import is_git_folder
+from podium.tasks.names import TaskNames
+from podium.tasks.task import FactTask
 
 
-async def find(asked: FactsAsked, _state: State, site: Site) -> FactsFound:
+async def find(task: FactTask, site: Site) -> FactsFound:
+    asked = task.asked
     value = await answer(site, (asked.function, asked.argument), asked.tree)
     return FactsFound(site.now(), asked.path, asked.function, asked.argument, asked.tree, value)
 
@@ -45,27 +47,12 @@ def _is_inplace(site: Site) -> bool:
     return (said if isinstance(said, str) else said.get("mode")) == "inplace"
 
 
-async def known_names(site: Site, names: Names, values: Iterable[Value], tree: Tree | None) -> Names:
+async def known_names(site: Site, names: TaskNames, values: Iterable[Value], tree: Tree | None) -> Names:
     """The names with every fact these values ask for; other faults of the values show when they are used."""
-    known = NamesWithFacts(names)
     for value in values:
-        while (query := _asks(value, known)) is not None:
-            known.facts[query] = await answer(site, query, tree)
-    return known
-
-
-class NamesWithFacts:
-    """Names that also know facts which were found for one attempt."""
-
-    def __init__(self, names: Names) -> None:
-        self._names = names
-        self.facts: dict[tuple[str, str], Any] = {}
-
-    def lookup(self, name: str) -> Any:
-        return self._names.lookup(name)
-
-    def fact(self, query: tuple[str, str]) -> Any:
-        return self.facts[query] if query in self.facts else self._names.fact(query)
+        while (query := _asks(value, names)) is not None:
+            names.facts[query] = await answer(site, query, tree)
+    return names
 
 
 def _asks(value: Value, names: Names) -> tuple[str, str] | None:

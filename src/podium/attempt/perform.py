@@ -1,9 +1,12 @@
-"""Carries out one attempt: the verb's own work, and whatever stopped it from being done as a value."""
+"""Carries out one task: the work of its verb, and whatever stopped it from being done as a value."""
 
 from __future__ import annotations
 
-from podium.attempt import write_interfaces
+from typing import assert_never
+
+from podium.attempt import by_hand, file_facts, wait, write_interfaces
 from podium.attempt.command import run as command
+from podium.attempt.landing import join as joining
 from podium.attempt.landing import land as landing
 from podium.attempt.result import attempt_ended
 from podium.attempt.site import Site
@@ -11,47 +14,81 @@ from podium.attempt.workspace.setup import SetupFailed
 from podium.attempt.workspace.toolchain import EditableInstall
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.expressions.nodes import ExprError, NeedFact
-from podium.core.model import Agent, Command, Git, Write
-from podium.core.state import State
+from podium.core.messages import Report
 from podium.core.types import Reason
 from podium.errors import ConfigurationError, PathViolation, PodiumError, disk_fault
 from podium.git.command import GitError
+from podium.tasks.task import (
+    AgentWork,
+    AttemptTask,
+    CollectTask,
+    CommandWork,
+    FactTask,
+    JoinTask,
+    LandWork,
+    Task,
+    WatchTask,
+    WriteWork,
+)
 
 
-async def perform(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
-    """Cancelling it ends its processes, removes its workspace, and goes on as a cancellation."""
+async def perform(task: Task, site: Site) -> Report | None:
+    """None: a person has been handed the work. Cancelling ends its processes and removes its workspace."""
+    match task:
+        case AttemptTask(by_hand=True):
+            return await by_hand.prepare_manual_work(task, site)
+        case AttemptTask():
+            return await attempt(task, site)
+        case CollectTask():
+            return await by_hand.collect_manual_work(task, site)
+        case WatchTask():
+            return await wait.watch(task, site)
+        case FactTask():
+            return await file_facts.find(task, site)
+        case JoinTask():
+            return await joining.join(task, site)
+        case _:
+            assert_never(task)
+
+
+async def attempt(task: AttemptTask, site: Site) -> AttemptEnded:
     try:
-        return await _work(asked, state, site)
-    except PodiumError as error:
-        return _failed(asked, site, _reason_of(error), error.message, error.hint)
-    except ExprError as error:
-        return _failed(asked, site, "expression", str(error))
-    except NeedFact as need:
-        function, argument = need.query
-        return _failed(asked, site, "expression", f'{function}("{argument}") cannot be asked here')
+        return await _work(task, site)
+    except (PodiumError, ExprError, NeedFact) as error:
+        return failed(task.started, site, error)
     except OSError as error:
         if disk_fault(error) is not None:
             raise
-        # A missing right: the world's doing, which a person can mend and carry on from.
-        return _failed(asked, site, "system", f"the system refused: {error}")
+        # A missing permission, for example: a person can mend it and resume.
+        return _failed(task.started, site, "system", f"the system refused: {error}")
 
 
-async def _work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
-    verb = state.instances[asked.path].place.step.verb
-    match verb:
-        case Agent():
+def failed(started: AttemptStarted, site: Site, error: PodiumError | ExprError | NeedFact) -> AttemptEnded:
+    """The end of an attempt that could not be made."""
+    match error:
+        case PodiumError():
+            return _failed(started, site, _reason_of(error), error.message, error.hint)
+        case ExprError():
+            return _failed(started, site, "expression", str(error))
+        case NeedFact(query=(function, argument)):
+            return _failed(started, site, "expression", f'{function}("{argument}") cannot be asked here')
+
+
+async def _work(task: AttemptTask, site: Site) -> AttemptEnded:
+    match task.work:
+        case AgentWork():
             # Prompts and adapters are heavy, and many runs have commands only.
             from podium.attempt.agent import run as agent
 
-            return await agent.work(asked, state, site)
-        case Command():
-            return await command.work(asked, state, site)
-        case Git():
-            return await landing.work(asked, state, site)
-        case Write():
-            return await write_interfaces.work(asked, state, site)
+            return await agent.work(task, site)
+        case CommandWork():
+            return await command.work(task, site)
+        case LandWork():
+            return await landing.work(task, site)
+        case WriteWork():
+            return await write_interfaces.work(task, site)
         case _:
-            raise AssertionError(f"{asked.path} is no work of an attempt: {type(verb).__name__}")
+            assert_never(task.work)
 
 
 def _reason_of(error: PodiumError) -> Reason:
@@ -71,7 +108,9 @@ def _reason_of(error: PodiumError) -> Reason:
 
 
 def _failed(
-    asked: AttemptStarted, site: Site, reason: Reason, message: str, hint: str | None = None
+    started: AttemptStarted, site: Site, reason: Reason, message: str, hint: str | None = None
 ) -> AttemptEnded:
-    told = site.mask.text(message if hint is None else f"{message}\nhint: {hint}")
-    return attempt_ended(site, asked, "error", reason, result={"text": "", "message": told}, tree=asked.start)
+    text = site.mask.text(message if hint is None else f"{message}\nhint: {hint}")
+    return attempt_ended(
+        site, started, "error", reason, result={"text": "", "message": text}, tree=started.start
+    )

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from podium.attempt.prior_results import PriorResults
 from podium.attempt.workspace.checkout_pool import CheckoutPool
 from podium.attempt.workspace.private_dirs import PrivateDirPool
 from podium.core.hash_chain import RunId
@@ -18,6 +17,7 @@ from podium.git.repository import Repository
 from podium.ports.agent import Agents, OnProgress, PriceOf, Usage
 from podium.ports.sandbox import Sandbox
 from podium.redaction.mask import Mask
+from podium.tasks.prior_results import PriorResults
 from podium.views.gates_layout import Layout
 
 
@@ -80,7 +80,9 @@ class Site:
     now: Callable[[], Millis] = wall_clock
     on_progress: OnProgress = no_progress
     past: PriorResults | None = None
-    """What an earlier run has found out, for a run that goes on from it."""
+    """What an earlier run has found out, for a run that continues it."""
+    is_rehearsal: bool = False
+    """Nothing may be done: only what an earlier run has answered counts."""
     price_of: PriceOf = no_price
     base_commit: str | None = None
     """The commit from which the run began; None for a repository without one."""

@@ -17,20 +17,18 @@ from podium.attempt.command.run import run_in
 from podium.attempt.file_facts import known_names
 from podium.attempt.site import Site
 from podium.attempt.workspace.workspace import opened
-from podium.core.events import AttemptStarted, WaitEnded, WaitStarted
+from podium.core.events import AttemptStarted, WaitEnded
 from podium.core.expressions.nodes import ExprError, Names
 from podium.core.expressions.templates import fill
 from podium.core.expressions.values import Meter, as_text
 from podium.core.model import Command, Step, Wait
 from podium.core.payloads import Amounts
-from podium.core.queries.graph import tree_in_view
-from podium.core.queries.names import InstanceNames
-from podium.core.state import Instance, State
 from podium.core.types import Millis
 from podium.errors import ConfigurationError, PathViolation, PodiumError
 from podium.files.inside import inside, open_inside
 from podium.git.command import run
 from podium.git.repository import Repository, commit_of, refs
+from podium.tasks.task import WatchTask
 
 LOOK_S: Final = 0.2
 LOOK_AT_RUNS_S: Final = 1.0
@@ -40,26 +38,23 @@ MAX_BYTES: Final = 1 << 20
 Found = Mapping[str, Any] | None
 
 
-async def watch(asked: WaitStarted, state: State, site: Site) -> WaitEnded:
+async def watch(task: WatchTask, site: Site) -> WaitEnded:
     """Returns when it is there; only the step's timeout, which is the engine's, ends it otherwise."""
-    leaf = state.instances[asked.path]
-    verb = leaf.place.step.verb
+    path, verb = task.started.path, task.step.verb
     assert isinstance(verb, Wait)
     try:
-        names = await known_names(
-            site, InstanceNames(state, leaf), tuple(verb.detail.values()), tree_in_view(leaf)
-        )
+        names = await known_names(site, task.names(), tuple(verb.detail.values()), task.view)
         if verb.what == "poll":
-            return await _poll(asked, site, leaf, verb, names)
-        look, every_s = _looking(verb, names, state, site)
-        return WaitEnded(site.now(), asked.path, "ok", await _until(look, every_s))
+            return await _poll(task, site, verb, names)
+        look, every_s = _looking(verb, names, task.run_branch, site)
+        return WaitEnded(site.now(), path, "ok", await _until(look, every_s))
     except (PodiumError, ExprError) as error:
         reason = "path" if isinstance(error, PathViolation) else "error"
         message = site.mask.text(error.message if isinstance(error, PodiumError) else str(error))
-        return WaitEnded(site.now(), asked.path, "error", {"text": "", "message": message}, reason)
+        return WaitEnded(site.now(), path, "error", {"text": "", "message": message}, reason)
 
 
-async def wait_until(wait: Wait, names: Names, state: State, site: Site) -> Mapping[str, Any]:
+async def wait_until(wait: Wait, names: Names, run_branch: str, site: Site) -> Mapping[str, Any]:
     """For a person who works by hand: what tells that the work is done."""
     if wait.timer is not None:
         await anyio.sleep(wait.timer / 1000)
@@ -69,7 +64,7 @@ async def wait_until(wait: Wait, names: Names, state: State, site: Site) -> Mapp
             f"done: {wait.what} is not carried out yet",
             hint="use file, commit, step or timer, or leave it out",
         )
-    look, every_s = _looking(wait, names, state, site)
+    look, every_s = _looking(wait, names, run_branch, site)
     return await _until(look, every_s)
 
 
@@ -82,7 +77,7 @@ async def _until(look: Callable[[], Awaitable[Found]], every_s: float) -> Mappin
 
 
 def _looking(
-    verb: Wait, names: Names, state: State, site: Site
+    verb: Wait, names: Names, run_branch: str, site: Site
 ) -> tuple[Callable[[], Awaitable[Found]], float]:
     wanted = as_text(fill(verb.detail[verb.what], names), Meter())
     match verb.what:
@@ -92,7 +87,8 @@ def _looking(
             return _File(site.project, wanted).look, LOOK_S
         case "commit":
             branch = fill(verb.detail.get("branch"), names)
-            return _commits(wanted, None if branch is None else as_text(branch, Meter()), state, site), LOOK_S
+            branch = run_branch if branch is None else as_text(branch, Meter())
+            return _commits(wanted, branch, site), LOOK_S
         case "step":
             return _step(wanted, site), LOOK_AT_RUNS_S
         case _:
@@ -135,12 +131,11 @@ class _File:
         return found
 
 
-def _commits(wanted: str, branch: str | None, state: State, site: Site) -> Callable[[], Awaitable[Found]]:
+def _commits(wanted: str, branch: str, site: Site) -> Callable[[], Awaitable[Found]]:
     repository = site.repository
     if repository is None:
         raise ConfigurationError("there is no git repository here, so no commit can come")
-    assert state.started is not None
-    ref = f"refs/heads/{branch or state.started.run.branch}" if branch or state.started.run.branch else "HEAD"
+    ref = f"refs/heads/{branch}" if branch else "HEAD"
     seen: list[str | None] = [None]
 
     def look() -> Found:
@@ -180,18 +175,18 @@ def _step(wanted: str, site: Site) -> Callable[[], Awaitable[Found]]:
     return look
 
 
-async def _poll(asked: WaitStarted, site: Site, leaf: Instance, verb: Wait, names: Names) -> WaitEnded:
-    place = leaf.place
+async def _poll(task: WatchTask, site: Site, verb: Wait, names: Names) -> WaitEnded:
+    path = task.started.path
     step = Step(
-        name=place.step.name, verb=Command(argv=verb.detail["argv"]), touches=(), settings=place.step.settings
+        name=task.step.name, verb=Command(argv=verb.detail["argv"]), touches=(), settings=task.step.settings
     )
     start = AttemptStarted(
         site.now(),
-        asked.path,
+        path,
         1,
         Amounts(),
-        base=leaf.base,
-        start=place.start or leaf.base,
+        base=task.base,
+        start=task.start or task.base,
         timeout=POLL_TIMEOUT,
     )
     pending = tuple(verb.detail.get("pending") or ())
@@ -201,9 +196,9 @@ async def _poll(asked: WaitStarted, site: Site, leaf: Instance, verb: Wait, name
         code = ran.finished.exit_code
         if ran.kind == "ok":
             output = {"output": str(ran.result["text"]).rstrip("\n")}
-            return WaitEnded(site.now(), asked.path, "ok", {**ran.result, **output})
+            return WaitEnded(site.now(), path, "ok", {**ran.result, **output})
         if ran.kind == "error":
-            return WaitEnded(site.now(), asked.path, "error", ran.result, ran.reason)
+            return WaitEnded(site.now(), path, "error", ran.result, ran.reason)
         if code not in pending:
-            return WaitEnded(site.now(), asked.path, "failed", ran.result, "poll")
+            return WaitEnded(site.now(), path, "failed", ran.result, "poll")
         await anyio.sleep(int(verb.detail["every"]) / 1000)

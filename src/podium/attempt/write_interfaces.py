@@ -8,7 +8,6 @@ from typing import Any
 from anyio import to_thread
 
 from podium.attempt.file_facts import known_names
-from podium.attempt.prior_results import request_key
 from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
 from podium.attempt.site import Site
@@ -18,21 +17,19 @@ from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import fill
 from podium.core.expressions.values import WrongType, is_map
 from podium.core.model import Step, Write
-from podium.core.queries.graph import tree_in_view
-from podium.core.queries.names import InstanceNames
-from podium.core.state import State
 from podium.files.inside import open_inside
+from podium.tasks.prior_results import request_key
+from podium.tasks.task import AttemptTask
 
 
-async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
-    leaf = state.instances[asked.path]
-    step = leaf.place.step
+async def work(task: AttemptTask, site: Site) -> AttemptEnded:
+    asked, step = task.started, task.step
     verb = step.verb
     assert isinstance(verb, Write)
-    names = await known_names(site, InstanceNames(state, leaf), (verb.files,), tree_in_view(leaf))
+    names = await known_names(site, task.names(), (verb.files,), task.view)
     texts = _texts(fill(verb.files, names))
     key = request_key(asked, "write", texts)
-    return await reuse_or(site, asked, key, lambda: _written(asked, site, step, names, texts))
+    return await reuse_or(site, task, key, lambda: _written(asked, site, step, names, texts))
 
 
 async def _written(

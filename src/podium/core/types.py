@@ -69,6 +69,15 @@ REASONS: Final = (
     "child",
 )
 
+GONE: Final = "gone"
+"""The reason of an attempt that was to reuse an answer of an earlier run which no longer exists."""
+
+MOVED: Final = "moved"
+"""The reason of a landing that has not landed, because what would land is not what was judged."""
+
+ONTO: Final = "onto"
+"""The field of a landing's result with the tree of the branch before it is moved."""
+
 ABANDONED: Final = "abandoned"
 """Why a run ended that nobody could carry on: with whatever was open in it."""
 

@@ -1,13 +1,14 @@
-"""Which work in the world each effect means; timers, questions and signals need none."""
+"""Carries out effects: makes the task of each and performs it, or looks for the answer of an earlier run."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias, assert_never
 
-from podium.attempt import by_hand, file_facts, wait
-from podium.attempt.landing import join as joining
-from podium.attempt.perform import perform
+from anyio import to_thread
+
+from podium.attempt.perform import failed, perform
+from podium.attempt.reuse import prior_approvals
 from podium.attempt.site import Site
 from podium.core.effects import (
     AskPerson,
@@ -21,34 +22,40 @@ from podium.core.effects import (
     Watch,
 )
 from podium.core.events import AttemptEnded, FactsFound, JoinEnded, WaitEnded
-from podium.core.messages import Report
-from podium.core.model import Wait
+from podium.core.expressions.nodes import ExprError, NeedFact
+from podium.core.messages import Message, Report
+from podium.core.model import Agent
 from podium.core.payloads import RefusedMember
 from podium.core.state import State
 from podium.errors import PodiumError
-from podium.runtime.commands import ManualWorkDone
+from podium.runtime.commands import ManualWorkDone, approval
+from podium.tasks.build import attempt_task, task_of
+from podium.tasks.prior_results import NoPriorResult
+from podium.tasks.task import CollectTask
 
 Work: TypeAlias = Callable[[], Awaitable[Report | None]]
 
 
 def work_for(effect: Effect, state: State, site: Site) -> Work | None:
-    match effect:
-        case RunAttempt(asked=started, by_hand=True):
-            return lambda: by_hand.prepare_manual_work(started, state, site)
-        case RunAttempt(asked=started):
-            return lambda: perform(started, state, site)
-        case Watch(asked=waited):
-            verb = state.instances[waited.path].place.step.verb
-            looked_for = isinstance(verb, Wait) and verb.what in ("file", "commit", "step", "poll")
-            return (lambda: wait.watch(waited, state, site)) if looked_for else None
-        case FindFact(asked=query):
-            return lambda: file_facts.find(query, state, site)
-        case JoinTrees(asked=join):
-            return lambda: joining.join(join, state, site)
-        case CancelAttempt() | StartTimer() | AskPerson():
-            return None
-        case _:
-            assert_never(effect)
+    """What carries out an effect; None for effects that need no work."""
+    if isinstance(effect, RunAttempt):
+        return lambda: _attempt(effect, state, site)
+    task = task_of(effect, state, site.past)
+    return None if task is None else lambda: perform(task, site)
+
+
+async def _attempt(effect: RunAttempt, state: State, site: Site) -> Report | None:
+    """Making the task may fail too: it renders what objected to earlier work in partials of the project."""
+    try:
+        if isinstance(state.instances[effect.asked.path].place.step.verb, Agent):
+            # In a thread: the first one imports the library for prompts.
+            task = await to_thread.run_sync(task_of, effect, state, site.past)
+        else:
+            task = task_of(effect, state, site.past)
+    except (PodiumError, ExprError, NeedFact) as error:
+        return failed(effect.asked, site, error)
+    assert task is not None
+    return await perform(task, site)
 
 
 def kind_of(effect: Effect) -> EffectKind:
@@ -70,9 +77,13 @@ def kind_of(effect: Effect) -> EffectKind:
 
 
 def handed_in(effect: RunAttempt, said: ManualWorkDone, state: State, site: Site) -> Work:
-    return lambda: by_hand.collect_manual_work(
-        effect.asked, state, site, text=said.text, answer=said.answer, failed=said.failed
-    )
+    """What collects the work of a person who says that it is done."""
+
+    def collect() -> Awaitable[Report | None]:
+        task = attempt_task(effect.asked, state, site.past, by_hand=True)
+        return perform(CollectTask(task, text=said.text, answer=said.answer, failed=said.failed), site)
+
+    return collect
 
 
 def broken(effect: Effect, error: Exception, site: Site) -> Report | None:
@@ -94,3 +105,29 @@ def broken(effect: Effect, error: Exception, site: Site) -> Report | None:
             return JoinEnded(at, join.path, join.onto, refused)
         case _:
             return None
+
+
+async def prior_answers(effect: Effect, state: State, site: Site) -> tuple[Message, ...]:
+    """What an earlier run answers to an effect; nothing where a process or a person would be needed."""
+    match effect:
+        case RunAttempt():
+            end = await _unless_new(effect, state, site)
+            return (end,) if isinstance(end, AttemptEnded) and end.reused else ()
+        case CancelAttempt(asked=started):
+            return (AttemptEnded(site.now(), started.path, started.attempt, "cancelled"),)
+        case AskPerson(asked=question):
+            return tuple(map(approval, prior_approvals(site, question)))
+        case FindFact() | JoinTrees():
+            report = await _unless_new(effect, state, site)
+            return () if report is None else (report,)
+        case _:
+            return ()
+
+
+async def _unless_new(effect: Effect, state: State, site: Site) -> Report | None:
+    work = work_for(effect, state, site)
+    assert work is not None
+    try:
+        return await work()
+    except NoPriorResult:
+        return None

@@ -23,11 +23,11 @@ from podium.attempt.prompt.packed_files import BYTES_PER_TOKEN
 from podium.attempt.site import Site
 from podium.core.events import AttemptStarted, Event
 from podium.core.model import Agent, Workflow
-from podium.core.queries.graph import workflow_of
 from podium.core.state import State
 from podium.errors import ConfigurationError
 from podium.simulate.run import simulate
 from podium.simulate.scripted_world import ScriptedWorld
+from podium.tasks.build import attempt_task
 from podium.views.run.view import RunView, steps_named
 from podium.workflow.scripted.cast import NO_CAST, read_cast
 
@@ -132,9 +132,8 @@ def _means(step: str, path: str, state: State) -> bool:
 
 async def _worked_out(state: State, asked: AttemptStarted, site: Site) -> PromptRecord:
     # The trees of a rehearsal exist nowhere; what is looked up is looked up in the project's folder.
-    asking = await asking_of(replace(asked, start=None, base=None), state, site)
-    config = workflow_of(state, asking.leaf.place).config
-    by_hand = asking.verb.by_hand
+    asking = await asking_of(attempt_task(replace(asked, start=None, base=None), state), site)
+    by_hand, config = asking.verb.by_hand, asking.work.config
     worker = None if by_hand else worker_for(site, config, asking.step, asking.asked, asking.names)
     if isinstance(worker, NoAgent):
         raise ConfigurationError(worker.message)

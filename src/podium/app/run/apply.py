@@ -21,6 +21,7 @@ from podium.engine.lease import lease
 from podium.engine.log import read_events
 from podium.errors import ConfigurationError, PodiumError
 from podium.git.repository import read_head
+from podium.tasks.build import landing_task
 
 APPLY = Path("!apply")
 
@@ -57,7 +58,7 @@ def apply(office: Office, run: RunId, *, branch: str | None = None, message: str
 
     async def main() -> AttemptEnded:
         try:
-            return await land_head(asked, state, site, onto, message)
+            return await land_head(landing_task(asked, state, onto), site, onto, message)
         finally:
             with anyio.CancelScope(shield=True):
                 await workspace.clear(site)

@@ -1,6 +1,6 @@
 """Go on from what a run has found out, in a new one: after an edit, with a step done again, or from an earlier point.
 
-What is asked there in exactly the same words is taken over and costs nothing (attempt/prior_results.py); the rest is
+What is asked there in exactly the same words is taken over and costs nothing (tasks/prior_results.py); the rest is
 done. What the earlier run has spent counts against the limits of the one that goes on from it.
 """
 
@@ -41,8 +41,8 @@ from podium.core.payloads import Amounts
 from podium.core.state import Leaf, State
 from podium.core.turn import turn
 from podium.core.types import MicroUsd, Millis, Path
+from podium.engine.effects import prior_answers
 from podium.engine.log import read_events
-from podium.engine.prior_answers import answers
 from podium.errors import ConfigurationError
 from podium.git.repository import Repository, has_commit
 from podium.ports.store import Store
@@ -229,7 +229,7 @@ class _Paid:
 async def _rehearsed(site: Site, start: Start) -> tuple[Counter[Path], tuple[Path, ...]]:
     """Goes through the run as far as the past can answer: how many attempts were taken over, and where work begins."""
     assert site.past is not None
-    site = replace(site, past=replace(site.past, is_all=True))
+    site = replace(site, is_rehearsal=True)
     limits = replace(site.workflow.limits, usd=None, tokens=None, calls=None, window=None, time=None)
     state = fold(replace(site.workflow, limits=limits), ())
     agenda: deque[Message] = deque([start])
@@ -243,7 +243,7 @@ async def _rehearsed(site: Site, start: Start) -> tuple[Counter[Path], tuple[Pat
         reused.update(end.path for end in _ended(taken.events) if end.reused)
         refused.extend(_refused(taken.events, state))
         for effect in taken.effects:
-            agenda.extend(await answers(effect, state, site))
+            agenda.extend(await prior_answers(effect, state, site))
     open_ones = (path for (kind, path), _ in state.pending.items() if kind in ("attempt", "person"))
     return reused, (*refused, *open_ones)
 
@@ -251,9 +251,7 @@ async def _rehearsed(site: Site, start: Start) -> tuple[Counter[Path], tuple[Pat
 def _known(site: Site, reused: Mapping[Path, int], waiting: Sequence[Path]) -> tuple[tuple[Path, int], ...]:
     """Where the past has answers that may be asked for once something before them has been done again."""
     assert site.past is not None
-    last: dict[Path, int] = {}
-    for (path, _), ends in site.past.attempts.items():
-        last[path] = max(last.get(path, 0), *(end.attempt for end in ends))
+    last = {path: max(end.attempt for end in ends) for path, ends in site.past.attempts.items()}
     more = ((path, attempt) for path, attempt in last.items() if attempt > reused.get(path, 0))
     return tuple((path, attempt) for path, attempt in more if path not in waiting)
 

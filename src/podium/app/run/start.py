@@ -32,7 +32,6 @@ from podium.app.run.preflight import (
     unsupported,
 )
 from podium.app.values import own_name
-from podium.attempt.prior_results import prior_results_of
 from podium.attempt.site import Site
 from podium.core.hash_chain import FIRST_HASH, RunId
 from podium.core.messages import Cancel, Message, Start
@@ -48,6 +47,7 @@ from podium.errors import EXIT_CANCELLED, ConfigurationError, PodiumError
 from podium.git.repository import read_head, read_uncommitted, tree_with_uncommitted
 from podium.ports.store import RunHead
 from podium.runtime.commands import encode_command
+from podium.tasks.prior_results import prior_results_of
 
 ASK_S: Final = 3.0
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

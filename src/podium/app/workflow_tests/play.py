@@ -13,7 +13,6 @@ import anyio
 from podium.app.project import Office
 from podium.app.run.start import RunRequest, StartedRun, drive, start_run
 from podium.app.workflow_tests.stage import TestProject, stage
-from podium.attempt.agent.agent_attempt import visit_of
 from podium.core.effects import AskPerson, Watch
 from podium.core.events import Event
 from podium.core.messages import Approve, Signal
@@ -30,6 +29,7 @@ from podium.runtime.commands import encode_command
 from podium.runtime.question_text import question_renderer
 from podium.runtime.status import exit_of, status_of
 from podium.simulate.scripted_world import ScriptedWorld as World
+from podium.tasks.excerpt import visit_of
 from podium.views.run.builder import run_view
 from podium.views.run.trace import Trace, trace
 from podium.views.run.view import RunView

@@ -9,15 +9,15 @@ from podium.attempt.agent.resolve import ResolvedAgent
 from podium.attempt.site import Site
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
-from podium.core.model import Agent, Members, Review, Step
-from podium.core.state import Leaf, State
+from podium.core.model import Agent, Step
 from podium.ports.agent import AgentRequest, AgentResult, Progress
 from podium.process.launch import Finished
+from podium.tasks.task import AgentWork, AttemptTask
 
 
 @dataclass(slots=True)
 class AgentExchange:
-    """The attempt as it unfolds; filled on the way, written down at its end."""
+    """The attempt as it unfolds; filled in on the way, written down at its end."""
 
     worker: ResolvedAgent | None = None
     system: str = ""
@@ -36,31 +36,29 @@ class AgentExchange:
 @dataclass(frozen=True, slots=True)
 class AgentAttempt:
     site: Site
-    state: State
-    leaf: Leaf
-    asked: AttemptStarted
+    task: AttemptTask
     names: Names
     nonce: str
-    """What a verdict must repeat; known to nobody before."""
+    """What a verdict must repeat; unpredictable."""
     story: AgentExchange = field(default_factory=AgentExchange)
 
     @property
+    def asked(self) -> AttemptStarted:
+        return self.task.started
+
+    @property
     def step(self) -> Step:
-        return self.leaf.place.step
+        return self.task.step
 
     @property
     def verb(self) -> Agent:
-        assert isinstance(self.step.verb, Agent)
-        return self.step.verb
+        return self.task.agent
+
+    @property
+    def work(self) -> AgentWork:
+        return self.task.agent_work
 
     @property
     def phrase(self) -> str | None:
         """The line that approves, where the review around a judge has one."""
-        around = self.state.instances[self.leaf.place.parent].place.step.verb
-        return around.phrase if self.verb.judge and isinstance(around, Review) else None
-
-
-def visit_of(state: State, leaf: Leaf) -> int:
-    """A member is entered once per visit of its step, so that visit counts."""
-    parent = state.instances[leaf.place.parent].place
-    return parent.visit if isinstance(parent.step.verb, Members | Review) else leaf.place.visit
+        return None if self.work.review is None else self.work.review.phrase

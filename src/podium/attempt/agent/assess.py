@@ -218,13 +218,11 @@ def _change_text(site: Site, base: Tree | None, tree: Tree | None) -> str:
 
 def _likeness(asking: AgentAttempt, essence: str) -> int | None:
     """With the step's previous answer: words and change together, since a worker may say "done" every time."""
-    before = asking.leaf.answer
-    if before is None or before.result is None:
+    before = asking.work.previous
+    if before is None:
         return None
-    text = str(before.result.get("text") or "")
-    return accounting.likeness(
-        f"{text}\n{_change_text(asking.site, asking.asked.base, before.tree)}", essence
-    )
+    change = _change_text(asking.site, asking.asked.base, before.tree)
+    return accounting.likeness(f"{before.text}\n{change}", essence)
 
 
 LEVELS: Final = (

@@ -19,7 +19,7 @@ from anyio import CancelScope, to_thread
 
 from podium.attempt import network
 from podium.attempt.agent import assess, usage
-from podium.attempt.agent.agent_attempt import AgentAttempt, visit_of
+from podium.attempt.agent.agent_attempt import AgentAttempt
 from podium.attempt.agent.recorder import write_recording
 from podium.attempt.agent.resolve import NoAgent, ResolvedAgent, worker_for
 from podium.attempt.agent.sessions import goes_on, keep_session, last_session
@@ -30,19 +30,15 @@ from podium.attempt.change_policy import globs_of
 from podium.attempt.command.judge_tree import strip_agent_instructions
 from podium.attempt.file_facts import known_names
 from podium.attempt.launch import build_launch, folder_of, note, sandbox_record
-from podium.attempt.prior_results import request_key
 from podium.attempt.prompt import build
 from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
 from podium.attempt.site import Site
 from podium.attempt.workspace.ownership import Owner, give_ownership
 from podium.attempt.workspace.workspace import Workspace, opened, start_of
-from podium.core.events import AttemptEnded, AttemptStarted
+from podium.core.events import AttemptEnded
 from podium.core.expressions.templates import Value, fill_argv
 from podium.core.model import Agent, Step
-from podium.core.queries.graph import workflow_of
-from podium.core.queries.names import InstanceNames
-from podium.core.state import Leaf, State
 from podium.core.types import Millis, Tree
 from podium.credentials import key_names
 from podium.errors import ConfigurationError
@@ -51,21 +47,22 @@ from podium.ports.agent import AgentRequest, AgentResult, OutputParser, PriorSes
 from podium.process.launch import Finished
 from podium.process.output import OnOutput, StreamName
 from podium.recording import with_texts
+from podium.tasks.prior_results import request_key
+from podium.tasks.task import AttemptTask
 
 SEEN: Final = 2000
 """So many things an agent was seen doing are kept for the log."""
 
 
-async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
-    asking = await asking_of(asked, state, site)
+async def work(task: AttemptTask, site: Site) -> AttemptEnded:
+    asking = await asking_of(task, site)
     end = await _worked(asking)
     if end.reused:
         return end
-    config = workflow_of(state, asking.leaf.place).config
-    await to_thread.run_sync(write_story, asking, config.get("record") or {}, end)
+    await to_thread.run_sync(write_story, asking, asking.work.config.get("record") or {}, end)
     if asking.story.request is not None:
         await to_thread.run_sync(write_recording, asking, asking.story.request, end)
-    log = site.log_dir(asked.path, asked.attempt).relative_to(site.run_dir).as_posix()
+    log = site.log_dir(asking.asked.path, asking.asked.attempt).relative_to(site.run_dir).as_posix()
     message = site.mask.text(str((end.result or {}).get("message", "")))
     more = {"message": message, "removed": dict(asking.story.removed)}
     return replace(
@@ -79,11 +76,9 @@ async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
     )
 
 
-async def asking_of(asked: AttemptStarted, state: State, site: Site) -> AgentAttempt:
-    leaf = state.instances[asked.path]
-    assert isinstance(leaf, Leaf)
-    names = await known_names(site, InstanceNames(state, leaf), _values(leaf.place.step), asked.start)
-    return AgentAttempt(site, state, leaf, asked, names, secrets.token_hex(8))
+async def asking_of(task: AttemptTask, site: Site) -> AgentAttempt:
+    names = await known_names(site, task.names(), _values(task.step), task.started.start)
+    return AgentAttempt(site, task, names, secrets.token_hex(8))
 
 
 def _values(step: Step) -> tuple[Value, ...]:
@@ -98,8 +93,7 @@ def _values(step: Step) -> tuple[Value, ...]:
 
 async def _worked(asking: AgentAttempt) -> AttemptEnded:
     site, asked = asking.site, asking.asked
-    config = workflow_of(asking.state, asking.leaf.place).config
-    worker = worker_for(site, config, asking.step, asked, asking.names)
+    worker = worker_for(site, asking.work.config, asking.step, asked, asking.names)
     if isinstance(worker, NoAgent):
         result = {"message": worker.message}
         return attempt_ended(site, asked, "unavailable", "unavailable", result=result, tree=asked.start)
@@ -110,7 +104,7 @@ async def _worked(asking: AgentAttempt) -> AttemptEnded:
         # What it answers depends on a conversation, which another run does not have.
         return await _answered(asking, worker)
     return await reuse_or(
-        site, asked, request_key(asked, *_asked_of(asking, worker)), lambda: _answered(asking, worker)
+        site, asking.task, request_key(asked, *_asked_of(asking, worker)), lambda: _answered(asking, worker)
     )
 
 
@@ -128,11 +122,10 @@ def _asked_of(asking: AgentAttempt, worker: ResolvedAgent) -> tuple[Any, ...]:
 
 async def _answered(asking: AgentAttempt, worker: ResolvedAgent) -> AttemptEnded:
     site, asked = asking.site, asking.asked
-    config = workflow_of(asking.state, asking.leaf.place).config
     if asking.story.removed:
         what = ", ".join(f"{name} ({times})" for name, times in asking.story.removed.items())
         site.on_progress(asked.path, note(f"redacted from the prompt (looks like a secret): {what}"))
-    await to_thread.run_sync(write_question, asking, config.get("record") or {})
+    await to_thread.run_sync(write_question, asking, asking.work.config.get("record") or {})
     kind: Literal["clone", "checkout"] = "checkout" if asking.verb.judge else "clone"
     tree = await to_thread.run_sync(_judged_tree, asking) if asking.verb.judge else None
     async with opened(site, asked, asking.step, kind=kind, names=asking.names, tree=tree) as workspace:
@@ -268,7 +261,7 @@ def _request(
         config=worker.config,
         path=asked.path,
         step=step.name,
-        visit=visit_of(asking.state, asking.leaf),
+        visit=asking.work.excerpt.visit,
         attempt=asked.attempt,
         prompt=asking.story.prompt,
         system=asking.story.system,

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from podium.attempt.artifacts import write_bytes
 from podium.attempt.command.judge_tree import with_paths
-from podium.attempt.command.stdin import plain
 from podium.attempt.command.test_reports import (
     MAX_BYTES,
     Report,
@@ -27,7 +26,7 @@ from podium.attempt.site import Site
 from podium.attempt.workspace.workspace import Workspace
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
-from podium.core.expressions.templates import fill, fill_argv
+from podium.core.expressions.templates import fill
 from podium.core.expressions.values import Meter, as_text
 from podium.core.globs import glob_matches
 from podium.core.model import Command, Step
@@ -37,6 +36,7 @@ from podium.git.repository import trees
 from podium.git.trees.diff import changed_paths
 from podium.git.trees.listing import files, read_listing
 from podium.process.output import CapturedOutput
+from podium.tasks.commands import command_key, report_paths
 
 TEST_FILES: Final = (
     "test/**", "tests/**", "**/test/**", "**/tests/**", "**/__tests__/**", "spec/**", "**/spec/**",
@@ -134,11 +134,6 @@ def is_test(path: str) -> bool:
     return any(glob_matches(pattern, path) for pattern in TEST_FILES)
 
 
-def report_paths(verb: Command, names: Names) -> list[str]:
-    report = dict(verb.coverage or {}).get("report")
-    return [as_text(fill(value, names), Meter()) for value in (verb.junit, report) if value is not None]
-
-
 def read_report(verb: Command, names: Names, folder: Path) -> Report | None:
     """What a command said of its tests, whether or not they passed; None: nothing that can be read."""
     try:
@@ -204,18 +199,9 @@ def known(place: Path) -> Report | None:
 def place_of(site: Site, step: Step, names: Names, tree: Tree) -> Path:
     """Reports of different commands are not compared: one may run only some of the tests."""
     passed, _ = declared_env(step, names)
-    said = (*words_of(step, names), {name: site.host_env.get(name) for name in passed})
+    said = (*command_key(step, names), {name: site.host_env.get(name) for name in passed})
     told = repr(said).encode("utf-8", "surrogateescape")
     return site.state_dir / "reports" / hashlib.sha256(told).hexdigest()[:16] / f"{tree}.json"
-
-
-def words_of(step: Step, names: Names) -> tuple[Any, ...]:
-    """What makes a command this one and no other, with its values: an item or an input may choose what it tests."""
-    verb = step.verb
-    assert isinstance(verb, Command)
-    around = (step.settings.get(key) for key in ("dir", "env", "protect", "workspace", "network", "secrets"))
-    filled = (plain(fill(value, names)) for value in (verb.stdin, *around))
-    return (fill_argv(verb.argv, names), verb.script, verb.shell, report_paths(verb, names), *filled)
 
 
 EVIDENCE: Final = "evidence"

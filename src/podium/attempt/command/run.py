@@ -5,7 +5,7 @@ Whether it passed is decided here by what was seen: the exit code, the reports i
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -22,24 +22,21 @@ from podium.attempt.command.test_reports import Report, told_apart
 from podium.attempt.file_facts import known_names
 from podium.attempt.launch import build_launch, forward_output, note, sandbox_record
 from podium.attempt.network import decided
-from podium.attempt.prior_results import request_key
 from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
 from podium.attempt.site import Site
 from podium.attempt.workspace.ownership import give_ownership
 from podium.attempt.workspace.toolchain import check_editable
 from podium.attempt.workspace.workspace import CapturedChange, CaptureRefused, Workspace, captured, opened
-from podium.core.addresses import ROOT
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import Value, fill, fill_argv
 from podium.core.expressions.values import Meter, as_text
-from podium.core.model import Command, Gates, Step
-from podium.core.queries.graph import tree_in_view
-from podium.core.queries.names import InstanceNames
-from podium.core.state import Instance, State
-from podium.core.types import Reason, Tree
+from podium.core.model import Command, Step
+from podium.core.types import Path, Reason, Tree
 from podium.errors import ConfigurationError
+from podium.tasks.prior_results import request_key
+from podium.tasks.task import AttemptTask, CommandWork
 from podium.workflow.contracts.contract import OutputFault, value_of
 
 SCRIPT: Final = "script"
@@ -59,25 +56,48 @@ class CommandAttempt:
     is_gate: bool
 
 
-async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
-    before = tree_before(asked, state)
-    case = await _case(asked, state, site)
-    key = request_key(asked, before, case.untouched, *_asked_of(case.step, case.names))
-    return await reuse_or(site, asked, key, lambda: _judged(case, before))
+async def work(task: AttemptTask, site: Site) -> AttemptEnded:
+    assert isinstance(task.work, CommandWork)
+    before = task.work.before
+    case = await _case(task, site)
+    key = request_key(task.started, before, case.untouched, *_asked_of(case.step, case.names))
+    return await reuse_or(site, task, key, lambda: _judged(case, before))
 
 
-async def judge(asked: AttemptStarted, state: State, site: Site, *, before: Tree | None) -> AttemptEnded:
-    """Runs a command that has passed before on another tree; red before green is not asked for again."""
-    return await _judged(await _case(asked, state, site), before, again=True)
+async def judge(task: AttemptTask, site: Site) -> AttemptEnded:
+    """Runs a command that has passed before on another tree; it need not fail on the base tree again."""
+    assert isinstance(task.work, CommandWork)
+    return await _judged(await _case(task, site), task.work.before, again=True)
 
 
-async def _case(asked: AttemptStarted, state: State, site: Site) -> CommandAttempt:
-    leaf = state.instances[asked.path]
-    step = leaf.place.step
+@dataclass(frozen=True, slots=True)
+class FailedRecheck:
+    """The first command that did not pass on the merged tree."""
+
+    path: Path
+    message: str
+
+
+async def rerun(site: Site, rechecks: Iterable[AttemptTask], tree: Tree) -> FailedRecheck | None:
+    """Runs them on a tree one after another, until one fails. Raises what a command raises."""
+    for recheck in rechecks:
+        started = replace(recheck.started, at=site.now(), start=tree)
+        ended = await judge(replace(recheck, started=started), site)
+        if ended.kind != "ok":
+            return FailedRecheck(started.path, _why(ended))
+    return None
+
+
+def _why(ended: AttemptEnded) -> str:
+    return str((ended.result or {}).get("message") or f"it ended as {ended.kind}")
+
+
+async def _case(task: AttemptTask, site: Site) -> CommandAttempt:
+    step, work = task.step, task.work
     assert isinstance(step.verb, Command)
-    names = await known_names(site, InstanceNames(state, leaf), values_of(step), tree_in_view(leaf))
-    is_gate = _gates_around(leaf, state) is not None
-    return CommandAttempt(site, asked, step, step.verb, names, _untouched(leaf, state), is_gate)
+    assert isinstance(work, CommandWork)
+    names = await known_names(site, task.names(), values_of(step), task.view)
+    return CommandAttempt(site, task.started, step, step.verb, names, work.protected_from, work.is_gate)
 
 
 async def _judged(case: CommandAttempt, before: Tree | None, *, again: bool = False) -> AttemptEnded:
@@ -96,34 +116,6 @@ async def _judged(case: CommandAttempt, before: Tree | None, *, again: bool = Fa
             result = await _told_apart(case, workspace, ran, before)
             return attempt_ended(site, asked, ran.kind, ran.reason, result=result, tree=asked.start)
         return await _verified(case, workspace, ran, before)
-
-
-def tree_before(asked: AttemptStarted, state: State) -> Tree | None:
-    """What the work under judgement started from: that of the step around a gate, else that of the block around it."""
-    leaf = state.instances[asked.path]
-    gates = _gates_around(leaf, state)
-    if gates is None and asked.base != asked.start:
-        return asked.base
-    return _untouched(leaf, state)
-
-
-def _untouched(leaf: Instance, state: State) -> Tree | None:
-    """The tree whose protected files hold: nobody who is judged here has worked on it."""
-    gates = _gates_around(leaf, state)
-    if gates is not None:
-        return gates.place.base
-    around = state.instances[leaf.place.parent].base
-    return around or (None if state.started is None else state.started.tree)
-
-
-def _gates_around(leaf: Instance, state: State) -> Instance | None:
-    path = leaf.place.parent
-    while path != ROOT:
-        scope = state.instances[path]
-        if isinstance(scope.place.step.verb, Gates):
-            return scope
-        path = scope.place.parent
-    return None
 
 
 @asynccontextmanager

@@ -12,6 +12,7 @@ from podium.core.expressions.templates import Value, fill
 from podium.core.expressions.values import is_list
 from podium.errors import ConfigurationError
 from podium.files.inside import open_inside
+from podium.tasks.commands import to_plain
 
 MAX_BYTES: Final = 64 << 20
 LENT: Final = ".podium/artifacts"
@@ -26,7 +27,7 @@ def stdin_of(value: Value, names: Names, folder: Path, artifacts: Path) -> bytes
         return None
     filled: Any = fill(value, names)
     if isinstance(value, Node):
-        text = filled if isinstance(filled, str) else json.dumps(plain(filled), ensure_ascii=False)
+        text = filled if isinstance(filled, str) else json.dumps(to_plain(filled), ensure_ascii=False)
         return text.encode("utf-8", "surrogateescape")
     paths = filled if is_list(filled) else (filled,)
     return b"".join(_read(folder, str(path), artifacts) for path in paths)
@@ -43,12 +44,3 @@ def _read(folder: Path, path: str, artifacts: Path) -> bytes:
     if len(content) > MAX_BYTES:
         raise ConfigurationError(f'stdin: "{path}" is larger than {MAX_BYTES >> 20} MB')
     return content
-
-
-def plain(value: Any) -> Any:
-    """Lists and maps of the core may be lazy or frozen; JSON wants its own."""
-    if isinstance(value, str | int | float | bool | None):
-        return value
-    if is_list(value):
-        return [plain(item) for item in value]
-    return {key: plain(item) for key, item in value.items()}

@@ -8,110 +8,99 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 from anyio import to_thread
 
-from podium.attempt.command.rerun import FailedRecheck, commands_passed_on, rerun
+from podium.attempt.command.run import FailedRecheck, rerun
 from podium.attempt.landing.messages import clash_text
-from podium.attempt.prior_results import NoPriorResult
-from podium.attempt.reuse import is_rehearsal, joined
+from podium.attempt.reuse import joined
 from podium.attempt.site import Site
 from podium.attempt.workspace.workspace import PODIUM
 from podium.core.events import JoinAsked, JoinEnded
 from podium.core.expressions.nodes import ExprError
 from podium.core.payloads import RefusedMember
-from podium.core.state import Leaf, State
 from podium.core.types import Path, Tree
 from podium.errors import ConfigurationError, PodiumError
 from podium.git.repository import REFS, Repository, Signature, component, keep, write_commit
 from podium.git.trees.merge import Clashed
 from podium.git.trees.merge import join as merge
+from podium.tasks.prior_results import NoPriorResult
+from podium.tasks.task import AttemptTask, JoinMember, JoinTask
 
 DETAIL: Final = 8_000
-
-Member: TypeAlias = tuple[Path, Tree]
 
 
 @dataclass(frozen=True, slots=True)
 class _Merged:
     head: Tree
-    kept: tuple[Member, ...]
+    kept: tuple[JoinMember, ...]
     refused: tuple[RefusedMember, ...]
 
 
-async def join(asked: JoinAsked, state: State, site: Site) -> JoinEnded:
-    repository = site.repository
+async def join(task: JoinTask, site: Site) -> JoinEnded:
+    asked, repository = task.asked, site.repository
     if repository is None:
         raise ConfigurationError("there is no git repository here, so there are no trees to join")
-    end = await to_thread.run_sync(joined, site, asked)
-    if end is None and asked.gated and is_rehearsal(site):
+    end = await to_thread.run_sync(joined, site, task)
+    if end is None and asked.gated and site.is_rehearsal:
         # Whether commands pass on the joined tree has to be tried in earnest.
         raise NoPriorResult
     if end is None:
-        merged = await _joined(asked, state, site, repository, asked.onto, asked.members)
+        merged = await _joined(asked, site, repository, asked.onto, task.members)
         end = JoinEnded(site.now(), asked.path, merged.head, merged.refused)
-    if end.tree is not None and end.tree != asked.onto and not is_rehearsal(site):
+    if end.tree is not None and end.tree != asked.onto and not site.is_rehearsal:
         await to_thread.run_sync(_keep, site, repository, asked, end.tree)
     return end
 
 
 async def _joined(
     asked: JoinAsked,
-    state: State,
     site: Site,
     repository: Repository,
     onto: Tree,
-    members: Sequence[Member],
+    members: Sequence[JoinMember],
 ) -> _Merged:
-    merged = await to_thread.run_sync(_merge, asked, state, repository, onto, members)
+    merged = await to_thread.run_sync(_merge, asked, repository, onto, members)
     if not asked.gated or not merged.kept:
         return merged
-    red = await _red(site, state, merged)
+    red = await _red(site, merged)
     if red is None:
         return merged
     if len(merged.kept) == 1:
-        path = merged.kept[0][0]
+        path = merged.kept[0].path
         return _Merged(onto, (), (*merged.refused, RefusedMember(path, "failed", _cut(red))))
     middle = len(merged.kept) // 2
-    first = await _joined(asked, state, site, repository, onto, merged.kept[:middle])
-    second = await _joined(asked, state, site, repository, first.head, merged.kept[middle:])
+    first = await _joined(asked, site, repository, onto, merged.kept[:middle])
+    second = await _joined(asked, site, repository, first.head, merged.kept[middle:])
     refused = (*merged.refused, *first.refused, *second.refused)
     return _Merged(second.head, (*first.kept, *second.kept), refused)
 
 
-def _merge(
-    asked: JoinAsked, state: State, repository: Repository, onto: Tree, members: Sequence[Member]
-) -> _Merged:
+def _merge(asked: JoinAsked, repository: Repository, onto: Tree, members: Sequence[JoinMember]) -> _Merged:
     head = onto
-    kept: list[Member] = []
+    kept: list[JoinMember] = []
     refused: list[RefusedMember] = []
-    for path, tree in members:
-        done = merge(repository, fork=_fork(asked, state, path), onto=head, tree=tree)
+    for member in members:
+        done = merge(repository, fork=member.fork, onto=head, tree=member.tree)
         if isinstance(done, Clashed):
             # Where nothing is gated the one that waits for the merge is concerned, not the members.
-            where = path if asked.gated else asked.path
+            where = member.path if asked.gated else asked.path
             refused.append(RefusedMember(where, "conflict", _cut(clash_text(done.clashes))))
         else:
             head = done.tree
-            kept.append((path, tree))
+            kept.append(member)
     return _Merged(head, tuple(kept), tuple(refused))
 
 
-def _fork(asked: JoinAsked, state: State, path: Path) -> Tree | None:
-    """What a member started from: those of a queue may have begun after others had been merged."""
-    member = state.instances.get(path)
-    return member.base if asked.gated and member is not None and member.base is not None else asked.fork
-
-
-async def _red(site: Site, state: State, merged: _Merged) -> str | None:
-    """What the members' own commands say of the merged tree; nothing to ask if it is the tree they passed on."""
-    leaves: dict[Path, Leaf] = {}
-    for path, tree in merged.kept:
-        if tree != merged.head:
-            leaves |= {leaf.place.path: leaf for leaf in commands_passed_on(state, tree, path)}
+async def _red(site: Site, merged: _Merged) -> str | None:
+    """Which of the members' own commands fails on the merged tree; none is run if it is the tree they passed on."""
+    rechecks: dict[Path, AttemptTask] = {}
+    for member in merged.kept:
+        if member.tree != merged.head:
+            rechecks |= {recheck.started.path: recheck for recheck in member.rechecks}
     try:
-        red = await rerun(site, state, leaves.values(), merged.head)
+        red = await rerun(site, rechecks.values(), merged.head)
     except (PodiumError, ExprError) as error:
         return f"the commands could not be run on the joined tree: {error}"
     return (

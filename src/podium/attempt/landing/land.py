@@ -8,32 +8,24 @@ Rule 3: where the step has gates, what would land is judged first; only exactly 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, assert_never
 
 from anyio import to_thread
 
-from podium.attempt.command.rerun import FailedRecheck, commands_passed_on, rerun
+from podium.attempt.command.run import FailedRecheck, rerun
 from podium.attempt.file_facts import known_names
-from podium.attempt.landing.earlier import earlier, tree_landed
 from podium.attempt.landing.messages import clash_on_branch, in_the_way, left_behind, taken_off
-from podium.attempt.prior_results import request_key
 from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
 from podium.attempt.site import Site
 from podium.attempt.workspace.workspace import PODIUM, start_of
-from podium.core.addresses import ROOT
-from podium.core.decide.attempts import MOVED, passed_gates
-from podium.core.decide.entry import ONTO
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import Value, fill
 from podium.core.expressions.values import Meter, as_text
 from podium.core.model import Git
-from podium.core.queries.graph import fresh_children, tree_in_view
-from podium.core.queries.names import InstanceNames
-from podium.core.state import Leaf, Scope, State
-from podium.core.types import Tree
+from podium.core.types import MOVED, ONTO, Path, Tree
 from podium.errors import ConfigurationError
 from podium.git.branches.land import (
     How,
@@ -50,50 +42,49 @@ from podium.git.branches.land import (
 )
 from podium.git.branches.publish import Unpublished, publish
 from podium.git.repository import Repository, Signature, commit_of, read_person, refs, tree_of, write_commit
-from podium.git.trees.merge import Clashed
+from podium.git.trees.merge import Clashed, join
+from podium.tasks.prior_results import request_key
+from podium.tasks.task import AttemptTask, EarlierLanding, LandWork
 
 TRIES: Final = 5
 """How often a branch may be moved by others while we prepare, before that is a failure."""
 
 
-async def work(asked: AttemptStarted, state: State, site: Site) -> AttemptEnded:
-    leaf = state.instances[asked.path]
-    verb = leaf.place.step.verb
+async def work(task: AttemptTask, site: Site) -> AttemptEnded:
+    verb = task.step.verb
     assert isinstance(verb, Git)
     values = (verb.land, verb.message, verb.branch, verb.push)
-    names = await known_names(site, InstanceNames(state, leaf), values, tree_in_view(leaf))
-    key = request_key(asked, "git", verb.how, *(fill(value, names) for value in values))
-    return await reuse_or(site, asked, key, lambda: _done(asked, state, site, verb, names))
+    names = await known_names(site, task.names(), values, task.view)
+    key = request_key(task.started, "git", verb.how, *(fill(value, names) for value in values))
+    return await reuse_or(site, task, key, lambda: _done(task, site, verb, names))
 
 
-async def _done(asked: AttemptStarted, state: State, site: Site, verb: Git, names: Names) -> AttemptEnded:
+async def _done(task: AttemptTask, site: Site, verb: Git, names: Names) -> AttemptEnded:
     if verb.land is not None:
         message = None if verb.message is None else _text(verb.message, names)
-        return await land_head(asked, state, site, _text(verb.land, names), message, verb.how)
-    tree = await to_thread.run_sync(start_of, site, _repository(site), asked)
-    if _has_gates(asked, state) and _judged(asked, state) != tree:
-        return _proposed(
-            site, asked, tree, await to_thread.run_sync(tree_of, _repository(site), site.base_commit)
-        )
-    return await _publish(asked, state, site, verb, names)
+        return await land_head(task, site, _text(verb.land, names), message, verb.how)
+    tree = await to_thread.run_sync(start_of, site, _repository(site), task.started)
+    if task.land_work.has_gates and task.land_work.judged != tree:
+        onto = await to_thread.run_sync(tree_of, _repository(site), site.base_commit)
+        return _proposed(site, task.started, tree, onto)
+    return await _publish(task, site, verb, names)
 
 
 async def land_head(
-    asked: AttemptStarted, state: State, site: Site, branch: str, message: str | None, how: How = "squash"
+    task: AttemptTask, site: Site, branch: str, message: str | None, how: How = "squash"
 ) -> AttemptEnded:
     """Lands the tree that the attempt starts from; also for a person who asks for it when the run is over."""
-    landing = await to_thread.run_sync(_landing, asked, state, site, branch, message, how)
-    return await _land(asked, state, site, _repository(site), landing)
+    landing = await to_thread.run_sync(_landing, task, site, branch, message, how)
+    return await _land(task, site, _repository(site), landing)
 
 
-async def _land(
-    asked: AttemptStarted, state: State, site: Site, repository: Repository, landing: Landing
-) -> AttemptEnded:
+async def _land(task: AttemptTask, site: Site, repository: Repository, landing: Landing) -> AttemptEnded:
+    asked = task.started
     for _ in range(TRIES):
         ready = await to_thread.run_sync(prepare, repository, landing)
         done: Landed | Nothing | Clashed | InTheWay | Moved
         if isinstance(ready, Prepared):
-            held = await _held_back(asked, state, site, repository, ready)
+            held = await _held_back(task, site, repository, ready)
             if held is not None:
                 return held
             done = await to_thread.run_sync(land, repository, ready)
@@ -120,7 +111,7 @@ async def _land(
                     site,
                     asked,
                     "conflict",
-                    await to_thread.run_sync(clash_on_branch, state, repository, done.clashes),
+                    await to_thread.run_sync(clash_on_branch, task.land_work, repository, done.clashes),
                 )
             case InTheWay():
                 return _not(site, asked, "in_the_way", in_the_way(landing, done))
@@ -130,16 +121,16 @@ async def _land(
 
 
 async def _held_back(
-    asked: AttemptStarted, state: State, site: Site, repository: Repository, ready: Prepared
+    task: AttemptTask, site: Site, repository: Repository, ready: Prepared
 ) -> AttemptEnded | None:
     """Why this does not land now: what was judged does not hold for it, or its own gates have to judge it first."""
-    judged = _judged(asked, state)
-    if judged is not None and judged == ready.tree:
+    asked, work = task.started, task.land_work
+    if work.judged is not None and work.judged == ready.tree:
         return None
-    doubt = await _doubt(state, site, ready)
+    doubt = await _doubt(work, site, ready)
     if doubt is not None:
         return _not(site, asked, *doubt)
-    if not _has_gates(asked, state):
+    if not work.has_gates:
         return None
     if asked.attempt > TRIES:
         return _not(
@@ -149,7 +140,7 @@ async def _held_back(
     return _proposed(site, asked, ready.tree, onto)
 
 
-async def _doubt(state: State, site: Site, ready: Prepared) -> tuple[str, str] | None:
+async def _doubt(work: LandWork, site: Site, ready: Prepared) -> tuple[str, str] | None:
     """Why what was judged before does not hold for this."""
     landing = ready.landing
     if not ready.moved:
@@ -159,22 +150,10 @@ async def _doubt(state: State, site: Site, ready: Prepared) -> tuple[str, str] |
             f'branch "{landing.branch}" has moved, and on top of it the change is no longer the one that was '
             "judged; it has to be made and judged again"
         )
-    red = await rerun(site, state, commands_passed_on(state, landing.tree), ready.tree)
+    red = await rerun(site, work.rechecks, ready.tree)
     if isinstance(red, FailedRecheck):
         return "gates", f'on the present tip of "{landing.branch}", {red.path} does not pass:\n{red.message}'
     return None
-
-
-def _has_gates(asked: AttemptStarted, state: State) -> bool:
-    """A person who lands it when the run is over has no step, so no gates of its own."""
-    leaf = state.instances.get(asked.path)
-    return leaf is not None and leaf.place.step.gates is not None
-
-
-def _judged(asked: AttemptStarted, state: State) -> Tree | None:
-    leaf = state.instances.get(asked.path)
-    gates = passed_gates(state, leaf, asked.attempt) if isinstance(leaf, Leaf) else None
-    return None if gates is None else gates.place.start
 
 
 def _proposed(site: Site, asked: AttemptStarted, tree: Tree, onto: Tree) -> AttemptEnded:
@@ -183,27 +162,51 @@ def _proposed(site: Site, asked: AttemptStarted, tree: Tree, onto: Tree) -> Atte
     return attempt_ended(site, asked, "ok", MOVED, result=result, tree=tree)
 
 
-def _landing(
-    asked: AttemptStarted, state: State, site: Site, branch: str, message: str | None, how: How
-) -> Landing:
-    assert state.started is not None
-    repository = _repository(site)
+def _landing(task: AttemptTask, site: Site, branch: str, message: str | None, how: How) -> Landing:
+    repository, asked, work = _repository(site), task.started, task.land_work
     tree = start_of(site, repository, asked)
-    base = state.started.run.base or site.base_commit or None
-    start = state.started.tree or tree_of(repository, base)
-    before = earlier(state, asked.path, branch, "land")
+    base = work.run_base or site.base_commit or None
+    start = work.run_start or tree_of(repository, base)
+    before = earlier(work, branch, "land")
     return Landing(
         run=site.run,
         id=f"{site.run}/{asked.path}",
         branch=branch,
         base=before[-1].commit if before else base,
-        start=tree_landed(repository, state, before, start),
+        start=tree_landed(repository, before, start),
         tree=tree,
         how=how,
-        message=f"{state.started.run.name} ({site.run})" if message is None else message,
+        message=f"{work.run_name} ({site.run})" if message is None else message,
         signature=_signature(repository, asked),
-        pieces=tuple(_pieces(state, tree)) if how == "commits" else (),
+        pieces=tuple(Piece(one.tree, one.title) for one in work.pieces) if how == "commits" else (),
     )
+
+
+def earlier(work: LandWork, branch: str, kind: str) -> tuple[EarlierLanding, ...]:
+    """The `git` steps that have brought work to this branch before and are built on; in the order of their end."""
+    return _among((one for one in work.earlier if one.kind == kind and one.branch == branch), work.builds_on)
+
+
+def tree_landed(repository: Repository, before: Sequence[EarlierLanding], start: Tree) -> Tree:
+    """The tree with all that was landed before and nothing of others: only what came since is new."""
+    if not before:
+        return start
+    last = before[-1]
+    if _among(before[:-1], last.builds_on) == tuple(before[:-1]):
+        return last.tree
+    tree = start
+    for at, one in enumerate(before):
+        fork = tree_landed(repository, _among(before[:at], one.builds_on), start)
+        joined = join(repository, fork=fork, onto=tree, tree=one.tree)
+        if isinstance(joined, Clashed):
+            # Nothing counts as landed then: the change has to apply as a whole, or is refused as another one.
+            return start
+        tree = joined.tree
+    return tree
+
+
+def _among(landings: Iterable[EarlierLanding], paths: tuple[Path, ...]) -> tuple[EarlierLanding, ...]:
+    return tuple(one for one in landings if one.path in paths)
 
 
 def _repository(site: Site) -> Repository:
@@ -212,26 +215,14 @@ def _repository(site: Site) -> Repository:
     return site.repository
 
 
-def _pieces(state: State, tree: Tree) -> Iterator[Piece]:
-    """The steps of the top block that changed something, in their order; of a graph there is no such order."""
-    root = state.instances[ROOT]
-    if not isinstance(root, Scope) or root.place.order != "seq":
-        return
-    for child in fresh_children(state, root):
-        ending = child.ending
-        if ending is not None and ending.outcome == "passed" and ending.tree not in (None, tree):
-            assert ending.tree is not None
-            yield Piece(ending.tree, child.place.step.description or child.place.step.name)
-
-
-async def _publish(asked: AttemptStarted, state: State, site: Site, verb: Git, names: Names) -> AttemptEnded:
-    repository = _repository(site)
+async def _publish(task: AttemptTask, site: Site, verb: Git, names: Names) -> AttemptEnded:
+    repository, asked = _repository(site), task.started
     branch = _text(verb.branch, names)
     remote = None if verb.push is None else _text(verb.push, names)
     message = f"Work of run {site.run}" if verb.message is None else _text(verb.message, names)
 
     def put() -> tuple[str, Any]:
-        before = earlier(state, asked.path, branch, "branch")
+        before = earlier(task.land_work, branch, "branch")
         parent = before[-1].commit if before else site.base_commit
         commit = write_commit(
             repository,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 from typing import Final
 
-from podium.core.state import State
 from podium.git.branches.land import InTheWay, Landing
 from podium.git.repository import Repository, tree_of
 from podium.git.trees.diff import changed_paths
 from podium.git.trees.merge import Clash
 from podium.git.trees.names import shown
+from podium.tasks.task import LandWork
 
 EXCERPT: Final = 2_000
 SHOWN: Final = 20
@@ -48,14 +48,13 @@ def left_behind(run: str, step: str, landing: Landing, behind: str) -> str:
     )
 
 
-def clash_on_branch(state: State, repository: Repository, clashes: tuple[Clash, ...]) -> str:
+def clash_on_branch(work: LandWork, repository: Repository, clashes: tuple[Clash, ...]) -> str:
     """Files that the run was given uncommitted are on no branch, so the work on them fits on none."""
-    assert state.started is not None
     told = clash_text(clashes)
-    if state.started.tree is None:
+    if work.run_start is None:
         return told
-    committed = tree_of(repository, state.started.run.base or None)
-    given = set(changed_paths(repository, committed, state.started.tree))
+    committed = tree_of(repository, work.run_base or None)
+    given = set(changed_paths(repository, committed, work.run_start))
     names = [shown(clash.path) for clash in clashes if clash.path in given]
     if not names:
         return told

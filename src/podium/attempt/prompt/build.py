@@ -12,17 +12,16 @@ from typing import Any, Final
 from podium.attempt.agent.agent_attempt import AgentAttempt
 from podium.attempt.agent.resolve import ResolvedAgent
 from podium.attempt.change_policy import globs_of
-from podium.attempt.prompt import excerpt, partials
-from podium.attempt.prompt.advice import situation_of
-from podium.attempt.prompt.feedback import feedback_of
+from podium.attempt.prompt import excerpt
+from podium.attempt.prompt.feedback import feedback_text, keep_entries
 from podium.attempt.prompt.packed_files import context_of
 from podium.attempt.prompt.review_material import material_of
 from podium.attempt.prompt.tree_files import TreeFiles, files_of
 from podium.attempt.site import Site
 from podium.core import model
 from podium.core.expressions.nodes import Names
-from podium.core.model import Agent
 from podium.redaction.scan import cleaned
+from podium.tasks.partials import partials_of, render_partial
 from podium.workflow.prompts.render import Prompt, parse_prompt, render
 
 FOLDER: Final = "prompts"
@@ -42,17 +41,18 @@ def render_prompt(asking: AgentAttempt, worker: ResolvedAgent | None) -> Rendere
 
     Raises PromptError, ExprError: what cannot be written cannot be asked.
     """
-    site, state, leaf = asking.site, asking.state, asking.leaf
+    site = asking.site
     # Most prompts ask nothing about files, and a big project has many.
     files = cache(partial(files_of, site, asking.asked.start))
-    feedback = feedback_of(site, state, leaf)
+    entries = keep_entries(site, asking.task)
+    feedback = feedback_text(asking.task, entries)
     names = _Names(asking.names, feedback, {} if worker is None else worker.parameters)
     system, prompt = (None, asking.verb.prompt) if worker is None else (worker.system, worker.prompt)
     persona = "" if system is None else _rendered(asking, system, names, files)
     own, is_placed = _own(asking, prompt, names, files)
     parts = [own, *_additions(asking, names, files)]
     if feedback and not is_placed:
-        parts.append(feedback_of(site, state, leaf, heading=True))
+        parts.append(feedback_text(asking.task, entries, heading=True))
     parts.append(_excerpt(asking))
     parts.append(_shape(asking))
     return _cleaned(site, persona, "\n\n".join(part.strip() for part in parts if part.strip()) + "\n")
@@ -98,15 +98,12 @@ def _own(
 
 
 def _unwritten(asking: AgentAttempt) -> str:
-    place = asking.leaf.place
-    if place.role == "advice":
-        situation = situation_of(asking.state, asking.state.instances[place.parent])
-        facts = {"where": place.parent or "the workflow", "rule": place.about, "situation": situation}
-        return partials.render_partial(asking.state, place, "advice", facts)
-    step = {"name": place.step.name, "description": place.step.description}
-    return partials.render_partial(
-        asking.state, place, "task", {"step": step, "judge": _is_judge(place.step)}
-    )
+    advice = asking.work.advice
+    if advice is not None:
+        facts = {"where": advice.where, "rule": advice.rule, "situation": advice.situation}
+        return render_partial(asking.work.config, "advice", facts)
+    step = {"name": asking.step.name, "description": asking.step.description}
+    return render_partial(asking.work.config, "task", {"step": step, "judge": asking.verb.judge})
 
 
 def _rendered(
@@ -118,42 +115,36 @@ def _rendered(
 def _parsed(asking: AgentAttempt, written: model.Prompt) -> Prompt:
     name = written.file or ""
     folder = asking.site.project / (Path(name).parent if name else FOLDER)
-    own = partials.partials_of(asking.state, asking.leaf.place)
-    return parse_prompt(written.text, folder=folder, name=name, partials=own)
+    return parse_prompt(written.text, folder=folder, name=name, partials=partials_of(asking.work.config))
 
 
 def _additions(asking: AgentAttempt, names: _Names, files: Callable[[], TreeFiles]) -> Iterator[str]:
-    site, asked, step = asking.site, asking.asked, asking.leaf.place.step
+    site, asked, step, config = asking.site, asking.asked, asking.step, asking.work.config
     if asked.degrade:
         rung = model.Prompt(step.retry.degrade[asked.degrade - 1])
         yield _rendered(asking, rung, names, files)
     if asked.guidance:
-        yield partials.render_partial(
-            asking.state, asking.leaf.place, "guidance", {"guidance": asked.guidance}
-        )
+        yield render_partial(config, "guidance", {"guidance": asked.guidance})
     context = dict(step.settings.get("context") or {})
-    if _is_judge(step):
-        yield material_of(site, asking.state, asking.leaf, asked.start, asking.nonce)
+    if asking.work.review is not None:
+        yield material_of(site, asking.work.review, config, tree=asked.start, nonce=asking.nonce)
         context.pop("diff", None)  # The change it judges stands above already.
     if context:
-        since = None if asking.state.started is None else asking.state.started.tree
+        since = asking.work.run_start
         packed = context_of(site, context, asking.names, files(), since=since, tree=asked.start)
-        yield partials.render_partial(asking.state, asking.leaf.place, "files", packed) if packed else ""
-
-
-def _is_judge(step: model.Step) -> bool:
-    return isinstance(step.verb, Agent) and step.verb.judge
+        yield render_partial(config, "files", packed) if packed else ""
 
 
 def _excerpt(asking: AgentAttempt) -> str:
-    touches = globs_of(asking.leaf.place.step, asking.names)
-    facts = excerpt.excerpt_of(asking.state, asking.leaf, asking.asked, asking.names, touches=touches)
-    return partials.render_partial(asking.state, asking.leaf.place, "excerpt", facts)
+    touches = globs_of(asking.step, asking.names)
+    facts = excerpt.excerpt_facts(asking.task, asking.names, touches=touches)
+    return render_partial(asking.work.config, "excerpt", facts)
 
 
 def _shape(asking: AgentAttempt) -> str:
-    place = asking.leaf.place
-    if _is_judge(place.step):
-        facts = excerpt.verdict_shape(asking.asked, asking.nonce, asking.phrase)
-        return partials.render_partial(asking.state, place, "verdict", facts)
-    return partials.render_partial(asking.state, place, "answer", excerpt.answer_shape(place.step.output))
+    config = asking.work.config
+    if asking.verb.judge:
+        return render_partial(
+            config, "verdict", excerpt.verdict_shape(asking.asked, asking.nonce, asking.phrase)
+        )
+    return render_partial(config, "answer", excerpt.answer_shape(asking.step.output))

@@ -1,95 +1,46 @@
-"""The part of the workflow that one worker needs to know (R004): its step, what came before, what success means,
-what comes next, and the shape of its answer. Gathered for every prompt, so that no author has to write it; the words
-are those of partials."""
+"""What a worker is told about its step (R004): where it is in the workflow, what success means, how to answer.
+
+Gathered for every prompt, so that no author has to write it; the words are those of partials.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from typing import Any, Final, assert_never
+from typing import Any, Final
 
-from podium.attempt.agent.agent_attempt import visit_of
 from podium.attempt.agent.verdict import echo_of, review_schema
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import ExprError, Names, NeedFact
 from podium.core.expressions.templates import Value, fill, fill_argv
 from podium.core.expressions.values import Meter, as_text, plain
-from podium.core.model import Agent, Block, Call, Check, Command, Gates, Human, Output, Review, Step, Target
-from podium.core.queries.graph import SCOPES, body_of, descendants_of, fresh_children, order_of, workflow_of
-from podium.core.queries.step_results import fields_of
-from podium.core.state import Instance, Leaf, Scope, State
+from podium.core.model import Agent, Check, Command, Gates, Human, Output, Review, Step
+from podium.tasks.task import AttemptTask
 from podium.workflow.prompts.quoting import fence, first_line
 
 BLOCKED: Final = "BLOCKED:"
 """How an answer begins that says only why there is none."""
-SHOWN: Final = 12
-"""So many steps before are told; further back is of little use to a worker."""
 
 
-def excerpt_of(
-    state: State, leaf: Leaf, asked: AttemptStarted, names: Names, *, touches: tuple[str, ...] | None
-) -> Mapping[str, Any]:
-    workflow, step = workflow_of(state, leaf.place), leaf.place.step
-    assert isinstance(step.verb, Agent)
-    before = [_ended(state, child) for child in finished_before(state, leaf)]
+def excerpt_facts(task: AttemptTask, names: Names, *, touches: tuple[str, ...] | None) -> Mapping[str, Any]:
+    step, excerpt = task.step, task.agent_work.excerpt
+    judge = task.agent.judge
     return {
         "step": {"name": step.name, "description": step.description},
-        "workflow": {"name": workflow.name, "about": first_line(workflow.description)},
-        "visit": visit_of(state, leaf),
-        "attempt": asked.attempt,
-        "before": before[-SHOWN:],
-        "more": max(0, len(before) - SHOWN),
-        "success": [_VERDICT] if step.verb.judge else list(_success(leaf, names, touches)),
-        **_after(state, leaf),
-        "judge": step.verb.judge,
+        "workflow": {"name": excerpt.workflow, "about": excerpt.about},
+        "visit": excerpt.visit,
+        "attempt": task.started.attempt,
+        "before": excerpt.before,
+        "more": excerpt.more,
+        "success": [_VERDICT] if judge else list(_success(step, names, touches)),
+        "next": excerpt.following,
+        "routes": excerpt.routes,
+        "judge": judge,
         "blocked": BLOCKED,
     }
 
 
-def finished_before(state: State, leaf: Leaf) -> list[Instance]:
-    """The steps that are certainly finished, from the outermost block in."""
-    found: list[Instance] = []
-    inner: Instance = leaf
-    while inner.place.path != "":
-        scope = state.instances[inner.place.parent]
-        verb = scope.place.step.verb
-        if isinstance(scope, Scope) and isinstance(verb, SCOPES) and body_of(verb) is not None:
-            found[:0] = [child for child in fresh_children(state, scope) if _is_before(scope, child, inner)]
-        if isinstance(verb, Call):
-            break
-        inner = scope
-    return found
-
-
-def _is_before(scope: Scope, child: Instance, inner: Instance) -> bool:
-    """Only what is certainly finished, so that the same step is told the same whoever was faster."""
-    if child.ending is None or child.place.path == inner.place.path:
-        return False
-    match order_of(scope):
-        case "dag":
-            return inner.place.slot in descendants_of(scope, child.place.slot)
-        case "many":
-            return inner.place.role != "step"
-        case _:
-            return inner.place.role != "step" or child.place.slot < inner.place.slot
-
-
-def _ended(state: State, child: Instance) -> Mapping[str, Any]:
-    assert child.ending is not None
-    said = ""
-    with suppress(ExprError):
-        said = first_line(str(fields_of(state, child)["text"]))
-    return {
-        "name": child.place.step.name,
-        "outcome": child.ending.outcome,
-        "reason": child.ending.reason or "",
-        "said": said,
-    }
-
-
-def _success(leaf: Leaf, names: Names, touches: tuple[str, ...] | None) -> Iterator[Mapping[str, Any]]:
-    step = leaf.place.step
+def _success(step: Step, names: Names, touches: tuple[str, ...] | None) -> Iterator[Mapping[str, Any]]:
     verb = step.verb
     assert isinstance(verb, Agent)
     if touches is not None:
@@ -117,7 +68,7 @@ def _words(values: tuple[Value, ...], names: Names) -> tuple[str, ...]:
 
 
 def _word(value: Value, names: Names) -> str:
-    """As far as it is known: a fact that would have to be looked up first is not worth it here."""
+    """The text as far as it is known: looking up a fact only to describe it is not worth it."""
     try:
         return as_text(fill(value, names), Meter())
     except (ExprError, NeedFact):
@@ -143,49 +94,18 @@ def _gate(gate: Step, names: Names) -> Mapping[str, Any]:
             return _condition("other", gate.name)
 
 
-def _after(state: State, leaf: Leaf) -> Mapping[str, Any]:
-    scope = state.instances[leaf.place.parent]
-    verb = scope.place.step.verb
-    body = body_of(verb) if isinstance(verb, SCOPES) else None
-    if body is None:
-        return {"next": (), "routes": ()}
-    return {
-        "next": [body.steps[index].name for index in _following(body, leaf.place.slot)],
-        "routes": [
-            {"outcome": outcome, "to": target.kind, "step": _name_of(target, body)}
-            for outcome, target in leaf.place.step.on.items()
-        ],
-    }
-
-
-def _following(body: Block, slot: int) -> tuple[int, ...]:
-    match body.kind:
-        case "seq":
-            return (slot + 1,) if slot + 1 < len(body.steps) else ()
-        case "dag":
-            return body.dependents[slot]
-        case "par":
-            return ()
-        case _:
-            assert_never(body.kind)
-
-
-def _name_of(target: Target, body: Block) -> str:
-    return body.steps[target.step].name if target.kind == "step" else ""
-
-
 def answer_shape(output: Output) -> Mapping[str, Any]:
     """How a worker has to answer."""
     shape = _shape(output.schema or {}) if output.kind == "schema" else ""
     return {"kind": output.kind, "choices": output.choices, "shape": shape}
 
 
-def verdict_shape(asked: AttemptStarted, nonce: str, phrase: str | None) -> Mapping[str, Any]:
+def verdict_shape(started: AttemptStarted, nonce: str, phrase: str | None) -> Mapping[str, Any]:
     return {
         "phrase": "" if phrase is None else fence(phrase),
         "shape": _shape(review_schema()),
         "nonce": nonce,
-        "tree": echo_of(asked.start),
+        "tree": echo_of(started.start),
     }
 
 

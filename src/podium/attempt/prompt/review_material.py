@@ -3,72 +3,46 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from podium.attempt.prompt import partials
-from podium.attempt.prompt.excerpt import finished_before
-from podium.attempt.prompt.feedback import findings_text
-from podium.attempt.prompt.review_rounds import found_by, rounds_before
 from podium.attempt.prompt.tree_files import files_of
 from podium.attempt.site import Site
-from podium.core.addresses import ROOT
-from podium.core.expressions.values import ExprError, Meter, plain
-from podium.core.model import Gates, Review
-from podium.core.queries.graph import fresh_children
-from podium.core.queries.step_results import fields_of, work_of
-from podium.core.state import Instance, Leaf, Scope, State
+from podium.core.expressions.values import Meter, plain
+from podium.core.model import Fields
 from podium.core.types import Tree
 from podium.git.repository import tree_of
 from podium.git.trees.diff import changed_paths, diff
+from podium.tasks.partials import render_partial
+from podium.tasks.task import ReviewScope, WorkResult
 from podium.workflow.prompts.quoting import quote_block, truncate_middle
 
 DIFF_BYTES: Final = 200_000
 DELTA_BYTES: Final = 60_000
+FILES_BYTES: Final = 60_000
 OUTPUT: Final = 20_000
 SHOWN_PATHS: Final = 200
 
 
-def judged_by(state: State, leaf: Leaf) -> tuple[tuple[Instance, ...], Tree | None]:
-    """The steps whose work this reviewer judges, and the tree it is compared with: those its review names, else the
-    step whose gate it is."""
-    instance: Instance = leaf
-    while instance.place.path != ROOT:
-        verb = instance.place.step.verb
-        if isinstance(verb, Review) and verb.of:
-            works = tuple(work_of(state, instance, name) for name in verb.of)
-            return works, works[0].base
-        if isinstance(verb, Gates):
-            return (state.instances[instance.place.parent],), instance.place.base
-        instance = state.instances[instance.place.parent]
-    return (), None
-
-
-def material_of(site: Site, state: State, leaf: Leaf, tree: Tree | None, nonce: str) -> str:
-    """What others wrote is enclosed here; the partial finds words for what stands around it."""
-    works, base = judged_by(state, leaf)
-    still_open = open_findings(state, leaf)
-    plan = plan_before(state, leaf, works)
+def material_of(site: Site, review: ReviewScope, config: Fields, *, tree: Tree | None, nonce: str) -> str:
+    """Quotes what others wrote; the partial writes the words around it."""
+    findings = truncate_middle(review.open_findings, DIFF_BYTES)
     facts = {
         "nonce": nonce,
-        **_change(site, works, base, tree, nonce),
-        "since": _since(site, state, leaf, tree, nonce),
-        "results": [_result_of(state, work, nonce) for work in works],
-        "plan": "" if plan is None else _result_of(state, plan, nonce, label="plan")["output"],
-        "findings": quote_block(truncate_middle(still_open, DIFF_BYTES), "findings", nonce)
-        if still_open
-        else "",
+        **_change(site, review, tree, nonce),
+        "since": _since(site, review, tree, nonce),
+        "results": [_result_of(work, nonce) for work in review.works],
+        "plan": "" if review.plan is None else _result_of(review.plan, nonce, label="plan")["output"],
+        "findings": quote_block(findings, "findings", nonce) if findings else "",
     }
-    return partials.render_partial(state, leaf.place, "judged", facts)
+    return render_partial(config, "judged", facts)
 
 
-def _change(
-    site: Site, works: tuple[Instance, ...], before: Tree | None, tree: Tree | None, nonce: str
-) -> Mapping[str, Any]:
+def _change(site: Site, review: ReviewScope, tree: Tree | None, nonce: str) -> Mapping[str, Any]:
     nothing = {"has_diff": False, "paths": "", "diff": "", "cut": 0, "whole": "", "too_long": ""}
-    if site.repository is None or tree is None or not works:
+    if site.repository is None or tree is None or not review.works:
         return nothing
-    base = before or tree_of(site.repository, None)
+    base = review.base or tree_of(site.repository, None)
     paths = changed_paths(site.repository, base, tree)
     if not paths:
         return {**nothing, "has_diff": True}
@@ -83,23 +57,16 @@ def _change(
     }
 
 
-def _result_of(state: State, work: Instance, nonce: str, *, label: str = "output") -> Mapping[str, str]:
-    output, text = _field(state, work, "output"), _field(state, work, "text")
+def _result_of(work: WorkResult, nonce: str, *, label: str = "output") -> Mapping[str, str]:
+    output, text = work.output, work.text
     has_words = text and text != output
     return {
-        "step": work.place.step.name,
+        "step": work.step,
         "output": ""
         if output is None
         else quote_block(truncate_middle(_written(output), OUTPUT), label, nonce),
-        "words": quote_block(truncate_middle(str(text), OUTPUT // 4), "words", nonce) if has_words else "",
+        "words": quote_block(truncate_middle(text, OUTPUT // 4), "words", nonce) if has_words else "",
     }
-
-
-def _field(state: State, work: Instance, key: str) -> Any:
-    try:
-        return fields_of(state, work)[key]
-    except ExprError:
-        return None
 
 
 def _written(value: Any) -> str:
@@ -108,34 +75,13 @@ def _written(value: Any) -> str:
     )
 
 
-def _since(site: Site, state: State, leaf: Leaf, tree: Tree | None, nonce: str) -> str:
-    """What is new since this review's last round: what it has looked at before need not be gone through again."""
-    last = _last_round(state, leaf)
-    before = None if last is None else last.place.start
+def _since(site: Site, review: ReviewScope, tree: Tree | None, nonce: str) -> str:
+    """What is new since the last round of this review: it need not look again at what it has seen."""
+    before = review.last_round
     if site.repository is None or tree is None or before is None or before == tree:
         return ""
     change = diff(site.repository, before, tree, limit=DELTA_BYTES)
     return quote_block(truncate_middle(change.text, DELTA_BYTES), "delta", nonce)
-
-
-def open_findings(state: State, leaf: Leaf) -> str:
-    """What this review has said and is not fixed, so that the next round need not start from nothing."""
-    review = _last_round(state, leaf)
-    if review is None:
-        return ""
-    texts = (
-        findings_text(state, child, {"findings": found_by(state, child)})
-        for child in fresh_children(state, review)
-    )
-    return "\n".join(filter(None, texts))
-
-
-def _last_round(state: State, leaf: Leaf) -> Scope | None:
-    return next(rounds_before(state, leaf.place.parent), None)
-
-
-FILES_BYTES: Final = 60_000
-PLAN: Final = "Plan"
 
 
 def whole_files(
@@ -158,13 +104,3 @@ def whole_files(
         "whole": "\n".join(shown),
         "too_long": quote_block("\n".join(too_long), "files", nonce) if too_long else "",
     }
-
-
-def plan_before(state: State, leaf: Leaf, works: Sequence[Instance]) -> Instance | None:
-    """The newest plan that is certainly finished, unless it is what is judged."""
-    judged = {work.place.path for work in works}
-    for step in reversed(finished_before(state, leaf)):
-        is_plan = step.place.step.output.schema_name == PLAN and step.place.path not in judged
-        if is_plan and step.ending is not None and step.ending.outcome == "passed":
-            return step
-    return None

@@ -19,16 +19,12 @@ from podium.core.policy import Backoff
 from podium.core.queries.evaluate import count_of
 from podium.core.queries.graph import TO_A_PERSON, failed_gates
 from podium.core.state import Instance, Leaf, State
-from podium.core.types import Millis, Outcome, Path
+from podium.core.types import GONE, MOVED, Millis, Outcome, Path
 
 QUOTA_PAUSE = Millis(900_000)
 """How long a used-up quota window is left alone when it does not tell when it opens again."""
-GONE: Final = "gone"
-"""The reason of an attempt whose answer was to be taken over from an earlier run and is not there any more."""
 QUOTA_WAITS = 20
 NAMED: Final = 10
-MOVED: Final = "moved"
-"""The reason of a landing that has not landed, because what would land is no longer what was judged."""
 
 
 class Failure(NamedTuple):

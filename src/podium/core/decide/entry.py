@@ -17,7 +17,7 @@ from podium.core.queries.branch_trees import base_in_graph, tree_of
 from podium.core.queries.evaluate import count_of
 from podium.core.queries.graph import BLOCKS, HALTED, LOOPS, TO_A_PERSON, TOGETHER, child_step, descendants_of
 from podium.core.state import Instance, Leaf, Ledger, Scope, State, number_of
-from podium.core.types import Millis, Outcome, Path, Reason, Tree, Unit
+from podium.core.types import ONTO, Millis, Outcome, Path, Reason, Tree, Unit
 
 
 class ScopeEnd(NamedTuple):
@@ -36,9 +36,6 @@ class ScopeEnd(NamedTuple):
 
 FEEDBACK_KEPT: Final = 32
 """How many of the newest a step is handed; what came before stands with the visits before."""
-
-ONTO: Final = "onto"
-"""The field of a landing's result with the tree of the branch as it would be moved from."""
 
 
 class PendingEntry(NamedTuple):

@@ -13,13 +13,14 @@ from podium.core import addresses
 from podium.core.addresses import ROOT
 from podium.core.evolve.scopes import INPUTS
 from podium.core.expressions.nodes import MissingValue, NeedFact
-from podium.core.expressions.templates import fill
+from podium.core.expressions.templates import Value, fill
 from podium.core.model import Agent, Call, Check, Command, ForEach, Gates, Repeat, Review
 from podium.core.queries.graph import body_of, fresh_children, tree_in_view
 from podium.core.queries.step_results import fields_of, work_of
 from podium.core.state import Instance, Leaf, Scope, State, number_of
 
 DOLLAR = 1_000_000
+_ALWAYS = ("inputs", "vars", "steps", "run", "env", "with", "loop", "feedback", "work", "change")
 
 
 class Lazy(Mapping[str, Any]):
@@ -147,13 +148,29 @@ class InstanceNames:
             known["outcome"], known["reason"] = _so_far(self._state, call)
         return known
 
-    def _parameter(self, name: str) -> Any:
+    def visible(self) -> tuple[str, ...]:
+        """Every name that `lookup` may know here; some of them may have no value."""
+        loops = [scope.place.step.verb for scope, _ in self._loops()]
+        items = (verb.name for verb in loops if isinstance(verb, ForEach))
+        return tuple(dict.fromkeys((*_ALWAYS, *items, *self._parameter_names(), "member")))
+
+    def step_names(self) -> tuple[str, ...]:
+        """The steps that `steps.x` may name here, whether they have a result or not."""
+        scopes = (scope.place.step.verb for scope in self._around() if isinstance(scope, Scope))
+        bodies = (body_of(verb) for verb in scopes)  # type: ignore[arg-type]  # the verb of a Scope is a ScopeVerb
+        return tuple(dict.fromkeys(name for body in bodies if body is not None for name in body.index))
+
+    def parameter(self, name: str) -> tuple[Value, InstanceNames]:
+        """What `with` says of a name, and the names that are visible there. Raises MissingValue."""
         for instance in self._around():
             for key, value in instance.place.step.parameters:
                 if key == name:
-                    outside = InstanceNames(self._state, instance)
-                    return fill(value, outside)
+                    return value, InstanceNames(self._state, instance)
         raise MissingValue(f"there is no with.{name}")
+
+    def _parameter(self, name: str) -> Any:
+        value, outside = self.parameter(name)
+        return fill(value, outside)
 
     def _parameter_names(self) -> tuple[str, ...]:
         return tuple(key for instance in self._around() for key, _ in instance.place.step.parameters)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from podium.attempt.prompt.feedback import objections
 from podium.core import addresses, ledger
 from podium.core.addresses import ROOT
 from podium.core.model import Agent, Block, Call
 from podium.core.queries.graph import body_of, fresh_children
 from podium.core.queries.step_results import fields_of
 from podium.core.state import Instance, Leaf, Scope, State
+from podium.tasks.feedback import objections
 from podium.views.format import dollars
 from podium.views.plain import one_line
 from podium.views.run.findings import Reviewed, in_state, reviews_of

@@ -35,13 +35,11 @@ CONSENT: Final = "/!consent"
 @dataclass(frozen=True, slots=True)
 class PriorResults:
     run: RunId
-    attempts: Mapping[tuple[Path, str], Sequence[AttemptEnded]] = field(default_factory=dict)
-    """By what was asked where; the same may have been asked more than once."""
+    attempts: Mapping[Path, Sequence[AttemptEnded]] = field(default_factory=dict)
+    """By address, in the order in which they ended; the same may have been asked more than once."""
     approvals: Mapping[Path, tuple[ApprovalAsked, Sequence[ApprovalGiven]]] = field(default_factory=dict)
     joins: Mapping[JoinAsked, JoinEnded] = field(default_factory=dict)
     """By what was asked, whenever that was."""
-    is_all: bool = False
-    """Nothing may be done that is not known: for a look at what would be."""
 
 
 class NoPriorResult(Exception):
@@ -52,7 +50,7 @@ def prior_results_of(
     run: RunId, events: Iterable[Event], *, without: frozenset[Path] = frozenset()
 ) -> PriorResults:
     """What these events have found out, except at some paths."""
-    attempts: dict[tuple[Path, str], list[AttemptEnded]] = {}
+    attempts: dict[Path, list[AttemptEnded]] = {}
     approvals: dict[Path, tuple[ApprovalAsked, list[ApprovalGiven]]] = {}
     asked: dict[Path, JoinAsked] = {}
     joins: dict[JoinAsked, JoinEnded] = {}
@@ -63,7 +61,7 @@ def prior_results_of(
             case JoinEnded():
                 joins[asked[event.path]] = event
             case AttemptEnded() if event.key and event.kind in FOUND_OUT and event.path not in without:
-                attempts.setdefault((event.path, event.key), []).append(event)
+                attempts.setdefault(event.path, []).append(event)
             case ApprovalAsked() if event.path not in without and not event.path.endswith(CONSENT):
                 approvals[event.path] = (event, [])
             case ApprovalGiven() if event.path in approvals:

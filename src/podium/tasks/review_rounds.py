@@ -13,8 +13,8 @@ _GATE: Final = re.compile(r"(.*)#(\d+)(/.*)")
 _VISIT: Final = re.compile(r"(.*)~(\d+)")
 
 
-def found_by(state: State, judge: Instance) -> tuple[Mapping[str, Any], ...]:
-    """All that a reviewer has found up to this round, each as it was told last.
+def findings_up_to(state: State, judge: Instance) -> tuple[Mapping[str, Any], ...]:
+    """All that a reviewer has found up to this round, each finding as it was last reported.
 
     What a round does not mention stays as it was: a finding is over when its reviewer says so.
     """

@@ -1,0 +1,40 @@
+"""What an agent needs besides the values of its step: the workflow around it, feedback, and what it has to judge."""
+
+from __future__ import annotations
+
+from podium.core.model import Agent
+from podium.core.queries.graph import workflow_of
+from podium.core.state import Leaf, State
+from podium.tasks.advice import situation_of
+from podium.tasks.excerpt import excerpt_of
+from podium.tasks.feedback import feedback_of
+from podium.tasks.review import review_of
+from podium.tasks.task import AdviceContext, AgentWork, PreviousAnswer
+
+
+def agent_work_of(leaf: Leaf, state: State) -> AgentWork:
+    place = leaf.place
+    assert isinstance(place.step.verb, Agent)
+    return AgentWork(
+        excerpt=excerpt_of(state, leaf),
+        config=workflow_of(state, place).config,
+        run_start=None if state.started is None else state.started.tree,
+        run_branch="" if state.started is None else state.started.run.branch,
+        feedback=feedback_of(state, leaf),
+        review=review_of(state, leaf) if place.step.verb.judge else None,
+        advice=_advice(state, leaf) if place.role == "advice" else None,
+        previous=_previous(leaf),
+    )
+
+
+def _advice(state: State, leaf: Leaf) -> AdviceContext:
+    place = leaf.place
+    situation = situation_of(state, state.instances[place.parent])
+    return AdviceContext(place.parent or "the workflow", place.about, situation)
+
+
+def _previous(leaf: Leaf) -> PreviousAnswer | None:
+    answer = leaf.answer
+    if answer is None or answer.result is None:
+        return None
+    return PreviousAnswer(str(answer.result.get("text") or ""), answer.tree)

@@ -1,0 +1,141 @@
+"""Makes the task of an effect: a pure function of the effect, the state, and what an earlier run has found out."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from podium.core.effects import (
+    AskPerson,
+    CancelAttempt,
+    Effect,
+    FindFact,
+    JoinTrees,
+    RunAttempt,
+    StartTimer,
+    Watch,
+)
+from podium.core.events import AttemptStarted, JoinAsked, WaitStarted
+from podium.core.model import Agent, Command, Git, Step, Wait, Write
+from podium.core.queries.graph import tree_in_view, workflow_of
+from podium.core.queries.names import InstanceNames
+from podium.core.state import Instance, Leaf, State
+from podium.core.types import Path, Tree
+from podium.tasks.commands import command_work_of, facts_of, rechecks_of
+from podium.tasks.landings import land_work_of
+from podium.tasks.names import NameValues, capture
+from podium.tasks.prior_results import PriorResults, timeless
+from podium.tasks.reads import chains_read
+from podium.tasks.task import (
+    AttemptTask,
+    FactTask,
+    JoinMember,
+    JoinTask,
+    Task,
+    WatchTask,
+    Work,
+    WriteWork,
+)
+
+WATCHED = ("file", "commit", "step", "poll")
+"""What a `wait` step may wait for that somebody has to look for; signals and timers come by themselves."""
+
+
+def task_of(effect: Effect, state: State, prior: PriorResults | None = None) -> Task | None:
+    """None for effects that need no work: timers, questions, signals, and attempts that are to be cancelled."""
+    match effect:
+        case RunAttempt(asked=started, by_hand=by_hand):
+            return attempt_task(started, state, prior, by_hand=by_hand)
+        case Watch(asked=waiting):
+            return _watch_task(waiting, state)
+        case FindFact(asked=question):
+            return FactTask(question)
+        case JoinTrees(asked=join):
+            return _join_task(join, state, prior)
+        case CancelAttempt() | StartTimer() | AskPerson():
+            return None
+        case _:
+            assert_never(effect)
+
+
+def attempt_task(
+    started: AttemptStarted, state: State, prior: PriorResults | None = None, *, by_hand: bool = False
+) -> AttemptTask:
+    leaf = state.instances[started.path]
+    assert isinstance(leaf, Leaf)
+    return AttemptTask(
+        started=started,
+        step=leaf.place.step,
+        values=_values(state, leaf),
+        work=_work_of(started, leaf, state),
+        view=tree_in_view(leaf),
+        facts=facts_of(leaf),
+        prior=() if prior is None else tuple(prior.attempts.get(started.path, ())),
+        prior_run="" if prior is None else prior.run,
+        by_hand=by_hand,
+    )
+
+
+def landing_task(started: AttemptStarted, state: State, branch: str) -> AttemptTask:
+    """For a person who lands the work of a run that has ended; the run has no such step."""
+    step = Step(name="apply", verb=Git(land=branch))
+    return AttemptTask(started=started, step=step, values=NameValues(), work=land_work_of(state, started))
+
+
+def _values(state: State, instance: Instance) -> NameValues:
+    chains = chains_read(instance.place.step, workflow_of(state, instance.place).config)
+    return capture(InstanceNames(state, instance), chains)
+
+
+def _work_of(started: AttemptStarted, leaf: Leaf, state: State) -> Work:
+    verb = leaf.place.step.verb
+    match verb:
+        case Agent():
+            # Prompts are heavy to import, and many runs have commands only.
+            from podium.tasks.agent_work import agent_work_of
+
+            return agent_work_of(leaf, state)
+        case Command():
+            return command_work_of(state, started)
+        case Git():
+            return land_work_of(state, started)
+        case Write():
+            return WriteWork()
+        case _:
+            raise AssertionError(f"{started.path} is not carried out by an attempt: {type(verb).__name__}")
+
+
+def _watch_task(waiting: WaitStarted, state: State) -> WatchTask | None:
+    leaf = state.instances[waiting.path]
+    verb = leaf.place.step.verb
+    if not isinstance(verb, Wait) or verb.what not in WATCHED:
+        return None
+    return WatchTask(
+        started=waiting,
+        step=leaf.place.step,
+        values=_values(state, leaf),
+        run_branch="" if state.started is None else state.started.run.branch,
+        view=tree_in_view(leaf),
+        base=leaf.base,
+        start=leaf.place.start,
+        facts=facts_of(leaf),
+    )
+
+
+def _join_task(join: JoinAsked, state: State, prior: PriorResults | None) -> JoinTask:
+    return JoinTask(
+        join,
+        tuple(_member(join, path, tree, state) for path, tree in join.members),
+        None if prior is None else prior.joins.get(timeless(join)),
+    )
+
+
+def _member(join: JoinAsked, path: Path, tree: Tree, state: State) -> JoinMember:
+    """A member of a queue may have started after others had been merged, so it has a fork of its own."""
+    instance = state.instances.get(path)
+    own = instance.base if join.gated and instance is not None else None
+    return JoinMember(
+        path,
+        tree,
+        own if own is not None else join.fork,
+        rechecks_of(state, tree, path) if join.gated else (),
+    )

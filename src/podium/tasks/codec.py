@@ -1,0 +1,200 @@
+"""Tasks as JSON and back.
+
+Rule 1: the round trip is the identity, up to tuples inside of free values, which become lists. Rule 2: it is strict. An
+unknown type, an unknown or missing field or a value of the wrong kind raises CodecError.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import cache
+from typing import Any, Final, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from podium.core import events, model, payloads, policy
+from podium.core.codec import CodecError
+from podium.core.expressions import nodes, templates
+from podium.tasks import names, task
+
+Json: TypeAlias = Any
+"""None, bool, int, float, str, list, or dict with text keys."""
+
+T = TypeVar("T")
+
+TYPE: Final = "type"
+MAP: Final = "map"
+"""The tag of a map that has a key `type` itself."""
+
+
+def encode(value: Any) -> Json:
+    """Any value that a task is made of; raises CodecError for others."""
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case names.NameValues():
+            return _encode_record(value)
+        case Mapping():
+            plain = {_key(name): encode(inner) for name, inner in value.items()}
+            return {TYPE: MAP, "items": plain} if TYPE in plain else plain
+        case list() | tuple():
+            return [encode(inner) for inner in value]
+        case _ if type(value) in _TAGS:
+            return _encode_record(value)
+        case _:
+            raise CodecError(f"{type(value).__name__} cannot be part of a task")
+
+
+def decode(kind: type[T], value: Json) -> T:
+    """A record of this class."""
+    record = _decode_any(value)
+    if not isinstance(record, kind):
+        raise CodecError(f"expected {kind.__name__}, not {type(record).__name__}")
+    return record
+
+
+def decode_task(value: Json) -> task.Task:
+    record = _decode_any(value)
+    if not isinstance(record, get_args(task.Task)):
+        raise CodecError(f"expected a task, not {type(record).__name__}")
+    found: task.Task = record
+    return found
+
+
+def register(cls: type[Any]) -> type[Any]:
+    """Adds a record that is sent beside tasks."""
+    _CLASSES[cls.__name__], _TAGS[cls] = cls, cls.__name__
+    return cls
+
+
+def _key(name: Any) -> str:
+    if not isinstance(name, str):
+        raise CodecError(f"the keys of a map must be text, not {name!r}")
+    return name
+
+
+def _encode_record(record: Any) -> dict[str, Json]:
+    """The fields that do not have their default, under the name of the class."""
+    shown = {
+        field.name: encode(value)
+        for field in fields(record)
+        if not _is_default(field, value := getattr(record, field.name))
+    }
+    return {TYPE: _TAGS[type(record)], **shown}
+
+
+def _is_default(field: Field[Any], value: Any) -> bool:
+    if field.default is not MISSING:
+        return type(value) is type(field.default) and bool(value == field.default)
+    if field.default_factory is not MISSING:
+        return isinstance(value, Mapping) and not value and not isinstance(value, names.NameValues)
+    return False
+
+
+def _decode_any(value: Json) -> Any:
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case list():
+            return [_decode_any(inner) for inner in value]
+        case {"type": "map", "items": {**items}} if len(value) == 2:
+            return {name: _decode_any(inner) for name, inner in items.items()}
+        case {"type": str(name)}:
+            return _decode_record(name, value)
+        case dict():
+            return {name: _decode_any(inner) for name, inner in value.items()}
+        case _:
+            raise CodecError(f"{type(value).__name__} is not JSON")
+
+
+def _decode_record(name: str, value: Mapping[str, Json]) -> Any:
+    cls: Any = _CLASSES.get(name)
+    if cls is None:
+        raise CodecError(f"there is no record {name!r}")
+    readers, required = _readers(cls)
+    unknown = value.keys() - readers.keys() - {TYPE}
+    if unknown:
+        raise CodecError(f"{name} has no {', '.join(sorted(unknown))}")
+    missing = [field for field in required if field not in value]
+    if missing:
+        raise CodecError(f"{name} without {', '.join(missing)}")
+    return cls(**{field: readers[field](inner) for field, inner in value.items() if field != TYPE})
+
+
+Reader: TypeAlias = Callable[[Json], Any]
+
+
+@cache
+def _readers(cls: Any) -> tuple[Mapping[str, Reader], tuple[str, ...]]:
+    """How each field is read, and which fields must be there."""
+    # The alias Value is recursive, and whatever a template may be is told apart by its tag.
+    hints = get_type_hints(cls, localns={"Value": Any})
+    readers = {
+        field.name: _reader(f"{cls.__name__}.{field.name}", hints[field.name]) for field in fields(cls)
+    }
+    required = tuple(
+        field.name for field in fields(cls) if field.default is MISSING and field.default_factory is MISSING
+    )
+    return readers, required
+
+
+def _reader(where: str, hint: Any) -> Reader:
+    kinds = tuple(_kinds(hint))
+    if not kinds or any(kind is Any for kind in kinds):
+        return _decode_any
+
+    def read(value: Json) -> Any:
+        decoded = _decode_any(value)
+        for kind in kinds:
+            found = _fit(where, kind, value, decoded)
+            if found is not MISSING:
+                return found
+        raise CodecError(f"{where} cannot be {value!r}")
+
+    return read
+
+
+def _kinds(hint: Any) -> Iterator[Any]:
+    """The alternatives of a type; Any where it cannot be told."""
+    hint = getattr(hint, "__supertype__", hint)
+    if get_origin(hint) in (Union, types.UnionType):
+        for alternative in get_args(hint):
+            yield from _kinds(alternative)
+    elif isinstance(hint, type) or get_origin(hint) in (tuple, Literal):
+        yield hint
+    elif get_origin(hint) is not None and issubclass(get_origin(hint), Mapping):
+        yield dict
+    else:
+        yield Any
+
+
+def _fit(where: str, kind: Any, value: Json, decoded: Any) -> Any:
+    """The value as this kind; MISSING if it is not one."""
+    if get_origin(kind) is Literal:
+        return decoded if decoded in get_args(kind) else MISSING
+    if get_origin(kind) is tuple:
+        return _tuple(where, get_args(kind), value) if isinstance(value, list) else MISSING
+    if kind is float and type(decoded) is int:
+        return decoded
+    if kind in (int, float, bool, str, types.NoneType):
+        return decoded if type(decoded) is kind else MISSING
+    return decoded if isinstance(decoded, kind) else MISSING
+
+
+def _tuple(where: str, args: tuple[Any, ...], value: list[Json]) -> Any:
+    if args[-1] is Ellipsis:
+        read = _reader(where, args[0])
+        return tuple(read(item) for item in value)
+    if len(args) != len(value):
+        return MISSING
+    return tuple(_reader(where, arg)(item) for arg, item in zip(args, value, strict=True))
+
+
+# Two classes have the name Call: a call of a function in an expression, and of another workflow.
+_TAGS: Final[dict[type[Any], str]] = {
+    cls: "CallWorkflow" if cls is model.Call else cls.__name__
+    for module in (nodes, templates, policy, payloads, events, model, names, task)
+    for cls in vars(module).values()
+    if isinstance(cls, type) and is_dataclass(cls) and cls.__module__ == module.__name__
+}
+_CLASSES: Final[dict[str, type[Any]]] = {tag: cls for cls, tag in _TAGS.items()}

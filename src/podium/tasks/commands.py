@@ -1,0 +1,158 @@
+"""What a command judges, and which commands must pass again because their tree was merged with something else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from podium.core import addresses
+from podium.core.addresses import ROOT
+from podium.core.events import AttemptStarted
+from podium.core.expressions.nodes import ExprError, Names, NeedFact
+from podium.core.expressions.templates import fill, fill_argv
+from podium.core.expressions.values import Meter, as_text, is_list, is_map
+from podium.core.model import Command, Gates, Step
+from podium.core.payloads import Amounts
+from podium.core.queries.graph import tree_in_view, workflow_of
+from podium.core.queries.names import InstanceNames
+from podium.core.state import Instance, Leaf, State
+from podium.core.types import Millis, Path, Tree
+from podium.tasks.names import capture
+from podium.tasks.reads import chains_read
+from podium.tasks.task import AttemptTask, CommandWork, Fact
+
+
+def command_work_of(state: State, started: AttemptStarted) -> CommandWork:
+    leaf = state.instances[started.path]
+    gates = _gates_around(leaf, state)
+    protected_from = _tree_before_work(leaf, state)
+    has_own_base = gates is None and started.base != started.start
+    before = started.base if has_own_base else protected_from
+    return CommandWork(gates is not None, before, protected_from)
+
+
+def rechecks_of(state: State, tree: Tree, below: Path | None = None) -> tuple[AttemptTask, ...]:
+    """The commands that passed on a tree, each once; of the whole run, or of one instance and all within it.
+
+    A member that was merged onto the head has passed its gates there as well, though no instance says so.
+    """
+    passed: dict[object, Leaf] = {}
+    for instance in state.instances.values():
+        if not isinstance(instance, Leaf) or not _passed_and_keeps_nothing(instance):
+            continue
+        path = instance.place.path
+        if below is not None and not _is_within(path, below):
+            continue
+        if instance.place.start == tree or (below is None and _is_gate_of_joined(state, instance)):
+            passed.setdefault(_key(state, instance), instance)
+    return tuple(_recheck(state, leaf) for leaf in passed.values())
+
+
+def facts_of(instance: Instance) -> tuple[Fact, ...]:
+    """What is known about the files that the instance sees."""
+    view = tree_in_view(instance)
+    return tuple(
+        Fact((fact.function, fact.argument), fact.value) for fact in instance.facts if fact.tree == view
+    )
+
+
+def command_key(step: Step, names: Names) -> tuple[Any, ...]:
+    """What makes a command this one and no other, with its values: an item or an input may choose what it tests."""
+    verb = step.verb
+    assert isinstance(verb, Command)
+    around = (step.settings.get(key) for key in ("dir", "env", "protect", "workspace", "network", "secrets"))
+    filled = (to_plain(fill(value, names)) for value in (verb.stdin, *around))
+    return (fill_argv(verb.argv, names), verb.script, verb.shell, report_paths(verb, names), *filled)
+
+
+def report_paths(verb: Command, names: Names) -> list[str]:
+    """Where a command writes its reports."""
+    report = dict(verb.coverage or {}).get("report")
+    return [as_text(fill(value, names), Meter()) for value in (verb.junit, report) if value is not None]
+
+
+def to_plain(value: Any) -> Any:
+    """The value as lists and dicts: those of the core may be lazy or frozen."""
+    if is_list(value):
+        return [to_plain(item) for item in value]
+    return {key: to_plain(item) for key, item in value.items()} if is_map(value) else value
+
+
+def _recheck(state: State, leaf: Leaf) -> AttemptTask:
+    """The start is filled in when the tree is known that the command has to pass on."""
+    step, start = leaf.place.step, leaf.place.start
+    started = AttemptStarted(
+        at=Millis(0),
+        path=leaf.place.path,
+        attempt=leaf.attempt,
+        reserve=Amounts(),
+        base=start,
+        timeout=step.timeout,
+    )
+    chains = chains_read(step, workflow_of(state, leaf.place).config)
+    gates = _gates_around(leaf, state)
+    return AttemptTask(
+        started=started,
+        step=step,
+        values=capture(InstanceNames(state, leaf), chains),
+        work=CommandWork(gates is not None, start, _tree_before_work(leaf, state)),
+        view=tree_in_view(leaf),
+        facts=facts_of(leaf),
+    )
+
+
+def _tree_before_work(leaf: Instance, state: State) -> Tree | None:
+    """The tree whose protected files count: the work that is judged here has not changed it."""
+    gates = _gates_around(leaf, state)
+    if gates is not None:
+        return gates.place.base
+    around = state.instances[leaf.place.parent].base
+    return around or (None if state.started is None else state.started.tree)
+
+
+def _gates_around(leaf: Instance, state: State) -> Instance | None:
+    path = leaf.place.parent
+    while path != ROOT:
+        scope = state.instances[path]
+        if isinstance(scope.place.step.verb, Gates):
+            return scope
+        path = scope.place.parent
+    return None
+
+
+def _passed_and_keeps_nothing(leaf: Leaf) -> bool:
+    passed = leaf.ending is not None and leaf.ending.outcome == "passed"
+    return passed and isinstance(leaf.place.step.verb, Command) and leaf.place.step.touches == ()
+
+
+def _is_within(path: Path, around: Path) -> bool:
+    return path == around or path.startswith((f"{around}/", f"{around}#", f"{around}["))
+
+
+def _is_gate_of_joined(state: State, leaf: Leaf) -> bool:
+    """Whether this is a gate of the attempt whose work was merged."""
+    for gates in _around(state, leaf):
+        if isinstance(state.instances[gates].place.step.verb, Gates):
+            owner = state.instances[state.instances[gates].place.parent]
+            return (
+                isinstance(owner, Leaf)
+                and owner.merge == "joined"
+                and gates == addresses.attempt(owner.place.path, owner.attempt)
+            )
+    return False
+
+
+def _around(state: State, leaf: Leaf) -> Iterator[Path]:
+    path = leaf.place.parent
+    while path != ROOT:
+        yield path
+        path = state.instances[path].place.parent
+
+
+def _key(state: State, leaf: Leaf) -> object:
+    """The same command with the same words is run once, whichever step declared it."""
+    names = InstanceNames(state, leaf)
+    try:
+        return repr(command_key(leaf.place.step, names))
+    except (ExprError, NeedFact):
+        return leaf.place.path

@@ -1,0 +1,159 @@
+"""What of a run's own work a branch has already: the landings that a later one builds on, and what it lands.
+
+Rule: a landing counts for another only if its work is in the tree of the other. A landing of a parallel member, or of a
+part whose tree was not taken over, has moved the branch like somebody else's commit; if it counted, its work would be
+taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from podium.core.addresses import ROOT
+from podium.core.decide.attempts import passed_gates
+from podium.core.decide.entry import width
+from podium.core.events import AttemptStarted
+from podium.core.model import Git
+from podium.core.queries.graph import TOGETHER, descendants_of, fresh_children, join_of
+from podium.core.state import Instance, Leaf, Scope, State
+from podium.core.types import CONTINUING_OUTCOMES, Millis, Path, Tree
+from podium.tasks.commands import rechecks_of
+from podium.tasks.task import EarlierLanding, LandedPiece, LandWork
+
+
+def land_work_of(state: State, started: AttemptStarted) -> LandWork:
+    """Also for a path that is not an instance: a person who lands the work of a run that has ended."""
+    assert state.started is not None
+    leaf = state.instances.get(started.path)
+    gates = passed_gates(state, leaf, started.attempt) if isinstance(leaf, Leaf) else None
+    done = _all_landings(state)
+    tree = started.start or started.base
+    return LandWork(
+        run_name=state.started.run.name,
+        run_base=state.started.run.base,
+        run_start=state.started.tree,
+        rechecks=() if tree is None else rechecks_of(state, tree),
+        earlier=tuple(_record(state, one, done) for one in done),
+        builds_on=tuple(one.leaf.place.path for one in _built_on(state, leaf, done)),
+        pieces=tuple(_pieces(state, tree)),
+        has_gates=leaf is not None and leaf.place.step.gates is not None,
+        judged=None if gates is None else gates.place.start,
+    )
+
+
+class _Landing(NamedTuple):
+    """A `git` step that has passed."""
+
+    leaf: Leaf
+    kind: Literal["land", "branch"]
+    branch: str
+    commit: str
+    tree: Tree
+
+
+def _all_landings(state: State) -> tuple[_Landing, ...]:
+    """In the order in which they ended."""
+    landings = (_landing_of(instance) for instance in state.instances.values())
+    return tuple(sorted((one for one in landings if one is not None), key=lambda one: _ended(one.leaf)))
+
+
+def _landing_of(instance: Instance) -> _Landing | None:
+    verb = instance.place.step.verb
+    if not isinstance(instance, Leaf) or not isinstance(verb, Git):
+        return None
+    ending, answer = instance.ending, instance.answer
+    if ending is None or ending.outcome != "passed" or answer is None or answer.tree is None:
+        return None
+    output = (answer.result or {}).get("output")
+    if not isinstance(output, Mapping) or not output.get("branch") or not output.get("commit"):
+        return None
+    kind: Literal["land", "branch"] = "branch" if verb.land is None else "land"
+    return _Landing(instance, kind, str(output["branch"]), str(output["commit"]), answer.tree)
+
+
+def _record(state: State, landing: _Landing, done: Sequence[_Landing]) -> EarlierLanding:
+    return EarlierLanding(
+        path=landing.leaf.place.path,
+        kind=landing.kind,
+        branch=landing.branch,
+        commit=landing.commit,
+        tree=landing.tree,
+        builds_on=tuple(one.leaf.place.path for one in _built_on(state, landing.leaf, done)),
+    )
+
+
+def _pieces(state: State, tree: Tree | None) -> Iterator[LandedPiece]:
+    """The steps of the top block that changed something, in their order; the steps of a graph have none."""
+    root = state.instances[ROOT]
+    if not isinstance(root, Scope) or root.place.order != "seq":
+        return
+    for child in fresh_children(state, root):
+        ending = child.ending
+        if ending is not None and ending.outcome == "passed" and ending.tree not in (None, tree):
+            assert ending.tree is not None
+            yield LandedPiece(ending.tree, child.place.step.description or child.place.step.name)
+
+
+def _built_on(state: State, later: Instance | None, done: Sequence[_Landing]) -> tuple[_Landing, ...]:
+    ways = {} if later is None else _ways(state, later)
+    return tuple(one for one in done if one.leaf is not later and _is_in(state, one.leaf, later, ways))
+
+
+def _ways(state: State, instance: Instance) -> dict[Path, Instance]:
+    """Each scope around an instance, with the child that leads to it."""
+    found: dict[Path, Instance] = {}
+    while instance.place.path != ROOT:
+        found[instance.place.parent] = instance
+        instance = state.instances[instance.place.parent]
+    return found
+
+
+def _is_in(state: State, leaf: Leaf, later: Instance | None, ways: Mapping[Path, Instance]) -> bool:
+    """Whether the work that a leaf has landed is part of what the later one starts from."""
+    if later is not None and _ended(leaf) > later.place.entered:
+        return False
+    child: Instance = leaf
+    while child.place.path != ROOT:
+        scope = state.instances[child.place.parent]
+        if not isinstance(scope, Scope):
+            return False
+        if scope.place.path in ways:
+            return _is_seen(state, scope, child, ways[scope.place.path])
+        if not _hands_over(child) or _drops(scope):
+            return False
+        child = scope
+    return True
+
+
+def _is_seen(state: State, scope: Scope, first: Instance, second: Instance) -> bool:
+    """Whether a child of a scope starts from what another one has left there."""
+    if not _hands_over(first):
+        # A later visit goes on from the tree of the one before it, whatever became of that.
+        return first.place.slot == second.place.slot and second.place.start != second.place.base
+    if _drops(scope):
+        return False
+    if second.place.role == "finally":
+        return True
+    match scope.place.order:
+        case "seq" | "repeat":
+            return True
+        case "dag":
+            return second.place.slot in descendants_of(scope, first.place.slot)
+        case "many":
+            return not isinstance(scope.place.step.verb, TOGETHER) and width(state, scope) == 1
+
+
+def _hands_over(child: Instance) -> bool:
+    ending = child.ending
+    return ending is not None and (ending.outcome in CONTINUING_OUTCOMES or ending.tree is not None)
+
+
+def _drops(scope: Scope) -> bool:
+    """Whether what its members leave is not taken over, or only that of one."""
+    return scope.place.order in ("many", "dag") and join_of(scope) in ("best", "discard")
+
+
+def _ended(leaf: Leaf) -> Millis:
+    assert leaf.ending is not None
+    return leaf.ending.at

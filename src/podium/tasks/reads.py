@@ -1,0 +1,106 @@
+"""Which names a step reads when it is carried out: those of its values, and those of its prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from podium.core.expressions.templates import Value, references
+from podium.core.model import Agent, Command, Fields, Gates, Git, Prompt, Step, Wait, Write
+from podium.workflow.prompts.prompt import PromptError, plain_prompt
+
+if TYPE_CHECKING:
+    from podium.tasks.names import Chain
+
+
+class _Same:
+    """A cache key that stands for one object, not for all that are equal to it."""
+
+    __slots__ = ("config", "step")
+
+    def __init__(self, step: Step, config: Fields) -> None:
+        self.step = step
+        self.config = config
+
+    def __hash__(self) -> int:
+        return hash((id(self.step), id(self.config)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.step is other.step and self.config is other.config
+
+
+def chains_read(step: Step, config: Fields) -> tuple[Chain, ...] | None:
+    """The chains that a step reads; None if that is known only when its prompt is.
+
+    `config` is that of the workflow the step belongs to.
+    """
+    return _chains(_Same(step, config))
+
+
+@lru_cache(maxsize=4096)
+def _chains(key: _Same) -> tuple[Chain, ...] | None:
+    step, config = key.step, key.config
+    found = {reference.chain for value in _values(step, config) for reference in references(value)}
+    for prompt in _prompts(step):
+        chains = _prompt_chains(prompt.text, tuple(dict(config.get("partials") or {}).items()))
+        if chains is None:
+            return None
+        found.update(chains)
+    return None if _role_is_computed(step) else tuple(sorted(found))
+
+
+def _role_is_computed(step: Step) -> bool:
+    """The texts of such a role are chosen when the attempt is made."""
+    verb = step.verb
+    return isinstance(verb, Agent) and verb.role is not None and not isinstance(verb.role, str)
+
+
+def _values(step: Step, config: Fields) -> Iterator[Value]:
+    yield from (step.output.file, *step.output.files, dict(step.settings))
+    yield from step.touches if isinstance(step.touches, tuple) else (step.touches,)
+    match step.verb:
+        case Agent() as verb:
+            yield from (verb.role, verb.agent, verb.model, dict(config.get("agents") or {}))
+            yield None if verb.done is None else dict(verb.done.detail)
+            if step.gates is not None and isinstance(step.gates.verb, Gates):
+                yield from (value for gate in step.gates.verb.members for value in _gate_values(gate))
+        case Command() as verb:
+            yield from (*verb.argv, verb.stdin, verb.junit, dict(verb.coverage or {}))
+        case Git() as verb:
+            yield from (verb.land, verb.message, verb.branch, verb.push)
+        case Write() as verb:
+            yield verb.files
+        case Wait() as verb:
+            yield dict(verb.detail)
+        case _:
+            pass
+
+
+def _gate_values(gate: Step) -> tuple[Value, ...]:
+    """What a worker is told about a gate is the command that will judge it."""
+    return gate.verb.argv if isinstance(gate.verb, Command) else ()
+
+
+def _prompts(step: Step) -> Iterator[Prompt]:
+    if isinstance(step.verb, Agent):
+        if step.verb.prompt is not None:
+            yield step.verb.prompt
+        system: Mapping[str, Any] | None = step.settings.get("system")
+        if system is not None:
+            yield Prompt(system["text"])
+        yield from (Prompt(text) for text in step.retry.degrade)
+
+
+@lru_cache(maxsize=1024)
+def _prompt_chains(text: str, partials: tuple[tuple[str, str], ...]) -> tuple[Chain, ...] | None:
+    """None: it includes a file of the project, or cannot be parsed; both show when it is rendered."""
+    prompt = plain_prompt(text, name="")
+    if prompt is None:
+        from podium.workflow.prompts.render import parse_prompt
+
+        try:
+            prompt = parse_prompt(text, folder=None, name="", partials=dict(partials))
+        except PromptError:
+            return None
+    return tuple(reference.chain for reference in prompt.references)

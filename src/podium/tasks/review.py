@@ -1,0 +1,85 @@
+"""What a reviewer judges: the steps, their results, the plan before them, and what it found in earlier rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from podium.core.addresses import ROOT
+from podium.core.expressions.values import ExprError
+from podium.core.model import Gates, Review
+from podium.core.queries.graph import fresh_children
+from podium.core.queries.step_results import fields_of, work_of
+from podium.core.state import Instance, Leaf, Scope, State
+from podium.core.types import Tree
+from podium.tasks.excerpt import finished_before
+from podium.tasks.feedback import findings_text
+from podium.tasks.review_rounds import findings_up_to, rounds_before
+from podium.tasks.task import ReviewScope, WorkResult
+
+PLAN: Final = "Plan"
+
+
+def review_of(state: State, leaf: Leaf) -> ReviewScope:
+    works, base = judged_by(state, leaf)
+    plan = _plan_before(state, leaf, works)
+    last = _last_round(state, leaf)
+    around = state.instances[leaf.place.parent].place.step.verb
+    return ReviewScope(
+        works=tuple(_result_of(state, work) for work in works),
+        base=base,
+        plan=None if plan is None else _result_of(state, plan),
+        last_round=None if last is None else last.place.start,
+        open_findings="" if last is None else _open_findings(state, last),
+        phrase=around.phrase if isinstance(around, Review) else None,
+    )
+
+
+def judged_by(state: State, leaf: Leaf) -> tuple[tuple[Instance, ...], Tree | None]:
+    """The steps whose work this reviewer judges, and the tree it is compared with: those its review names, else the
+    step whose gate it is."""
+    instance: Instance = leaf
+    while instance.place.path != ROOT:
+        verb = instance.place.step.verb
+        if isinstance(verb, Review) and verb.of:
+            works = tuple(work_of(state, instance, name) for name in verb.of)
+            return works, works[0].base
+        if isinstance(verb, Gates):
+            return (state.instances[instance.place.parent],), instance.place.base
+        instance = state.instances[instance.place.parent]
+    return (), None
+
+
+def _result_of(state: State, work: Instance) -> WorkResult:
+    text = _field(state, work, "text")
+    return WorkResult(work.place.step.name, _field(state, work, "output"), "" if text is None else str(text))
+
+
+def _field(state: State, work: Instance, key: str) -> Any:
+    try:
+        return fields_of(state, work)[key]
+    except ExprError:
+        return None
+
+
+def _open_findings(state: State, review: Scope) -> str:
+    """What this review has found that is not fixed, so that its next round need not start from nothing."""
+    texts = (
+        findings_text(state, child, {"findings": findings_up_to(state, child)})
+        for child in fresh_children(state, review)
+    )
+    return "\n".join(filter(None, texts))
+
+
+def _last_round(state: State, leaf: Leaf) -> Scope | None:
+    return next(rounds_before(state, leaf.place.parent), None)
+
+
+def _plan_before(state: State, leaf: Leaf, works: Sequence[Instance]) -> Instance | None:
+    """The newest plan that is certainly finished, unless the plan is what is judged."""
+    judged = {work.place.path for work in works}
+    for step in reversed(finished_before(state, leaf)):
+        is_plan = step.place.step.output.schema_name == PLAN and step.place.path not in judged
+        if is_plan and step.ending is not None and step.ending.outcome == "passed":
+            return step
+    return None

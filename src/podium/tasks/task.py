@@ -1,0 +1,250 @@
+"""The tasks: what each effect needs to be carried out, and nothing of the state it was decided from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from podium.core.events import (
+    AttemptEnded,
+    AttemptStarted,
+    FactsAsked,
+    JoinAsked,
+    JoinEnded,
+    WaitStarted,
+)
+from podium.core.model import Agent, Fields, Step, no_fields
+from podium.core.types import Path, Tree
+from podium.tasks.names import NameValues, Query, TaskNames
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What a question about files was answered with before."""
+
+    query: Query
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackEntry:
+    """What was wrong with earlier work, in the words that its next attempt gets."""
+
+    source: str
+    """The address in the log of what objected."""
+    title: str
+    body: str = ""
+    is_known: bool = True
+    """False: the state has forgotten the words; the file that was written then has them."""
+
+    @property
+    def text(self) -> str:
+        return f"{self.title}\n\n{self.body}".strip() if self.body else self.title
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """The part of the workflow around a step that its worker is told about."""
+
+    workflow: str
+    about: str
+    visit: int
+    before: tuple[Mapping[str, Any], ...] = ()
+    """Finished steps: name, outcome, reason, first line of the answer."""
+    more: int = 0
+    """How many earlier ones are left out."""
+    following: tuple[str, ...] = ()
+    routes: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WorkResult:
+    """What a step under review has answered."""
+
+    step: str
+    output: Any = None
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewScope:
+    """What a reviewer judges."""
+
+    works: tuple[WorkResult, ...] = ()
+    base: Tree | None = None
+    """The tree that the work is compared with."""
+    plan: WorkResult | None = None
+    last_round: Tree | None = None
+    """The tree that this review judged in its round before."""
+    open_findings: str = ""
+    phrase: str | None = None
+    """The line that approves, where the review has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdviceContext:
+    """What an advisor is asked about."""
+
+    where: str
+    rule: str
+    situation: str
+
+
+@dataclass(frozen=True, slots=True)
+class PreviousAnswer:
+    text: str
+    tree: Tree | None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentWork:
+    excerpt: Excerpt
+    config: Fields = field(default_factory=no_fields)
+    """Of the workflow that the step belongs to: agents, roles, partials, record."""
+    run_start: Tree | None = None
+    """The tree that the run started from."""
+    run_branch: str = ""
+    feedback: tuple[FeedbackEntry, ...] = ()
+    review: ReviewScope | None = None
+    advice: AdviceContext | None = None
+    previous: PreviousAnswer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommandWork:
+    is_gate: bool = False
+    before: Tree | None = None
+    """What the work under judgement started from."""
+    protected_from: Tree | None = None
+    """Where the protected files are taken from: the tree before the work that is judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierLanding:
+    """A `git` step of this run that has landed or published before."""
+
+    path: Path
+    kind: Literal["land", "branch"]
+    branch: str
+    commit: str
+    tree: Tree
+    builds_on: tuple[Path, ...] = ()
+    """The earlier ones whose work is in the tree that this one started from."""
+
+
+@dataclass(frozen=True, slots=True)
+class LandedPiece:
+    tree: Tree
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class LandWork:
+    run_name: str
+    run_base: str
+    """The commit that the run started from; empty if there was none."""
+    run_start: Tree | None = None
+    rechecks: tuple[AttemptTask, ...] = ()
+    """Commands that passed on the tree, and must pass again if the branch has moved."""
+    earlier: tuple[EarlierLanding, ...] = ()
+    builds_on: tuple[Path, ...] = ()
+    pieces: tuple[LandedPiece, ...] = ()
+    has_gates: bool = False
+    judged: Tree | None = None
+    """The tree that the step's own gates have passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteWork:
+    """Nothing but the values of the step."""
+
+
+Work: TypeAlias = AgentWork | CommandWork | LandWork | WriteWork
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptTask:
+    """One attempt of one step."""
+
+    started: AttemptStarted
+    step: Step
+    values: NameValues
+    work: Work
+    view: Tree | None = None
+    """The tree that questions about files are asked of."""
+    facts: tuple[Fact, ...] = ()
+    prior: tuple[AttemptEnded, ...] = ()
+    """What an earlier run answered here; taken over if exactly the same is asked."""
+    prior_run: str = ""
+    by_hand: bool = False
+
+    def names(self) -> TaskNames:
+        return TaskNames(self.values, {fact.query: fact.value for fact in self.facts})
+
+    @property
+    def agent(self) -> Agent:
+        assert isinstance(self.step.verb, Agent)
+        return self.step.verb
+
+    @property
+    def agent_work(self) -> AgentWork:
+        assert isinstance(self.work, AgentWork)
+        return self.work
+
+    @property
+    def land_work(self) -> LandWork:
+        assert isinstance(self.work, LandWork)
+        return self.work
+
+
+@dataclass(frozen=True, slots=True)
+class CollectTask:
+    """Work that a person says is done."""
+
+    task: AttemptTask
+    text: str = ""
+    answer: Any = None
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WatchTask:
+    """Waiting for a file, a commit, a step of another run, or a command."""
+
+    started: WaitStarted
+    step: Step
+    values: NameValues
+    run_branch: str = ""
+    view: Tree | None = None
+    base: Tree | None = None
+    start: Tree | None = None
+    facts: tuple[Fact, ...] = ()
+
+    def names(self) -> TaskNames:
+        return TaskNames(self.values, {fact.query: fact.value for fact in self.facts})
+
+
+@dataclass(frozen=True, slots=True)
+class FactTask:
+    asked: FactsAsked
+
+
+@dataclass(frozen=True, slots=True)
+class JoinMember:
+    path: Path
+    tree: Tree
+    fork: Tree | None
+    """The tree that this member started from."""
+    rechecks: tuple[AttemptTask, ...] = ()
+    """Its commands, which must pass again on the joined tree."""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinTask:
+    asked: JoinAsked
+    members: tuple[JoinMember, ...]
+    prior: JoinEnded | None = None
+
+
+Task: TypeAlias = AttemptTask | CollectTask | WatchTask | FactTask | JoinTask
