@@ -83,7 +83,7 @@ PLACES: Final[dict[str, tuple[str, str, Name]]] = {
     "publish": ("podium.attempt.artifacts", "publish", _plain),
     "write an artifact": ("podium.attempt.artifacts", "write_bytes", _file),
     "put a question": ("podium.engine.inbox_files", "_write", _plain),
-    "replace": ("podium.engine.run_folder", "replace_file", _file),
+    "replace": ("podium.files.atomic", "write", _file),
     "write the records": ("podium.engine.run_folder", "RunFolder.write", _plain),
     "throw a workspace away": ("podium.attempt.workspace.checkout_pool", "discard_workspace", _plain),
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from podium.engine.run_folder import RunFolder, read_stored, replace_file
+from podium.engine.run_folder import RunFolder, read_stored
 from podium.redaction.mask import Mask
 from podium.views.files.growing_logs import AUDIT, GROWING, LOG, STATE_LOG, TOKENS
 from podium.views.files.snapshot import SHOWN_BYTES, truncated
@@ -303,14 +303,3 @@ def test_words_of_strangers_cannot_break_a_line_or_a_table(tmp_path: Path, folde
     summary = (folder / "run_summary.md").read_text()
     assert "one \\| two ## three [31m&lt;b>'x'" in summary
     assert "\x1b" not in summary
-
-
-def test_a_file_is_replaced_whole_and_belongs_to_its_user_alone(tmp_path: Path) -> None:
-    target = tmp_path / "state.json"
-    target.symlink_to(tmp_path / "victim")
-    replace_file(target, b"{}")
-
-    assert target.read_bytes() == b"{}"
-    assert not target.is_symlink()
-    assert target.stat().st_mode & 0o777 == 0o600
-    assert not (tmp_path / "victim").exists()

@@ -342,29 +342,6 @@ def test_init_proposes_a_workflow_with_the_tests_it_found(project: Project) -> N
     assert code(call("validate", "workflows/change.yaml")) == 0
 
 
-@pytest.mark.req("R188")
-def test_the_first_run_offers_the_line_that_keeps_git_from_our_folder(project: Project) -> None:
-    (project.root / ".gitignore").unlink()
-    project.flow("  a: {run: [echo, x]}\n")
-
-    hinted = call("run", "flow.yaml", "--sandbox", "none")
-    quiet = call("run", "flow.yaml", "--sandbox", "none")
-
-    assert "add .podium/* to .gitignore" in hinted.stderr
-    assert "add .podium/*" not in quiet.stderr
-    assert not (project.root / ".gitignore").exists()
-
-
-@pytest.mark.req("R188")
-def test_yes_writes_that_line(project: Project) -> None:
-    (project.root / ".gitignore").unlink()
-    project.flow("  a: {run: [echo, x]}\n")
-
-    call("run", "flow.yaml", "--sandbox", "none", "--yes")
-
-    assert (project.root / ".gitignore").read_text().splitlines()[0] == ".podium/*"
-
-
 def test_no_human_fails_what_would_ask(project: Project) -> None:
     project.flow(ASK)
 

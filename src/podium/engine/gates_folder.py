@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from podium.core.types import Millis
-from podium.engine.run_folder import replace_file
+from podium.files import atomic
 from podium.redaction.mask import Mask
 from podium.views.gates_layout import FOLDER, OWN, SIGNALS, Layout, answers_for, file_name, files_of, gate_of
 from podium.views.plain import spelled
@@ -35,7 +35,7 @@ class GatesFolder:
             if self._written.get(name) != text:
                 path = self._folder / name
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                replace_file(path, spelled(text))
+                atomic.write(path, spelled(text))
                 self._written[name] = text
         for path in (path for pattern in OWN for path in self._folder.glob(pattern)):
             name = path.relative_to(self._folder).as_posix()

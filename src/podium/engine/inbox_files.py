@@ -20,6 +20,7 @@ from podium.core.state import Leaf, State
 from podium.core.types import Path as StepPath
 from podium.core.types import Tree
 from podium.engine.gates_folder import AnswerFiles, drops_for
+from podium.files import atomic
 from podium.views.gates_layout import Layout
 from podium.views.plain import spelled
 from podium.views.run.questions import Render
@@ -129,9 +130,7 @@ def _reason(box: _Letterbox) -> Path:
 
 
 def _write(file: Path, text: str) -> None:
-    temporary = file.with_suffix(".tmp")
-    temporary.write_bytes(spelled(text))
-    temporary.replace(file)
+    atomic.write(file, spelled(text), fsync=False)
 
 
 def _stamp(file: Path) -> tuple[int, int]:

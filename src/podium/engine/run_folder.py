@@ -11,12 +11,13 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from podium.core.events import Event
 from podium.core.state import State
+from podium.files import atomic
 from podium.redaction.mask import Mask
 from podium.views.files import growing_logs
 from podium.views.files import snapshot as files
@@ -138,7 +139,7 @@ class RunFolder:
             if len(present) < len(data):
                 self._append(path, data[len(present) :])
         else:
-            replace_file(path, data)
+            atomic.write(path, data)
         self._sizes[path.name] = len(data)
 
     def _renew(self, state: State | None) -> None:
@@ -150,7 +151,7 @@ class RunFolder:
         for name, text_of in WHOLE.items():
             text = self._mask.text(text_of(view))
             if self._written.get(name) != text:
-                replace_file(self._dir / name, spelled(text))
+                atomic.write(self._dir / name, spelled(text))
                 self._written[name] = text
         if self._also is not None:
             self._also(view)
@@ -159,7 +160,7 @@ class RunFolder:
         if self._sizes:
             return
         self._dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        discard_leftovers(self._dir, (*WHOLE, *growing_logs.GROWING))
+        atomic.discard_leftovers(self._dir, (*WHOLE, *growing_logs.GROWING))
 
 
 def _grown(events: Sequence[Event], after: int, account: RunViewBuilder, mask: Mask) -> dict[str, str]:
@@ -177,29 +178,6 @@ def _masked(lines: list[str], mask: Mask) -> str:
     nothing to hide, and one look over all of them says so."""
     text = "".join(lines)
     return "".join(mask.text(line) for line in lines) if mask.hides(text) else text
-
-
-def replace_file(path: Path, data: bytes) -> None:
-    """R149: temporary file, fsync, rename, fsync of the folder."""
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.unlink(missing_ok=True)
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(handle)
-    temporary.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-def discard_leftovers(folder: Path, names: Iterable[str]) -> None:
-    """What a crash left half-written."""
-    for name in names:
-        (folder / f"{name}.tmp").unlink(missing_ok=True)
 
 
 def read_stored(run_dir: Path) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""Paths that stay inside a folder."""
+"""Paths that stay inside a folder; whole-file writes."""

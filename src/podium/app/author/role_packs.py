@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from podium.errors import ConfigurationError
+from podium.files import atomic
 from podium.workflow.context import is_prompt_file, problem_at
 from podium.workflow.merge.merge import Merged
 from podium.workflow.problems import Problem
@@ -78,12 +79,13 @@ def install(pack: Pack, home: Path) -> tuple[Path, ...]:
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for role in pack.roles:
-        _write(folder / f"{role.name}.yaml", role.content)
+        atomic.write(folder / f"{role.name}.yaml", role.content, fsync=False, mode=0o644)
         written.append(folder / f"{role.name}.yaml")
     record = folder / RECORD
     known = json.loads(record.read_text("utf-8"))["packs"] if record.exists() else []
     packs = [*(one for one in known if one["name"] != pack.name), pack_data(pack)]
-    _write(record, (json.dumps({"packs": packs}, indent=2) + "\n").encode())
+    text = json.dumps({"packs": packs}, indent=2) + "\n"
+    atomic.write(record, text.encode(), fsync=False, mode=0o644)
     return (*written, record)
 
 
@@ -96,12 +98,6 @@ def pack_data(pack: Pack) -> dict[str, Any]:
         "roles": {role.name: role.sha256 for role in pack.roles},
         "requires": dict(pack.requires),
     }
-
-
-def _write(path: Path, content: bytes) -> None:
-    partial = path.with_name(f".{path.name}.part")
-    partial.write_bytes(content)
-    partial.replace(path)
 
 
 def _files(source: str) -> tuple[dict[str, bytes], str | None]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from podium.engine.run_folder import replace_file
+from podium.files import atomic
 from podium.ports.store import RunHead
 from podium.redaction.mask import Mask
 from podium.workflow.gather import Session, gather_context
@@ -99,5 +99,5 @@ def _files(office: Office, context: WorkflowSource, paths: Iterable[Path]) -> It
 def _keep(folder: Path, data: bytes) -> str:
     digest = hashlib.sha256(data).hexdigest()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    replace_file(folder / digest, data)
+    atomic.write(folder / digest, data)
     return digest

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
 from podium.app.paths import IGNORED
 from podium.app.project import Office
+from podium.files import atomic
 from podium.git.trees.ignore import is_ignored, parse_rules
 
 
@@ -23,14 +25,19 @@ def offer_ignore_lines(office: Office, *, yes: bool) -> None:
     if yes or (
         sys.stdin.isatty() and click.confirm(f"Add .podium/* to {path.name}?", default=True, err=True)
     ):
-        old = path.read_text("utf-8") if path.exists() else ""
-        lines = "".join(f"{line}\n" for line in IGNORED)
-        path.write_text(old + ("" if old.endswith("\n") or not old else "\n") + lines, "utf-8")
+        _add_lines(path.resolve())
         click.echo(f"added .podium/* to {path.name}", err=True)
     else:
         click.echo(
             f"hint: add .podium/* to {path.name}, so that git leaves the records of runs alone", err=True
         )
+
+
+def _add_lines(path: Path) -> None:
+    """Append the lines by a whole-file write: a crash must not leave half of the user's file."""
+    old, mode = (path.read_bytes(), path.stat().st_mode & 0o777) if path.exists() else (b"", 0o644)
+    lines = "".join(f"{line}\n" for line in IGNORED).encode()
+    atomic.write(path, old + (b"" if old.endswith(b"\n") or not old else b"\n") + lines, mode=mode)
 
 
 def _is_ignored(office: Office) -> bool:
