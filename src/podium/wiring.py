@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from podium.app.paths import DATABASE, STATE_DIR, cache_dir, marker_of, work_dir
 from podium.errors import ConfigurationError
@@ -20,8 +21,13 @@ if TYPE_CHECKING:
     from podium.core.hash_chain import RunId
     from podium.core.model import Step, Workflow
     from podium.ports.agent import Agent, Agents
+    from podium.ports.exporter import RunExporter
     from podium.ports.sandbox import Sandbox
     from podium.ports.store import Store
+    from podium.redaction.mask import Mask
+
+
+_NATIVE: Final = re.compile(r"^podium\s*:", re.MULTILINE)
 
 
 def open_store(project: Path, *, create: bool = False) -> Store:
@@ -52,7 +58,19 @@ def open_office(
         user_dir=user_dir,
         store=open_store(project, create=create),
         site_for=site_for or make_site,
+        exporters_for=exporters_for,
     )
+
+
+def exporters_for(run_dir: Path, text: str, mask: Mask) -> tuple[RunExporter, ...]:
+    """By the format of a workflow file with this text."""
+    if _NATIVE.search(text) is not None or not text:
+        return ()
+    from podium.adapters.exporters.gates.folder import GatesFolder
+    from podium.adapters.exporters.gates.labels import read_labels
+
+    labels = read_labels(text)
+    return () if labels is None else (GatesFolder(run_dir, labels, mask),)
 
 
 def open_stage(project: Path, staged: TestProject) -> tuple[Office, Scripted | None]:

@@ -27,6 +27,7 @@ from podium.errors import ConfigurationError
 from podium.ports.store import RunHead, Store, StoreError
 from podium.redaction.mask import Mask
 from podium.views.files.run_json import list_data, run_data
+from podium.wiring import exporters_for
 from tests.views.kit import SILENT, Told, conforms, keep, tell
 
 
@@ -307,7 +308,7 @@ def test_all_open_questions_are_listed_with_what_answers_them(
 
 def test_the_files_of_a_run_are_rebuilt_from_its_log(store: Store, told: Told, tmp_path: Path) -> None:
     head = keep(store, told)
-    rebuild(store, tmp_path, head)
+    rebuild(store, tmp_path, head, exporters_for)
 
     assert json.loads((run_dir(tmp_path, "r1") / "run.json").read_text())["status"] == "passed"
 

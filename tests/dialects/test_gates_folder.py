@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from podium.adapters.exporters.gates.labels import GateLabels, file_name, gate_of
 from podium.app.query.runs import find_run, rebuild
 from podium.app.run.serve import Service
 from podium.core.hash_chain import RunId
-from podium.views.gates_layout import Layout, file_name, gate_of
 from tests.dialects.kit import Stage, status
 from tests.engine.kit import git
 
@@ -215,7 +215,7 @@ def test_the_folder_comes_back_from_the_log(stage: Stage, asked: tuple[RunId, Pa
         if path.is_file():
             path.unlink()
 
-    rebuild(stage.office.store, stage.root, find_run(stage.office.store, run))
+    rebuild(stage.office.store, stage.root, find_run(stage.office.store, run), stage.office.exporters_for)
 
     assert texts(folder) == before
 
@@ -249,7 +249,7 @@ def test_a_run_of_another_format_has_no_such_folder(stage: Stage) -> None:
     ],
 )
 def test_a_gate_is_found_by_every_address_it_has(path: str, gate: str | None) -> None:
-    assert gate_of(path, Layout("w", "", {}, {"a/look": "G", "alone": "H"})) == gate
+    assert gate_of(path, GateLabels("w", "", {}, {"a/look": "G", "alone": "H"})) == gate
 
 
 @pytest.mark.parametrize("written", ["../../x", ".hidden", "a/b", "", "...", "ü"])

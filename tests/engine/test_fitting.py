@@ -99,7 +99,7 @@ def test_a_file_says_which_values_there_are_and_takes_one(project: Project, key:
     ready = service.ready()
     state = project.resume(run)
 
-    assert "# Write one of red, blue behind `value:` and save, or abort behind `answer:`." in text
+    assert "# Write one of red, blue after `value:` and save, or abort after `answer:`." in text
     assert [why for _, why in ready] == ["its inbox has an answer"]
     assert output(state, "ask") == "blue"
 

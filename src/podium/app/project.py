@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from podium.ports.exporter import ExportersFor
 from podium.ports.store import Store
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ class Office:
     store: Store
     site_for: Callable[..., Site]
     """The site of a run: (run, workflow, project, sandbox=level)."""
+    exporters_for: ExportersFor
 
     def run_dir(self, run: str) -> Path:
         return self.state_dir / "runs" / run

@@ -18,7 +18,6 @@ from podium.ports.agent import Agents, OnProgress, PriceOf, Usage
 from podium.ports.sandbox import Sandbox
 from podium.redaction.mask import Mask
 from podium.tasks.prior_results import PriorResults
-from podium.views.gates_layout import Layout
 
 
 def wall_clock() -> Millis:
@@ -86,8 +85,6 @@ class Site:
     price_of: PriceOf = no_price
     base_commit: str | None = None
     """The commit from which the run began; None for a repository without one."""
-    layout: Layout | None = None
-    """How the author of a file in the gates format calls its parts; None of other files."""
     passed_steps: Callable[[str, str], bool] = nothing_passed
     """Whether a step has passed in the newest run of a workflow, both by name; for `wait: {step}`."""
     pool: CheckoutPool = field(default_factory=CheckoutPool)

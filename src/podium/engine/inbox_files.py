@@ -1,132 +1,135 @@
-"""Questions as files: each lies in `.podium/inbox` until it is answered, there or anywhere else.
+"""Open questions as files: each is in `.podium/inbox` until it is answered, there or anywhere else.
 
-A person, an editor or a script fills in `answer:` or `value:` and saves. A file that cannot be read yet is looked at
-again when it has changed; half a file is no answer. Why an answer was not taken stands in a file beside it.
+A person, an editor or a script fills in `answer:` or `value:` and saves. A file that cannot be parsed yet is read again
+when it has changed. The reason why an answer was refused is written to a file next to it. Exporters may take answers
+from files of their own.
 """
 
 from __future__ import annotations
 
 import getpass
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from podium.core.effects import AskPerson
 from podium.core.messages import Approve
-from podium.core.queries.graph import actions_of
 from podium.core.state import Leaf, State
 from podium.core.types import Path as StepPath
-from podium.core.types import Tree
-from podium.engine.gates_folder import AnswerFiles, drops_for
 from podium.files import atomic
-from podium.views.gates_layout import Layout
+from podium.ports.exporter import RunExporter
 from podium.views.plain import spelled
-from podium.views.run.questions import Render
+from podium.views.run.questions import Render, question_view
+from podium.views.run.view import Pending
 from podium.workflow.source import yaml
 
 FOLDER: Final = "inbox"
-LARGEST: Final = 1 << 20
+MAX_BYTES: Final = 1 << 20
 
 
 @dataclass(slots=True)
-class _Letterbox:
-    file: Path
-    actions: tuple[str, ...]
-    tree: Tree | None
-    seen: tuple[int, int]
-    """Size and time of change of what was looked at last."""
-    drops: AnswerFiles | None = None
-    """Where other files can answer as well."""
+class _QuestionFile:
+    path: Path
+    question: Pending
+    stamp: tuple[int, int]
+    """Size and time of change when it was last read."""
 
 
 class InboxFiles:
-    """The files of one run; belongs to its owner."""
+    """The open questions of one run as files; belongs to the run's owner."""
 
-    def __init__(self, state_dir: Path, run_dir: Path, render: Render, layout: Layout | None = None) -> None:
+    def __init__(
+        self, state_dir: Path, run: str, render: Render, exporters: Sequence[RunExporter] = ()
+    ) -> None:
         self._folder = state_dir / FOLDER
-        self._run_dir = run_dir
-        self._run = run_dir.name
+        self._run = run
         self._render = render
-        self._layout = layout
-        self._open: dict[StepPath, _Letterbox] = {}
+        self._exporters = exporters
+        self._open: dict[StepPath, _QuestionFile] = {}
+        self._exported: list[Approve] = []
+        """Answers that exporters gave while their closed questions were cleared."""
 
     def sync(self, state: State) -> None:
-        """A file for every open question, and none for those that are no longer open."""
-        wanted = {
+        """Keep one file for every open question and remove the others."""
+        effects = {
             effect.asked.path: effect
             for effect in state.pending.values()
             if isinstance(effect, AskPerson) and state.ended is None
         }
-        for path in self._open.keys() - wanted.keys():
-            box = self._open.pop(path)
-            box.file.unlink(missing_ok=True)
-            _reason(box).unlink(missing_ok=True)
-            if box.drops is not None:
-                box.drops.clear()
-        for path in wanted.keys() - self._open.keys():
-            self._put(state, wanted[path])
+        closed = self._open.keys() - effects.keys()
+        for path in closed:
+            file = self._open.pop(path).path
+            file.unlink(missing_ok=True)
+            _refusal_file(file).unlink(missing_ok=True)
+        for path in effects.keys() - self._open.keys():
+            self._put(state, effects[path])
+        if closed:
+            self._exported += self._from_exporters()
 
     def collect(self) -> Iterator[Approve]:
-        for path, box in self._open.items():
-            stamp = _stamp(box.file)
-            if stamp != box.seen:
-                box.seen = stamp
-                _reason(box).unlink(missing_ok=True)
-                answer = _answer(box.file, path, box)
+        """Answers in files that have changed since the last call."""
+        for path, file in self._open.items():
+            stamp = _stamp(file.path)
+            if stamp != file.stamp:
+                file.stamp = stamp
+                _refusal_file(file.path).unlink(missing_ok=True)
+                answer = _answer(file, path)
                 if answer is not None:
                     yield answer
-            dropped = None if box.drops is None else box.drops.collect()
-            if dropped is not None:
-                by = dropped.by or getpass.getuser()
-                yield Approve(path, dropped.action, by, dropped.text, None, box.tree)
+        answers, self._exported = self._exported, []
+        yield from answers
+        yield from self._from_exporters()
 
     def refuse(self, path: StepPath, reason: str) -> None:
-        """Whoever wrote the answer may look at nothing but this folder."""
+        """Write down why an answer was refused: its author may look at nothing but this folder."""
         if path in self._open:
-            _write(_reason(self._open[path]), f"{reason}\n")
+            _write(_refusal_file(self._open[path].path), f"{reason}\n")
+
+    def _from_exporters(self) -> Iterator[Approve]:
+        questions = tuple(file.question for file in self._open.values())
+        for exporter in self._exporters:
+            yield from exporter.answers(questions)
 
     def _put(self, state: State, effect: AskPerson) -> None:
         path = effect.asked.path
         leaf = state.instances[path]
         assert isinstance(leaf, Leaf)
-        actions = actions_of(leaf.place.step)
-        question = self._render(state, leaf)
-        file = self._folder / f"{self._run}+{path.replace('/', '+')}.yaml"
-        drops = drops_for(self._run_dir, self._layout, path, actions=actions, since=effect.asked.at)
-        box = _Letterbox(file, actions, effect.asked.tree, (-1, -1), drops)
-        self._open[path] = box
-        if file.exists():
-            return  # Asked by an owner before us, and perhaps answered since.
+        question = question_view(state, leaf, effect, self._render)
+        file = _QuestionFile(self._folder / f"{self._run}+{path.replace('/', '+')}.yaml", question, (-1, -1))
+        self._open[path] = file
+        if file.path.exists():
+            return  # An earlier owner wrote it, and it may have been answered since.
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write(file, _text(self._run, path, question, actions, leaf.place.step.output.choices))
-        box.seen = _stamp(file)
+        _write(file.path, _text(self._run, question, leaf.place.step.output.choices))
+        file.stamp = _stamp(file.path)
 
 
 def clear(state_dir: Path, run: str) -> None:
-    """For a run that ends without an owner: nothing of it is asked any more."""
+    """Remove the question files of a run that ends without an owner."""
     for file in (state_dir / FOLDER).glob(f"{run}+*"):
         file.unlink(missing_ok=True)
 
 
-def _text(run: str, path: str, question: str, actions: tuple[str, ...], choices: tuple[str, ...]) -> str:
-    asked = "\n".join(f"# {line}" for line in question.splitlines())
-    how = f"Write one of {', '.join(actions)} behind `answer:` and save."
+def _text(run: str, question: Pending, choices: tuple[str, ...]) -> str:
+    actions = question.actions
+    comment = "\n".join(f"# {line}" for line in question.question.splitlines())
+    how = f"Write one of {', '.join(actions)} after `answer:` and save."
     if "answer" in actions:
-        wanted = f"one of {', '.join(choices)}" if choices else "the answer"
-        how = f"Write {wanted} behind `value:` and save, or abort behind `answer:`."
+        value = f"one of {', '.join(choices)}" if choices else "the answer"
+        how = f"Write {value} after `value:` and save, or abort after `answer:`."
     return (
-        f"{asked}\n#\n# {how}\n"
+        f"{comment}\n#\n# {how}\n"
         f"# What it is about: podium inbox, podium diff {run}\n\n"
-        f"run: {json.dumps(run)}\nstep: {json.dumps(path)}\nanswer:\n"
+        f"run: {json.dumps(run)}\nstep: {json.dumps(question.path)}\nanswer:\n"
         + ("value:\n" if "answer" in actions else "")
         + "feedback:\nby:\n"
     )
 
 
-def _reason(box: _Letterbox) -> Path:
-    return box.file.with_suffix(".refused")
+def _refusal_file(file: Path) -> Path:
+    return file.with_suffix(".refused")
 
 
 def _write(file: Path, text: str) -> None:
@@ -135,36 +138,36 @@ def _write(file: Path, text: str) -> None:
 
 def _stamp(file: Path) -> tuple[int, int]:
     try:
-        found = file.lstat()
+        stat = file.lstat()
     except OSError:
         return (-1, -1)
-    return found.st_size, found.st_mtime_ns
+    return stat.st_size, stat.st_mtime_ns
 
 
-def _answer(file: Path, path: StepPath, box: _Letterbox) -> Approve | None:
-    fields = _fields(file)
+def _answer(file: _QuestionFile, path: StepPath) -> Approve | None:
+    fields, actions = _fields(file.path), file.question.actions
     action, value = fields.get("answer"), fields.get("value")
-    if "answer" in box.actions and action not in box.actions:
-        # Who writes the value itself behind `answer:`, or nothing, can only mean that.
+    if "answer" in actions and action not in actions:
+        # A value after `answer:`, or nothing there, can only mean that the value is the answer.
         value = action if value is None else value
         action = None if value is None else "answer"
     if action is None:
         return None
-    words = fields.get("feedback")
+    feedback = fields.get("feedback")
     by = fields.get("by")
     return Approve(
         path,
-        str(action),  # If it is no action, the run says which there are.
+        str(action),  # If it is not an action, the run refuses it and lists the actions.
         by if isinstance(by, str) and by else getpass.getuser(),
-        words if isinstance(words, str) else "",
+        feedback if isinstance(feedback, str) else "",
         value,
-        box.tree,
+        file.question.tree,
     )
 
 
 def _fields(file: Path) -> dict[str, Any]:
     try:
-        if file.is_symlink() or file.stat().st_size > LARGEST:
+        if file.is_symlink() or file.stat().st_size > MAX_BYTES:
             return {}
         document = yaml.load(file.read_text("utf-8"), name=file.name)
     except (OSError, UnicodeDecodeError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -27,6 +27,7 @@ from podium.engine.effects import Work
 from podium.engine.inbox_files import InboxFiles
 from podium.engine.log import Log
 from podium.errors import disk_fault
+from podium.ports.exporter import RunExporter
 from podium.ports.store import QueuedCommand, Store
 from podium.recording import each_text
 from podium.runtime import commands
@@ -57,7 +58,14 @@ class _Mail(NamedTuple):
 
 class RunLoop:
     def __init__(
-        self, log: Log, site: Site, store: Store, *, park: Park, on_turn: OnTurn | None = None
+        self,
+        log: Log,
+        site: Site,
+        store: Store,
+        *,
+        park: Park,
+        on_turn: OnTurn | None = None,
+        exporters: Sequence[RunExporter] = (),
     ) -> None:
         self._log = log
         self._site = site
@@ -67,7 +75,7 @@ class RunLoop:
         self._mail: deque[_Mail] = deque()
         self._wake = anyio.Event()
         self._timers = Timers()
-        self._inbox = InboxFiles(site.state_dir, site.run_dir, question_renderer(site.project), site.layout)
+        self._inbox = InboxFiles(site.state_dir, site.run, question_renderer(site.project), exporters)
         self._running: dict[anyio.CancelScope, EffectKey] = {}
         """Work of a person may be laid out and taken in at the same time, so a key can stand here twice."""
         self._read: set[int] = set()

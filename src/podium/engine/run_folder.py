@@ -18,6 +18,7 @@ from typing import Any, Final
 from podium.core.events import Event
 from podium.core.state import State
 from podium.files import atomic
+from podium.ports.exporter import RunExporter
 from podium.redaction.mask import Mask
 from podium.views.files import growing_logs
 from podium.views.files import snapshot as files
@@ -48,14 +49,13 @@ class RunFolder:
         mask: Mask,
         *,
         render: Render = as_written,
-        also: Callable[[RunView], None] | None = None,
+        exporters: Sequence[RunExporter] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._dir = run_dir
         self._mask = mask
         self._render = render
-        self._also = also
-        """Writes what only some runs have."""
+        self._exporters = exporters
         self._clock = clock
         self._account = RunViewBuilder()
         self._seen = 0
@@ -153,8 +153,8 @@ class RunFolder:
             if self._written.get(name) != text:
                 atomic.write(self._dir / name, spelled(text))
                 self._written[name] = text
-        if self._also is not None:
-            self._also(view)
+        for exporter in self._exporters:
+            exporter.write(view, self._events)
 
     def _make_folder(self) -> None:
         if self._sizes:

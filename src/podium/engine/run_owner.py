@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -17,12 +17,12 @@ from podium.core.hash_chain import RunId
 from podium.core.messages import Message, Recover, Start
 from podium.core.payloads import RunFacts
 from podium.core.state import State
-from podium.engine.gates_folder import GatesFolder
 from podium.engine.lease import lease
 from podium.engine.log import Log, open_log
 from podium.engine.loop import Park, RunLoop, publish_passed
 from podium.engine.run_folder import RunFolder
 from podium.git.repository import clear_locks
+from podium.ports.exporter import RunExporter
 from podium.ports.store import Store, StoreError
 from podium.process.sweep import sweep
 from podium.runtime.commands import decode_command
@@ -38,6 +38,7 @@ async def drive_run(
     *first: Message,
     park: Park,
     on_turn: Callable[[Log], None] | None = None,
+    exporters: Sequence[RunExporter] = (),
 ) -> State:
     """Until it has ended, or stands. How it starts is in its letters; `first` is said to it besides.
 
@@ -54,7 +55,7 @@ async def drive_run(
             if log.state.ended is not None:
                 # Its owner may have died between the last event and the last of its records.
                 publish_passed(site, log.events)
-                await _write(_records(site), log)
+                await _write(_records(site, exporters), log)
                 for letter in store.letters(site.run):
                     store.answer(letter, f"run {site.run} has ended: {log.state.ended.status}")
                 return log.state
@@ -64,7 +65,8 @@ async def drive_run(
             site = replace(
                 site, base_commit=facts.base or None, passed_steps=partial(has_passed, store, site.run)
             )
-            return await _drive(RunLoop(log, site, store, park=park, on_turn=on_turn), log, site, first)
+            loop = RunLoop(log, site, store, park=park, on_turn=on_turn, exporters=exporters)
+            return await _drive(loop, log, site, _records(site, exporters), first)
         finally:
             log.close()
 
@@ -98,13 +100,14 @@ async def clean_up(site: Site) -> None:
         await anyio.to_thread.run_sync(clear_locks, site.repository, site.run)
 
 
-def _records(site: Site) -> RunFolder:
-    also = None if site.layout is None else GatesFolder(site.run_dir, site.layout, site.mask).write
-    return RunFolder(site.run_dir, site.mask, render=question_renderer(site.project), also=also)
+def _records(site: Site, exporters: Sequence[RunExporter]) -> RunFolder:
+    render = question_renderer(site.project)
+    return RunFolder(site.run_dir, site.mask, render=render, exporters=exporters)
 
 
-async def _drive(loop: RunLoop, log: Log, site: Site, first: tuple[Message, ...]) -> State:
-    records = _records(site)
+async def _drive(
+    loop: RunLoop, log: Log, site: Site, records: RunFolder, first: tuple[Message, ...]
+) -> State:
     try:
         async with anyio.create_task_group() as group:
             group.start_soon(_keep_records, records, log)

@@ -17,6 +17,7 @@ from podium.engine.lease import is_owned
 from podium.engine.log import read_events as read_trusted_events
 from podium.engine.run_folder import RunFolder, read_stored
 from podium.errors import ConfigurationError, PodiumError
+from podium.ports.exporter import ExportersFor
 from podium.ports.store import RunHead, Store, StoreError
 from podium.redaction.mask import Mask
 from podium.runtime.question_text import question_renderer
@@ -100,7 +101,12 @@ def _definition(store: Store, project: Path, head: RunHead, user_dir: Path | Non
     from podium.app.run.start import RunSource, load_source
 
     office = Office(
-        project=project, state_dir=project / STATE_DIR, user_dir=user_dir, store=store, site_for=_no_site
+        project=project,
+        state_dir=project / STATE_DIR,
+        user_dir=user_dir,
+        store=store,
+        site_for=_no_site,
+        exporters_for=_no_site,
     )
     try:
         workflow = load_source(office, RunSource(**json.loads(head.source)))
@@ -134,16 +140,14 @@ def _closed(view: RunView) -> RunView:
     return view._replace(steps=tuple(steps))
 
 
-def rebuild(store: Store, project: Path, head: RunHead) -> None:
+def rebuild(store: Store, project: Path, head: RunHead, exporters_for: ExportersFor) -> None:
     """Write the files of a run anew. Secrets were masked before anything was stored."""
-    # Imported here: whoever only looks needs none of it.
-    from podium.app.layouts import layout_kept
-    from podium.engine.gates_folder import GatesFolder
+    # Imported here: most queries do not need it.
+    from podium.app.run.definition import workflow_text
 
     folder, mask = run_dir(project, head.run), Mask()
-    layout = layout_kept(project / STATE_DIR, head)
-    also = None if layout is None else GatesFolder(folder, layout, mask).write
-    RunFolder(folder, mask, also=also).rebuild(read_events(store, head.run))
+    exporters = exporters_for(folder, workflow_text(project, project / STATE_DIR, head), mask)
+    RunFolder(folder, mask, exporters=exporters).rebuild(read_events(store, head.run))
 
 
 def read_events(store: Store, run: RunId) -> tuple[Event, ...]:

@@ -66,6 +66,16 @@ def read_kept(state_dir: Path, head: RunHead) -> dict[str, bytes]:
     return {name: path.read_bytes() for name, path in found.items() if path.is_file()}
 
 
+def workflow_text(project: Path, state_dir: Path, head: RunHead) -> str:
+    """The workflow file of a run as it was when the run was started; if it was not kept, as it is now."""
+    name = json.loads(head.source)["file"]
+    content = read_kept(state_dir, head).get(f"{PROJECT}{name}")
+    if content is None:
+        # A workflow that was built in code may have no file.
+        content = (project / name).read_bytes() if (project / name).is_file() else b""
+    return content.decode("utf-8", "replace")
+
+
 def kept_of(head: RunHead) -> dict[str, str]:
     return dict(json.loads(head.source).get("kept", {}))
 

@@ -179,4 +179,4 @@ def abandon(office: Office, run: RunId, message: Cancel) -> None:
         sweep(marker_of(office.project, run))
         discard_workspace(work_dir(office.project, run))
         clear(office.state_dir, run)
-        rebuild(office.store, office.project, find_run(office.store, run))
+        rebuild(office.store, office.project, find_run(office.store, run), office.exporters_for)

@@ -17,19 +17,21 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from podium.app.project import Office
+from podium.app.run.definition import workflow_text
 from podium.app.run.start import RunSource, load_source
 from podium.attempt.site import wall_clock
 from podium.core.evolve.evolve import fold
 from podium.core.hash_chain import RunId
 from podium.core.state import State, next_due
 from podium.core.types import Millis
-from podium.engine.gates_folder import dropped_in
 from podium.engine.inbox_files import FOLDER
 from podium.engine.lease import is_owned
 from podium.engine.log import read_events
 from podium.errors import PodiumError
+from podium.ports.exporter import RunExporter
 from podium.ports.store import RunHead
 from podium.process.detach import Beginning, begin, stop
+from podium.redaction.mask import Mask
 from podium.runtime.status import waits_for_person
 from podium.views.format import iso
 
@@ -70,6 +72,8 @@ class _Known:
     tried: Millis = Millis(0)
     """Until then every timer has been told to the run, also one that led to nothing."""
     not_before: Millis = Millis(0)
+    exporters: tuple[RunExporter, ...] | None = None
+    """None: not looked up yet."""
 
 
 @dataclass(slots=True)
@@ -143,10 +147,18 @@ class Service:
         return fold(workflow, read_events(self.office.store, head.run))
 
     def _inbox(self, run: RunId) -> tuple[tuple[str, int, int], ...]:
-        found = sorted((self.office.state_dir / FOLDER).glob(f"{run}+*.yaml"))
-        found += dropped_in(self.office.run_dir(run))
-        stats = ((str(path), path.stat()) for path in found if path.exists())
+        files = sorted((self.office.state_dir / FOLDER).glob(f"{run}+*.yaml"))
+        files += (path for exporter in self._exporters_of(run) for path in exporter.answer_files())
+        stats = ((str(path), path.stat()) for path in files if path.exists())
         return tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats)
+
+    def _exporters_of(self, run: RunId) -> tuple[RunExporter, ...]:
+        known = self._known.setdefault(run, _Known())
+        if known.exporters is None:
+            head = self.office.store.head(run)
+            text = "" if head is None else workflow_text(self.office.project, self.office.state_dir, head)
+            known.exporters = self.office.exporters_for(self.office.run_dir(run), text, Mask())
+        return known.exporters
 
     def _is_answered(self, name: str) -> bool:
         """Whether there is something behind `answer:` or `value:`, or a file that is an answer itself; if it will do is

@@ -17,10 +17,9 @@ from typing import Any, Final
 import anyio
 
 from podium.app.author.load import open_workflow
-from podium.app.layouts import layout_in
 from podium.app.project import Office
 from podium.app.run.cost_history import read_history, usual_of
-from podium.app.run.definition import keep_definition
+from podium.app.run.definition import keep_definition, workflow_text
 from podium.app.run.preflight import (
     HostCapabilities,
     agents_not_ready,
@@ -45,6 +44,7 @@ from podium.engine.loop import Park
 from podium.engine.run_owner import drive_run
 from podium.errors import EXIT_CANCELLED, ConfigurationError, PodiumError
 from podium.git.repository import read_head, read_uncommitted, tree_with_uncommitted
+from podium.ports.exporter import RunExporter
 from podium.ports.store import RunHead
 from podium.runtime.commands import encode_command
 from podium.tasks.prior_results import prior_results_of
@@ -226,7 +226,6 @@ def open_run(office: Office, run: RunId) -> Site:
 def site_of(office: Office, run: RunId, workflow: Workflow, source: RunSource) -> Site:
     options = {"sandbox": source.sandbox, "record": source.record, "replay": source.replay}
     site: Site = office.site_for(run, workflow, office.project, **options)
-    site = replace(site, layout=layout_in(office.project, source.file))
     if site.record is not None and site.repository is None:
         raise ConfigurationError(
             "--record needs a git repository, which tells what agents have changed",
@@ -287,7 +286,10 @@ async def drive_async(
                     group.start_soon(_stop_on_signal, received, group.cancel_scope, asked)
                 if beside is not None:
                     group.start_soon(beside)
-                state = await drive_run(office.store, site, *first, park=park, on_turn=on_turn)
+                exporters = _exporters(office, site)
+                state = await drive_run(
+                    office.store, site, *first, park=park, on_turn=on_turn, exporters=exporters
+                )
                 group.cancel_scope.cancel()
     except BaseExceptionGroup as several:
         # That the work is done by several tasks is nobody's concern here.
@@ -298,6 +300,12 @@ async def drive_async(
             hint=f"go on: podium resume {site.run}   end it: podium cancel {site.run}",
         )
     return state
+
+
+def _exporters(office: Office, site: Site) -> tuple[RunExporter, ...]:
+    head = office.store.head(site.run)
+    text = "" if head is None else workflow_text(office.project, office.state_dir, head)
+    return office.exporters_for(site.run_dir, text, site.mask)
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -81,7 +81,7 @@ def _pending(state: State, instance: Instance, effect: Effect, render: Render) -
         return None
     match effect:
         case AskPerson():
-            return _question(state, instance, effect, render)
+            return question_view(state, instance, effect, render)
         case RunAttempt(asked=asked, by_hand=True):
             text = render(state, instance)
             return Pending(asked.path, "by_hand", asked.at, question=text, base=asked.base, tree=asked.start)
@@ -98,7 +98,8 @@ def _pending(state: State, instance: Instance, effect: Effect, render: Render) -
             assert_never(effect)
 
 
-def _question(state: State, leaf: Leaf, effect: AskPerson, render: Render) -> Pending:
+def question_view(state: State, leaf: Leaf, effect: AskPerson, render: Render) -> Pending:
+    """An open question in words, with the answers it takes."""
     asked, step = effect.asked, leaf.place.step
     verb = step.verb
     kind = kind_of_question(step.name)

@@ -11,6 +11,7 @@ from podium.app.query.runs import rebuild, show
 from podium.frontends.cli.open_run import found, now, painter, run_argument
 from podium.views.files.run_json import run_data
 from podium.views.text.terminal import run_lines
+from podium.wiring import exporters_for
 
 
 @click.command("show", short_help="Show a run: its steps, open questions and next commands.")
@@ -26,7 +27,7 @@ def command(run: str | None, as_json: bool, anew: bool) -> int:
     """
     with found(run) as (store, project, head):
         if anew:
-            rebuild(store, project, head)
+            rebuild(store, project, head, exporters_for)
             click.echo(f"wrote {run_dir(project, head.run)} anew", err=True)
         view = show(store, project, head, user_dir=user_dir())
     if as_json:

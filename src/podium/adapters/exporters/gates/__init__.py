@@ -1,0 +1,1 @@
+"""The `.workflow/` folder of a run whose file is in the gates format."""

@@ -1,0 +1,56 @@
+"""The ids that the author of a gates file gave its steps and gates, by the names that the engine uses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from podium.workflow.dialects.gates.translate import labels_of
+from podium.workflow.source.files import tree_of
+from podium.workflow.source.yaml import load
+
+USED_UP: Final = "!exhausted"
+_INSIDE: Final = re.compile(r"([^/~#\[]+)(?:~\d+)?#\d+/([^/~#\[]+)")
+_ALONE: Final = re.compile(r"([^/~#\[]+)(?:~\d+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class GateLabels:
+    """The ids of a file by the engine's names, and its text."""
+
+    id: str
+    text: str
+    steps: Mapping[str, str]
+    gates: Mapping[str, str]
+    """A gate inside a step by `step/gate`, one that is a step of its own by its name."""
+
+
+def read_labels(text: str) -> GateLabels | None:
+    """None for a file of another format."""
+    node = tree_of(load(text, name=""), Path()).node
+    labels = None if node is None else labels_of(node)
+    return None if labels is None else GateLabels(labels.id, text, labels.steps, labels.gates)
+
+
+def gate_of(path: str, labels: GateLabels) -> str | None:
+    """The id of the gate at an address, also where its retries are used up; None if there is none."""
+    inside = _INSIDE.fullmatch(path)
+    if inside is not None and inside[2] == USED_UP:
+        return next((gate for name, gate in labels.gates.items() if name.startswith(f"{inside[1]}/")), None)
+    if inside is not None:
+        return labels.gates.get(f"{inside[1]}/{inside[2]}")
+    alone = _ALONE.fullmatch(path)
+    return None if alone is None else labels.gates.get(alone[1])
+
+
+def is_step(path: str) -> bool:
+    """Whether an address is that of a step of the file itself, and not of something inside one."""
+    return _ALONE.fullmatch(path) is not None
+
+
+def file_name(label: str) -> str:
+    """A file name made from an id, which may be any text; it never leads out of its folder."""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", label).lstrip(".") or "_"
