@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from podium.app.paths import DATABASE, STATE_DIR, cache_dir, marker_of, work_dir
 from podium.errors import ConfigurationError
+from podium.files.project_paths import ProjectPaths, cache_dir
 
 if TYPE_CHECKING:
     from podium.adapters.agents.scripted.agent import Scripted
@@ -34,7 +34,7 @@ def open_store(project: Path, *, create: bool = False) -> Store:
     """The log of a project; without `create`, only one that is there."""
     from podium.adapters.stores.sqlite import SqliteStore
 
-    path = project / STATE_DIR / DATABASE
+    path = ProjectPaths(project).database
     if not create and not path.exists():
         raise ConfigurationError(
             f"there are no runs in {project}", hint="start one with: podium run FILE, or look: podium demo"
@@ -54,7 +54,7 @@ def open_office(
 
     return Office(
         project=project,
-        state_dir=project / STATE_DIR,
+        state_dir=ProjectPaths(project).state_dir,
         user_dir=user_dir,
         store=open_store(project, create=create),
         site_for=site_for or make_site,
@@ -101,8 +101,8 @@ def make_site(
     from podium.git.repository import find
     from podium.redaction.mask import Mask
 
-    state_dir = project / STATE_DIR
-    marker = marker_of(project, run)
+    paths = ProjectPaths(project)
+    marker = paths.marker(run)
     secrets = read_secrets(workflow, env)
     logins = read_logins(workflow, env)
     if replay is not None:
@@ -120,9 +120,9 @@ def make_site(
         run=run,
         workflow=workflow,
         project=project,
-        state_dir=state_dir,
-        work_dir=work_dir(project, run),
-        repository=find(project, state_dir / "git", marker),
+        state_dir=paths.state_dir,
+        work_dir=paths.work_dir(run),
+        repository=find(project, paths.trees, marker),
         agents=there,
         sandbox=choose_sandbox(None if sandbox == "container" else sandbox),
         marker=marker,
@@ -151,7 +151,7 @@ def make_looking_site(workflow: Workflow, project: Path) -> Site:
         run=RunId("rehearsal"),
         workflow=workflow,
         project=project,
-        state_dir=project / STATE_DIR,
+        state_dir=ProjectPaths(project).state_dir,
         work_dir=cache_dir() / "work",
         repository=None,
         agents=agents(),

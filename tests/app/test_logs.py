@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from podium.adapters.stores.memory import MemoryStore
-from podium.app.paths import run_dir
 from podium.app.query.logs import LogFile, follow_logs, log_files, pieces
 from podium.app.query.runs import show
 from podium.core.types import Path as StepPath
 from podium.errors import ConfigurationError
+from podium.files.project_paths import ProjectPaths
 from podium.ports.store import Store
 from podium.views.run.view import RunView
 from tests.views.kit import Told, keep, tell
@@ -28,7 +28,7 @@ def store() -> Store:
 
 
 def _log(project: Path, place: str, attempt: int, name: str, text: str) -> Path:
-    path = run_dir(project, "r1") / "agent_logs" / place / str(attempt) / name
+    path = ProjectPaths(project).run_dir("r1") / "agent_logs" / place / str(attempt) / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     return path
@@ -49,7 +49,7 @@ def test_a_command_with_little_output_is_read_from_the_events_and_with_much_from
         "implement#1/tests attempt 1: output",
         b"1 failed: greet() returned None",
     )
-    spilled = run_dir(tmp_path, "r1") / "outputs" / "tests.log"
+    spilled = ProjectPaths(tmp_path).run_dir("r1") / "outputs" / "tests.log"
     spilled.parent.mkdir(parents=True)
     spilled.write_text("very long")
     steps = tuple(step._replace(result={**step.result, "log": "outputs/tests.log"}) for step in view.steps)

@@ -12,7 +12,7 @@ import pytest
 from podium.adapters.stores.memory import MemoryStore
 from podium.adapters.stores.sqlite import SqliteStore
 from podium.app.archive.verify import verify
-from podium.app.paths import has_runs, project_root, run_dir
+from podium.app.paths import has_runs, project_root
 from podium.app.query.diff import change_of
 from podium.app.query.inbox import open_questions, question_data
 from podium.app.query.runs import event_data, find_run, follow, list_runs, read_events, rebuild, show
@@ -24,6 +24,7 @@ from podium.engine.lease import lease
 from podium.engine.log import read_chain_head
 from podium.engine.run_folder import RunFolder
 from podium.errors import ConfigurationError
+from podium.files.project_paths import ProjectPaths
 from podium.ports.store import RunHead, Store, StoreError
 from podium.redaction.mask import Mask
 from podium.views.files.run_json import list_data, run_data
@@ -123,7 +124,7 @@ def test_a_run_whose_owner_is_gone_is_interrupted(store: Store, told: Told, tmp_
     head = keep(store, told.until(3), status="running")
 
     assert show(store, tmp_path, head).status == "interrupted"
-    with lease(run_dir(tmp_path, "r1")):
+    with lease(ProjectPaths(tmp_path).run_dir("r1")):
         assert show(store, tmp_path, head).status == "running"
         assert [view.status for view in list_runs(store, tmp_path)] == ["running"]
 
@@ -134,7 +135,7 @@ def test_a_waiting_run_is_parked_unless_a_process_owns_it(
     head = keep(store, waiting)
 
     assert show(store, tmp_path, head).status == "parked"
-    with lease(run_dir(tmp_path, "r1")):
+    with lease(ProjectPaths(tmp_path).run_dir("r1")):
         assert show(store, tmp_path, head).status == "waiting"
 
 
@@ -142,7 +143,7 @@ def test_a_question_is_in_words_by_the_stored_view(store: Store, waiting: Told, 
     head = replace(keep(store, waiting), source="")
     assert show(store, tmp_path, head).pending[0].question == ""
 
-    RunFolder(run_dir(tmp_path, "r1"), Mask()).write(waiting.events, waiting.state)
+    RunFolder(ProjectPaths(tmp_path).run_dir("r1"), Mask()).write(waiting.events, waiting.state)
     assert show(store, tmp_path, head).pending[0].question == "Land this?"
 
 
@@ -152,7 +153,7 @@ def test_a_question_that_was_just_asked_is_in_words_by_the_definition(
     """The files of a run are up to half a second behind its log, and people answer fast."""
     head = keep(store, waiting)
     early = waiting.until(10)
-    RunFolder(run_dir(tmp_path, "r1"), Mask()).write(early.events, early.state)
+    RunFolder(ProjectPaths(tmp_path).run_dir("r1"), Mask()).write(early.events, early.state)
 
     assert show(store, tmp_path, head).pending[0].question == "Land this?"
 
@@ -201,7 +202,7 @@ def test_a_line_of_events_conforms_and_keeps_the_chain(store: Store, told: Told)
 
 def _whole(store: Store, told: Told, tmp_path: Path) -> RunHead:
     head = keep(store, told)
-    folder = run_dir(tmp_path, "r1")
+    folder = ProjectPaths(tmp_path).run_dir("r1")
     folder.mkdir(parents=True)
     (folder / "chain_head").write_text(f"{head.last_seq:>12} {head.last_hash}\n")
     return head
@@ -219,7 +220,7 @@ def test_a_head_outside_may_be_behind_and_never_ahead(told: Told, tmp_path: Path
     store = MemoryStore()
     head = _whole(store, told, tmp_path)
     records = store.read(RunId("r1"))
-    file = run_dir(tmp_path, "r1") / "chain_head"
+    file = ProjectPaths(tmp_path).run_dir("r1") / "chain_head"
 
     file.write_text(f"5 {records[4].hash}\n")
     assert verify(store, tmp_path, head).fault is None
@@ -310,7 +311,7 @@ def test_the_files_of_a_run_are_rebuilt_from_its_log(store: Store, told: Told, t
     head = keep(store, told)
     rebuild(store, tmp_path, head, exporters_for)
 
-    assert json.loads((run_dir(tmp_path, "r1") / "run.json").read_text())["status"] == "passed"
+    assert json.loads((ProjectPaths(tmp_path).run_dir("r1") / "run.json").read_text())["status"] == "passed"
 
 
 def test_a_change_is_from_where_to_where(store: Store, told: Told, tmp_path: Path) -> None:

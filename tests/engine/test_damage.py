@@ -17,12 +17,12 @@ import pytest
 
 from podium.adapters.stores.sqlite import SqliteStore
 from podium.app.archive.verify import verify
-from podium.app.paths import STATE_DIR
 from podium.app.query.runs import find_run
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Signal
 from podium.core.types import Path as StepPath
 from podium.errors import PodiumError
+from podium.files.project_paths import STATE_DIR
 from podium.ports.store import StoreError
 from podium.runtime.commands import encode_command
 from tests.engine.kit import Project

@@ -9,7 +9,6 @@ import anyio
 import anyio.from_thread
 import pytest
 
-from podium.app.paths import work_dir
 from podium.app.run.send import SendResult, send
 from podium.attempt.site import Site
 from podium.core.messages import Approve, Cancel, Pause
@@ -44,7 +43,7 @@ def test_what_was_refused_as_the_definition_has_changed_is_not_followed_later(
 
 def test_who_is_refused_still_clears_away_what_a_dead_owner_left(project: Project) -> None:
     run, _ = project.run(project.flow('  ask: {human: "Go on?"}\n'))
-    work = work_dir(project.root, run)
+    work = project.office.paths.work_dir(run)
     work.mkdir(parents=True)
     project.write("flow.yaml", HEAD + 'steps:\n  ask: {human: "Go on now?"}\n')
 

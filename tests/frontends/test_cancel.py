@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from podium.app.paths import work_dir
 from tests.engine.kit import Project
 from tests.frontends.test_running import ASK, call, code, data, newest
 
@@ -47,7 +46,7 @@ def test_what_was_open_in_a_run_that_was_closed_is_over_with_it(project: Project
     call("run", "flow.yaml", "--sandbox", "none")
     run = newest(project)
     before = file.read_text("utf-8")
-    work = work_dir(project.root, run)
+    work = project.office.paths.work_dir(run)
     work.mkdir(parents=True)
     file.write_text(before.replace("Land it?", "Land it now?"), "utf-8")
 

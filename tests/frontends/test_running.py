@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from podium.app.paths import work_dir
 from podium.errors import PodiumError
 from podium.frontends.cli.main import COMMANDS, podium
 from tests.engine.kit import HEAD, Project, git
@@ -311,7 +310,7 @@ def test_gc_shows_what_would_go_and_deletes_it_only_after_a_yes(project: Project
     call("apply")
     newer, older = (head.run for head in project.office.store.heads())
     # As after a kill between the last event and the removal of the workspaces.
-    left = work_dir(project.root, newer) / "w1"
+    left = project.office.paths.work_dir(newer) / "w1"
     left.mkdir(parents=True)
 
     young = call("gc")

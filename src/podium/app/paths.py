@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shlex
 from pathlib import Path
 from typing import Final
 
 from podium.errors import PathViolation
+from podium.files.project_paths import STATE_DIR, ProjectPaths
 from podium.workflow.source.project_root import is_marked, project_of
 
-STATE_DIR: Final = ".podium"
-DATABASE: Final = "podium.db"
+WRITTEN_BY_PEOPLE: Final = ("config.yaml", "partials", "roles", "templates")
+"""What people write into Podium's own folder; the rest are its records."""
 IGNORED: Final = (
-    ".podium/*",
-    "!.podium/config.yaml",
-    "!.podium/partials/",
-    "!.podium/roles/",
-    "!.podium/templates/",
+    f"{STATE_DIR}/*",
+    f"!{STATE_DIR}/config.yaml",
+    f"!{STATE_DIR}/partials/",
+    f"!{STATE_DIR}/roles/",
+    f"!{STATE_DIR}/templates/",
 )
 """Lines of .gitignore: runs and records are for this machine; what people write there belongs to the project."""
 
@@ -46,33 +46,4 @@ def user_dir() -> Path:
 
 
 def has_runs(project: Path) -> bool:
-    return (project / STATE_DIR / DATABASE).exists()
-
-
-def run_dir(project: Path, run: str) -> Path:
-    return project / STATE_DIR / "runs" / run
-
-
-def cache_dir() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "podium"
-
-
-def tag_of(project: Path) -> str:
-    """Tells the projects of a machine apart."""
-    return hashlib.sha256(str(project).encode()).hexdigest()[:12]
-
-
-def work_dir(project: Path, run: str) -> Path:
-    """Where the workspaces of a run stand while it goes on."""
-    return cache_dir() / "work" / tag_of(project) / run
-
-
-def tree_store(project: Path) -> Path:
-    """Our own git folder, through which trees are read."""
-    return project / STATE_DIR / "git"
-
-
-def marker_of(project: Path, run: str) -> str:
-    """What all processes of a run carry, so that they are found when their engine is gone."""
-    return f"{run}-{tag_of(project)}"
+    return ProjectPaths(project).database.exists()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from podium.files.project_paths import ProjectPaths
 from podium.ports.exporter import ExportersFor
 from podium.ports.store import Store
 
@@ -24,5 +25,9 @@ class Office:
     """The site of a run: (run, workflow, project, sandbox=level)."""
     exporters_for: ExportersFor
 
+    @property
+    def paths(self) -> ProjectPaths:
+        return ProjectPaths(self.project, self.state_dir)
+
     def run_dir(self, run: str) -> Path:
-        return self.state_dir / "runs" / run
+        return self.paths.run_dir(run)

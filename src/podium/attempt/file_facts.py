@@ -22,7 +22,8 @@ from podium.core.types import Tree
 from podium.errors import PathViolation
 from podium.files.inside import inside
 from podium.files.path_rules import path_fault
-from podium.git.repository import STATE_FOLDER, trees
+from podium.files.project_paths import STATE_DIR
+from podium.git.repository import trees
 from podium.git.trees.listing import files, read_listing
 from podium.git.trees.names import is_git_folder
 from podium.tasks.names import TaskNames
@@ -93,5 +94,5 @@ def _matching(pattern: str, paths: Iterable[str]) -> list[str]:
 def _files_below(root: Path) -> Iterator[str]:
     for top, folders, names in os.walk(root):
         below = Path(top).relative_to(root)
-        folders[:] = [n for n in folders if not is_git_folder(n) and str(below / n) != STATE_FOLDER]
+        folders[:] = [n for n in folders if not is_git_folder(n) and str(below / n) != STATE_DIR]
         yield from (str(below / name) for name in names)

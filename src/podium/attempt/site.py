@@ -13,6 +13,7 @@ from podium.attempt.workspace.private_dirs import PrivateDirPool
 from podium.core.hash_chain import RunId
 from podium.core.model import Step, Workflow
 from podium.core.types import Millis
+from podium.files.project_paths import ProjectPaths
 from podium.git.repository import Repository
 from podium.ports.agent import Agents, OnProgress, PriceOf, Usage
 from podium.ports.sandbox import Sandbox
@@ -94,7 +95,7 @@ class Site:
     """The records of this run."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "run_dir", self.state_dir / "runs" / self.run)
+        object.__setattr__(self, "run_dir", ProjectPaths(self.project, self.state_dir).run_dir(self.run))
 
     def sandbox_of(self, step: Step) -> Sandbox:
         """The walls for the processes of a step: those of the run, unless the step or its file names others."""

@@ -18,11 +18,11 @@ from urllib.parse import quote
 
 from podium.core.types import Tree
 from podium.errors import ConfigurationError, PodiumError
+from podium.files.project_paths import STATE_DIR
 from podium.git.command import MARKER, Answer, Git, GitError, discover, run, text
 from podium.git.trees.ignore import Rule, parse_rules
 from podium.git.trees.objects import HashName, Objects, write
 
-STATE_FOLDER: Final = ".podium"
 REFS: Final = "refs/podium"
 
 # Everything byte for byte: no line ends, keywords, encodings or filters in what agents, gates and merges see.
@@ -170,7 +170,7 @@ def read_uncommitted(repository: Repository) -> tuple[str, ...]:
         "--ignore-submodules=dirty",
     ).out  # fmt: skip
     paths = [os.fsdecode(record[3:]) for record in out.split(b"\0")[:-1]]
-    return tuple(path for path in paths if path.split("/")[0] != STATE_FOLDER)
+    return tuple(path for path in paths if path.split("/")[0] != STATE_DIR)
 
 
 def tree_with_uncommitted(repository: Repository) -> Tree:
@@ -193,7 +193,7 @@ def read_outer_rules(repository: Repository) -> tuple[Rule, ...]:
     """What the user ignores in this repository without a .gitignore, and Podium's own folder."""
     exclude = repository.common_dir / "info/exclude"
     own = exclude.read_bytes() if exclude.is_file() else b""
-    return parse_rules(own + f"\n/{STATE_FOLDER}/\n".encode())
+    return parse_rules(own + f"\n/{STATE_DIR}/\n".encode())
 
 
 def read_person(repository: Repository) -> Person | None:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from podium.app.archive.verify import verify
-from podium.app.paths import STATE_DIR, run_dir, tree_store
 from podium.app.query.diff import Span, read_diff
 from podium.app.query.runs import read_events
 from podium.app.run.definition import read_kept
@@ -24,6 +23,7 @@ from podium.core.events import Event
 from podium.core.hash_chain import Record
 from podium.core.types import Tree
 from podium.errors import ConfigurationError
+from podium.files.project_paths import ProjectPaths
 from podium.git.repository import find
 from podium.git.trees.bundle import known_trees, write_bundle
 from podium.ports.store import RunHead, Store
@@ -80,9 +80,9 @@ def export(store: Store, project: Path, head: RunHead, folder: Path) -> Exported
     _put(folder, "README.md", README.format(run=head.run).encode())
     _put(folder, EVENTS, b"".join(event_line(record) for record in store.read(head.run)))
     _put(folder, VERDICTS, as_json(verdicts_of(events)))
-    for name, data in read_kept(project / STATE_DIR, head).items():
+    for name, data in read_kept(ProjectPaths(project).state_dir, head).items():
         _put(folder, f"{DEFINITION}/{name}", data)
-    _copy_records(run_dir(project, head.run), folder / RECORDS)
+    _copy_records(ProjectPaths(project).run_dir(head.run), folder / RECORDS)
     trees, lost = _put_trees(project, events, folder)
     files = {name: hash_of(folder / name) for name in file_names(folder)}
     manifest = {
@@ -179,7 +179,7 @@ def _put_trees(
 ) -> tuple[tuple[Tree, ...], tuple[Tree, ...]]:
     """Which are there now, and which git has no longer."""
     named = trees_of(events)
-    repository = find(project, tree_store(project)) if named else None
+    repository = find(project, ProjectPaths(project).trees) if named else None
     if repository is None:
         return (), named
     known = known_trees(repository, named)

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from podium.app.paths import work_dir
 from podium.app.project import Office
 from podium.app.run.definition import discard_unused
 from podium.core.hash_chain import RunId
@@ -48,12 +47,12 @@ def preview(office: Office, *, before: Millis, unlanded: bool = False) -> tuple[
 def delete(office: Office, olds: Iterable[ExpiredRun]) -> None:
     """Exactly what was shown. The log goes last, so that what was interrupted is found again."""
     kept = _refs(office)
-    repository = find(office.project, office.state_dir / "git")
+    repository = find(office.project, office.paths.trees)
     for old in olds:
         if repository is not None and old.run in kept:
             gc.delete(repository, (kept[old.run],))
         # Workspaces too: a process that was killed after the last event has left them.
-        for folder in (office.run_dir(old.run), work_dir(office.project, old.run)):
+        for folder in (office.run_dir(old.run), office.paths.work_dir(old.run)):
             discard(folder)
         office.store.forget(old.run)
     discard_unused(office.state_dir, office.store.heads())
@@ -65,7 +64,7 @@ def _may_go(office: Office, head: RunHead, before: Millis) -> bool:
 
 
 def _refs(office: Office) -> dict[str, gc.RunRefs]:
-    repository = find(office.project, office.state_dir / "git")
+    repository = find(office.project, office.paths.trees)
     return {} if repository is None else {each.run: each for each in gc.list_runs(repository)}
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from podium.app.paths import run_dir
 from podium.app.query.runs import event_of
 from podium.core.hash_chain import FIRST_HASH, Record, RunId, first_fault
 from podium.engine.log import CHAIN_HEAD, against_outside, read_chain_head
+from podium.files.project_paths import ProjectPaths
 from podium.ports.store import RunHead, Store, StoreError
 
 
@@ -29,7 +29,7 @@ def verify(store: Store, project: Path, head: RunHead) -> Verified:
 
     The events are read last, so that a run which goes on meanwhile has more of them than is known outside, never less.
     """
-    outside = read_chain_head(run_dir(project, head.run))
+    outside = read_chain_head(ProjectPaths(project).run_dir(head.run))
     records = store.read(head.run)
     last = records[-1].hash if records else FIRST_HASH
     fault = fault_of(records) or _against_head(records, head) or store.damage() or _lost_run(store, project)
@@ -46,7 +46,7 @@ def fault_of(records: tuple[Record, ...]) -> str | None:
 def _lost_run(store: Store, project: Path) -> str | None:
     """A run is in the log before it has a folder, and leaves it after; so a folder without a run has lost it."""
     known = {head.run for head in store.heads()}
-    folders = run_dir(project, "").glob(f"*/{CHAIN_HEAD}")
+    folders = ProjectPaths(project).runs_dir.glob(f"*/{CHAIN_HEAD}")
     lost = sorted(folder.parent.name for folder in folders if folder.parent.name not in known)
     return f"the log knows nothing of run {lost[0]}, and its folder is there" if lost else None
 

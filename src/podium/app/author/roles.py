@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from podium.app.author.load import Checked
 from podium.errors import ConfigurationError
+from podium.files.project_paths import ProjectPaths
 from podium.workflow.gather import Session, context_of
 from podium.workflow.lint.check import check
 from podium.workflow.merge.merge import merge
@@ -86,7 +87,7 @@ def check_roles(project: Path, *, user_dir: Path | None = None) -> Checked:
     steps = {f"play_{name}": {"role": name, "prompt": "-", "needs": []} for name in names}
     file = {"podium": 1, "name": "all_roles", "steps": steps}
     whole = replace(sources, chain=(planted(file, NOWHERE),))
-    here = project / ".podium" / "roles"
+    here = ProjectPaths(project).state_dir / "roles"
     gathered = context_of(Session(project=project, user_dir=user_dir), here, whole)
     found = [*gathered.problems, *([] if gathered.context is None else check(gathered.context))]
     found += _lacking(_effective(sources))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from podium.app.paths import tree_store
 from podium.core.types import Tree
 from podium.errors import ConfigurationError
+from podium.files.project_paths import ProjectPaths
 from podium.git.command import GitError
 from podium.git.repository import Repository, find
 from podium.git.trees.diff import Change, changes, diff
@@ -66,7 +66,7 @@ def read_changes(project: Path, span: Span) -> tuple[Change, ...]:
 
 
 def _repository(project: Path) -> Repository:
-    found = find(project, tree_store(project))
+    found = find(project, ProjectPaths(project).trees)
     if found is None:
         raise ConfigurationError(f"{project} is not in a git repository, so there are no trees to compare")
     return found

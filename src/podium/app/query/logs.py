@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
-from podium.app.paths import run_dir
 from podium.core.types import CONTINUING_OUTCOMES
+from podium.files.project_paths import ProjectPaths
 from podium.views.plain import spelled
 from podium.views.run.view import RunView, StepView, steps_named
 
@@ -33,7 +33,7 @@ def log_files(
     project: Path, view: RunView, step: str | None = None, *, failed: bool = False
 ) -> tuple[LogFile, ...]:
     """In the order in which the steps were entered. A name means all visits and places of that step, and what is in them."""
-    folder = run_dir(project, view.run)
+    folder = ProjectPaths(project).run_dir(view.run)
     steps = _chosen(view, step)
     if failed:
         steps = tuple(each for each in steps if _has_failed(each))

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from podium.app.paths import STATE_DIR, run_dir
 from podium.core.codec import CodecError, decode
 from podium.core.events import Event
 from podium.core.evolve.evolve import fold
@@ -17,6 +16,7 @@ from podium.engine.lease import is_owned
 from podium.engine.log import read_events as read_trusted_events
 from podium.engine.run_folder import RunFolder, read_stored
 from podium.errors import ConfigurationError, PodiumError
+from podium.files.project_paths import ProjectPaths
 from podium.ports.exporter import ExportersFor
 from podium.ports.store import RunHead, Store, StoreError
 from podium.redaction.mask import Mask
@@ -83,7 +83,7 @@ def show(store: Store, project: Path, head: RunHead, *, user_dir: Path | None = 
     """One run with its steps. `user_dir` is where the user's configuration is, in case the definition is needed."""
     events = read_events(store, head.run)
     view = run_view(events)
-    stored = read_stored(run_dir(project, head.run))
+    stored = read_stored(ProjectPaths(project).run_dir(head.run))
     seen = with_stored(view, stored)
     # The stored view has the questions in words, but may be half a second behind the log.
     by_hand = view.status == "running" and head.status == "waiting" and len(seen.pending) == len(view.pending)
@@ -102,7 +102,7 @@ def _definition(store: Store, project: Path, head: RunHead, user_dir: Path | Non
 
     office = Office(
         project=project,
-        state_dir=project / STATE_DIR,
+        state_dir=ProjectPaths(project).state_dir,
         user_dir=user_dir,
         store=store,
         site_for=_no_site,
@@ -124,7 +124,11 @@ def _known(view: RunView, project: Path, head: RunHead) -> RunView:
     named = _closed(view)._replace(run=head.run, workflow=head.workflow)
     seen = with_status(named, head.status)
     unowned = UNOWNED.get(seen.status)
-    return seen if unowned is None or is_owned(run_dir(project, head.run)) else seen._replace(status=unowned)
+    return (
+        seen
+        if unowned is None or is_owned(ProjectPaths(project).run_dir(head.run))
+        else seen._replace(status=unowned)
+    )
 
 
 def _closed(view: RunView) -> RunView:
@@ -145,8 +149,8 @@ def rebuild(store: Store, project: Path, head: RunHead, exporters_for: Exporters
     # Imported here: most queries do not need it.
     from podium.app.run.definition import workflow_text
 
-    folder, mask = run_dir(project, head.run), Mask()
-    exporters = exporters_for(folder, workflow_text(project, project / STATE_DIR, head), mask)
+    folder, mask = ProjectPaths(project).run_dir(head.run), Mask()
+    exporters = exporters_for(folder, workflow_text(project, ProjectPaths(project).state_dir, head), mask)
     RunFolder(folder, mask, exporters=exporters).rebuild(read_events(store, head.run))
 
 

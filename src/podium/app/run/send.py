@@ -10,7 +10,6 @@ from typing import Final
 
 import anyio
 
-from podium.app.paths import marker_of, work_dir
 from podium.app.project import Office
 from podium.app.query.inbox import ENDED
 from podium.app.query.runs import find_run, rebuild
@@ -176,7 +175,7 @@ def abandon(office: Office, run: RunId, message: Cancel) -> None:
         body = [(RunEnded.__name__, to_text(end))]
         cause = f"abandoned by {message.by}"
         office.store.append(run, body, after=len(events), epoch=epoch, cause=cause, status="cancelled")
-        sweep(marker_of(office.project, run))
-        discard_workspace(work_dir(office.project, run))
+        sweep(office.paths.marker(run))
+        discard_workspace(office.paths.work_dir(run))
         clear(office.state_dir, run)
         rebuild(office.store, office.project, find_run(office.store, run), office.exporters_for)

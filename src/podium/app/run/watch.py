@@ -7,22 +7,20 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from podium.app.paths import WRITTEN_BY_PEOPLE
 from podium.app.project import Office
 from podium.app.query.diff import change_of, read_changes
 from podium.app.run.answer import view_of
 from podium.app.run.preflight import all_steps
 from podium.app.run.start import StartedRun
 from podium.errors import ConfigurationError
+from podium.files.project_paths import STATE_DIR
 
 Seen: TypeAlias = Mapping[str, tuple[int, int]]
 """Every file by its path in the project: when it was changed and how long it is."""
 
 SKIPPED: Final = frozenset({".git", ".orchestrator"})
 """What tools write for themselves."""
-
-HOME: Final = ".podium"
-WRITTEN: Final = frozenset({"config.yaml", "roles", "templates", "partials"})
-"""What people write into Podium's own folder; the rest are its records."""
 
 
 def look(folder: Path) -> Seen:
@@ -31,12 +29,12 @@ def look(folder: Path) -> Seen:
 
 def _files(folder: Path) -> Iterator[tuple[Path, tuple[int, int]]]:
     for top, folders, names in os.walk(folder):
-        is_home = Path(top).name == HOME
+        is_home = Path(top).name == STATE_DIR
         folders[:] = sorted(
-            name for name in folders if name not in SKIPPED and (not is_home or name in WRITTEN)
+            name for name in folders if name not in SKIPPED and (not is_home or name in WRITTEN_BY_PEOPLE)
         )
         for name in sorted(names):
-            if is_home and name not in WRITTEN:
+            if is_home and name not in WRITTEN_BY_PEOPLE:
                 continue
             path = Path(top) / name
             try:

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from podium.app.paths import STATE_DIR, project_root
+from podium.app.paths import project_root
 from podium.attempt.workspace.toolchain import FOLDERS, is_editable
 from podium.core.types import Millis, Tree
 from podium.errors import ConfigurationError
 from podium.files.inside import inside
+from podium.files.project_paths import STATE_DIR
 from podium.git.command import Git, run, text
 from podium.git.repository import Repository, find, tree_with_uncommitted, trees
 from podium.git.workdir.checkout import checkout

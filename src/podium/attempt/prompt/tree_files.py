@@ -11,11 +11,12 @@ from typing import Any, Final
 from podium.attempt.site import Site
 from podium.core.globs import glob_matches
 from podium.core.types import Tree
+from podium.files.project_paths import STATE_DIR
 from podium.git.repository import Repository, trees
 from podium.git.trees.listing import FILE, PROGRAM, files, read_listing
 from podium.git.trees.snapshot import read_blobs
 
-OWN: Final = frozenset({".git", ".podium"})
+OWN: Final = frozenset({".git", STATE_DIR})
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from podium.core.globs import glob_matches
 from podium.core.model import Step
 from podium.errors import PathViolation, PodiumError, disk_fault
 from podium.files.inside import inside
-from podium.git.repository import STATE_FOLDER
+from podium.files.project_paths import STATE_DIR
 from podium.git.trees.ignore import parse_rules
 from podium.git.trees.listing import files
 from podium.git.trees.names import is_git_folder
@@ -38,7 +38,7 @@ SETUP_S: Final = 600.0
 TEARDOWN_S: Final = 30.0
 """Nothing interrupts a tear-down, so it has to be short."""
 MOST_COPIED: Final = 10_000
-ARTIFACTS: Final = Path(STATE_FOLDER, "artifacts")
+ARTIFACTS: Final = Path(STATE_DIR, "artifacts")
 
 
 class SetupFailed(PodiumError):
@@ -232,7 +232,7 @@ def _copy_file(source: Path, folder: Path, name: str) -> None:
 def _files_of(root: Path) -> Iterator[str]:
     for top, folders, names in os.walk(root):
         below = Path(top).relative_to(root)
-        folders[:] = [n for n in folders if not is_git_folder(n) and str(below / n) != STATE_FOLDER]
+        folders[:] = [n for n in folders if not is_git_folder(n) and str(below / n) != STATE_DIR]
         for name in names:
             path = Path(top) / name
             if path.is_file() and not path.is_symlink():

@@ -22,7 +22,7 @@ from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
 import anyio
 
 from podium.app.author.load import open_workflow
-from podium.app.paths import STATE_DIR, project_root, user_dir
+from podium.app.paths import project_root, user_dir
 from podium.app.project import Office
 from podium.app.query.runs import event_of, find_run, follow
 from podium.app.run.answer import Answer, approval, rejection, speaker, value_given, view_of
@@ -35,6 +35,7 @@ from podium.core.messages import Message, Resume
 from podium.core.model import Workflow as Graph
 from podium.engine.log import Log
 from podium.errors import ConfigurationError, RunFailed
+from podium.files.project_paths import ProjectPaths
 from podium.views.run.view import RunView
 from podium.wiring import open_office
 
@@ -273,7 +274,11 @@ def _built(project: Path, document: Mapping[str, Any]) -> Path:
     said = json_value({"podium": 1, **document}, "the workflow")
     text = json.dumps(said, indent=2, ensure_ascii=False)  # JSON is YAML.
     name = re.sub(r"\W+", "_", str(document.get("name", "workflow")))
-    file = project / STATE_DIR / BUILT / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.yaml"
+    file = (
+        ProjectPaths(project).state_dir
+        / BUILT
+        / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.yaml"
+    )
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text + "\n", "utf-8")
     return file

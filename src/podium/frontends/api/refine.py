@@ -25,6 +25,7 @@ from podium.core.types import Path as StepPath
 from podium.engine.log import read_events
 from podium.engine.run_owner import drive_run
 from podium.errors import AgentError, NotApproved
+from podium.files.project_paths import ProjectPaths
 from podium.wiring import open_office
 
 Reason: TypeAlias = Literal["approved", "max_turns", "error", "cancelled"]
@@ -101,7 +102,7 @@ def refine(  # noqa: PLR0913  # each is a choice of the caller, by name
     """
     with tempfile.TemporaryDirectory(prefix="podium-refine-") as made:
         folder = (project or Path(made)).resolve()
-        file = Path(made).resolve() / FILE if project is None else folder / ".podium" / FILE
+        file = Path(made).resolve() / FILE if project is None else ProjectPaths(folder).state_dir / FILE
         file.parent.mkdir(parents=True, exist_ok=True)
         document = _document(writer, reviewer, max_turns, phrase, similar, system=system, criteria=criteria)
         # JSON is YAML, and needs no second spelling of quotes.

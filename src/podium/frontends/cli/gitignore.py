@@ -10,6 +10,7 @@ import click
 from podium.app.paths import IGNORED
 from podium.app.project import Office
 from podium.files import atomic
+from podium.files.project_paths import STATE_DIR
 from podium.git.trees.ignore import is_ignored, parse_rules
 
 
@@ -44,6 +45,6 @@ def _is_ignored(office: Office) -> bool:
     texts = [office.project / ".gitignore", office.project / ".git/info/exclude"]
     content = b"\n".join(path.read_bytes() for path in texts if path.is_file())
     rules = {"": parse_rules(content)}
-    return is_ignored("", ".podium", is_folder=True, rules=rules) or is_ignored(
-        ".podium", "podium.db", is_folder=False, rules=rules
+    return is_ignored("", STATE_DIR, is_folder=True, rules=rules) or is_ignored(
+        STATE_DIR, "podium.db", is_folder=False, rules=rules
     )

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from podium.files.project_paths import STATE_DIR
+
 REPOSITORY: Final = ".git"
-OWN: Final = ".podium"
 
 
 def project_of(folder: Path) -> Path:
@@ -17,7 +18,7 @@ def project_of(folder: Path) -> Path:
     A `.git` that is a file belongs to a linked work tree or a submodule, which are projects of their own.
     """
     here = _spelt_out(folder)
-    for mark in (REPOSITORY, OWN):
+    for mark in (REPOSITORY, STATE_DIR):
         for parent in (here, *here.parents):
             if (parent / mark).exists():
                 return parent
@@ -26,7 +27,7 @@ def project_of(folder: Path) -> Path:
 
 def is_marked(folder: Path) -> bool:
     """Whether it is a project by more than being the folder somebody stands in."""
-    return (folder / REPOSITORY).exists() or (folder / OWN).exists()
+    return (folder / REPOSITORY).exists() or (folder / STATE_DIR).exists()
 
 
 def inner_homes(project: Path, folder: Path) -> Iterator[Path]:
@@ -34,9 +35,9 @@ def inner_homes(project: Path, folder: Path) -> Iterator[Path]:
     here, top = _spelt_out(folder), _spelt_out(project)
     below = here.relative_to(top).parts if here.is_relative_to(top) else ()
     for depth in range(1, len(below) + 1):
-        home = top.joinpath(*below[:depth]) / OWN
+        home = top.joinpath(*below[:depth]) / STATE_DIR
         # The home of the project itself may be asked for workflows that lie within it.
-        if OWN not in below[:depth] and home.is_dir():
+        if STATE_DIR not in below[:depth] and home.is_dir():
             yield home
 
 

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from podium.core.fast_dataclass import dataclass
+from podium.files.project_paths import STATE_DIR
 from podium.workflow.context import is_prompt_file
 from podium.workflow.dialects.detect import to_native
 from podium.workflow.merge.role_inheritance import Layer
@@ -17,7 +18,7 @@ from podium.workflow.prompts.partials import Own, read_partials
 from podium.workflow.source.extends import Chain, read_chain
 from podium.workflow.source.files import SHIPPED, Tree, is_inside, leaves, read_tree, shown
 from podium.workflow.source.nodes import Node, SourceLocation, fields, planted, text
-from podium.workflow.source.project_root import OWN, inner_homes, project_of
+from podium.workflow.source.project_root import inner_homes, project_of
 from podium.workflow.source.role_files import read_roles
 
 DEFAULTS: Final = "defaults.yaml"
@@ -96,7 +97,7 @@ def homes_of(project: Path, user_dir: Path | None, folder: Path) -> tuple[Path, 
     A part of a project, in whose folder a file is, may have a home of its own.
     """
     users = [user_dir] if user_dir is not None else []
-    return (SHIPPED, *users, project / OWN, *inner_homes(project, folder))
+    return (SHIPPED, *users, project / STATE_DIR, *inner_homes(project, folder))
 
 
 def _configuration(home: Path, base: Path | None) -> Tree:

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from podium.app.paths import project_root, user_dir
+from podium.files.project_paths import ProjectPaths
 from podium.frontends.cli.output import table
 
 
@@ -89,7 +90,7 @@ def install_command(source: str, for_user: bool, replace: bool, yes: bool, as_js
     from podium.app.author.role_packs import install, open_pack, pack_data
 
     project = _project()
-    home = user_dir() if for_user else project / ".podium"
+    home = user_dir() if for_user else ProjectPaths(project).state_dir
     pack = open_pack(source, home=home, project=project, user_dir=user_dir(), replace=replace)
     click.echo(f"{pack.name} {pack.version or '(no version)'} from {pack.source}", err=True)
     for role in pack.roles:

@@ -6,8 +6,9 @@ import json
 
 import click
 
-from podium.app.paths import run_dir, user_dir
+from podium.app.paths import user_dir
 from podium.app.query.runs import rebuild, show
+from podium.files.project_paths import ProjectPaths
 from podium.frontends.cli.open_run import found, now, painter, run_argument
 from podium.views.files.run_json import run_data
 from podium.views.text.terminal import run_lines
@@ -28,7 +29,7 @@ def command(run: str | None, as_json: bool, anew: bool) -> int:
     with found(run) as (store, project, head):
         if anew:
             rebuild(store, project, head, exporters_for)
-            click.echo(f"wrote {run_dir(project, head.run)} anew", err=True)
+            click.echo(f"wrote {ProjectPaths(project).run_dir(head.run)} anew", err=True)
         view = show(store, project, head, user_dir=user_dir())
     if as_json:
         click.echo(json.dumps(run_data(view, now()), indent=2, ensure_ascii=False))

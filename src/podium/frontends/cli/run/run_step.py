@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 
 from podium.app.author.load import open_workflow, parse_inputs
-from podium.app.paths import STATE_DIR
 from podium.app.run.run_step import StepTrial, change_of, prepared
 from podium.app.run.start import drive
 from podium.app.values import parse_vars, read_values
+from podium.files.project_paths import ProjectPaths
 from podium.frontends.cli.foreground import Foreground, open_project_for
 from podium.wiring import open_store
 
@@ -75,7 +75,7 @@ def command(  # noqa: PLR0913  # one argument per option
     )
     with tempfile.TemporaryDirectory(prefix="podium-step-") as folder:
         store = open_store(Path(folder), create=True)
-        apart = replace(office, store=store, state_dir=Path(folder) / STATE_DIR)
+        apart = replace(office, store=store, state_dir=ProjectPaths(Path(folder)).state_dir)
         foreground = Foreground(apart, as_json=as_json)
         try:
             with prepared(apart, trial) as begun:

@@ -1,0 +1,55 @@
+"""The folders in which Podium keeps the state of a project: one home for their names."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Final, NamedTuple
+
+STATE_DIR: Final = ".podium"
+
+
+class ProjectPaths(NamedTuple):
+    root: Path
+    """The top of the project's repository, or its folder outside of git."""
+    elsewhere: Path | None = None
+    """The state folder of a run that is kept apart from the project's runs."""
+
+    @property
+    def state_dir(self) -> Path:
+        return self.root / STATE_DIR if self.elsewhere is None else self.elsewhere
+
+    @property
+    def database(self) -> Path:
+        return self.state_dir / "podium.db"
+
+    @property
+    def runs_dir(self) -> Path:
+        return self.state_dir / "runs"
+
+    @property
+    def trees(self) -> Path:
+        """Podium's own git folder, through which trees are read; always that of the project."""
+        return self.root / STATE_DIR / "git"
+
+    def run_dir(self, run: str) -> Path:
+        """The records of a run."""
+        return self.runs_dir / run
+
+    def work_dir(self, run: str) -> Path:
+        """The workspaces of a run while it is driven; outside the project."""
+        return cache_dir() / "work" / self._tag() / run
+
+    def marker(self, run: str) -> str:
+        """In the environment of every process of a run, so that they are found when their owner is gone."""
+        return f"{run}-{self._tag()}"
+
+    def _tag(self) -> str:
+        """Tells the projects of a machine apart."""
+        return hashlib.sha256(str(self.root).encode()).hexdigest()[:12]
+
+
+def cache_dir() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "podium"
