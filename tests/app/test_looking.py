@@ -15,7 +15,7 @@ from podium.app.archive.verify import verify
 from podium.app.paths import has_runs, project_root
 from podium.app.query.diff import change_of
 from podium.app.query.inbox import open_questions, question_data
-from podium.app.query.runs import event_data, find_run, follow, list_runs, read_events, rebuild, show
+from podium.app.query.runs import event_data, find_run, follow, list_runs, rebuild, show
 from podium.core.codec import encode
 from podium.core.hash_chain import Record, RunId
 from podium.core.types import Path as StepPath
@@ -27,6 +27,7 @@ from podium.errors import ConfigurationError
 from podium.files.project_paths import ProjectPaths
 from podium.ports.store import RunHead, Store, StoreError
 from podium.redaction.mask import Mask
+from podium.runtime.records import read_events
 from podium.views.files.run_json import list_data, run_data
 from podium.wiring import exporters_for
 from tests.views.kit import SILENT, Told, conforms, keep, tell
@@ -197,7 +198,7 @@ def test_a_line_of_events_conforms_and_keeps_the_chain(store: Store, told: Told)
     for row in rows:
         conforms(row, "events")
     assert [row["prev"] for row in rows[1:]] == [row["hash"] for row in rows[:-1]]
-    assert read_events(store, RunId("r1")) == told.events
+    assert read_events(store, RunId("r1")) == list(told.events)
 
 
 def _whole(store: Store, told: Told, tmp_path: Path) -> RunHead:

@@ -19,8 +19,8 @@ from podium.core.events import Event
 from podium.core.hash_chain import RunId
 from podium.core.state import State
 from podium.core.types import Path as StepPath
-from podium.engine.log import read_events
 from podium.runtime.commands import RunCommand
+from podium.runtime.records import read_events
 from podium.views.run.view import RunView
 from podium.wiring import open_office
 from tests.repositories import ANN, make_repository, read_head_commit

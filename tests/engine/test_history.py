@@ -6,7 +6,7 @@ import pytest
 
 from podium.app.query.runs import costs
 from podium.core.events import AttemptEnded
-from podium.engine.log import read_events
+from podium.runtime.records import read_events
 from tests.engine.kit import TEAM, Project
 
 LOOP = "  write: {agent: w, prompt: write it, touches: [a.txt], gates: [{review: w}], retry: 3}\n"

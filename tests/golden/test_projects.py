@@ -16,7 +16,7 @@ import pytest
 from podium.app.run.start import RunSource, load_source
 from podium.core.codec import EVENTS
 from podium.core.evolve.evolve import fold
-from podium.engine.log import read_events
+from podium.runtime.records import read_events
 from podium.wiring import open_office
 from tests.e2e.kit import Project, closing
 from tests.golden.packed import (

@@ -55,9 +55,9 @@ def hash_of(run: RunId, seq: int, cause: str, type: str, body: str, prev: str) -
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def first_fault(records: Iterable[Record]) -> str | None:
-    """What is wrong with a chain, or None."""
-    prev: Record | None = None
+def first_fault(records: Iterable[Record], *, after: Record | None = None) -> str | None:
+    """What is wrong with a chain, or with its part after a record; None if nothing is."""
+    prev = after
     for record in records:
         expected = link(record.run, prev, cause=record.cause, type=record.type, body=record.body)
         if record.seq != expected.seq:

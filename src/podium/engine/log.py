@@ -12,19 +12,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from podium.core.codec import CodecError, decode, encode
+from podium.core.codec import encode
 from podium.core.effects import Effect
 from podium.core.events import Event
 from podium.core.evolve.evolve import fold
-from podium.core.hash_chain import Record, RunId, first_fault
+from podium.core.hash_chain import Record, RunId
 from podium.core.messages import Message, Refusal
 from podium.core.model import Workflow
 from podium.core.state import State
 from podium.core.turn import turn
 from podium.core.types import Millis
 from podium.errors import ConfigurationError
-from podium.ports.store import QueuedCommand, RunHead, Store, StoreError
+from podium.ports.store import QueuedCommand, RunHead, Store
 from podium.runtime.answers import validate_answer
+from podium.runtime.records import events_of, read_records, untrusted
 from podium.runtime.status import status_of
 
 CHAIN_HEAD: Final = "chain_head"
@@ -140,24 +141,15 @@ def against_outside(records: Sequence[Record], seq: int, last_hash: str) -> str 
     return None
 
 
-def read_events(store: Store, run: RunId, outside: tuple[int, str] | None = None) -> list[Event]:
-    """All events of a run, after a look at the chain that binds them."""
-    records = store.read(run)
-    fault = first_fault(records)
-    if fault is None and outside is not None:
-        fault = against_outside(records, *outside)
-    if fault is not None:
-        raise StoreError(f"the log of run {run} cannot be trusted: {fault}", hint=f"see: podium verify {run}")
-    try:
-        return [decode(json.loads(record.body)) for record in records]
-    except (CodecError, ValueError) as error:
-        raise StoreError(f"the log of run {run} cannot be read by this version: {error}") from error
-
-
 def open_log(store: Store, run: RunId, workflow: Workflow, run_dir: Path) -> Log:
     """Become the owner: a new epoch, and the state that the log stands for. The lease must be held."""
     epoch = store.claim(run)
-    events = read_events(store, run, read_chain_head(run_dir))
+    outside = read_chain_head(run_dir)
+    records = read_records(store, run)
+    fault = None if outside is None else against_outside(records, *outside)
+    if fault is not None:
+        raise untrusted(run, fault)
+    events = events_of(records)
     head = store.head(run)
     assert head is not None
     check_unchanged(head, workflow)

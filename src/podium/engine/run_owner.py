@@ -27,6 +27,7 @@ from podium.ports.store import Store, StoreError
 from podium.process.sweep import sweep
 from podium.runtime.commands import decode_command
 from podium.runtime.question_text import question_renderer
+from podium.runtime.records import read_records
 
 RECORD_S: Final = 0.5
 """How far the files that people look at may be behind the log."""
@@ -76,7 +77,9 @@ def has_passed(store: Store, run: RunId, workflow: str, step: str) -> bool:
     newest = next((head for head in store.heads() if head.workflow == workflow and head.run != run), None)
     if newest is None:
         return False
-    ended = (json.loads(record.body) for record in store.read(newest.run) if record.type == "StepEnded")
+    ended = (
+        json.loads(record.body) for record in read_records(store, newest.run) if record.type == "StepEnded"
+    )
     outcomes = [event["outcome"] for event in ended if without_visit(event["path"]) == step]
     return bool(outcomes) and outcomes[-1] == "passed"
 

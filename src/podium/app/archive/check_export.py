@@ -20,12 +20,11 @@ from podium.app.archive.export import (
     hash_of,
     trees_of,
 )
-from podium.app.archive.verify import fault_of
-from podium.app.query.runs import event_of
 from podium.core.events import Event, RunStarted
 from podium.core.hash_chain import Record, RunId
 from podium.core.types import Tree
 from podium.git.trees.bundle import lacking_trees
+from podium.runtime.records import event_of, fault_of
 from podium.views.run.verdicts import verdicts_of
 
 

@@ -9,14 +9,13 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from podium.app.archive.verify import verify
 from podium.app.query.diff import Span, read_diff
-from podium.app.query.runs import read_events
 from podium.app.run.definition import read_kept
 from podium.core.codec import encode
 from podium.core.events import Event
@@ -27,6 +26,7 @@ from podium.files.project_paths import ProjectPaths
 from podium.git.repository import find
 from podium.git.trees.bundle import known_trees, write_bundle
 from podium.ports.store import RunHead, Store
+from podium.runtime.records import events_of, read_records
 from podium.views.run.builder import run_view
 from podium.views.run.verdicts import verdicts_of
 
@@ -75,10 +75,11 @@ def export(store: Store, project: Path, head: RunHead, folder: Path) -> Exported
     fault = verify(store, project, head).fault
     if fault is not None:
         raise ConfigurationError(f"cannot export run {head.run}: its log fails verification: {fault}")
-    events = read_events(store, head.run)
+    records = read_records(store, head.run)
+    events = events_of(records)
     _make(folder)
     _put(folder, "README.md", README.format(run=head.run).encode())
-    _put(folder, EVENTS, b"".join(event_line(record) for record in store.read(head.run)))
+    _put(folder, EVENTS, b"".join(event_line(record) for record in records))
     _put(folder, VERDICTS, as_json(verdicts_of(events)))
     for name, data in read_kept(ProjectPaths(project).state_dir, head).items():
         _put(folder, f"{DEFINITION}/{name}", data)
@@ -175,7 +176,7 @@ def _below(source: Path, kind: str) -> list[str]:
 
 
 def _put_trees(
-    project: Path, events: tuple[Event, ...], folder: Path
+    project: Path, events: Sequence[Event], folder: Path
 ) -> tuple[tuple[Tree, ...], tuple[Tree, ...]]:
     """Which are there now, and which git has no longer."""
     named = trees_of(events)

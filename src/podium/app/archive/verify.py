@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from podium.app.query.runs import event_of
-from podium.core.hash_chain import FIRST_HASH, Record, RunId, first_fault
+from podium.core.hash_chain import FIRST_HASH, Record, RunId
 from podium.engine.log import CHAIN_HEAD, against_outside, read_chain_head
 from podium.files.project_paths import ProjectPaths
-from podium.ports.store import RunHead, Store, StoreError
+from podium.ports.store import RunHead, Store
+from podium.runtime.records import fault_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,6 @@ def verify(store: Store, project: Path, head: RunHead) -> Verified:
     return Verified(head.run, len(records), last, fault, outside is not None)
 
 
-def fault_of(records: tuple[Record, ...]) -> str | None:
-    """What is wrong with these events by themselves."""
-    return first_fault(records) or _unreadable(records)
-
-
 def _lost_run(store: Store, project: Path) -> str | None:
     """A run is in the log before it has a folder, and leaves it after; so a folder without a run has lost it."""
     known = {head.run for head in store.heads()}
@@ -56,15 +51,4 @@ def _against_head(records: tuple[Record, ...], head: RunHead) -> str | None:
         return f"the log ends at event {len(records)}, and {head.last_seq} were stored"
     if head.last_seq and records[head.last_seq - 1].hash != head.last_hash:
         return f"event {head.last_seq} is not the one that was stored"
-    return None
-
-
-def _unreadable(records: tuple[Record, ...]) -> str | None:
-    for record in records:
-        try:
-            kind = type(event_of(record)).__name__
-        except StoreError as error:
-            return error.message
-        if kind != record.type:
-            return f"event {record.seq} is stored as {record.type} and is {kind}"
     return None

@@ -7,20 +7,19 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from podium.core.codec import CodecError, decode
 from podium.core.events import Event
 from podium.core.evolve.evolve import fold
 from podium.core.hash_chain import Record, RunId
 from podium.core.types import Millis
 from podium.engine.lease import is_owned
-from podium.engine.log import read_events as read_trusted_events
 from podium.engine.run_folder import RunFolder, read_stored
 from podium.errors import ConfigurationError, PodiumError
 from podium.files.project_paths import ProjectPaths
 from podium.ports.exporter import ExportersFor
-from podium.ports.store import RunHead, Store, StoreError
+from podium.ports.store import RunHead, Store
 from podium.redaction.mask import Mask
 from podium.runtime.question_text import question_renderer
+from podium.runtime.records import event_of, read_events, read_records
 from podium.views.format import iso
 from podium.views.run.builder import RunViewBuilder, run_view
 from podium.views.run.costs import By, CostReport, bill
@@ -75,7 +74,7 @@ def list_runs(store: Store, project: Path) -> tuple[RunView, ...]:
 
 def _listed(store: Store, project: Path, head: RunHead) -> RunView:
     account = RunViewBuilder()
-    account.feed(event_of(record) for record in store.read(head.run) if record.type in _OF_THE_WHOLE)
+    account.feed(event_of(record) for record in read_records(store, head.run) if record.type in _OF_THE_WHOLE)
     return _known(account.view()._replace(seq=head.last_seq), project, head)
 
 
@@ -154,28 +153,13 @@ def rebuild(store: Store, project: Path, head: RunHead, exporters_for: Exporters
     RunFolder(folder, mask, exporters=exporters).rebuild(read_events(store, head.run))
 
 
-def read_events(store: Store, run: RunId) -> tuple[Event, ...]:
-    return tuple(event_of(record) for record in store.read(run))
-
-
-def event_of(record: Record) -> Event:
-    """Raises StoreError where it cannot be read."""
-    try:
-        return decode(json.loads(record.body))
-    except (CodecError, ValueError) as error:
-        raise StoreError(
-            f"event {record.seq} of run {record.run} cannot be read: {error}",
-            hint=f"see: podium verify {record.run}",
-        ) from error
-
-
 def follow(store: Store, run: RunId, *, after: int) -> Iterator[Record | None]:
     """The events behind a position, and those that are still to come, until the run has ended.
 
     None means that there is nothing new: whoever asks waits a while, each in their own way, before the next look.
     """
     while True:
-        for record in store.read(run, after=after):
+        for record in read_records(store, run, after=after):
             after = record.seq
             yield record
             if record.type == "RunEnded":
@@ -187,7 +171,7 @@ def follow(store: Store, run: RunId, *, after: int) -> Iterator[Record | None]:
 
 
 def _has_ended(store: Store, head: RunHead) -> bool:
-    return any(record.type == "RunEnded" for record in store.read(head.run, after=head.last_seq - 1))
+    return any(record.type == "RunEnded" for record in read_records(store, head.run, after=head.last_seq - 1))
 
 
 def event_data(record: Record) -> dict[str, Any]:
@@ -209,6 +193,6 @@ def event_data(record: Record) -> dict[str, Any]:
 def costs(store: Store, heads: Sequence[RunHead], by: By) -> CostReport:
     def each() -> Iterator[tuple[str, str, Sequence[Event]]]:
         for head in heads:
-            yield head.run, head.workflow, read_trusted_events(store, head.run)
+            yield head.run, head.workflow, read_events(store, head.run)
 
     return bill(each(), by)

@@ -18,9 +18,9 @@ from podium.core.payloads import Amounts
 from podium.core.state import Scope, State
 from podium.core.types import Path, Tree
 from podium.engine.lease import lease
-from podium.engine.log import read_events
 from podium.errors import ConfigurationError, PodiumError
 from podium.git.repository import read_head
+from podium.runtime.records import read_events
 from podium.tasks.build import landing_task
 
 APPLY = Path("!apply")

@@ -13,13 +13,13 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from podium.app.run.preflight import agent_steps
 from podium.core.addresses import address
-from podium.core.codec import CodecError, decode
 from podium.core.events import AttemptEnded, AttemptStarted, Event
 from podium.core.model import Agent, Workflow
 from podium.core.payloads import TypicalUse
 from podium.core.types import MicroUsd
 from podium.errors import ConfigurationError
-from podium.ports.store import RunHead, Store
+from podium.ports.store import RunHead, Store, StoreError
+from podium.runtime.records import event_of, read_records
 
 PAST: Final = 20
 """So many earlier runs are looked at."""
@@ -104,8 +104,8 @@ def _is_played(head: RunHead) -> bool:
 
 def _calls(store: Store, head: RunHead) -> list[Event]:
     try:
-        return [decode(json.loads(record.body)) for record in store.read(head.run) if record.type in CALLS]
-    except (CodecError, ValueError):
+        return [event_of(record) for record in read_records(store, head.run) if record.type in CALLS]
+    except StoreError:
         # A damaged log is a matter for `podium verify`, not for those who only want an estimate.
         return []
 

@@ -42,10 +42,10 @@ from podium.core.state import Leaf, State
 from podium.core.turn import turn
 from podium.core.types import MicroUsd, Millis, Path
 from podium.engine.effects import prior_answers
-from podium.engine.log import read_events
 from podium.errors import ConfigurationError
 from podium.git.repository import Repository, has_commit
 from podium.ports.store import Store
+from podium.runtime.records import read_events, read_records
 
 ITERATION: Final = re.compile(r"([^\[\]]+)\[(\d+)\](.*)")
 OF_FEATURES: Final = ("phases", "components")
@@ -140,7 +140,7 @@ def start_rerun(office: Office, prospect: RerunPreview, *, closed_by: str | None
 
 
 def _is_over(office: Office, run: RunId) -> bool:
-    return any(record.type == RunEnded.__name__ for record in office.store.read(run))
+    return any(record.type == RunEnded.__name__ for record in read_records(office.store, run))
 
 
 def _paths(events: Sequence[Event], run: RunId, step: str, *, onwards: bool) -> tuple[str, ...]:

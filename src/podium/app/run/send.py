@@ -23,10 +23,11 @@ from podium.core.state import State
 from podium.core.types import ABANDONED
 from podium.engine.inbox_files import clear
 from podium.engine.lease import AlreadyOwned, is_owned, lease
-from podium.engine.log import DONE, Log, check_unchanged, open_log, read_events, to_text
+from podium.engine.log import DONE, Log, check_unchanged, open_log, to_text
 from podium.errors import EXIT_CANCELLED, ConfigurationError, PodiumError
 from podium.process.sweep import sweep
 from podium.runtime.commands import RunCommand, encode_command
+from podium.runtime.records import read_events
 
 LOOK_S: Final = 0.02
 PATIENCE_S: Final = 30.0

@@ -26,12 +26,12 @@ from podium.core.state import State, next_due
 from podium.core.types import Millis
 from podium.engine.inbox_files import FOLDER
 from podium.engine.lease import is_owned
-from podium.engine.log import read_events
 from podium.errors import PodiumError
 from podium.ports.exporter import RunExporter
 from podium.ports.store import RunHead
 from podium.process.detach import Beginning, begin, stop
 from podium.redaction.mask import Mask
+from podium.runtime.records import read_events
 from podium.runtime.status import waits_for_person
 from podium.views.format import iso
 

@@ -39,7 +39,7 @@ from podium.core.payloads import RunFacts
 from podium.core.state import State
 from podium.core.types import Path as CorePath
 from podium.core.types import Tree
-from podium.engine.log import Log, read_events
+from podium.engine.log import Log
 from podium.engine.loop import Park
 from podium.engine.run_owner import drive_run
 from podium.errors import EXIT_CANCELLED, ConfigurationError, PodiumError
@@ -47,6 +47,7 @@ from podium.git.repository import read_head, read_uncommitted, tree_with_uncommi
 from podium.ports.exporter import RunExporter
 from podium.ports.store import RunHead
 from podium.runtime.commands import encode_command
+from podium.runtime.records import read_events
 from podium.tasks.prior_results import prior_results_of
 
 ASK_S: Final = 3.0

@@ -24,7 +24,7 @@ import anyio
 from podium.app.author.load import open_workflow
 from podium.app.paths import project_root, user_dir
 from podium.app.project import Office
-from podium.app.query.runs import event_of, find_run, follow
+from podium.app.query.runs import find_run, follow
 from podium.app.run.answer import Answer, approval, rejection, speaker, value_given, view_of
 from podium.app.run.send import send
 from podium.app.run.start import RunRequest, drive_async, open_run, start_run
@@ -36,6 +36,7 @@ from podium.core.model import Workflow as Graph
 from podium.engine.log import Log
 from podium.errors import ConfigurationError, RunFailed
 from podium.files.project_paths import ProjectPaths
+from podium.runtime.records import event_of, read_records
 from podium.views.run.view import RunView
 from podium.wiring import open_office
 
@@ -306,7 +307,9 @@ async def _say(
 def _records(office: Office, run: str | None, *, after: int, following: bool) -> Iterator[Record | None]:
     found: RunId = find_run(office.store, run).run
     return (
-        follow(office.store, found, after=after) if following else iter(office.store.read(found, after=after))
+        follow(office.store, found, after=after)
+        if following
+        else iter(read_records(office.store, found, after=after))
     )
 
 

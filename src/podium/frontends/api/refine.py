@@ -22,10 +22,10 @@ from podium.app.run.start import RunRequest, start_run
 from podium.core.events import AttemptEnded, Event
 from podium.core.state import State
 from podium.core.types import Path as StepPath
-from podium.engine.log import read_events
 from podium.engine.run_owner import drive_run
 from podium.errors import AgentError, NotApproved
 from podium.files.project_paths import ProjectPaths
+from podium.runtime.records import read_events
 from podium.wiring import open_office
 
 Reason: TypeAlias = Literal["approved", "max_turns", "error", "cancelled"]

@@ -22,7 +22,7 @@ from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Message
 from podium.core.state import State
 from podium.core.types import Millis
-from podium.engine.log import DONE, Log, read_events
+from podium.engine.log import DONE, Log
 from podium.engine.loop import Park
 from podium.frontends.cli.background import go_on_in_background
 from podium.frontends.cli.live_display import Live
@@ -30,6 +30,7 @@ from podium.frontends.cli.question import read_answer, tell_question
 from podium.frontends.cli.streams import let_go
 from podium.runtime.commands import RunCommand, encode_command
 from podium.runtime.question_text import question_renderer
+from podium.runtime.records import read_events
 from podium.runtime.status import exit_of
 from podium.views.files.run_json import run_data
 from podium.views.run.builder import RunViewBuilder

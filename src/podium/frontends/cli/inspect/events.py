@@ -10,6 +10,7 @@ import click
 from podium.app.query.runs import event_data, follow
 from podium.core.hash_chain import Record
 from podium.frontends.cli.open_run import OpenedRun, found, painter, run_argument, wait
+from podium.runtime.records import read_records
 from podium.views.plain import as_text, one_line
 from podium.views.text.terminal import Paint
 
@@ -37,7 +38,7 @@ def command(run: str | None, as_json: bool, after: int, following: bool) -> int:
 def _records(place: OpenedRun, after: int, following: bool) -> Iterator[Record]:
     run = place.head.run
     if not following:
-        yield from place.store.read(run, after=after)
+        yield from read_records(place.store, run, after=after)
         return
     for record in follow(place.store, run, after=after):
         if record is None:

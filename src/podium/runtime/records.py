@@ -1,0 +1,65 @@
+"""Stored records as events: the one place where a log is read, and its hash chain is always checked first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from podium.core.codec import CodecError, decode
+from podium.core.events import Event
+from podium.core.hash_chain import Record, RunId, first_fault
+from podium.ports.store import Store, StoreError
+
+
+def read_records(store: Store, run: RunId, *, after: int = 0) -> tuple[Record, ...]:
+    """The records of a run after event number `after`; raises StoreError if one is missing, altered or added."""
+    if not after:
+        return _checked(run, store.read(run))
+    # With the record at `after`, which the next one must follow.
+    stored = store.read(run, after=after - 1)
+    if stored and stored[0].seq != after:
+        raise untrusted(run, f"event {after} is missing")
+    return _checked(run, stored[1:], after=stored[0]) if stored else ()
+
+
+def read_events(store: Store, run: RunId) -> list[Event]:
+    return events_of(read_records(store, run))
+
+
+def _checked(run: RunId, records: tuple[Record, ...], *, after: Record | None = None) -> tuple[Record, ...]:
+    fault = first_fault(records, after=after)
+    if fault is not None:
+        raise untrusted(run, fault)
+    return records
+
+
+def untrusted(run: RunId, fault: str) -> StoreError:
+    return StoreError(f"the log of run {run} cannot be trusted: {fault}", hint=f"see: podium verify {run}")
+
+
+def event_of(record: Record) -> Event:
+    """Raises StoreError for a record that this version cannot read."""
+    try:
+        return decode(json.loads(record.body))
+    except (CodecError, ValueError) as error:
+        raise StoreError(
+            f"event {record.seq} of run {record.run} cannot be read by this version: {error}",
+            hint=f"see: podium verify {record.run}",
+        ) from error
+
+
+def events_of(records: Iterable[Record]) -> list[Event]:
+    return [event_of(record) for record in records]
+
+
+def fault_of(records: Sequence[Record]) -> str | None:
+    """What is wrong with these records by themselves: their chain, or what they say."""
+    return first_fault(records) or next(filter(None, map(_unreadable, records)), None)
+
+
+def _unreadable(record: Record) -> str | None:
+    try:
+        kind = type(event_of(record)).__name__
+    except StoreError as error:
+        return error.message
+    return None if kind == record.type else f"event {record.seq} is stored as {record.type} and is {kind}"
