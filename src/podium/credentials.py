@@ -1,35 +1,217 @@
-"""What an agent wants of the user before it can work: keys by the names of their variables, a login, a hint."""
+"""What agents need of the user: keys by the names of their variables, and login files.
+
+A vendor that gives out a new token lets the old one die. An attempt works with a copy of a login file, so what its
+program was given must come back, or the user is logged out. But the copy lay where a model could write. So it comes back
+only if it is the same login with other tokens: nothing else in it has changed, and it is newer than what the user has by
+then.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+import fcntl
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
-from podium.ports.agent import Agent, ServiceAgent
+from podium.errors import PathViolation
+from podium.files.inside import open_inside
+from podium.ports.agent import InstalledAgent
+from podium.ports.agent_type import AgentType, Credentials, LoginFile
+from podium.redaction.encodings import SHORTEST
+
+UsedAgents: TypeAlias = Iterable[tuple[AgentType, Mapping[str, Any]]]
+"""Agents that may work, each with its settings."""
+
+CHANGING: Final = ("token", "expires", "last_refresh")
+"""In the names of what a vendor gives out anew; the rest says whose login it is."""
+FURTHEST_S: Final = 366 * 24 * 3600
+"""A time beyond that is invented: it would be the newest one for ever."""
+MOST_LOGIN: Final = 256 * 1024
+TOKEN: Final = 20
+"""Characters: tokens are longer, and what is shorter are names and dates."""
 
 
-def key_names(agent: Agent | ServiceAgent, config: Mapping[str, Any]) -> tuple[str, ...]:
-    """The variables of the user's environment that an agent with these settings wants, such as a key.
+def key_names(needs: Credentials | None, config: Mapping[str, Any]) -> tuple[str, ...]:
+    """The variables of the user's environment that an agent with these settings reads a key from."""
+    if needs is None or (needs.login is not None and config.get("auth") == "login"):
+        return ()
+    named = config.get("key")
+    if named:
+        return (named,) if isinstance(named, str) else tuple(named)
+    return () if needs.keyless_at_base_url and config.get("base_url") else needs.keys
 
-    An adapter that wants some has a method of this name; their values are masked wherever they turn up.
-    """
-    asked: Callable[[Mapping[str, Any]], tuple[str, ...]] | None = getattr(agent, "key_names", None)
-    return () if asked is None else asked(config)
 
-
-def auth_of(agent: Agent | ServiceAgent, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
-    """How it logs in: as its settings say, else by the key if one is set, else by the login if there is one.
-
-    An adapter that can use a login has a method `has_login`.
-    """
+def auth_of(agent: InstalledAgent, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
+    """`key` or `login`: what the settings say, else the key if one is set, else the login if there is one."""
     if config.get("auth"):
         return str(config["auth"])
-    has_login: Callable[[], bool] | None = getattr(agent, "has_login", None)
-    has_key = any(env.get(name) for name in key_names(agent, config))
-    return "login" if not has_key and has_login is not None and has_login() else "key"
+    return "login" if not _has_key(agent.type, config, env) and agent.login() is not None else "key"
 
 
-def lacking(agent: Agent | ServiceAgent, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
-    """What a person must do before an agent with these settings can work, as far as its adapter can tell; else empty."""
-    told: Callable[[Mapping[str, Any], Mapping[str, str]], str] | None = getattr(agent, "lacking", None)
-    return "" if told is None else told(config, env)
+def with_auth(agent: InstalledAgent, config: Mapping[str, Any], env: Mapping[str, str]) -> Mapping[str, Any]:
+    """The settings, with `auth: login` where they leave it open and a login is what the user has."""
+    return {**config, "auth": "login"} if auth_of(agent, config, env) == "login" else config
+
+
+def missing(
+    needs: Credentials | None, config: Mapping[str, Any], env: Mapping[str, str], *, has_login: bool = False
+) -> str:
+    """What the user must do before an agent with these settings is known to its vendor; empty: nothing."""
+    login = None if needs is None else needs.login
+    if login is not None and config.get("auth") == "login":
+        return "" if has_login else f"not logged in: {login.how}"
+    unset = [name for name in key_names(needs, config) if not env.get(name)]
+    if needs is None or not needs.required or not unset:
+        return ""
+    return f"{unset[0]} is not set: export it" + ("" if login is None else f", or log in: {login.how}")
+
+
+def read_keys(agents: UsedAgents, env: Mapping[str, str]) -> dict[str, str]:
+    """The keys that agents may take from the environment, to be masked; an attempt gets no other."""
+    names = (name for agent_type, config in agents for name in key_names(agent_type.credentials, config))
+    return {name: env[name] for name in names if len(env.get(name, "")) >= SHORTEST}
+
+
+def _has_key(agent_type: AgentType, config: Mapping[str, Any], env: Mapping[str, str]) -> bool:
+    return any(env.get(name) for name in key_names(agent_type.credentials, config))
+
+
+class Logins:
+    """The user's login files by type of agent. Each is read once, so that all attempts of a run have the same login."""
+
+    def __init__(self, files: Mapping[str, LoginFile], env: Mapping[str, str], lock_dir: Path) -> None:
+        places = {name: _place(file, env) for name, file in files.items()}
+        self._files = files
+        self._places = {name: place.resolve() for name, place in places.items() if place.is_file()}
+        self._lock_dir = lock_dir
+        self.contents: dict[str, bytes] = {name: place.read_bytes() for name, place in self._places.items()}
+
+    def renew(self, name: str, content: bytes) -> bool:
+        """Takes over what an attempt left behind, if it is a newer login of the same user; tells whether it was."""
+        if name not in self._places or content == self.contents[name]:
+            return False
+        with _locked(self._lock_dir / f"login-{name}.lock"):
+            current = self._places[name].read_bytes()
+            if not _is_renewed(self._files[name], current, content):
+                return False
+            _replace(self._places[name], content)
+        self.contents[name] = content
+        return True
+
+
+def read_logins(agents: UsedAgents, env: Mapping[str, str], lock_dir: Path) -> Logins:
+    """Of those agents only that say `auth: login`, or that say nothing and have no key."""
+    files = {
+        agent_type.name: agent_type.credentials.login
+        for agent_type, config in agents
+        if agent_type.credentials is not None
+        and agent_type.credentials.login is not None
+        and (config.get("auth") or ("key" if _has_key(agent_type, config, env) else "login")) == "login"
+    }
+    return Logins(files, env, lock_dir)
+
+
+def _place(file: LoginFile, env: Mapping[str, str]) -> Path:
+    home = env.get("HOME") or str(Path.home())
+    folder = (file.variable and env.get(file.variable)) or file.folder.replace("~", home, 1)
+    return Path(folder) / file.name
+
+
+def read_returned_login(home: Path, name: str) -> bytes | None:
+    """The login file that a program left in the home of its attempt; a link in its way is not followed outside."""
+    try:
+        with open_inside(home, name, "rb") as file:
+            content: bytes = file.read(MOST_LOGIN)
+    except (OSError, PathViolation):
+        return None
+    return content
+
+
+def _is_renewed(file: LoginFile, old: bytes, new: bytes) -> bool:
+    try:
+        before, after = json.loads(old), json.loads(new)
+        earlier, later = _time(file, before), _time(file, after)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return False
+    return earlier < later < time.time() + FURTHEST_S and _is_same(before, after, "")
+
+
+def _time(file: LoginFile, login: Any) -> float:
+    """In seconds since 1970."""
+    for key in file.freshness:
+        login = login[key]
+    if isinstance(login, str):
+        return datetime.fromisoformat(login).timestamp()
+    return float(login) / 1000
+
+
+def _is_same(old: Any, new: Any, name: str) -> bool:
+    """The same login: of the same shape, and alike in all that does not change when it is renewed."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        return old.keys() == new.keys() and all(_is_same(old[key], new[key], key) for key in old)
+    is_value = type(old) is type(new) and not isinstance(old, list)
+    if is_value and any(word in name.lower() for word in CHANGING):
+        return bool(new) or not old
+    return bool(old == new)
+
+
+@contextmanager
+def _locked(place: Path) -> Iterator[None]:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _replace(place: Path, content: bytes) -> None:
+    handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(place)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def tokens_of(logins: Mapping[str, bytes]) -> dict[str, str]:
+    """Whatever in login files is long enough to be a secret, to be masked."""
+    return {
+        f"{name} login {number}": text
+        for name, content in logins.items()
+        for number, text in enumerate(_long_texts(content))
+    }
+
+
+def _long_texts(content: bytes) -> tuple[str, ...]:
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        # Not the file it should be. Masked word by word, because it may still be a secret.
+        value = content.decode("utf-8", "replace").split()
+    return tuple(dict.fromkeys(text for text in _texts(value) if len(text) >= TOKEN))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for item in value.values():
+                yield from _texts(item)
+        case list():
+            for item in value:
+                yield from _texts(item)
+        case _:
+            pass

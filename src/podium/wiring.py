@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,13 +14,14 @@ from podium.files.project_paths import ProjectPaths, cache_dir
 
 if TYPE_CHECKING:
     from podium.adapters.agents.scripted.agent import Scripted
-    from podium.adapters.agents.shared.login_files import Logins
     from podium.app.project import Office
     from podium.app.workflow_tests.stage import TestProject
     from podium.attempt.site import Site
     from podium.core.hash_chain import RunId
     from podium.core.model import Step, Workflow
+    from podium.credentials import Logins
     from podium.ports.agent import Agent, Agents
+    from podium.ports.agent_type import AgentType
     from podium.ports.exporter import RunExporter
     from podium.ports.sandbox import Sandbox
     from podium.ports.store import Store
@@ -98,19 +99,20 @@ def make_site(
     """Where a run works on this machine. `sandbox` is a level the user has typed; `stand_in` plays all agents."""
     from podium.adapters.prices import public_price
     from podium.attempt.site import Site
+    from podium.credentials import read_keys, tokens_of
     from podium.git.repository import find
     from podium.redaction.mask import Mask
 
     paths = ProjectPaths(project)
     marker = paths.marker(run)
     secrets = read_secrets(workflow, env)
-    logins = read_logins(workflow, env)
     if replay is not None:
         from podium.adapters.agents.recorded.agent import Recorded
 
         stand_in = Recorded(project / replay)
-    there = agents(logins.known) if stand_in is None else played_by(stand_in, workflow)
-    mask = Mask({**keys_of(workflow, there, env), **tokens_of(logins.known), **secrets})
+    there, logins = agents_for(workflow, env) if stand_in is None else played_by(stand_in, workflow)
+    keys = read_keys((*((agent.type, {}) for agent in there.values()), *used_agents(workflow, there)), env)
+    mask = Mask({**keys, **tokens_of(logins.contents), **secrets})
 
     def keep_login(kind: str, content: bytes) -> None:
         if logins.renew(kind, content):
@@ -142,6 +144,7 @@ def make_site(
 
 def make_looking_site(workflow: Workflow, project: Path) -> Site:
     """For looking only: nothing is made, no secret is read, and files are those of the folder."""
+    from podium.adapters.agents.registry import installed
     from podium.adapters.sandboxes.none import NoSandbox
     from podium.attempt.site import Site
     from podium.core.hash_chain import RunId
@@ -154,7 +157,7 @@ def make_looking_site(workflow: Workflow, project: Path) -> Site:
         state_dir=ProjectPaths(project).state_dir,
         work_dir=cache_dir() / "work",
         repository=None,
-        agents=agents(),
+        agents=installed(),
         sandbox=NoSandbox(),
         marker="podium-looking",
         mask=Mask(),
@@ -174,105 +177,51 @@ def read_secrets(workflow: Workflow, env: Mapping[str, str]) -> dict[str, str]:
     return {name: env[name] for name in declared}
 
 
-def agents(logins: Mapping[str, bytes] | None = None) -> Agents:
-    """By type. `logins` are the files with which the user has logged in to their vendors."""
-    from podium.adapters.agents.acp.agent import Acp
-    from podium.adapters.agents.api.agent import Api
-    from podium.adapters.agents.claude.agent import Claude
-    from podium.adapters.agents.codex.agent import Codex
-    from podium.adapters.agents.command.agent import Command
-    from podium.adapters.agents.gemini.agent import Gemini
-    from podium.adapters.agents.ollama.agent import Ollama
-    from podium.adapters.agents.recorded.agent import Recorded
-    from podium.adapters.agents.scripted.agent import Scripted
+def agents_for(workflow: Workflow, env: Mapping[str, str]) -> tuple[Agents, Logins]:
+    """The agents of this machine, with the logins that those of a workflow may use."""
+    from podium.adapters.agents.registry import installed
+    from podium.credentials import read_logins
 
-    known = logins or {}
-    return {
-        "scripted": Scripted(),
-        "recorded": Recorded(),
-        "command": Command(),
-        "claude": Claude(lambda: known.get("claude")),
-        "codex": Codex(lambda: known.get("codex")),
-        "gemini": Gemini(),
-        "ollama": Ollama(os.environ),
-        "api": Api(),
-        "acp": Acp(),
-    }
+    logins = read_logins(used_agents(workflow, installed()), env, cache_dir())
+    return installed(logins.contents), logins
 
 
-def played_by(one: Agent, workflow: Workflow) -> Agents:
-    """The same one for all types: nobody else is called."""
+def used_agents(workflow: Workflow, there: Agents) -> Iterator[tuple[AgentType, Mapping[str, Any]]]:
+    """The agents that a workflow names, with the settings of each."""
     from podium.app.run.preflight import agents_of
-    from podium.workflow.agent_capabilities import CAPABILITIES
 
-    return dict.fromkeys((*CAPABILITIES, *(kind for kind, _ in agents_of(workflow))), one)
+    return ((there[kind].type, config) for kind, config in agents_of(workflow) if kind in there)
+
+
+def played_by(one: Agent, workflow: Workflow) -> tuple[Agents, Logins]:
+    """The same adapter for all types, which needs no program and nothing of the user."""
+    from podium.adapters.agents.registry import BUILT_IN, built_in
+    from podium.app.run.preflight import agents_of
+    from podium.credentials import Logins
+    from podium.ports.agent import InstalledAgent
+    from podium.ports.agent_type import AgentType, Capabilities
+
+    def played(kind: str) -> InstalledAgent:
+        capabilities = (
+            built_in(kind).capabilities
+            if kind in BUILT_IN
+            else Capabilities(tools=True, continuity="ignored", price="reported", needs="limits")
+        )
+        return InstalledAgent(AgentType(kind, "", capabilities), lambda: one)
+
+    kinds = (*BUILT_IN, *(kind for kind, _ in agents_of(workflow)))
+    return {kind: played(kind) for kind in kinds}, Logins({}, {}, cache_dir())
 
 
 async def local_models(configured: Mapping[str, Mapping[str, Any]], env: Mapping[str, str]) -> dict[str, Any]:
-    """The graphics cards of this machine, and what Ollama would be asked for here without a model being named."""
-    from podium.adapters.agents.ollama.gpus import find_gpus
-    from podium.adapters.agents.ollama.tiers import tier_for
+    """The graphics cards of this machine, and which local models fit it."""
+    from importlib import import_module
 
-    own = next((config["tiers"] for config in configured.values() if config.get("tiers")), None)
-    cards = await find_gpus(env)
-    tier = tier_for(cards[0].gb if cards else 0, own)
-    return {
-        "cards": [card._asdict() for card in cards],
-        "tier": tier.name,
-        "models": dict(tier.models),
-        "fallback": tier.fallback,
-        "context": tier.context,
-    }
+    from podium.adapters.agents.registry import built_in_types
 
-
-def read_logins(workflow: Workflow, env: Mapping[str, str]) -> Logins:
-    """By type, of those agents only that say `auth: login`, or that say nothing and have no key."""
-    from podium.adapters.agents.shared.login_files import Logins
-    from podium.app.run.preflight import agents_of
-    from podium.credentials import key_names
-
-    home = Path(env["HOME"]) if env.get("HOME") else Path.home()
-    places = {
-        "claude": Path(env.get("CLAUDE_CONFIG_DIR") or home / ".claude") / ".credentials.json",
-        "codex": Path(env.get("CODEX_HOME") or home / ".codex") / "auth.json",
-    }
-    there = agents()
-
-    def may_log_in(kind: str, config: Mapping[str, Any]) -> bool:
-        said = config.get("auth")
-        return said == "login" or not (said or any(env.get(name) for name in key_names(there[kind], config)))
-
-    wanted = {kind for kind, config in agents_of(workflow) if kind in places and may_log_in(kind, config)}
-    return Logins({kind: path for kind, path in places.items() if kind in wanted}, cache_dir())
-
-
-def keys_of(workflow: Workflow, there: Agents, env: Mapping[str, str]) -> dict[str, str]:
-    """The keys that agents may take from the environment; an attempt is given none that is not among them."""
-    from podium.app.run.preflight import agents_of
-    from podium.credentials import key_names
-    from podium.redaction.encodings import SHORTEST
-
-    asked = (
-        *(name for adapter in there.values() for name in key_names(adapter, {})),
-        *(
-            name
-            for kind, config in agents_of(workflow)
-            if kind in there
-            for name in key_names(there[kind], config)
-        ),
-    )
-    return {name: env[name] for name in asked if len(env.get(name, "")) >= SHORTEST}
-
-
-def tokens_of(logins: Mapping[str, bytes]) -> dict[str, str]:
-    """Whatever in a login is long enough to be a secret."""
-    from podium.adapters.agents.shared.login_files import long_texts
-
-    return {
-        f"{kind} login {number}": text
-        for kind, content in logins.items()
-        for number, text in enumerate(long_texts(content))
-    }
+    module, _, name = next(one.local_models for one in built_in_types() if one.local_models).partition(":")
+    report: dict[str, Any] = await getattr(import_module(module), name)(configured, env)
+    return report
 
 
 def choose_sandbox(level: str | None, image: str = "") -> Sandbox:

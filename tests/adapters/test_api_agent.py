@@ -9,9 +9,11 @@ from typing import Any
 import anyio
 import pytest
 
+from podium.adapters.agents.api import CREDENTIALS
 from podium.adapters.agents.api.agent import Api, reset_at, understood
 from podium.adapters.agents.shared.http import Answer
 from podium.core.types import Millis
+from podium.credentials import key_names
 from podium.ports.agent import AgentRequest, AgentResult, Usage
 from podium.testing.models.server import ModelServer, Rule, Tokens
 
@@ -46,9 +48,9 @@ def test_settings_and_the_key_go_along_and_tokens_are_told_apart(tmp_path: Path)
 
 @pytest.mark.req("R071")
 def test_the_key_of_one_service_is_never_sent_to_another() -> None:
-    assert Api().key_names({}) == ("OPENAI_API_KEY",)
-    assert Api().key_names({"base_url": "https://models.example/v1"}) == ()
-    assert Api().key_names({"base_url": "https://models.example/v1", "key": "MINE"}) == ("MINE",)
+    assert key_names(CREDENTIALS, {}) == ("OPENAI_API_KEY",)
+    assert key_names(CREDENTIALS, {"base_url": "https://models.example/v1"}) == ()
+    assert key_names(CREDENTIALS, {"base_url": "https://models.example/v1", "key": "MINE"}) == ("MINE",)
 
 
 def test_a_missing_key_is_named_before_anything_is_sent(tmp_path: Path) -> None:
@@ -56,7 +58,7 @@ def test_a_missing_key_is_named_before_anything_is_sent(tmp_path: Path) -> None:
         result = ask(tmp_path, server.url, config={"key": "MINE"})
         assert server.requests == []
 
-    assert (result.trouble, result.detail) == ("auth", "MINE is not set; export it")
+    assert (result.trouble, result.detail) == ("auth", "MINE is not set: export it")
 
 
 @pytest.mark.req("R136")

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from podium.adapters.agents.claude import CREDENTIALS
 from podium.adapters.agents.claude.agent import Claude
-from podium.adapters.agents.shared.login_files import long_texts
-from podium.credentials import key_names
+from podium.credentials import key_names, tokens_of
 from podium.errors import ConfigurationError
 from podium.ports.agent import AgentRequest, AgentResult, ProgramSpec, Progress, Usage
 from podium.testing.agent_contract import over, understood
@@ -161,7 +161,7 @@ def test_a_key_comes_from_the_variable_that_the_file_names_and_goes_to_the_url_i
     config = {"key": "MODELS_KEY", "base_url": "http://127.0.0.1:1"}
     program = prepared(tmp_path, config=config, env={"MODELS_KEY": KEY})
 
-    assert key_names(Claude(), config) == ("MODELS_KEY",)
+    assert key_names(CREDENTIALS, config) == ("MODELS_KEY",)
     assert program.env["ANTHROPIC_API_KEY"] == KEY
     assert program.env["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:1"
     assert program.network == ("127.0.0.1:1",)
@@ -169,15 +169,14 @@ def test_a_key_comes_from_the_variable_that_the_file_names_and_goes_to_the_url_i
 
 def test_a_login_is_a_file_of_the_attempts_own_home_and_no_key_goes_along(tmp_path: Path) -> None:
     login = b'{"claudeAiOauth": {"accessToken": "oat-0123456789-0123456789", "expiresAt": 1}}'
-    program, _ = Claude(lambda: login).prepare(request(tmp_path, config={"auth": "login"}))
+    program, _ = Claude().prepare(request(tmp_path, config={"auth": "login"}, login=login))
 
     assert program.files[".claude/.credentials.json"] == login
     assert "ANTHROPIC_API_KEY" not in program.env
-    assert key_names(Claude(), {"auth": "login"}) == ()
-    assert long_texts(login) == ("oat-0123456789-0123456789",)
-    assert long_texts(b"not json, but-perhaps-a-secret-all-the-same") == (
-        "but-perhaps-a-secret-all-the-same",
-    )
+    assert key_names(CREDENTIALS, {"auth": "login"}) == ()
+    assert list(tokens_of({"claude": login}).values()) == ["oat-0123456789-0123456789"]
+    odd = tokens_of({"claude": b"not json, but-perhaps-a-secret-all-the-same"})
+    assert list(odd.values()) == ["but-perhaps-a-secret-all-the-same"]
 
 
 def test_a_schema_of_an_object_goes_to_its_own_mechanism_and_others_are_asked_for_in_words(

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from podium.adapters.agents.codex import CREDENTIALS
 from podium.adapters.agents.codex.agent import Codex
 from podium.adapters.agents.codex.errors import failure_of
+from podium.credentials import key_names
 from podium.errors import ConfigurationError
 from podium.ports.agent import AgentRequest, AgentResult, Progress, Usage
 from podium.testing.agent_contract import over, understood
@@ -283,10 +285,9 @@ def test_a_judge_writes_nothing_and_a_worker_its_folder_only() -> None:
 
 
 def test_a_login_takes_the_place_of_the_key() -> None:
-    agent = Codex(lambda: b"{}")
-    program, _ = agent.prepare(request(config={"auth": "login"}))
+    program, _ = Codex().prepare(request(config={"auth": "login"}, login=b"{}"))
 
-    assert agent.key_names({"auth": "login"}) == ()
+    assert key_names(CREDENTIALS, {"auth": "login"}) == ()
     assert program.files[".codex/auth.json"] == b"{}"
     assert "OPENAI_API_KEY" not in program.env
     assert "chatgpt.com" in program.network

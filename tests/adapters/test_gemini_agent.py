@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from podium.adapters.agents.gemini import CREDENTIALS
 from podium.adapters.agents.gemini.agent import Gemini
+from podium.credentials import key_names
 from podium.errors import ConfigurationError
 from podium.ports.agent import AgentRequest, AgentResult, Usage
 from podium.testing.agent_contract import over, understood
@@ -181,5 +183,5 @@ def test_a_quota_tells_when_it_opens_by_the_clock_of_the_record(request_: AgentR
 def test_a_key_that_is_not_set_is_named(request_: AgentRequest) -> None:
     result = said(replace(request_, env={}, config={"key": "MINE"}), exit_code=41, stderr=b"no auth")
 
-    assert (result.trouble, result.detail) == ("auth", "gemini could not log in: MINE is not set; export it")
-    assert Gemini().key_names({"key": "MINE"}) == ("MINE",)
+    assert (result.trouble, result.detail) == ("auth", "gemini could not log in: MINE is not set: export it")
+    assert key_names(CREDENTIALS, {"key": "MINE"}) == ("MINE",)

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from podium.adapters.agents.shared.login_files import Logins
+from podium.adapters.agents.registry import built_in_types
+from podium.credentials import Logins
 
 NOW = int(time.time() * 1000)
 
@@ -33,11 +34,22 @@ def codex(refreshed: str = "2026-01-01T10:00:00.123456789Z", **more: Any) -> byt
     return json.dumps({"OPENAI_API_KEY": None, "tokens": tokens, "last_refresh": refreshed}).encode()
 
 
+FILES = {
+    one.name: one.credentials.login
+    for one in built_in_types()
+    if one.credentials is not None and one.credentials.login is not None
+}
+
+
 def logins(folder: Path, kind: str, content: bytes) -> tuple[Logins, Path]:
-    place = folder / "user" / f"{kind}.json"
+    place = folder / f".{kind}" / (FILES[kind].name if kind in FILES else "login.json")
     place.parent.mkdir(exist_ok=True)
     place.write_bytes(content)
-    return Logins({kind: place}, folder / "locks"), place
+    return read(folder), place
+
+
+def read(home: Path) -> Logins:
+    return Logins(FILES, {"HOME": str(home)}, home / "locks")
 
 
 @pytest.mark.req("R184")
@@ -54,7 +66,7 @@ def test_a_renewed_login_is_the_users_and_that_of_the_next_attempt(
 
     assert place.read_bytes() == new
     assert stat.S_IMODE(place.stat().st_mode) == 0o600
-    assert kept.known[kind] == new
+    assert kept.contents[kind] == new
     assert list(place.parent.iterdir()) == [place]
 
 
@@ -101,7 +113,7 @@ def test_what_the_user_has_renewed_meanwhile_is_not_replaced_by_something_older(
 
 def test_of_many_that_come_back_at_once_the_newest_stays(tmp_path: Path) -> None:
     _, place = logins(tmp_path, "claude", claude())
-    others = [Logins({"claude": place}, tmp_path / "locks") for _ in range(8)]
+    others = [read(tmp_path) for _ in range(8)]
     threads = [
         threading.Thread(target=kept.renew, args=("claude", claude(NOW + number)))
         for number, kept in enumerate(others, start=1)
@@ -116,9 +128,12 @@ def test_of_many_that_come_back_at_once_the_newest_stays(tmp_path: Path) -> None
 
 def test_a_link_stays_a_link_and_its_target_is_renewed(tmp_path: Path) -> None:
     _, place = logins(tmp_path, "claude", claude())
-    link = tmp_path / "link.json"
+    link = tmp_path / "elsewhere" / place.name
+    link.parent.mkdir()
     link.symlink_to(place)
 
-    assert Logins({"claude": link}, tmp_path / "locks").renew("claude", claude(NOW + 1))
+    there = Logins(FILES, {"CLAUDE_CONFIG_DIR": str(link.parent)}, tmp_path / "locks")
+
+    assert there.renew("claude", claude(NOW + 1))
     assert link.is_symlink()
     assert place.read_bytes() == claude(NOW + 1)

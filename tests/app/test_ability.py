@@ -7,16 +7,15 @@ from pathlib import Path
 import pytest
 
 from podium.adapters.agents.claude.agent import Claude
-from podium.adapters.agents.codex.agent import Codex
-from podium.adapters.agents.scripted.agent import Scripted
+from podium.adapters.agents.registry import capabilities
 from podium.app.author.load import open_workflow
 from podium.app.run.preflight import HostCapabilities, agents_not_ready, agents_without_price, unsupported
 from podium.attempt.programs import usual_agent
-from podium.ports.agent import Agents
+from tests.installed import agent, built_in
 
 HEAD = "podium: 1\nname: flow\nagents:\n  w: {type: scripted, script: cast.yaml}\n"
 NO_WALLS = "bubblewrap is not installed; install it: sudo apt-get install bubblewrap"
-THERE = {"scripted": None, "command": None}
+THERE = built_in("scripted", "command")
 
 
 @pytest.mark.parametrize(
@@ -44,7 +43,7 @@ def test_each_thing_is_named_with_its_step(tmp_path: Path, steps: str, said: str
     file.write_text(f"{HEAD}steps:\n{steps}")
     workflow = open_workflow(file, project=tmp_path)
 
-    found = unsupported(workflow, HostCapabilities(THERE, uncontained="no engine"))  # type: ignore[arg-type]  # only the names count
+    found = unsupported(workflow, HostCapabilities(THERE, uncontained="no engine"))
 
     assert found == () if said is None else said in "\n".join(found)
 
@@ -78,7 +77,7 @@ def test_an_agent_that_needs_stronger_walls_than_there_are_runs_only_if_the_user
     file.write_text(f"{HEAD}steps:\n{steps}")
     workflow = open_workflow(file, project=tmp_path)
 
-    agents: Agents = {**THERE, "claude": None}  # type: ignore[dict-item]  # only the names count
+    agents = built_in("scripted", "command", "claude")
     found = unsupported(workflow, HostCapabilities(agents, sandbox, NO_WALLS))
 
     said = f"claude needs bubblewrap: {NO_WALLS}; or --sandbox limits runs it with weaker walls, at your risk"
@@ -104,7 +103,7 @@ def test_a_key_that_no_agent_of_a_step_has_is_said_before_anything_starts(
     file = tmp_path / "flow.yaml"
     file.write_text(f"{HEAD}steps:\n{steps}")
     workflow = open_workflow(file, project=tmp_path)
-    agents: Agents = {"claude": Claude(), "scripted": Scripted()}
+    agents = built_in("claude", "scripted")
 
     program = tmp_path / "claude"
     program.touch(mode=0o755)
@@ -125,15 +124,15 @@ def test_a_login_that_is_not_there_is_said_before_anything_starts(tmp_path: Path
     (tmp_path / "claude").touch(mode=0o755)
     env = {"PATH": str(tmp_path)}
 
-    assert "nobody has logged in" in agents_not_ready(workflow, {"claude": Claude()}, env)[0]
-    assert agents_not_ready(workflow, {"claude": Claude(lambda: b"{}")}, env) == ()
+    assert "not logged in" in agents_not_ready(workflow, built_in("claude"), env)[0]
+    assert agents_not_ready(workflow, {"claude": agent("claude", Claude(), login=b"{}")}, env) == ()
 
 
 def test_a_program_that_is_not_installed_is_said_and_a_role_takes_the_one_that_is(tmp_path: Path) -> None:
     file = tmp_path / "flow.yaml"
     file.write_text("podium: 1\nname: flow\nsteps:\n  a: {role: planner, prompt: x}\n")
     workflow = open_workflow(file, project=tmp_path)
-    there: Agents = {"claude": Claude(), "codex": Codex()}
+    there = built_in("claude", "codex")
     env = {"PATH": str(tmp_path), "OPENAI_API_KEY": "sk-test-0000", "ANTHROPIC_API_KEY": "sk-test-0001"}
 
     assert "claude is not installed" in agents_not_ready(workflow, there, env)[0]
@@ -152,4 +151,4 @@ def test_agents_whose_calls_nobody_can_price_are_named_once(tmp_path: Path) -> N
         "steps:\n  a: {agent: mine, prompt: x, gates: [{review: mine}]}\n  b: {agent: [w, known], prompt: x, join: best}\n"
     )
 
-    assert agents_without_price(open_workflow(path)) == ("mine",)
+    assert agents_without_price(open_workflow(path), capabilities()) == ("mine",)

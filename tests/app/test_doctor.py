@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from podium.adapters.agents.registry import built_in_types
 from podium.testing.models.server import ModelServer, Rule, Tokens
-from podium.workflow.agent_capabilities import CAPABILITIES
 from tests.e2e.kit import Project, closing, new_project
 from tests.views.kit import conforms
 
@@ -116,7 +116,7 @@ def test_a_probe_that_fails_says_why_and_is_exit_1(project: Project, server: Mod
 def test_what_counts_as_tried_is_what_the_live_tests_install() -> None:
     pins = (Path(__file__).parents[2] / "tools/live.sh").read_text()
 
-    tested = {kind: able.tested for kind, able in CAPABILITIES.items() if able.tested}
+    tested = {one.name: one.tested for one in built_in_types() if one.tested}
     assert sorted(tested) == ["claude", "codex", "gemini"]
     for name, package in (
         ("claude", "@anthropic-ai/claude-code"),

@@ -8,8 +8,6 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from podium.adapters.agents.command.agent import Command
-from podium.adapters.agents.scripted.agent import Scripted
 from podium.core.effects import AskPerson, StartTimer
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.messages import Approve, Fired, Message
@@ -18,9 +16,10 @@ from podium.core.types import Millis
 from podium.ports.agent import Progress
 from tests.attempt.runs import Bench, Played, bench, perform_attempt
 from tests.git.kit import Project
+from tests.installed import built_in
 from tests.workflow.kit import write
 
-AGENTS = {"scripted": Scripted(), "command": Command()}
+AGENTS = dict(built_in("scripted", "command"))
 
 
 class Clock:

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from podium.adapters.agents.api.agent import Api
-from podium.adapters.agents.ollama.agent import Ollama
 from podium.redaction.mask import Mask
 from podium.testing.models.server import Asked as Question
 from podium.testing.models.server import ModelServer, Rule, Tokens
 from tests.attempt.asked import Asked, Clock
 from tests.attempt.runs import Played, bench
 from tests.git.kit import Project
+from tests.installed import built_in
 
 KEY = "dummy-key-4713-of-nobody"
 
@@ -45,7 +44,7 @@ agents:
         now=Clock(),
         mask=Mask({"AWAY_KEY": KEY}),
         host_env={"PATH": "/usr/bin:/bin", "AWAY_KEY": KEY},
-    ).given(agents={"ollama": Ollama(), "api": Api()})
+    ).given(agents=built_in("ollama", "api"))
     asked = Asked(made.site, made.root, answers={"it#1/!exhausted": "fail"})
     return asked, asked.play()
 

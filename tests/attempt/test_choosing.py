@@ -16,7 +16,11 @@ from tests.git.kit import Project
 @pytest.mark.parametrize(
     ("agents", "step", "said"),
     [
-        ("w: {type: scripted}", "{role: nobody_known, prompt: x}", "none of claude, codex, gemini is there"),
+        (
+            "w: {type: scripted}",
+            "{role: nobody_known, prompt: x}",
+            "no agent is named, and none is enabled that works without being named",
+        ),
         ("w: {type: scripted, enabled: false}", "{agent: w, prompt: x}", 'agent "w" is switched off'),
         (
             "w: {type: acp}",

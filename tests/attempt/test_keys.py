@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,20 +10,20 @@ from podium.adapters.agents.command.agent import Command, CommandConversation
 from podium.app.author.load import open_workflow
 from podium.attempt.agent.run import _put
 from podium.core.hash_chain import RunId
+from podium.credentials import read_keys, tokens_of
 from podium.ports.agent import AgentRequest, ProgramSpec
+from podium.ports.agent_type import Credentials
 from podium.redaction.mask import Mask
-from podium.wiring import agents, keys_of, make_site, read_logins, tokens_of
+from podium.wiring import agents_for, make_site, used_agents
 from tests.attempt.asked import AGENTS, Asked, ask
 from tests.git.kit import Project
+from tests.installed import agent
 
 KEY = "sk-test-4711-0815"
 FLOW = "agents: {k: {type: keyed, command: [sh, -c, 'echo my key is $THEIR_KEY']}}\nsteps:\n  a: {agent: k, prompt: x}\n"
 
 
 class Keyed(Command):
-    def key_names(self, config: Mapping[str, Any]) -> tuple[str, ...]:
-        return (str(config.get("key") or "THEIR_KEY"),)
-
     def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, CommandConversation]:
         program, conversation = super().prepare(request)
         assert set(request.env) <= {"THEIR_KEY"}, "nothing that it did not ask for"
@@ -34,7 +32,9 @@ class Keyed(Command):
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(AGENTS, "keyed", Keyed())
+    monkeypatch.setitem(
+        AGENTS, "keyed", agent("keyed", Keyed(), credentials=Credentials(keys=("THEIR_KEY",)))
+    )
 
 
 def files(asked: Asked) -> bytes:
@@ -61,7 +61,7 @@ def test_a_key_that_the_run_would_not_hide_is_not_given(project: Project, tmp_pa
 def test_an_agent_that_becomes_known_in_the_run_needs_its_walls_too(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(AGENTS, "claude", Keyed())
+    monkeypatch.setitem(AGENTS, "claude", agent("claude", Keyed()))
     flow = "agents: {}\ninputs: {who: string}\nsteps:\n  a: {agent: '${{ inputs.who }}', prompt: x}\n"
     _, played = ask(project, tmp_path, flow, inputs={"who": "claude"})
 
@@ -90,9 +90,10 @@ def test_a_site_hides_the_keys_and_logins_of_all_agents_of_a_workflow_and_of_tho
     )
     (tmp_path / "outer.yaml").write_text(outer)
     workflow = open_workflow(tmp_path / "outer.yaml", project=tmp_path)
-    logins = read_logins(workflow, env).known
-    assert set(keys_of(workflow, agents(logins), env).values()) >= {KEY, "sk-inner-0000"}
-    assert list(tokens_of(logins).values()) == [token]
+    agents, logins = agents_for(workflow, env)
+    assert set(read_keys(used_agents(workflow, agents), env).values()) >= {KEY, "sk-inner-0000"}
+    assert list(tokens_of(logins.contents).values()) == [token]
+    assert agents["claude"].login() == logins.contents["claude"]
 
     for name, value in env.items():
         monkeypatch.setenv(name, value)
@@ -102,9 +103,8 @@ def test_a_site_hides_the_keys_and_logins_of_all_agents_of_a_workflow_and_of_tho
     assert [site.mask.hides(value) for value in (KEY, "sk-inner-0000", token, "sk-loose-0000")] == [
         True, True, True, False,
     ]  # fmt: skip
-    assert read_logins(open_workflow(tmp_path / "inner.yaml", project=tmp_path), env).known == {}, (
-        "nobody asked for it"
-    )
+    _, unused = agents_for(open_workflow(tmp_path / "inner.yaml", project=tmp_path), env)
+    assert unused.contents == {}, "its agents have a key"
 
 
 def test_what_is_put_into_a_home_is_for_its_owner_alone(tmp_path: Path) -> None:

@@ -14,13 +14,14 @@ from podium.attempt.agent.usage import is_refused, priced, used_of
 from podium.attempt.site import no_price
 from podium.core.types import MicroUsd
 from podium.ports.agent import AgentResult, Usage
+from tests.installed import agent
 
 TOLD = AgentResult(usage=Usage(input=1000, output=100, cached=40, written=300))
 PRICE = {"input": 2.0, "output": 10.0, "cache_read": 0.5, "cache_write": 3.0, "date": "2026-11-01"}
 
 
 def worker(kind: str = "command", model: str | None = None, **config: Any) -> ResolvedAgent:
-    return ResolvedAgent("mine", kind, None, model, config, Command(), None, None)
+    return ResolvedAgent("mine", kind, None, model, config, agent(kind, Command()), None, None)
 
 
 @pytest.mark.req("R208")

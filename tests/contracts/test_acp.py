@@ -9,16 +9,14 @@ from typing import Any
 
 import pytest
 
-from podium.adapters.agents.acp.agent import Acp
-from podium.ports.agent import Agent
+from podium.adapters.agents.acp import AGENT
 from podium.testing.agent_contract import AgentContract
 from tests.adapters.test_acp_agent import STAND_IN
 
 
 @pytest.mark.req("R057", "R060")
 class TestAcp(AgentContract):
-    def make(self) -> Agent:
-        return Acp()
+    agent_type = AGENT
 
     def config(self, project: Path) -> Mapping[str, Any]:
         return {"type": "acp", "command": (sys.executable, "-I", str(STAND_IN))}

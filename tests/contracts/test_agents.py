@@ -9,16 +9,15 @@ from typing import Any
 
 import pytest
 
+from podium.adapters.agents import command, scripted
 from podium.adapters.agents.command.agent import Command, CommandConversation
-from podium.adapters.agents.scripted.agent import Scripted
-from podium.ports.agent import Agent, AgentRequest, ProgramSpec
+from podium.ports.agent import AgentRequest, ProgramSpec
 from podium.testing.agent_contract import AgentContract, reaching_out
 
 
 @pytest.mark.req("R060")
 class TestScripted(AgentContract):
-    def make(self) -> Agent:
-        return Scripted()
+    agent_type = scripted.AGENT
 
     def config(self, project: Path) -> Mapping[str, Any]:
         (project / "cast.yaml").write_text(
@@ -43,8 +42,7 @@ print(json.dumps({"title": "blue"}))
 class TestShim(AgentContract):
     argv: tuple[str, ...] = ()
 
-    def make(self) -> Agent:
-        return Command()
+    agent_type = command.AGENT
 
     def config(self, project: Path) -> Mapping[str, Any]:
         shim = project / "shim.py"

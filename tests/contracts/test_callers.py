@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from podium.adapters.agents.api.agent import Api
-from podium.adapters.agents.ollama.agent import Ollama
-from podium.ports.agent import ServiceAgent
+from podium.adapters.agents import api, ollama
 from podium.testing.service_agent_contract import CallerContract
 
 
 @pytest.mark.req("R058", "R060")
 class TestOllama(CallerContract):
-    def make(self) -> ServiceAgent:
-        return Ollama()
+    agent_type = ollama.AGENT
 
 
 @pytest.mark.req("R058", "R060")
 class TestApi(CallerContract):
     suffix = "/v1"
 
-    def make(self) -> ServiceAgent:
-        return Api()
+    agent_type = api.AGENT

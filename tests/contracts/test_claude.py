@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from podium.adapters.agents.claude.agent import Claude
-from podium.ports.agent import Agent
+from podium.adapters.agents.claude import AGENT
 from podium.testing.agent_contract import AgentContract
 
 STAND_IN = r"""
@@ -31,8 +30,7 @@ for event in (
 
 @pytest.mark.req("R057", "R060", "R071")
 class TestClaude(AgentContract):
-    def make(self) -> Agent:
-        return Claude()
+    agent_type = AGENT
 
     def config(self, project: Path) -> Mapping[str, Any]:
         program = project / "claude.py"

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from podium.adapters.agents.codex.agent import Codex
-from podium.ports.agent import Agent
+from podium.adapters.agents.codex import AGENT
 from podium.testing.agent_contract import AgentContract
 
 STAND_IN = r"""
@@ -32,8 +31,7 @@ for event in (
 
 @pytest.mark.req("R057", "R060", "R071")
 class TestCodex(AgentContract):
-    def make(self) -> Agent:
-        return Codex()
+    agent_type = AGENT
 
     def config(self, project: Path) -> Mapping[str, Any]:
         program = project / "codex.py"

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from podium.adapters.agents.gemini.agent import Gemini
-from podium.ports.agent import Agent
+from podium.adapters.agents.gemini import AGENT
 from podium.testing.agent_contract import AgentContract
 
 PLAYED = """#!{python}
@@ -32,8 +31,7 @@ for record in (
 
 @pytest.mark.req("R060", "R065")
 class TestGemini(AgentContract):
-    def make(self) -> Agent:
-        return Gemini()
+    agent_type = AGENT
 
     def config(self, project: Path) -> Mapping[str, Any]:
         program = project / "gemini"

@@ -8,16 +8,15 @@ from typing import Any
 
 import pytest
 
-from podium.adapters.agents.recorded.agent import Recorded
-from podium.ports.agent import Agent, AgentResult
+from podium.adapters.agents.recorded import AGENT
+from podium.ports.agent import AgentResult
 from podium.recording import Recording, file_name, written
 from podium.testing.agent_contract import PROMPT, SYSTEM, AgentContract
 
 
 @pytest.mark.req("X16", "R060")
 class TestRecorded(AgentContract):
-    def make(self) -> Agent:
-        return Recorded()
+    agent_type = AGENT
 
     def config(self, project: Path) -> Mapping[str, Any]:
         recording = Recording(

@@ -15,6 +15,7 @@ from podium.core.hash_chain import RunId
 from podium.core.state import State
 from podium.ports.agent import AgentRequest, ProgramSpec
 from tests.engine.kit import Project
+from tests.installed import agent
 
 CAST = "cast.yaml"
 
@@ -36,9 +37,8 @@ class Stage(Project):
         def site_for(*args: Any, **options: Any) -> Any:
             site = real(*args, **options)
             path = f"{programs}:{site.host_env.get('PATH', '')}"
-            return replace(
-                site, agents=dict.fromkeys(site.agents, Played()), host_env={**site.host_env, "PATH": path}
-            )
+            played = {name: agent(name, Played(), credentials=None) for name in site.agents}
+            return replace(site, agents=played, host_env={**site.host_env, "PATH": path})
 
         self.office = replace(self.office, site_for=site_for)
 

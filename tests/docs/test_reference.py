@@ -8,12 +8,14 @@ from typing import get_args
 
 import pytest
 
+from podium.adapters.agents.registry import BUILT_IN
 from podium.core.events import Event, InstanceEvent, RunEvent
 from podium.core.expressions.functions import ARITY
 from podium.core.types import OUTCOMES, UNITS
 from podium.frontends.cli.main import COMMANDS
+from podium.workflow.agent_capabilities import AGENT_WORDS
 from podium.workflow.contracts.builtin import BUILTIN
-from podium.workflow.defaults import BUILT_IN_AGENTS, PRESETS
+from podium.workflow.defaults import PRESETS
 from podium.workflow.prompts.environment import FILTERS
 from podium.workflow.schema.fields import Raw, known_keys
 from podium.workflow.schema.file import Agent, File, Input, PolicyRule, Price, Record, Role
@@ -82,7 +84,7 @@ def test_every_key_of_the_file_format_is_in_the_reference(model: type[Raw]) -> N
 
 @pytest.mark.parametrize(
     "words",
-    [VERBS, ARITY, FILTERS, UNITS, PRESETS, BUILT_IN_AGENTS],
+    [VERBS, ARITY, FILTERS, UNITS, PRESETS, (*BUILT_IN, *AGENT_WORDS)],
     ids=["verbs", "functions", "filters", "units", "presets", "agents"],
 )
 def test_every_word_of_the_language_is_in_the_reference(words: Iterable[str]) -> None:

@@ -13,6 +13,7 @@ from podium.core.types import Path as StepPath
 from podium.errors import ConfigurationError
 from podium.runtime.commands import ManualWorkDone
 from tests.engine.kit import HEAD, TEAM, Project, git, outcome, output
+from tests.installed import agent
 
 
 def test_a_scripted_agent_is_retried_with_the_output_of_the_real_gate(project: Project) -> None:
@@ -47,7 +48,7 @@ def test_a_bug_in_an_adapter_is_an_error_of_its_step_and_is_noted(project: Proje
         "  a: {agent: w, prompt: x}\n", head=HEAD + "agents:\n  w: {type: scripted, script: cast.yaml}\n"
     )
     begun = project.begin(flow)
-    site = replace(begun.site, agents={"scripted": Broken()})  # type: ignore[dict-item]
+    site = replace(begun.site, agents={"scripted": agent("scripted", Broken())})  # type: ignore[arg-type]
 
     state = drive(project.office, site, park=True)
 

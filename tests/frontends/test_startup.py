@@ -11,6 +11,14 @@ import pytest
 
 PLAIN = 'podium: 1\nname: plain\nsteps:\n  test: {run: make test}\n  ask: {human: "Go on?"}\n'
 BROKEN = PLAIN.replace("run: make test", "rum: make test")
+AGENTS = """\
+podium: 1
+name: agents
+roles: {painter: {agent: claude, prompt: Paint the shed}}
+steps:
+  paint: {role: painter, gates: [{review: codex}]}
+  look: {review: reviewer}
+"""
 
 SHOW = """\
 import sys
@@ -59,6 +67,18 @@ def test_validate_needs_neither_the_run_nor_the_world(tmp_path: Path, text: str)
 
     assert "podium.workflow.load" in found
     assert not found & {*THE_RUN, *THE_WORLD}
+
+
+def test_validate_reads_of_an_agent_only_its_registration(tmp_path: Path) -> None:
+    (tmp_path / "agents.yaml").write_text(AGENTS)
+    found = modules("validate", "agents.yaml", cwd=tmp_path)
+
+    assert {name for name in found if name.startswith("podium.adapters.agents.")} == {
+        "podium.adapters.agents.registry",
+        "podium.adapters.agents.claude",
+        "podium.adapters.agents.codex",
+    }
+    assert not found & {*THE_RUN, *THE_WORLD, "importlib.metadata", "podium.ports.agent"} - {"podium.ports"}
 
 
 def test_validate_compiles_only_what_has_no_mistake(tmp_path: Path) -> None:

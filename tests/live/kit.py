@@ -24,6 +24,7 @@ from podium.testing.models.server import ModelServer, Rule
 from tests.attempt.asked import Asked, Clock
 from tests.attempt.runs import Played, bench, perform_attempt
 from tests.git.kit import Project, new_project
+from tests.installed import agent as installed_agent
 from tests.live.programs import found
 
 KEY = "dummy-key-4711-of-nobody"
@@ -138,7 +139,7 @@ def play(
     *,
     settings: str = "",
     base_url: str | None = None,
-    agent: Agent | None = None,
+    login: bytes | None = None,
     recovers: bool = True,
     live: type[Live] = Live,
 ) -> tuple[Live, Played]:
@@ -154,7 +155,11 @@ def play(
         on_progress=lambda path, progress: seen.append((path, progress)),
         mask=Mask({program.key: KEY}),
         host_env={"PATH": os.environ.get("PATH", os.defpath), program.key: KEY},
-    ).given(agents={program.name: agent or program.adapter()}, accepts_weak_walls=True, marker=MARKER)
+    ).given(
+        agents={program.name: installed_agent(program.name, program.adapter(), login=login)},
+        accepts_weak_walls=True,
+        marker=MARKER,
+    )
     after = program.good if recovers else None
     played = live(made.site, made.root, clock=clock, seen=seen, server=server, after=after)
     return played, played.play()

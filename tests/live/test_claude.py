@@ -12,8 +12,9 @@ from typing import Any
 import anyio
 import pytest
 
+from podium.adapters.agents.claude import AGENT
 from podium.adapters.agents.claude.agent import Claude
-from podium.ports.agent import Agent, AgentRequest, AgentResult, Progress, Usage
+from podium.ports.agent import AgentRequest, AgentResult, Progress, Usage
 from podium.process.environment import minimal_env
 from podium.process.launch import Finished, Launch
 from podium.process.run import run
@@ -50,12 +51,11 @@ def ask(
         place.mkdir(exist_ok=True)
     config = {"command": found("claude"), "base_url": url or server.url, **more.pop("config", {})}
     given: dict[str, Any] = {"prompt": "Paint the shed", "env": {"ANTHROPIC_API_KEY": KEY}, **more}
-    login = given.pop("login", None)
     request = AgentRequest(
         agent="claude", config=config, path="it", step="it", visit=1, attempt=1, project=folder, cwd=cwd,
         home=home, **given,
     )  # fmt: skip
-    program, conversation = Claude(lambda: login).prepare(request)
+    program, conversation = Claude().prepare(request)
     for name, content in program.files.items():
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_bytes(content)
@@ -78,8 +78,7 @@ class TestRealClaude(AgentContract):
             self.server = server
             yield
 
-    def make(self) -> Agent:
-        return Claude()
+    agent_type = AGENT
 
     def config(self, project: Path) -> Mapping[str, Any]:
         return {"type": "claude", "command": found("claude"), "base_url": self.server.url}

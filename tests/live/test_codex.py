@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from podium.adapters.agents.codex.agent import Codex
 from podium.testing.models.server import Asked, ModelServer, Rule, Tokens
 from tests.e2e import kit
 from tests.git.kit import Project, git, new_project
@@ -245,9 +244,10 @@ def test_a_login_is_used_and_left_nowhere(project: Project, tmp_path: Path) -> N
         },
         "last_refresh": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
-    agent = Codex(lambda: json.dumps(login).encode())
     with ModelServer(Rule(tools=[patch("src/a.py", "a = 1")])) as server:
-        _, played = play(project, tmp_path, WORK, server, settings=", auth: login", agent=agent)
+        _, played = play(
+            project, tmp_path, WORK, server, settings=", auth: login", login=json.dumps(login).encode()
+        )
 
     assert played.ending("it").outcome == "passed", played.result("it")
     assert server.asked("/v1/responses")[0].headers["authorization"].endswith(token[-4:])

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from podium.adapters.agents.claude.agent import Claude
-from podium.adapters.agents.codex.agent import Codex
-from podium.adapters.agents.gemini.agent import Gemini
 from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
-from podium.ports.agent import Agents
 from podium.testing.models.server import ModelServer, Rule
 from tests.git.kit import Project, new_project
+from tests.installed import built_in
 from tests.live.kit import patch
 from tests.live.programs import found
 from tests.live.walled_kit import KEY, leads_to, needs_walls, play, trust, vendor
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
-AGENTS: Agents = {"claude": Claude(), "codex": Codex(), "gemini": Gemini()}
+AGENTS = built_in("claude", "codex", "gemini")
 BASE = {"claude": "", "codex": "/v1", "gemini": ""}
 EDITS = {
     "claude": ("Write", {"file_path": "src/shed.py", "content": "blue = True\n"}),
@@ -101,20 +99,20 @@ CODEX_LOGIN = {
 
 @pytest.mark.req("R061", "R179")
 @pytest.mark.parametrize(
-    ("name", "agent", "token", "variable", "host"),
+    ("name", "login", "token", "variable", "host"),
     [
         pytest.param(
-            "claude", Claude(lambda: json.dumps(CLAUDE_LOGIN).encode()), "oat-dummy-0123456789-abcdefghij",
+            "claude", CLAUDE_LOGIN, "oat-dummy-0123456789-abcdefghij",
             "NODE_EXTRA_CA_CERTS", "api.anthropic.com", id="claude",
         ),
         pytest.param(
-            "codex", Codex(lambda: json.dumps(CODEX_LOGIN).encode()), "access-token-of-nobody-0815",
+            "codex", CODEX_LOGIN, "access-token-of-nobody-0815",
             "SSL_CERT_FILE", "chatgpt.com", id="codex",
         ),
     ],
 )  # fmt: skip
 def test_with_a_login_it_reaches_the_hosts_of_its_vendor_and_no_other(
-    project: Project, tmp_path: Path, name: str, agent: Any, token: str, variable: str, host: str
+    project: Project, tmp_path: Path, name: str, login: Any, token: str, variable: str, host: str
 ) -> None:
     made = trust(tmp_path, host)
     with (
@@ -126,7 +124,7 @@ def test_with_a_login_it_reaches_the_hosts_of_its_vendor_and_no_other(
             project,
             tmp_path,
             flow(name, f", auth: login, env: ['{variable}={project.root / 'ca.pem'}']"),
-            {name: agent},
+            {name: replace(AGENTS[name], login=lambda: json.dumps(login).encode())},
             sandbox=BubblewrapSandbox(leads_to(port)),
             secrets={"token": token},
         )

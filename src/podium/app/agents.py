@@ -9,15 +9,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from podium.attempt.programs import PROGRAMS, program_of, wanting
+from podium.attempt.programs import program_of, wanting
 from podium.credentials import auth_of, key_names
-from podium.ports.agent import Agents
+from podium.ports.agent import Agents, InstalledAgent
 from podium.process.environment import minimal_env
 from podium.process.launch import Launch
 from podium.process.run import run
-from podium.workflow.agent_capabilities import CAPABILITIES
+from podium.workflow.agent_capabilities import HUMAN, PERSON, Capabilities
 
-SERVICES: Final = ("ollama", "api")
 VERSION_S: Final = 10.0
 _NUMBER: Final = re.compile(r"\d+\.\d+(?:\.\d+)?[\w.-]*")
 
@@ -59,24 +58,26 @@ async def list_agents(
     configured: Mapping[str, Mapping[str, Any]], there: Agents, env: Mapping[str, str]
 ) -> tuple[AgentListing, ...]:
     """The configured ones and those that need no entry."""
-    named = {**{kind: {} for kind in (*PROGRAMS, *SERVICES)}, **configured}
+    named = {**{kind: {} for kind, agent in there.items() if agent.type.listed}, **configured}
     return tuple([await _listed(name, config, there, env) for name, config in named.items()])
 
 
 def matrix(there: Agents) -> tuple[Row, ...]:
-    return tuple(
-        Row(
-            type=kind,
-            works=kind in there or kind == "human",
-            files=can.files,
-            tools=can.tools,
-            schema=can.schema,
-            continuity=can.continuity or "no",
-            price=can.price,
-            needs=can.needs,
-            tested=can.tested,
-        )
-        for kind, can in CAPABILITIES.items()
+    rows = (_row(kind, agent.type.capabilities, agent.type.tested) for kind, agent in there.items())
+    return (*rows, _row(HUMAN, PERSON))
+
+
+def _row(kind: str, can: Capabilities, tested: str = "") -> Row:
+    return Row(
+        type=kind,
+        works=True,
+        files=can.files,
+        tools=can.tools,
+        schema=can.schema,
+        continuity=can.continuity or "no",
+        price=can.price,
+        needs=can.needs,
+        tested=tested,
     )
 
 
@@ -88,19 +89,19 @@ async def _listed(
     name: str, config: Mapping[str, Any], there: Agents, env: Mapping[str, str]
 ) -> AgentListing:
     kind = str(config.get("type") or name)
-    program = program_of(kind, config, env)
+    agent = there.get(kind)
+    program = None if agent is None else program_of(agent.type, config, env)
+    has_version = agent is not None and agent.type.program
     return AgentListing(
         name=name,
         type=kind,
-        works=kind in there,
+        works=agent is not None,
         program=program,
-        version=None if program is None or kind not in PROGRAMS else await version_of(program, env),
+        version=await version_of(program, env) if program is not None and has_version else None,
         model=None if config.get("model") is None else str(config["model"]),
-        auth=_auth(kind, config, there, env),
-        tested=CAPABILITIES[kind].tested if kind in CAPABILITIES else "",
-        wanting=wanting(kind, there[kind], config, env)
-        if kind in there
-        else f'no agent of type "{kind}" yet',
+        auth="unknown" if agent is None else _auth(agent, config, env),
+        tested="" if agent is None else agent.type.tested,
+        wanting=f'no agent of type "{kind}" is installed' if agent is None else wanting(agent, config, env),
     )
 
 
@@ -120,12 +121,10 @@ async def version_of(program: str, env: Mapping[str, str]) -> str | None:
     return found[0] if found is not None and finished.exit_code == 0 else None
 
 
-def _auth(kind: str, config: Mapping[str, Any], there: Agents, env: Mapping[str, str]) -> str:
-    if kind not in there:
-        return "unknown"
-    if auth_of(there[kind], config, env) == "login":
+def _auth(agent: InstalledAgent, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
+    if auth_of(agent, config, env) == "login":
         return "login"
-    names = key_names(there[kind], config)
+    names = key_names(agent.type.credentials, config)
     if not names:
         return "none needed"
     return ", ".join(f"{name} ({'set' if env.get(name) else 'not set'})" for name in names)

@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict
-from pathlib import Path
 from typing import Final
 
 from podium.attempt.site import Site
 from podium.core.model import Step
-from podium.errors import PathViolation
-from podium.files.inside import open_inside
 from podium.ports.agent import ProgramSpec
 from podium.ports.sandbox import PROXY, EgressDecision, OnDecision, SandboxLevel, SandboxPolicy
 
@@ -20,7 +17,6 @@ ENCLOSED: Final[tuple[SandboxLevel, ...]] = ("bubblewrap", "container")
 RECORD: Final = "egress.jsonl"
 DECISIONS: Final = 10_000
 """So many of an attempt are kept: whatever is asked for, it cannot fill the disk."""
-MOST_LOGIN: Final = 256 * 1024
 _PROXY: Final = f"http://{PROXY[0]}:{PROXY[1]}"
 _BESIDES: Final = "127.0.0.1,localhost"
 
@@ -65,13 +61,3 @@ def decided(site: Site, path: str, attempt: int) -> OnDecision:
             file.write(f"{line}\n")
 
     return keep
-
-
-def keep_login(site: Site, kind: str, home: Path, name: str) -> None:
-    """Through no link that leads out: what lies in the home was written by whoever worked there."""
-    try:
-        with open_inside(home, name, "rb") as file:
-            content = file.read(MOST_LOGIN)
-    except (OSError, PathViolation):
-        return
-    site.keep_login(kind, content)

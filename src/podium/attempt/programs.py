@@ -1,65 +1,73 @@
-"""Where the programs that play agents are, how each would log in, and what a person must do before it can work."""
+"""Where the programs of agents are, which agent works where none is named, and what the user must do before one can."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
-from podium.credentials import auth_of, lacking
-from podium.ports.agent import Agent, Agents, ServiceAgent
+from podium.credentials import missing, with_auth
+from podium.ports.agent import Agents, InstalledAgent
+from podium.ports.agent_type import AgentType
 
-PROGRAMS: Final = ("claude", "codex", "gemini")
-"""Types that are programs of the same name. The first that is installed works for a role that names no agent."""
+Configured = Mapping[str, Mapping[str, Any]]
+"""The settings of agents by name: `agents` of a workflow."""
 
 
-def program_of(kind: str, config: Mapping[str, Any], env: Mapping[str, str]) -> str | None:
+def program_of(agent_type: AgentType, config: Mapping[str, Any], env: Mapping[str, str]) -> str | None:
     """The path of an agent's program; None if it is not found, or if it has none."""
-    said = _word(kind, config)
-    return None if said is None else shutil.which(said, path=env.get("PATH", ""))
+    word = _word(agent_type, config)
+    return None if word is None else shutil.which(word, path=env.get("PATH", ""))
 
 
-def usual_agent(there: Agents, known: Mapping[str, Mapping[str, Any]], env: Mapping[str, str]) -> str | None:
-    """Who works where nobody is named. With none installed the first one: its absence is then said by name."""
+def usual_agent(agents: Agents, configured: Configured, env: Mapping[str, str]) -> str | None:
+    """The agent that works where none is named: the first that is installed.
+
+    With none installed the first one: the message that it is missing then has its name.
+    """
     usable = [
         name
-        for name in PROGRAMS
-        if _kind(name, known) in there and _said(name, known).get("enabled") is not False
+        for name in preferred_names(agents)
+        if _type(name, configured) in agents and _config(name, configured).get("enabled") is not False
     ]
-    return next((name for name in usable if _is_installed(name, known, env)), next(iter(usable), None))
+    return next(
+        (name for name in usable if _is_installed(name, agents, configured, env)), next(iter(usable), None)
+    )
 
 
-def _is_installed(name: str, known: Mapping[str, Mapping[str, Any]], env: Mapping[str, str]) -> bool:
+def preferred_names(agents: Agents) -> tuple[str, ...]:
+    """The types that work where no agent is named, the first choice first."""
+    ranked = sorted((one.type.preferred, name) for name, one in agents.items() if one.type.preferred)
+    return tuple(name for _, name in ranked)
+
+
+def _is_installed(name: str, agents: Agents, configured: Configured, env: Mapping[str, str]) -> bool:
     """An agent of another type than its name, such as a scripted one, needs no program."""
-    kind = _kind(name, known)
-    return kind not in PROGRAMS or program_of(kind, _said(name, known), env) is not None
+    agent_type = agents[_type(name, configured)].type
+    return not agent_type.program or program_of(agent_type, _config(name, configured), env) is not None
 
 
-def _kind(name: str, known: Mapping[str, Mapping[str, Any]]) -> str:
-    return str(_said(name, known).get("type") or name)
+def _type(name: str, configured: Configured) -> str:
+    return str(_config(name, configured).get("type") or name)
 
 
-def _said(name: str, known: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-    return known.get(name, {})
+def _config(name: str, configured: Configured) -> Mapping[str, Any]:
+    return configured.get(name, {})
 
 
-def with_auth(
-    agent: Agent | ServiceAgent, config: Mapping[str, Any], env: Mapping[str, str]
-) -> Mapping[str, Any]:
-    """The settings with the way to log in that is there, where they leave it open."""
-    return {**config, "auth": "login"} if auth_of(agent, config, env) == "login" else config
+def wanting(agent: InstalledAgent, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
+    """What the user must do before an agent with these settings can work; empty if nothing is known to be missing."""
+    agent_type = agent.type
+    if agent_type.program and program_of(agent_type, config, env) is None:
+        word = _word(agent_type, config)
+        return (
+            f"{word} is not installed, or not on the PATH; agents.{agent_type.name}.command may name its path"
+        )
+    has_login = agent.login() is not None
+    return missing(agent_type.credentials, with_auth(agent, config, env), env, has_login=has_login)
 
 
-def wanting(kind: str, agent: Agent | ServiceAgent, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
-    """What a person must do before an agent with these settings can work; empty if nothing is known to be missing."""
-    # Whoever stands in for a program, such as a recording of it, needs none.
-    if getattr(agent, "program", None) and program_of(kind, config, env) is None:
-        said = _word(kind, config)
-        return f"{said} is not installed, or not on the PATH; agents.{kind}.command may name its path"
-    return lacking(agent, with_auth(agent, config, env), env)
-
-
-def _word(kind: str, config: Mapping[str, Any]) -> str | None:
-    said = config.get("command") or (kind if kind in PROGRAMS else None)
-    words = said.split() if isinstance(said, str) else list(said or ())
+def _word(agent_type: AgentType, config: Mapping[str, Any]) -> str | None:
+    command = config.get("command") or agent_type.program
+    words = command.split() if isinstance(command, str) else list(command)
     return str(words[0]) if words else None

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from podium.core.types import MicroUsd, Millis
+from podium.ports.agent_type import AgentType
 from podium.ports.sandbox import Service
 
 if TYPE_CHECKING:
@@ -92,6 +93,8 @@ class AgentRequest:
     """Walls stand around it: those that it may have of its own are not needed, and may not work within others."""
     brokered: bool = False
     """Its only way out is the broker: an agent with a key names a `Service` and works with a dummy key at `BROKER`."""
+    login: bytes | None = field(default=None, repr=False)
+    """The content of the user's login file, if the agent works with `auth: login` and the user has logged in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +179,7 @@ class OutputParser(Protocol):
     def finish(self, finished: Finished) -> AgentResult: ...
 
 
+@runtime_checkable
 class Agent(Protocol):
     """A program that works. It starts nothing and opens nothing itself: it says what to start and reads the answer."""
 
@@ -197,7 +201,28 @@ class ServiceAgent(Protocol):
 PriceOf: TypeAlias = Callable[[str, str, Usage], tuple[MicroUsd, str] | None]
 """What so many tokens of a model of a vendor cost by a public table, and its name; None if it has no such model."""
 
-Agents: TypeAlias = Mapping[str, Agent | ServiceAgent]
+
+def no_login() -> bytes | None:
+    """For agents without a login."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledAgent:
+    """An agent type on this machine."""
+
+    type: AgentType
+    make: Callable[[], Agent | ServiceAgent]
+    """Gives the adapter, always the same one."""
+    login: Callable[[], bytes | None] = no_login
+    """The content of the user's login file; None: there is none, or the agent has no use for it."""
+
+    @property
+    def adapter(self) -> Agent | ServiceAgent:
+        return self.make()
+
+
+Agents: TypeAlias = Mapping[str, InstalledAgent]
 """By type, as `agents.NAME.type` says."""
 
 OnProgress: TypeAlias = Callable[[str, Progress], None]

@@ -1,4 +1,16 @@
-"""What every agent adapter must do. Subclass it, give `make`, `config` and `broken`, and pytest runs the suite."""
+"""What every agent adapter must do. Subclass it, give `agent_type`, `config` and `broken`, and pytest runs the suite.
+
+    class TestMine(AgentContract):
+        agent_type = AGENT
+
+        def config(self, project: Path) -> Mapping[str, Any]:
+            return {"command": str(stand_in(project))}
+
+        def broken(self, project: Path) -> Mapping[str, Any]:
+            return {"effort": "turbo"}
+
+An agent that is a service has a suite of its own: `podium.testing.service_agent_contract`.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +27,12 @@ import pytest
 from podium.credentials import key_names
 from podium.errors import ConfigurationError
 from podium.ports.agent import Agent, AgentRequest, AgentResult, AgentTrouble, ProgramSpec, Progress
+from podium.ports.agent_type import AgentType
 from podium.process.environment import minimal_env
 from podium.process.launch import Finished, Launch
 from podium.process.output import CapturedOutput
 from podium.process.run import run
+from podium.workflow.schema.scalars import NAME
 
 PROMPT: Final = "Paint the shed 7391 blue."
 SYSTEM: Final = "You are painter 5517."
@@ -43,8 +57,13 @@ OUTSIDE: Final = ("open", "os.", "subprocess.", "socket.", "shutil.", "tempfile.
 
 
 class AgentContract:
+    agent_type: AgentType
+    """The registration of the agent."""
+
     def make(self) -> Agent:
-        raise NotImplementedError
+        adapter = self.agent_type.new_adapter()
+        assert isinstance(adapter, Agent), f"{self.agent_type.make} has no prepare()"
+        return adapter
 
     def config(self, project: Path) -> Mapping[str, Any]:
         """Settings with which it answers any request well, without a network; may write files into the project."""
@@ -55,7 +74,7 @@ class AgentContract:
         raise NotImplementedError
 
     def env(self) -> Mapping[str, str]:
-        """What it gets of the user's environment: the variables that its `key_names` name."""
+        """What it gets of the user's environment: values for the variables of its `credentials`."""
         return {}
 
     @pytest.fixture
@@ -78,6 +97,38 @@ class AgentContract:
             home=home,
             env=self.env(),
         )
+
+    def test_its_registration_agrees_with_itself(self, request_: AgentRequest) -> None:
+        agent_type = self.agent_type
+
+        assert NAME.fullmatch(agent_type.name), f"a workflow cannot name an agent {agent_type.name!r}"
+        assert agent_type.program or not agent_type.tested, "a version was tried, and there is no program"
+        assert agent_type.capabilities.files, "an agent that is a program can change files"
+        assert set(self.env()) <= set(key_names(agent_type.credentials, request_.config))
+        assert isinstance(agent_type.new_adapter(), type(self.make()))
+
+    def test_a_conversation_that_can_be_resumed_leaves_files(self, request_: AgentRequest) -> None:
+        """Continuity by a session means that the next attempt gets the files of the last one."""
+        program, _ = self.make().prepare(replace(request_, lasting=True))
+
+        assert program.remembers or self.agent_type.capabilities.continuity != "session"
+
+    def test_a_login_is_a_file_of_its_home_and_only_where_the_settings_say_so(
+        self, request_: AgentRequest
+    ) -> None:
+        needs = self.agent_type.credentials
+        with_key, _ = self.make().prepare(replace(request_, login=b"token-4711"))
+        assert with_key.login is None
+        assert b"token-4711" not in with_key.files.values()
+        if needs is None or needs.login is None:
+            return
+        config = {**request_.config, "auth": "login"}
+        program, _ = self.make().prepare(replace(request_, config=config, env={}, login=b"token-4711"))
+
+        assert program.login is not None
+        assert program.files[program.login] == b"token-4711"
+        seen = (*program.argv, *program.env.values())
+        assert not [word for word in (*seen, repr(program)) if "token-4711" in word]
 
     def test_the_same_request_is_prepared_alike_and_nothing_but_its_settings_is_read(
         self, request_: AgentRequest
@@ -117,7 +168,7 @@ class AgentContract:
 
         assert not [key for key in keys if any(key in word for word in seen)]
         assert not [key for key in keys if any(key.encode() in content for content in written)]
-        if not key_names(agent, request_.config):
+        if not key_names(self.agent_type.credentials, request_.config):
             return
         assert program.service is not None
         assert program.network == ()

@@ -1,8 +1,7 @@
-"""What every agent that is a service must keep, against a server that the test plays; subclass and give a maker.
+"""What every agent that is a service must keep, against a server that the test plays; subclass and give its type.
 
 class TestMine(CallerContract):
-    def make(self) -> ServiceAgent:
-        return Mine()
+    agent_type = AGENT
 """
 
 from __future__ import annotations
@@ -19,7 +18,9 @@ import pytest
 
 from podium.errors import ConfigurationError
 from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, ServiceAgent
+from podium.ports.agent_type import AgentType
 from podium.testing.models.server import ModelServer, Rule, Tokens
+from podium.workflow.schema.scalars import NAME
 
 PROMPT: Final = "Paint the shed 7391 blue."
 SYSTEM: Final = "You are painter 5517."
@@ -35,8 +36,13 @@ class CallerContract:
     suffix: str = ""
     """What follows the address of the server in `base_url`."""
 
+    agent_type: AgentType
+    """The registration of the agent."""
+
     def make(self) -> ServiceAgent:
-        raise NotImplementedError
+        adapter = self.agent_type.new_adapter()
+        assert isinstance(adapter, ServiceAgent), f"{self.agent_type.make} has no call()"
+        return adapter
 
     def config(self, url: str) -> Mapping[str, Any]:
         return {"base_url": f"{url}{self.suffix}"}
@@ -58,6 +64,14 @@ class CallerContract:
             cwd=tmp_path,
             home=tmp_path,
         )
+
+    def test_its_registration_agrees_with_itself(self) -> None:
+        agent_type = self.agent_type
+
+        assert NAME.fullmatch(agent_type.name), f"a workflow cannot name an agent {agent_type.name!r}"
+        assert not agent_type.capabilities.files, "a service cannot change files"
+        assert agent_type.capabilities.continuity != "session", "a service has no session of a program"
+        assert not agent_type.program
 
     def test_the_prompt_and_the_role_arrive_and_the_answer_comes_back_with_its_tokens(
         self, request_: AgentRequest

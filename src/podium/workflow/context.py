@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 
 from podium.core.fast_dataclass import dataclass
 from podium.core.model import Prompt
-from podium.workflow.defaults import BUILT_IN_AGENTS
+from podium.workflow.agent_capabilities import AGENT_WORDS, AgentTypes
 from podium.workflow.problems import Problem
 from podium.workflow.prompts.partials import Own
 from podium.workflow.schema.fields import DocPath
@@ -44,6 +44,7 @@ class WorkflowSource:
     project: Path
     raw: Mapping[str, Any]
     origin: Origin
+    agent_types: AgentTypes
     inputs: Mapping[str, Any] | None = None
     texts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
@@ -73,7 +74,7 @@ class WorkflowSource:
         return self.file.roles.get(name)
 
     def is_agent(self, name: str) -> bool:
-        return name in self.file.agents or name in BUILT_IN_AGENTS
+        return name in self.file.agents or name in AGENT_WORDS or name in self.agent_types
 
     def gate(self, name: str) -> Gate | None:
         return self.file.gates.get(name)

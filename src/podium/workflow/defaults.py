@@ -40,18 +40,3 @@ PRESETS: Final = MappingProxyType(
 
 BASE_REVIEWER: Final = "reviewer"
 """The role that an agent plays when a review names only the agent."""
-
-BUILT_IN_AGENTS: Final = (
-    "claude",
-    "codex",
-    "gemini",
-    "ollama",
-    "api",
-    "command",
-    "acp",
-    "scripted",
-    "recorded",
-    "human",
-    "auto",
-)
-"""Names that need no entry under `agents`: adapters that are there once their program is, and two words."""

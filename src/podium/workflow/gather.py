@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from podium.core.fast_dataclass import dataclass
+from podium.workflow.agent_capabilities import AgentTypes
 from podium.workflow.context import FeatureFile, WorkflowSource, is_prompt_file, problem_at
 from podium.workflow.contracts.schema_check import schema_fault
 from podium.workflow.defaults import MAX_DEPTH
@@ -32,6 +33,7 @@ from podium.workflow.source.sources import Sources, gather
 class Session:
     """What stays the same for a workflow and its children; `around` are the files that contain this one."""
 
+    agent_types: AgentTypes
     project: Path | None = None
     user_dir: Path | None = None
     overrides: Mapping[str, Any] | None = None
@@ -72,6 +74,7 @@ def context_of(
         project=sources.project,
         raw=merged.value,
         origin=merged.origin,
+        agent_types=session.agent_types,
         inputs=inputs,
         partials=sources.partials,
         role_names=merged.role_names,

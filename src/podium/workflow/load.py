@@ -18,6 +18,7 @@ from podium.workflow.problems import Problem, in_order
 
 if TYPE_CHECKING:
     from podium.core.model import Workflow
+    from podium.workflow.agent_capabilities import AgentTypes
     from podium.workflow.context import WorkflowSource
 
 
@@ -39,17 +40,18 @@ class Loaded:
 def load(
     path: Path | str,
     *,
+    agent_types: AgentTypes,
     project: Path | None = None,
     user_dir: Path | None = None,
     overrides: Mapping[str, Any] | None = None,
     inputs: Mapping[str, Any] | None = None,
     sandbox: str | None = None,
 ) -> Loaded:
-    """`inputs` are values for the workflow's inputs; None leaves them unchecked, as `validate` does.
+    """`agent_types` are the agents that a file may name, with what each can do.
 
-    `sandbox` is the strongest level that this machine has, if that is known.
+    `inputs` are values for the workflow's inputs; None leaves them unchecked, as `validate` does. `sandbox` is the strongest level that this machine has, if that is known.
     """
-    session = Session(project=project, user_dir=user_dir, overrides=overrides)
+    session = Session(agent_types, project=project, user_dir=user_dir, overrides=overrides)
     gathered = gather_context(session, Path(path), inputs=inputs)
     problems = list(gathered.problems)
     if gathered.context is not None:

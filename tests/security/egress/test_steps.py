@@ -13,13 +13,14 @@ import pytest
 from podium.adapters.sandboxes import bubblewrap_probe as machine
 from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
 from podium.attempt.network import RECORD
-from podium.ports.agent import Agent, AgentRequest, AgentResult, ProgramSpec
+from podium.ports.agent import AgentRequest, AgentResult, ProgramSpec
 from podium.process.launch import Finished
 from podium.redaction.mask import Mask
 from podium.testing.models.server import ModelServer
 from tests.attempt.asked import Asked, Clock
 from tests.attempt.runs import Played, bench
 from tests.git.kit import new_project
+from tests.installed import agent
 
 pytestmark = [pytest.mark.security, pytest.mark.timeout(300)]
 
@@ -108,7 +109,7 @@ class Renewing:
 
 def test_a_login_that_was_renewed_within_walls_comes_back(tmp_path: Path) -> None:
     kept: list[tuple[str, bytes]] = []
-    agents: Mapping[str, Agent] = {"claude": Renewing()}
+    agents = {"claude": agent("claude", Renewing())}
     flow = "agents: {claude: {}}\nsteps: {it: {agent: claude, prompt: hi, no_change: pass}}"
 
     play(tmp_path, flow, agents=agents, keep_login=lambda kind, content: kept.append((kind, content)))

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from podium.adapters.agents.registry import built_in_types
 from podium.app.author.detect import Command, Purpose, Scan, scan
 from podium.app.paths import IGNORED
-from podium.attempt.programs import PROGRAMS, program_of
+from podium.attempt.programs import program_of
 from podium.errors import ConfigurationError
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source.files import SHIPPED
@@ -82,7 +83,8 @@ class Proposal:
 
 def propose(project: Path, env: Mapping[str, str], *, template: str | None = None) -> Proposal:
     found = scan(project)
-    agents = {name: program_of(name, {}, env) is not None for name in PROGRAMS}
+    usual = (agent for agent in built_in_types() if agent.preferred)
+    agents = {agent.name: program_of(agent, {}, env) is not None for agent in usual}
     workflow = Path(f"workflows/{template or 'change'}.yaml")
     text, left = _child(template, found) if template else (_change(found, agents), list(_unproven(found)))
     wanted = {workflow: text, **_role(found), **_ignore(project)}
@@ -138,8 +140,9 @@ def _change(found: Scan, agents: Mapping[str, bool]) -> str:
 
 def _reviewer(agents: Mapping[str, bool]) -> str:
     """Another mind than the author's, who is the first that is installed."""
-    others = [name for name, there in agents.items() if there][1:]
-    return next((f"reviewer_{name}" for name in reversed(others)), "reviewer")
+    others = [f"reviewer_{name}" for name, there in agents.items() if there][1:]
+    shipped = (role for role in reversed(others) if (SHIPPED / "roles" / f"{role}.yaml").is_file())
+    return next(shipped, "reviewer")
 
 
 def _unproven(found: Scan) -> Iterator[str]:

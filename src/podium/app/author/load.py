@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from podium.adapters.agents.registry import capabilities
 from podium.core.fast_dataclass import dataclass
 from podium.errors import EXIT_CONFIGURATION, EXIT_PASSED, EXIT_PATH, ConfigurationError, PathViolation
 from podium.workflow.load import load
@@ -41,7 +42,9 @@ class Checked:
 
 def check(path: Path, *, user_dir: Path | None = None, settings: Mapping[str, Any] | None = None) -> Checked:
     """Every mistake in a file and in what it stands on. `settings` are those that were typed."""
-    return Checked(path, load(path, user_dir=user_dir, overrides=settings).problems)
+    return Checked(
+        path, load(path, agent_types=capabilities(), user_dir=user_dir, overrides=settings).problems
+    )
 
 
 def open_workflow(
@@ -53,7 +56,14 @@ def open_workflow(
     settings: Mapping[str, Any] | None = None,
 ) -> Workflow:
     """A workflow that is ready to run; raises with all its mistakes otherwise."""
-    loaded = load(path, user_dir=user_dir, inputs=inputs, project=project, overrides=settings)
+    loaded = load(
+        path,
+        agent_types=capabilities(),
+        user_dir=user_dir,
+        inputs=inputs,
+        project=project,
+        overrides=settings,
+    )
     if loaded.workflow is not None:
         return loaded.workflow
     checked = Checked(path, loaded.problems)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from podium.attempt.programs import PROGRAMS, usual_agent, wanting
+from podium.attempt.programs import preferred_names, usual_agent, wanting
 from podium.core import addresses
 from podium.core.expressions.nodes import Node
 from podium.core.expressions.templates import chain_of
@@ -32,7 +32,7 @@ from podium.core.types import Path
 from podium.errors import ConfigurationError
 from podium.ports.agent import Agents
 from podium.redaction.mask import Mask
-from podium.workflow.agent_capabilities import CAPABILITIES
+from podium.workflow.agent_capabilities import AUTO, AgentTypes
 
 WALLS: Final = ("bubblewrap", "container")
 WEAK: Final = ("none", "limits")
@@ -80,16 +80,18 @@ def agents_not_ready(workflow: Workflow, agents: Agents, env: Mapping[str, str])
     )
 
 
-def agents_without_price(workflow: Workflow) -> tuple[str, ...]:
+def agents_without_price(workflow: Workflow, types: AgentTypes) -> tuple[str, ...]:
     """The agents that a file names and whose calls nobody can price: what they cost will never be known."""
-    found = (name for _, verb, inner in agent_steps(workflow) for name in _unpriced(verb, inner.config))
+    found = (
+        name for _, verb, inner in agent_steps(workflow) for name in _unpriced(verb, inner.config, types)
+    )
     return tuple(dict.fromkeys(found))
 
 
-def _unpriced(verb: Agent, config: Mapping[str, Any]) -> Iterator[str]:
+def _unpriced(verb: Agent, config: Mapping[str, Any], types: AgentTypes) -> Iterator[str]:
     known = config.get("agents") or {}
     for name, kind in _kinds(verb, config).items():
-        able = CAPABILITIES.get(kind)
+        able = types.get(kind)
         if able is not None and able.price == "unknown" and not known.get(name, {}).get("price"):
             yield name
 
@@ -129,7 +131,7 @@ def _unready(step: Step, workflow: Workflow, agents: Agents, env: Mapping[str, s
     if isinstance(step.verb, Agent) and not step.verb.by_hand:
         kinds = _likely(step.verb, workflow.config, agents, env)
         known = workflow.config.get("agents") or {}
-        wants = [wanting(kind, agents[kind], known.get(name, {}), env) for name, kind in kinds.items()]
+        wants = [wanting(agents[kind], known.get(name, {}), env) for name, kind in kinds.items()]
         if wants and all(wants):
             yield f"{_named(step)}: {next(iter(kinds))}: {wants[0]}"
     for child in inner_steps(step):
@@ -137,18 +139,14 @@ def _unready(step: Step, workflow: Workflow, agents: Agents, env: Mapping[str, s
 
 
 def agents_of(workflow: Workflow) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The configured agents of a workflow and of those it calls, each with its type."""
-    for name, config in (workflow.config.get("agents") or {}).items():
-        yield str(config.get("type") or name), config
-    for step in top_steps(workflow):
-        yield from _agents_below(step)
-
-
-def _agents_below(step: Step) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    if isinstance(step.verb, Call):
-        yield from agents_of(step.verb.workflow)
-    for child in inner_steps(step):
-        yield from _agents_below(child)
+    """The types of the agents that a workflow and those it calls configure or name, each with its settings."""
+    files = {id(inner): inner for _, _, inner in all_steps(workflow)}
+    for inner in (workflow, *files.values()):
+        for name, config in (inner.config.get("agents") or {}).items():
+            yield str(config.get("type") or name), config
+    for _, verb, inner in agent_steps(workflow):
+        configured = inner.config.get("agents") or {}
+        yield from ((kind, {}) for name, kind in _kinds(verb, inner.config).items() if name not in configured)
 
 
 def _in_workflow(workflow: Workflow, machine: HostCapabilities, steered: bool) -> Iterator[str]:
@@ -223,7 +221,7 @@ def _of_agent(verb: Agent, config: Mapping[str, Any], agents: Agents) -> Iterato
     if verb.by_hand:
         return
     kinds = _kinds(verb, config)
-    if not kinds and verb.agent is None and not any(usual in agents for usual in PROGRAMS):
+    if not kinds and verb.agent is None and not preferred_names(agents):
         yield f"no agent is named, and the usual ones are not there yet; there are {', '.join(sorted(agents))}"
     if kinds and not any(kind in agents for kind in kinds.values()):
         name, kind = next(iter(kinds.items()))
@@ -235,7 +233,7 @@ def _steered(verb: Agent, config: Mapping[str, Any], agents: Agents) -> tuple[st
     if verb.by_hand:
         return ()
     kinds = dict.fromkeys(_likely(verb, config, agents, {}).values())
-    return tuple(kind for kind in kinds if kind in CAPABILITIES and CAPABILITIES[kind].needs in WALLS)
+    return tuple(kind for kind in kinds if agents[kind].type.capabilities.needs in WALLS)
 
 
 def _likely(verb: Agent, config: Mapping[str, Any], agents: Agents, env: Mapping[str, str]) -> dict[str, str]:
@@ -249,7 +247,7 @@ def _likely(verb: Agent, config: Mapping[str, Any], agents: Agents, env: Mapping
 
 def _kinds(verb: Agent, config: Mapping[str, Any]) -> dict[str, str]:
     """The types of the agents that a step names, as far as the file tells."""
-    names = [name for name in (verb.agent, *verb.fallback) if isinstance(name, str) and name != "auto"]
+    names = [name for name in (verb.agent, *verb.fallback) if isinstance(name, str) and name != AUTO]
     return _types(names, config)
 
 

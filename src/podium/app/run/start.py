@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import anyio
 
+from podium.adapters.agents.registry import capabilities
 from podium.app.author.load import open_workflow
 from podium.app.project import Office
 from podium.app.run.cost_history import read_history, usual_of
@@ -132,7 +133,7 @@ def start_run(
     facts = replace(
         facts,
         usual=usual_of(workflow, read_history(office.store, workflow.name)),
-        unpriced=agents_without_price(workflow) if workflow.unknown_cost == "ask" else (),
+        unpriced=agents_without_price(workflow, capabilities()) if workflow.unknown_cost == "ask" else (),
         # What is only played costs nothing now, whatever it did then.
         accepts=("*",) if site.is_played else order.accepts,
     )
@@ -177,7 +178,11 @@ def check_preflight(site: Site, source: RunSource) -> None:
             f"{source.file} needs features that this machine or version does not have:\n{lines}",
             hint="`podium simulate` rehearses it; docs/reference/not-yet.md lists what is missing",
         )
-    if workflow.unknown_cost == "refuse" and not site.is_played and (names := agents_without_price(workflow)):
+    if (
+        workflow.unknown_cost == "refuse"
+        and not site.is_played
+        and (names := agents_without_price(workflow, capabilities()))
+    ):
         raise ConfigurationError(
             f'{source.file} uses "{names[0]}", whose price is unknown, and limits.unknown_cost is refuse',
             hint=f"write agents.{names[0]}.price, or unknown_cost: ask",

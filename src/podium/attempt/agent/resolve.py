@@ -6,18 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from podium.attempt.programs import PROGRAMS, usual_agent, with_auth
+from podium.attempt.programs import usual_agent
 from podium.attempt.site import Site
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import Value, fill
 from podium.core.expressions.values import Meter, as_text
 from podium.core.model import Agent, Fields, Prompt, Step
+from podium.credentials import with_auth
 from podium.errors import ConfigurationError
 from podium.files.inside import inside
 from podium.ports.agent import Agent as Adapter
-from podium.ports.agent import ServiceAgent
-from podium.workflow.agent_capabilities import CAPABILITIES, SANDBOX_LEVELS
+from podium.ports.agent import InstalledAgent, ServiceAgent
+from podium.workflow.agent_capabilities import AUTO, SANDBOX_LEVELS
 from podium.workflow.context import is_prompt_file
 
 
@@ -28,11 +29,15 @@ class ResolvedAgent:
     role: str | None
     model: str | None
     config: Mapping[str, Any]
-    adapter: Adapter | ServiceAgent
+    installed: InstalledAgent
     system: Prompt | None
     prompt: Prompt | None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Defaults of a role that only the run could name; of the others the step has them."""
+
+    @property
+    def adapter(self) -> Adapter | ServiceAgent:
+        return self.installed.adapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +59,17 @@ def worker_for(
     agent = _agent(verb, asked, names, known=known, candidates=step.settings.get("candidates") or ())
     agent = agent or usual_agent(site.agents, agents, site.host_env)
     if agent is None:
-        return NoAgent(f"no agent is named, and none of {', '.join(PROGRAMS)} is there; {_there(site)}")
+        return NoAgent(
+            f"no agent is named, and none is enabled that works without being named; {_there(site)}"
+        )
     own: Any = fill(agents.get(agent, {}), names)
     if own.get("enabled") is False:
         return NoAgent(f'agent "{agent}" is switched off (agents.{agent}.enabled)')
     kind = str(own.get("type") or agent)
-    adapter = site.agents.get(kind)
-    if adapter is None:
+    installed = site.agents.get(kind)
+    if installed is None:
         return NoAgent(f'agent "{agent}" is of type "{kind}", which is not there; {_there(site)}')
-    if _is_unwalled(site, step, kind):
+    if _is_unwalled(site, step, installed.type.capabilities.needs):
         # Agents that a file names were refused before the run; this one became known only now.
         return NoAgent(
             f'agent "{agent}" needs stronger walls than there are; --sandbox limits '
@@ -73,20 +80,17 @@ def worker_for(
         agent=agent,
         type=kind,
         role=role,
-        model=model or own.get("model") or getattr(adapter, "usual_model", None),
-        config=with_auth(adapter, own, site.host_env),
-        adapter=adapter,
+        model=model or own.get("model") or installed.type.model or None,
+        config=with_auth(installed, own, site.host_env),
+        installed=installed,
         system=_system(site, step, known),
         prompt=verb.prompt or _written(site, known.get("prompt")),
         parameters=known.get("with") or {},
     )
 
 
-def _is_unwalled(site: Site, step: Step, kind: str) -> bool:
-    able = CAPABILITIES.get(kind)
-    weak = able is not None and SANDBOX_LEVELS.index(able.needs) > SANDBOX_LEVELS.index(
-        site.sandbox_of(step).level
-    )
+def _is_unwalled(site: Site, step: Step, needed: str) -> bool:
+    weak = SANDBOX_LEVELS.index(needed) > SANDBOX_LEVELS.index(site.sandbox_of(step).level)
     typed = dict(step.settings.get("sandbox") or {}).get("level") in ("none", "limits")
     return weak and not typed and not site.accepts_weak_walls
 
@@ -118,7 +122,7 @@ def _agent(
     if asked.agent:
         return verb.fallback[asked.agent - 1]
     named = _text(verb.agent, names) or known.get("agent")
-    if named == "auto":
+    if named == AUTO:
         # Without a history to choose by, the order of the role's candidates is all there is.
         named = next(iter((*candidates, *known.get("candidates", ()))), None)
     return None if named is None else str(named)

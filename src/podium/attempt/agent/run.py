@@ -40,7 +40,7 @@ from podium.core.events import AttemptEnded
 from podium.core.expressions.templates import Value, fill_argv
 from podium.core.model import Agent, Step
 from podium.core.types import Millis, Tree
-from podium.credentials import key_names
+from podium.credentials import key_names, read_returned_login
 from podium.errors import ConfigurationError
 from podium.files.inside import inside
 from podium.ports.agent import AgentRequest, AgentResult, OutputParser, PriorSession, ServiceAgent, Usage
@@ -178,15 +178,19 @@ async def _run(asking: AgentAttempt, worker: ResolvedAgent, workspace: Workspace
         # Also if it was cancelled: the vendor may have taken the old token back.
         if program.login is not None:
             with CancelScope(shield=True):
-                await to_thread.run_sync(
-                    network.keep_login, asking.site, worker.type, workspace.home, program.login
-                )
+                await to_thread.run_sync(_keep_login, asking.site, worker.type, workspace.home, program.login)
     asking.story.finished, asking.story.walls = finished, sandbox_record(sandbox, walls)
     answer = stalled(conversation.finish(finished), finished, asking.story.seen)
     result = asking.story.result = await _understood(asking, worker, answer)
     kept = partial(keep_session, asking, worker, result, home=workspace.home, patterns=program.remembers)
     await to_thread.run_sync(kept)
     return finished
+
+
+def _keep_login(site: Site, kind: str, home: Path, name: str) -> None:
+    content = read_returned_login(home, name)
+    if content is not None:
+        site.keep_login(kind, content)
 
 
 async def _understood(asking: AgentAttempt, worker: ResolvedAgent, answer: AgentResult) -> AgentResult:
@@ -239,7 +243,7 @@ def _keys(site: Site, worker: ResolvedAgent) -> dict[str, str]:
     """The user's own keys that the adapter asks for by name, and only those."""
     found = {
         name: site.host_env[name]
-        for name in key_names(worker.adapter, worker.config)
+        for name in key_names(worker.installed.type.credentials, worker.config)
         if site.host_env.get(name)
     }
     for name, value in found.items():
@@ -282,6 +286,7 @@ def _request(
         env=_keys(asking.site, worker),
         walled=network.is_walled(asking.site, step),
         brokered=network.is_brokered(asking.site, step),
+        login=worker.installed.login() if worker.config.get("auth") == "login" else None,
     )
 
 

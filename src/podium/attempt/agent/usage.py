@@ -11,7 +11,6 @@ from podium.attempt.agent.resolve import ResolvedAgent
 from podium.core.payloads import Amounts
 from podium.core.types import MicroUsd
 from podium.ports.agent import AgentResult, PriceOf, Usage
-from podium.workflow.agent_capabilities import CAPABILITIES
 
 MOST: Final = 10**12
 """Tokens, and millionths of a dollar, that one attempt can have used; whoever tells more has miscounted."""
@@ -80,13 +79,13 @@ def _own_price(worker: ResolvedAgent, usage: Usage) -> tuple[MicroUsd, str] | No
 
 
 def _public_price(result: AgentResult, worker: ResolvedAgent, public: PriceOf) -> tuple[MicroUsd, str] | None:
-    able = CAPABILITIES.get(worker.type)
+    able = worker.installed.type.capabilities
     model = result.model or worker.model
-    if able is None or not able.vendor or not model:
+    if not able.vendor or not model:
         return None
     # A service of one's own may have any price, whatever its models are called.
-    vendor = str(worker.config.get("base_url") or able.vendor) if worker.type == "api" else able.vendor
-    return public(vendor, model, result.usage)
+    own = worker.config.get("base_url") if able.any_vendor else None
+    return public(str(own or able.vendor), model, result.usage)
 
 
 def likeness(one: str, other: str) -> int:

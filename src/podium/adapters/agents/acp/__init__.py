@@ -1,1 +1,14 @@
 """Any agent that speaks the Agent Client Protocol."""
+
+from typing import Final
+
+from podium.ports.agent_type import AgentType, Capabilities, Credentials
+
+CREDENTIALS: Final = Credentials(required=False)
+AGENT: Final = AgentType(
+    name="acp",
+    make="podium.adapters.agents.acp.agent:Acp",
+    capabilities=Capabilities(tools=False, continuity="", price="unknown", needs="bubblewrap"),
+    credentials=CREDENTIALS,
+    listed=False,
+)

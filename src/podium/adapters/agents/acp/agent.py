@@ -17,8 +17,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from podium.adapters.agents.acp import CREDENTIALS
 from podium.adapters.agents.shared.json_lines import Answer, JsonLines, read_answer
 from podium.adapters.agents.shared.settings import wrong
+from podium.credentials import key_names
 from podium.errors import ConfigurationError
 from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, ProgramSpec, Progress, Usage
 from podium.process.launch import Finished
@@ -47,11 +49,6 @@ STOPS: Final[Mapping[str, tuple[AgentTrouble, str]]] = {
 
 
 class Acp:
-    def key_names(self, config: Mapping[str, Any]) -> tuple[str, ...]:
-        """Variables of the user's environment that it needs."""
-        named = config.get("key") or ()
-        return (named,) if isinstance(named, str) else tuple(named)
-
     def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, AcpConversation]:
         part = {
             "argv": _argv(request),
@@ -59,7 +56,8 @@ class Acp:
             "allowed": [kind for word in _tools(request) for kind in KINDS[word]],
             "prompt": [text for text in (request.system, request.prompt) if text],
         }
-        keys = {name: request.env[name] for name in self.key_names(request.config) if request.env.get(name)}
+        names = key_names(CREDENTIALS, request.config)
+        keys = {name: request.env[name] for name in names if request.env.get(name)}
         program = ProgramSpec(
             argv=(sys.executable, "-I", "-S", str(CLIENT)),
             stdin=json.dumps(part).encode("ascii"),

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import anyio
 
+from podium.adapters.agents.api import CREDENTIALS
 from podium.adapters.agents.shared.http import Answer, BrokenOff, Silent, Unreachable, post
 from podium.adapters.agents.shared.settings import (
     address,
@@ -30,11 +31,11 @@ from podium.adapters.agents.shared.settings import (
     wrong,
 )
 from podium.core.types import MicroUsd, Millis
+from podium.credentials import key_names, missing
 from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Usage
 from podium.workflow.contracts.single_json import NotOneValue, one_json
 
 BASE_URL: Final = "https://api.openai.com/v1"
-KEY: Final = "OPENAI_API_KEY"
 USED_UP: Final = frozenset({"insufficient_quota", "billing_hard_limit_reached", "usage_limit_reached"})
 RESETS: Final = ("retry-after", "x-ratelimit-reset-requests", "x-ratelimit-reset-tokens")
 _SPAN: Final = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
@@ -48,24 +49,11 @@ class Api:
     def __init__(self, clock: Callable[[], Millis] = now) -> None:
         self._clock = clock
 
-    def key_names(self, config: Mapping[str, Any]) -> tuple[str, ...]:
-        """Variables of the user's environment that it needs. A key of OpenAI goes nowhere that was not meant."""
-        if config.get("key"):
-            return (str(config["key"]),)
-        return () if config.get("base_url") else (KEY,)
-
-    def lacking(self, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
-        """What a person has to do to be known to the service."""
-        return next(
-            (f"{name} is not set; export it" for name in self.key_names(config) if not env.get(name)), ""
-        )
-
     async def call(self, request: AgentRequest) -> AgentResult:
         url = address(request, BASE_URL)
-        key = next(
-            (request.env[name] for name in self.key_names(request.config) if name in request.env), None
-        )
-        lacking = self.lacking(request.config, request.env)
+        names = key_names(CREDENTIALS, request.config)
+        key = next((request.env[name] for name in names if name in request.env), None)
+        lacking = missing(CREDENTIALS, request.config, request.env)
         if lacking:
             return _failed("auth", lacking)
         body, headers = _body(request), {"Authorization": f"Bearer {key}"} if key else {}

@@ -14,19 +14,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
+from podium.adapters.agents.claude import AGENT, CREDENTIALS
 from podium.adapters.agents.claude.stream import ClaudeConversation
 from podium.adapters.agents.shared.broker import DUMMY_KEY, URL, host_of, is_brokered, service
 from podium.adapters.agents.shared.settings import address
+from podium.credentials import key_names, missing
 from podium.errors import ConfigurationError
 from podium.ports.agent import AgentRequest, ProgramSpec
 from podium.ports.sandbox import Service
 
-KEY: Final = "ANTHROPIC_API_KEY"
-MODEL: Final = "sonnet"
-"""Never left out: what claude chooses itself is its most expensive one."""
+(KEY,) = CREDENTIALS.keys
+"""Also the variable from which the program reads its key, whatever the user's is called."""
 TURNS: Final = 100
 CONFIG_DIR: Final = ".claude"
 SYSTEM_FILE: Final = "system.md"
@@ -77,59 +78,31 @@ FLAGS: Final = (
 )
 
 
-def no_login() -> bytes | None:
-    """For callers that hand no login in."""
-    return None
-
-
 class Claude:
-    """`login` gives the file with which the user has logged in, if there is one."""
-
-    program: ClassVar[str] = "claude"
-    usual_model: ClassVar[str] = MODEL
-
-    def __init__(self, login: Callable[[], bytes | None] = no_login) -> None:
-        self._login = login
-
-    def key_names(self, config: Mapping[str, Any]) -> tuple[str, ...]:
-        """Variables of the user's environment that it needs."""
-        return (str(config.get("key") or KEY),) if _auth(config) == "key" else ()
-
     def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, ClaudeConversation]:
         schema = _schema(request)
         program = ProgramSpec(
             argv=(*_command(request), *FLAGS, *_flags(request, schema)),
             env={**SAFE, **_environment(request)},
             stdin=_said(request.prompt),
-            files=self._files(request),
+            files=_files(request),
             remembers=(f"{CONFIG_DIR}/projects/*/*.jsonl",),
             network=_network(request),
             speaks=True,
             service=_service(request),
             login=LOGIN_FILE if _auth(request.config) == "login" else None,
         )
-        lacking = self.lacking(request.config, request.env)
+        lacking = missing(CREDENTIALS, request.config, request.env, has_login=request.login is not None)
         return program, ClaudeConversation(request, structured=schema is not None, lacking=lacking)
 
-    def has_login(self) -> bool:
-        return self._login() is not None
 
-    def lacking(self, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
-        """What a person has to do to be known to the vendor."""
-        names = [name for name in self.key_names(config) if not env.get(name)]
-        if names:
-            return f"{names[0]} is not set: export it, or log in: start claude once and say /login"
-        if _auth(config) == "login" and self._login() is None:
-            return "nobody has logged in: start claude once and say /login"
-        return ""
-
-    def _files(self, request: AgentRequest) -> dict[str, bytes]:
-        login = self._login() if _checked_auth(request) == "login" else None
-        return {
-            **({SYSTEM_FILE: request.system.encode("utf-8", "replace")} if request.system else {}),
-            **({LOGIN_FILE: login} if login is not None else {}),
-            **_remembered(request),
-        }
+def _files(request: AgentRequest) -> dict[str, bytes]:
+    login = request.login if _checked_auth(request) == "login" else None
+    return {
+        **({SYSTEM_FILE: request.system.encode("utf-8", "replace")} if request.system else {}),
+        **({LOGIN_FILE: login} if login is not None else {}),
+        **_remembered(request),
+    }
 
 
 def _remembered(request: AgentRequest) -> dict[str, bytes]:
@@ -162,7 +135,7 @@ def _checked_auth(request: AgentRequest) -> str:
 
 
 def _command(request: AgentRequest) -> tuple[str, ...]:
-    said = request.config.get("command") or "claude"
+    said = request.config.get("command") or AGENT.program
     words = (said,) if isinstance(said, str) else tuple(said)
     if not words or not all(isinstance(word, str) and word for word in words):
         raise _wrong(request, "command", "is not a program, or a list of a program and its arguments")
@@ -176,7 +149,7 @@ def _flags(request: AgentRequest, schema: str | None) -> Iterator[str]:
         tools = tuple(tool for tool in tools if tool in TOOLS["read"])
     # Its files are free to it within the folder and nowhere else; a tool that is listed as allowed is free anywhere.
     free = [tool for tool in tools if tool not in (*TOOLS["read"], *TOOLS["edit"])]
-    yield f"--model={request.model or MODEL}"
+    yield f"--model={request.model or AGENT.model}"
     yield f"--max-turns={_turns(request)}"
     yield from _budget(request)
     yield f"--permission-mode={'dontAsk' if request.judge else 'acceptEdits'}"
@@ -252,7 +225,11 @@ def _environment(request: AgentRequest) -> dict[str, str]:
 
 
 def _key(request: AgentRequest) -> str | None:
-    return request.env.get(str(request.config.get("key") or KEY)) if _checked_auth(request) == "key" else None
+    if _checked_auth(request) != "key":
+        return None
+    return next(
+        (request.env[name] for name in key_names(CREDENTIALS, request.config) if name in request.env), None
+    )
 
 
 def _service(request: AgentRequest) -> Service | None:

@@ -1,1 +1,35 @@
 """Codex."""
+
+from typing import Final
+
+from podium.ports.agent_type import AgentType, Capabilities, Credentials, LoginFile
+
+CREDENTIALS: Final = Credentials(
+    keys=("OPENAI_API_KEY",),
+    login=LoginFile(
+        folder="~/.codex",
+        name="auth.json",
+        variable="CODEX_HOME",
+        freshness=("last_refresh",),
+        how="codex login",
+    ),
+)
+AGENT: Final = AgentType(
+    name="codex",
+    make="podium.adapters.agents.codex.agent:Codex",
+    # `codex exec` has no list of allowed tools; single features can be switched off, commands cannot.
+    capabilities=Capabilities(
+        tools=False,
+        schema=True,
+        continuity="session",
+        price="priced",
+        vendor="openai",
+        needs="bubblewrap",
+    ),
+    credentials=CREDENTIALS,
+    program="codex",
+    tested="0.166.0",
+    # One of the program's own catalogue, because only those are offered apply_patch.
+    model="gpt-5.5",
+    preferred=2,
+)

@@ -13,19 +13,18 @@ nowhere; neither has a network of its own. Its answers are understood in stream.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
+from podium.adapters.agents.codex import AGENT, CREDENTIALS
 from podium.adapters.agents.codex.stream import CodexConversation
 from podium.adapters.agents.codex.strict_schema import strict
 from podium.adapters.agents.shared.broker import DUMMY_KEY, URL, host_of, is_brokered, service
 from podium.adapters.agents.shared.settings import address, plain, seconds, wrong
+from podium.credentials import key_names, missing
 from podium.ports.agent import AgentRequest, ProgramSpec
 from podium.ports.sandbox import Service
 
-KEY: Final = "OPENAI_API_KEY"
-MODEL: Final = "gpt-5.5"
-"""Only a model of its own catalogue is offered apply_patch, so that a default has to be one."""
 BASE_URL: Final = "https://api.openai.com/v1"
 LOGIN_URL: Final = "https://chatgpt.com/backend-api/codex"
 LOGIN_HOSTS: Final = ("chatgpt.com", "auth.openai.com")
@@ -69,24 +68,7 @@ FLAGS: Final = (
 )
 
 
-def no_login() -> bytes | None:
-    """For callers that hand no login in."""
-    return None
-
-
 class Codex:
-    """`login` gives the file with which the user has logged in, if there is one."""
-
-    program: ClassVar[str] = "codex"
-    usual_model: ClassVar[str] = MODEL
-
-    def __init__(self, login: Callable[[], bytes | None] = no_login) -> None:
-        self._login = login
-
-    def key_names(self, config: Mapping[str, Any]) -> tuple[str, ...]:
-        """Variables of the user's environment that it needs."""
-        return () if config.get("auth") == "login" else (str(config.get("key") or KEY),)
-
     def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, CodexConversation]:
         schema = None if request.schema is None else strict(request.schema)
         files = {f"{FOLDER}/config.toml": _config(request)}
@@ -102,54 +84,55 @@ class Codex:
                 *going_on,
                 "-",
             ),
-            env=self._environment(request),
+            env=_environment(request),
             stdin=_bytes(request.prompt),
             network=() if is_brokered(request) else _network(request),
-            service=self._service(request),
+            service=_service(request),
             login=LOGIN_FILE if _auth(request) == "login" else None,
             files={
                 **{name: _bytes(text) for name, text in files.items()},
-                **self._login_file(request),
+                **_login_file(request),
                 **({} if session is None else session.files),
             },
             remembers=(f"{FOLDER}/sessions/*/*/*/*.jsonl",),
             speaks=True,
         )
-        return program, CodexConversation(request, lacking=self._refused(request))
+        return program, CodexConversation(request, lacking=_refused(request))
 
-    def has_login(self) -> bool:
-        return self._login() is not None
 
-    def lacking(self, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
-        """What a person has to do to be known to the vendor."""
-        if config.get("auth") == "login":
-            return "" if self.has_login() else "nobody has logged in: codex login"
-        (name,) = self.key_names(config)
-        return "" if env.get(name) else f"{name} is not set: export it, or log in with: codex login"
+def _environment(request: AgentRequest) -> dict[str, str]:
+    keys = _keys(request)
+    if is_brokered(request):
+        keys = dict.fromkeys(key_names(CREDENTIALS, request.config), DUMMY_KEY)
+    return {"CODEX_HOME": str(request.home / FOLDER), **keys}
 
-    def _environment(self, request: AgentRequest) -> dict[str, str]:
-        keys = self._keys(request)
-        if is_brokered(request):
-            keys = dict.fromkeys(self.key_names(request.config), DUMMY_KEY)
-        return {"CODEX_HOME": str(request.home / FOLDER), **keys}
 
-    def _keys(self, request: AgentRequest) -> dict[str, str]:
-        return {name: request.env[name] for name in self.key_names(request.config) if request.env.get(name)}
+def _keys(request: AgentRequest) -> dict[str, str]:
+    names = key_names(CREDENTIALS, request.config)
+    return {name: request.env[name] for name in names if request.env.get(name)}
 
-    def _service(self, request: AgentRequest) -> Service | None:
-        key = next(iter(self._keys(request).values()), None)
-        return service(request, _base_url(request), PATHS, {"Authorization": f"Bearer {key}"} if key else {})
 
-    def _login_file(self, request: AgentRequest) -> dict[str, bytes]:
-        login = self._login() if _auth(request) == "login" else None
-        return {} if login is None else {LOGIN_FILE: login}
+def _service(request: AgentRequest) -> Service | None:
+    key = next(iter(_keys(request).values()), None)
+    return service(request, _base_url(request), PATHS, {"Authorization": f"Bearer {key}"} if key else {})
 
-    def _refused(self, request: AgentRequest) -> str:
-        """What a person has to do if it turns out that nobody is known to the vendor."""
-        if _auth(request) == "login":
-            return "log in with: codex login"
-        (name,) = self.key_names(request.config)
-        return self.lacking(request.config, request.env) or f"the key in {name} was not accepted"
+
+def _login_file(request: AgentRequest) -> dict[str, bytes]:
+    login = request.login if _auth(request) == "login" else None
+    return {} if login is None else {LOGIN_FILE: login}
+
+
+def _refused(request: AgentRequest) -> str:
+    """What the user has to do if the vendor does not accept the login or the key."""
+    if _auth(request) == "login":
+        return "log in with: codex login"
+    name = _key_name(request)
+    return missing(CREDENTIALS, request.config, request.env) or f"the key in {name} was not accepted"
+
+
+def _key_name(request: AgentRequest) -> str:
+    (name,) = key_names(CREDENTIALS, request.config)
+    return name
 
 
 def _auth(request: AgentRequest) -> str:
@@ -161,7 +144,7 @@ def _auth(request: AgentRequest) -> str:
 
 def _program(request: AgentRequest) -> tuple[str, ...]:
     said = request.config.get("command")
-    words = (said,) if isinstance(said, str) else tuple(said or ("codex",))
+    words = (said,) if isinstance(said, str) else tuple(said or (AGENT.program,))
     if not all(isinstance(word, str) and word for word in words):
         raise wrong(request, "command", "is not the argv of a program, a list of texts")
     return words
@@ -170,7 +153,7 @@ def _program(request: AgentRequest) -> tuple[str, ...]:
 def _flags(request: AgentRequest, *, structured: bool) -> Iterator[str]:
     # Without the flag the mode would depend on what earlier runs have written into the configuration.
     yield f"--sandbox={_sandbox(request)}"
-    yield f"--model={request.model or MODEL}"
+    yield f"--model={request.model or AGENT.model}"
     yield f"--cd={request.cwd}"
     if not request.lasting:
         yield "--ephemeral"
@@ -197,7 +180,7 @@ def _settings(request: AgentRequest) -> dict[str, Any]:
     if effort is not None and effort not in EFFORTS:
         raise wrong(request, "effort", f'is "{effort}"; there are {", ".join(EFFORTS)}')
     return {
-        "model": request.model or MODEL,
+        "model": request.model or AGENT.model,
         "model_provider": "podium",
         "approval_policy": "never",
         "check_for_update_on_startup": False,
@@ -218,7 +201,7 @@ def _tables(request: AgentRequest) -> dict[str, dict[str, Any]]:
     # By every name it may be known by: codex trusts a folder it has no word about as soon as it may write there, and
     # starts the MCP servers that the folder's own configuration names.
     folders = dict.fromkeys((str(request.cwd), str(request.cwd.resolve())))
-    keys = [] if _auth(request) == "login" else [str(request.config.get("key") or KEY)]
+    keys = list(key_names(CREDENTIALS, request.config))
     return {
         "analytics": {"enabled": False},
         "otel": {"exporter": "none"},
@@ -241,9 +224,7 @@ def _provider(request: AgentRequest) -> dict[str, Any]:
     return {
         "name": "OpenAI",
         "base_url": _called(request),
-        **(
-            {"requires_openai_auth": True} if is_login else {"env_key": str(request.config.get("key") or KEY)}
-        ),
+        **({"requires_openai_auth": True} if is_login else {"env_key": _key_name(request)}),
         "wire_api": "responses",
         "request_max_retries": REQUEST_RETRIES,
         "stream_max_retries": STREAM_RETRIES,

@@ -1,1 +1,20 @@
 """Gemini CLI."""
+
+from typing import Final
+
+from podium.ports.agent_type import AgentType, Capabilities, Credentials
+
+CREDENTIALS: Final = Credentials(keys=("GEMINI_API_KEY",))
+AGENT: Final = AgentType(
+    name="gemini",
+    make="podium.adapters.agents.gemini.agent:Gemini",
+    capabilities=Capabilities(
+        tools=True, continuity="session", price="priced", vendor="google", needs="bubblewrap"
+    ),
+    credentials=CREDENTIALS,
+    program="gemini",
+    tested="0.61.0",
+    # Without a name the program asks a small model first, at each prompt, which one to use.
+    model="gemini-2.5-pro",
+    preferred=3,
+)

@@ -17,20 +17,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
+from podium.adapters.agents.gemini import AGENT, CREDENTIALS
 from podium.adapters.agents.gemini.stream import GeminiConversation
 from podium.adapters.agents.shared.broker import DUMMY_KEY, URL, host_of, is_brokered, service
 from podium.adapters.agents.shared.settings import address, wrong
+from podium.credentials import key_names, missing
 from podium.errors import ConfigurationError
 from podium.ports.agent import AgentRequest, ProgramSpec
 from podium.ports.sandbox import Service
 
-PROGRAM: Final = "gemini"
-MODEL: Final = "gemini-2.5-pro"
-"""Named always: without a name a small model is asked first, at each prompt, which one to use."""
 BASE_URL: Final = "https://generativelanguage.googleapis.com"
-KEY: Final = "GEMINI_API_KEY"
+(KEY,) = CREDENTIALS.keys
+"""Also the variable from which the program reads its key, whatever the user's is called."""
 PATHS: Final = (
     "POST /v1beta/models/*:generateContent",
     "POST /v1beta/models/*:streamGenerateContent?alt",
@@ -62,22 +62,11 @@ CLOSED: Final = (
 
 
 class Gemini:
-    program: ClassVar[str] = "gemini"
-    usual_model: ClassVar[str] = MODEL
-
-    def key_names(self, config: Mapping[str, Any]) -> tuple[str, ...]:
-        """Variables of the user's environment that it needs."""
-        return (_key(config),)
-
-    def lacking(self, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
-        """What a person has to do to be known to the vendor."""
-        return "" if env.get(_key(config)) else f"{_key(config)} is not set; export it"
-
     def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, GeminiConversation]:
         tools = _tools(request)
         command = f"podium-{request.nonce}"
         system = f"system-{request.nonce}.md"
-        model = request.model or MODEL
+        model = request.model or AGENT.model
         files = {
             ".gemini/settings.json": json.dumps(_settings(request, tools, system), indent=1),
             ".gemini/allowed.toml": _policy(tools),
@@ -108,12 +97,13 @@ class Gemini:
             remembers=(f".gemini/tmp/{PLACE}/chats/session-*.jsonl",),
             speaks=True,
         )
-        lacking = self.lacking(request.config, request.env)
+        lacking = missing(CREDENTIALS, request.config, request.env)
         return program, GeminiConversation(model, wants_value=request.schema is not None, lacking=lacking)
 
 
 def _key(config: Mapping[str, Any]) -> str:
-    return str(config.get("key") or KEY)
+    (name,) = key_names(CREDENTIALS, config)
+    return name
 
 
 def _settings(request: AgentRequest, tools: tuple[str, ...], system: str) -> dict[str, Any]:
@@ -173,7 +163,7 @@ def _service(request: AgentRequest) -> Service | None:
 
 
 def _program(request: AgentRequest) -> str:
-    said = request.config.get("command") or PROGRAM
+    said = request.config.get("command") or AGENT.program
     if not isinstance(said, str):
         raise wrong(request, "command", f"must be one program name or path, not {said!r}")
     return said

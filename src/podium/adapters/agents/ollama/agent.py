@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -38,8 +39,8 @@ FindGpus = Callable[[Mapping[str, str]], Awaitable[Sequence[Gpu]]]
 class Ollama:
     """`env` is the user's environment; `gpus` finds the graphics cards of this machine."""
 
-    def __init__(self, env: Mapping[str, str] | None = None, gpus: FindGpus = find_gpus) -> None:
-        self._env = env or {}
+    def __init__(self, env: Mapping[str, str] = os.environ, gpus: FindGpus = find_gpus) -> None:
+        self._env = env
         self._gpus = gpus
 
     async def call(self, request: AgentRequest) -> AgentResult:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from podium.adapters.agents.ollama.gpus import find_gpus
 from podium.errors import ConfigurationError
 from podium.workflow.schema.fields import Wrong
 from podium.workflow.schema.scalars import tokens
@@ -69,3 +70,17 @@ def tier_for(gb: float, own: Mapping[str, Any] | None = None) -> Tier:
             f"tiers are not of the right shape ({type(error).__name__}: {error})",
             hint="write {NAME: {vram: [12, 20], writer: MODEL, auditor: MODEL, coder: MODEL, fallback: MODEL, context: 32k}}",
         ) from error
+
+
+async def local_models(configured: Mapping[str, Mapping[str, Any]], env: Mapping[str, str]) -> dict[str, Any]:
+    """The graphics cards of this machine, and the models that an agent works with here if its settings name none."""
+    own = next((config["tiers"] for config in configured.values() if config.get("tiers")), None)
+    cards = await find_gpus(env)
+    tier = tier_for(cards[0].gb if cards else 0, own)
+    return {
+        "cards": [card._asdict() for card in cards],
+        "tier": tier.name,
+        "models": dict(tier.models),
+        "fallback": tier.fallback,
+        "context": tier.context,
+    }

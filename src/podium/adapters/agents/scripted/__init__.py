@@ -1,1 +1,12 @@
 """Answers from a cast."""
+
+from typing import Final
+
+from podium.ports.agent_type import AgentType, Capabilities
+
+AGENT: Final = AgentType(
+    name="scripted",
+    make="podium.adapters.agents.scripted.agent:Scripted",
+    capabilities=Capabilities(tools=True, continuity="ignored", price="reported", needs="limits"),
+    listed=False,
+)

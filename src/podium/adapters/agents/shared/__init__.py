@@ -1,1 +1,1 @@
-"""Helpers for agents: HTTP, JSON lines, settings, login files, broker."""
+"""Helpers for agents: HTTP, JSON lines, settings, broker."""

@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from podium.app.paths import user_dir
 from podium.frontends.cli.output import table
+
+if TYPE_CHECKING:
+    from podium.app.agents import AgentListing
+    from podium.ports.agent import InstalledAgent
 
 
 @click.command("agents", short_help="List agents: what is installed, and how each logs in.")
@@ -29,11 +34,12 @@ def command(file: Path | None, as_matrix: bool, as_gpu: bool, as_json: bool) -> 
     """
     import anyio
 
+    from podium.adapters.agents.registry import installed
     from podium.app.agents import data_of, list_agents, matrix
     from podium.app.author.load import open_workflow
-    from podium.wiring import agents, local_models
+    from podium.wiring import local_models
 
-    there = agents()
+    there = installed()
     known = {} if file is None else open_workflow(file, user_dir=user_dir()).config.get("agents") or {}
     found = anyio.run(list_agents, known, there, dict(os.environ))
     able = matrix(there)
@@ -54,19 +60,15 @@ def command(file: Path | None, as_matrix: bool, as_gpu: bool, as_json: bool) -> 
         lines = data_of(able)
         table(tuple(lines[0]), [tuple(map(_word, line.values())) for line in lines])
         return 0
-    rows = [(a.name, a.type, _state(a.works, a.program, a.type), a.version or "-", a.auth) for a in found]
+    rows = [(a.name, a.type, _state(a, there.get(a.type)), a.version or "-", a.auth) for a in found]
     table(("agent", "type", "there", "version", "auth"), rows)
     return 0
 
 
-def _state(works: bool, program: str | None, kind: str) -> str:
-    from podium.attempt.programs import PROGRAMS
-
-    if not works:
+def _state(listing: AgentListing, agent: InstalledAgent | None) -> str:
+    if agent is None:
         return "not yet"
-    if kind in PROGRAMS:
-        return "yes" if program else "not installed"
-    return "yes"
+    return "not installed" if agent.type.program and not listing.program else "yes"
 
 
 def _word(value: bool | str) -> str:

@@ -51,14 +51,14 @@ def command(
 
     from podium.app import doctor
     from podium.app.author.load import open_workflow
-    from podium.wiring import agents, choose_sandbox, open_office, read_logins, unwalled
+    from podium.wiring import agents_for, choose_sandbox, open_office, unwalled
 
     env = dict(os.environ)
     with tempfile.TemporaryDirectory(prefix="podium-doctor-") as folder:
         place = Path(folder) / "doctor.yaml"
         place.write_text(NOBODY, "utf-8")
         workflow = open_workflow(file or place, user_dir=user_dir())
-        there = agents(read_logins(workflow, env).known)
+        there, _ = agents_for(workflow, env)
         machine = anyio.run(doctor.machine, choose_sandbox(sandbox), env)
         found = [
             one for one in anyio.run(doctor.agents_of, workflow, there, env) if not only or one.name in only

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from podium.core.fast_dataclass import dataclass
-from podium.workflow.agent_capabilities import CAPABILITIES, Capabilities
+from podium.workflow.agent_capabilities import AUTO, HUMAN, PERSON, Capabilities
 from podium.workflow.context import WorkflowSource
 from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
 from podium.workflow.schema.file import Role
@@ -64,7 +64,7 @@ def _of_file(context: WorkflowSource) -> Iterator[AgentMention]:
             yield from _of_gate(context, gate)
     for gate in file.gates.values():
         yield from _of_gate(context, gate)
-    if file.breaker is not None and file.breaker.ask != "human":
+    if file.breaker is not None and file.breaker.ask != HUMAN:
         yield AgentMention(context, file.breaker.ask, ("breaker", "ask"), "either")
 
 
@@ -113,12 +113,13 @@ def players(survey: FileSurvey) -> Iterator[AssignedAgent]:
 
 def agent_of(worker: Worker) -> str | None:
     """The agent that will work, if the file says which."""
-    known = worker.agent is not None and worker.agent != "auto" and INSERT not in worker.agent
+    known = worker.agent is not None and worker.agent != AUTO and INSERT not in worker.agent
     return worker.agent if known else None
 
 
 def capabilities_of(context: WorkflowSource, agent: str) -> Capabilities | None:
-    return CAPABILITIES.get(type_of(context, agent))
+    kind = type_of(context, agent)
+    return PERSON if kind == HUMAN else context.agent_types.get(kind)
 
 
 def type_of(context: WorkflowSource, agent: str) -> str:

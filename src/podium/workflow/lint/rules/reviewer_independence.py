@@ -27,8 +27,7 @@ def _same_mind(survey: FileSurvey, cast: tuple[AssignedAgent, ...]) -> Iterator[
         for author in _authors(survey, player):
             if author.step.verb == "agent" and _agents(author) == {_mind(player)}:
                 message = f'"{_label(player)}" is done by the agent that wrote "{author.name}"'
-                other = "codex" if _mind(player) in {"", "claude"} else "claude"
-                hint = f"review: {other} brings a second mind"
+                hint = f"review: {_other(player)} brings a second mind"
                 place = player.judge.at("review")
                 yield player.site.context.problem(41, place, message, hint=hint, key=True, warning=True)
                 break
@@ -52,6 +51,16 @@ def _agents(site: StepSite) -> set[str]:
 
 def _mind(player: AssignedAgent) -> str:
     return player.worker.agent or ""
+
+
+def _other(player: AssignedAgent) -> str:
+    """The first agent with models of another vendor; a player without a name is the first agent of all."""
+    context = player.site.context
+    first = next(iter(context.agent_types), "")
+    able = capabilities_of(context, agent_of(player.worker) or first)
+    vendor = "" if able is None else able.vendor
+    others = (name for name in context.agent_types if context.agent_types[name].vendor not in {"", vendor})
+    return next(others, first)
 
 
 def _no_ceiling(survey: FileSurvey, cast: tuple[AssignedAgent, ...]) -> Iterator[Problem]:

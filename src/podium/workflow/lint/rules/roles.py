@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
+from podium.workflow.agent_capabilities import AGENT_WORDS
 from podium.workflow.context import WorkflowSource
-from podium.workflow.defaults import BUILT_IN_AGENTS, PRESETS
+from podium.workflow.defaults import PRESETS
 from podium.workflow.lint.analysis.assigned_agents import AgentMention, mentions
 from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
 from podium.workflow.problems import Problem, did_you_mean
@@ -25,25 +27,28 @@ def check(survey: FileSurvey) -> Iterator[Problem]:
 
 def _exists(mention: AgentMention) -> Iterator[Problem]:
     """Rule 21."""
-    context, name = mention.context, mention.name
-    is_role, is_agent = context.role(name) is not None, context.is_agent(name)
-    agents = (*context.file.agents, *BUILT_IN_AGENTS)
-    message = hint = ""
-    if mention.kind == "role" and not is_role:
-        message = f'no role "{name}"'
-        hint = (
-            f'"{name}" is an agent; write agent: {name}'
-            if is_agent
-            else did_you_mean(name, context.role_names)
-        )
-    elif mention.kind == "agent" and not is_agent:
-        message = f'no agent "{name}"'
-        hint = f'"{name}" is a role; write role: {name}' if is_role else did_you_mean(name, agents)
-    elif mention.kind == "either" and not (is_role or is_agent):
-        message = f'no role or agent "{name}"'
-        hint = did_you_mean(name, (*context.role_names, *agents))
-    if message:
-        yield context.problem(21, mention.path, message, hint=hint)
+    context, name, kind = mention.context, mention.name, mention.kind
+    # Roles first: looking for an agent that is not built in reads the metadata of all installed packages.
+    is_role = context.role(name) is not None
+    if is_role and kind != "agent":
+        return
+    is_agent = context.is_agent(name)
+    if is_agent and kind != "role":
+        return
+    if kind == "role" and is_agent:
+        hint = f'"{name}" is an agent; write agent: {name}'
+    elif kind == "agent" and is_role:
+        hint = f'"{name}" is a role; write role: {name}'
+    else:
+        hint = did_you_mean(name, _names(context, kind))
+    what = "role or agent" if kind == "either" else kind
+    yield context.problem(21, mention.path, f'no {what} "{name}"', hint=hint)
+
+
+def _names(context: WorkflowSource, kind: Literal["role", "agent", "either"]) -> tuple[str, ...]:
+    roles = () if kind == "agent" else tuple(context.role_names)
+    agents = () if kind == "role" else (*context.file.agents, *context.agent_types, *AGENT_WORDS)
+    return (*roles, *agents)
 
 
 def _retries(survey: FileSurvey) -> Iterator[tuple[WorkflowSource, Retry | str | None, DocPath]]:
