@@ -22,5 +22,5 @@ def agent(
 
 def built_in(*names: str) -> Agents:
     """Those of the built-in agents, and no other."""
-    known = registry.installed()
+    known = registry.InstalledAgents()
     return {name: known[name] for name in names}

@@ -279,11 +279,11 @@ def load_one(mutant: Mutant, project: Path) -> Outcome:
 
 
 def _timed(mutant: Mutant, path: Path, project: Path) -> Outcome:
-    from podium.adapters.agents.registry import capabilities
+    from podium.adapters.agents.registry import agent_types
     from podium.workflow.load import load
 
     start = time.process_time()
-    errors = load(path, agent_types=capabilities(), project=project).errors
+    errors = load(path, agent_types=agent_types(), project=project).errors
     ms = (time.process_time() - start) * 1000
     code = 3 if any(problem.rule == 24 for problem in errors) else 2 if errors else 0
     return Outcome(mutant, code, ms)

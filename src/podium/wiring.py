@@ -13,6 +13,7 @@ from podium.errors import ConfigurationError
 from podium.files.project_paths import ProjectPaths, cache_dir
 
 if TYPE_CHECKING:
+    from podium.adapters.agents.registry import InstalledAgents
     from podium.adapters.agents.scripted.agent import Scripted
     from podium.app.project import Office
     from podium.app.workflow_tests.stage import TestProject
@@ -144,7 +145,7 @@ def make_site(
 
 def make_looking_site(workflow: Workflow, project: Path) -> Site:
     """For looking only: nothing is made, no secret is read, and files are those of the folder."""
-    from podium.adapters.agents.registry import installed
+    from podium.adapters.agents.registry import InstalledAgents
     from podium.adapters.sandboxes.none import NoSandbox
     from podium.attempt.site import Site
     from podium.core.hash_chain import RunId
@@ -157,7 +158,7 @@ def make_looking_site(workflow: Workflow, project: Path) -> Site:
         state_dir=ProjectPaths(project).state_dir,
         work_dir=cache_dir() / "work",
         repository=None,
-        agents=installed(),
+        agents=InstalledAgents(),
         sandbox=NoSandbox(),
         marker="podium-looking",
         mask=Mask(),
@@ -177,13 +178,13 @@ def read_secrets(workflow: Workflow, env: Mapping[str, str]) -> dict[str, str]:
     return {name: env[name] for name in declared}
 
 
-def agents_for(workflow: Workflow, env: Mapping[str, str]) -> tuple[Agents, Logins]:
+def agents_for(workflow: Workflow, env: Mapping[str, str]) -> tuple[InstalledAgents, Logins]:
     """The agents of this machine, with the logins that those of a workflow may use."""
-    from podium.adapters.agents.registry import installed
+    from podium.adapters.agents.registry import InstalledAgents
     from podium.credentials import read_logins
 
-    logins = read_logins(used_agents(workflow, installed()), env, cache_dir())
-    return installed(logins.contents), logins
+    logins = read_logins(used_agents(workflow, InstalledAgents()), env, cache_dir())
+    return InstalledAgents(logins.contents), logins
 
 
 def used_agents(workflow: Workflow, there: Agents) -> Iterator[tuple[AgentType, Mapping[str, Any]]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from podium.adapters.agents.claude.agent import Claude
-from podium.adapters.agents.registry import capabilities
+from podium.adapters.agents.registry import agent_types
 from podium.app.author.load import open_workflow
 from podium.app.run.preflight import HostCapabilities, agents_not_ready, agents_without_price, unsupported
 from podium.attempt.programs import usual_agent
@@ -151,4 +151,4 @@ def test_agents_whose_calls_nobody_can_price_are_named_once(tmp_path: Path) -> N
         "steps:\n  a: {agent: mine, prompt: x, gates: [{review: mine}]}\n  b: {agent: [w, known], prompt: x, join: best}\n"
     )
 
-    assert agents_without_price(open_workflow(path), capabilities()) == ("mine",)
+    assert agents_without_price(open_workflow(path), agent_types()) == ("mine",)

@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from podium.adapters.agents.registry import BUILT_IN, installed
+from podium.adapters.agents.registry import BUILT_IN, InstalledAgents
 from podium.app.agents import list_agents, matrix
 
 
@@ -22,7 +22,7 @@ def test_programs_are_found_with_their_version_and_no_value_of_a_key_is_shown(tm
         "odd": {"type": "knitted"},
     }
 
-    found = {one.name: one for one in anyio.run(list_agents, configured, installed(), env)}
+    found = {one.name: one for one in anyio.run(list_agents, configured, InstalledAgents(), env)}
 
     assert (found["claude"].version, found["claude"].program) == ("2.1.197", str(program))
     assert found["claude"].auth == "ANTHROPIC_API_KEY (set)"
@@ -37,13 +37,13 @@ def test_a_program_that_cannot_tell_its_version_has_none(tmp_path: Path) -> None
     program.write_text("#!/bin/sh\nexit 3\n")
     program.chmod(0o755)
 
-    found = anyio.run(list_agents, {}, installed(), {"PATH": f"{tmp_path}:/usr/bin:/bin"})
+    found = anyio.run(list_agents, {}, InstalledAgents(), {"PATH": f"{tmp_path}:/usr/bin:/bin"})
 
     assert [one.version for one in found if one.name == "codex"] == [None]
 
 
 def test_the_matrix_has_a_line_for_each_type() -> None:
-    rows = matrix(installed())
+    rows = matrix(InstalledAgents())
 
     assert [row.type for row in rows] == [*BUILT_IN, "human"]
     assert all(row.works for row in rows)

@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from podium.adapters.agents.registry import capabilities
+from podium.adapters.agents.registry import agent_types
 from podium.workflow.load import Loaded, load
 
 PART: Final = "{k: {run: x, on: {passed: next, else: fail}}}"
@@ -56,7 +56,7 @@ def checked(folder: Path, step: str, on: Iterable[str], *, strict: bool = True) 
         "  start: {role: planner, prompt: Plan., on: {passed: next, else: fail}}\n"
         f"  x: {{{step}, on: {{{routes}}}}}\n"
     )
-    return load(folder / "flow.yaml", agent_types=capabilities(), project=folder, user_dir=folder)
+    return load(folder / "flow.yaml", agent_types=agent_types(), project=folder, user_dir=folder)
 
 
 def complaints(found: Loaded) -> list[tuple[int, str]]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from podium.adapters.agents.registry import capabilities
+from podium.adapters.agents.registry import agent_types
 from podium.app.author.role_packs import MANIFEST, read_manifest
 from podium.errors import ConfigurationError
 from podium.workflow.dialects.detect import translate
@@ -61,7 +61,7 @@ def _faults(block: Fenced, folder: Path) -> Iterator[str]:
     if name.endswith(SUFFIX):
         yield from _told(read_tests, folder / name)
     elif block.first == FRAGMENT or "podium" in value:
-        yield from (problem.render() for problem in load(Path(name), agent_types=capabilities()).errors)
+        yield from (problem.render() for problem in load(Path(name), agent_types=agent_types()).errors)
     elif isinstance(value, list) or "rules" in value:
         yield from _told(read_cast, folder / name)
     else:
@@ -75,9 +75,7 @@ def _foreign(path: Path) -> list[str] | None:
     done = None if node is None or "podium" in fields(node) else translate(node)
     if done is None:
         return None
-    problems = (
-        load(path, agent_types=capabilities()).errors if done.kind == "workflow" else done.page.problems
-    )
+    problems = load(path, agent_types=agent_types()).errors if done.kind == "workflow" else done.page.problems
     return [problem.render() for problem in problems]
 
 

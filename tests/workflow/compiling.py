@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any, TypeVar
 
-from podium.adapters.agents.registry import capabilities
+from podium.adapters.agents.registry import agent_types
 from podium.core.model import Block, Gates, Step, Verb, Workflow
 from podium.workflow.load import Loaded, load
 from tests.workflow.kit import write
@@ -20,7 +20,7 @@ def loaded(folder: Path, text: str, files: Mapping[str, str] | None = None, **gi
     """flow.yaml, which needs no header, in a project with these other files."""
     head = "" if "podium:" in text else HEAD
     write(folder, {**(files or {}), "flow.yaml": head + dedent(text)})
-    return load(folder / "flow.yaml", project=folder, agent_types=capabilities(), **given)
+    return load(folder / "flow.yaml", project=folder, agent_types=agent_types(), **given)
 
 
 def compiled(folder: Path, text: str, files: Mapping[str, str] | None = None) -> Workflow:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from podium.adapters.agents.registry import capabilities
+from podium.adapters.agents.registry import agent_types
 from podium.workflow.lint.check import check
 from podium.workflow.load import load
 from podium.workflow.problems import Problem
@@ -56,7 +56,7 @@ def header(path: Path, word: str) -> Any:
 
 
 def problems_of(path: Path) -> tuple[Problem, ...]:
-    loaded = load(path, project=BROKEN, inputs=header(path, "inputs"), agent_types=capabilities())
+    loaded = load(path, project=BROKEN, inputs=header(path, "inputs"), agent_types=agent_types())
     level = header(path, "sandbox")
     if level is None or loaded.context is None:
         return loaded.problems

@@ -10,7 +10,7 @@ from textwrap import indent
 
 import pytest
 
-from podium.adapters.agents.registry import capabilities
+from podium.adapters.agents.registry import agent_types
 from podium.workflow.load import load
 from tests.workflow.kit import EXAMPLES
 
@@ -105,7 +105,7 @@ def test_the_example_of_the_reference_loads(name: str, tmp_path: Path) -> None:
 
 def assert_loads(project: Path, name: str) -> None:
     home = project / ".podium" if name.startswith("templates/") else project
-    loaded = load(home / name, project=project, agent_types=capabilities())
+    loaded = load(home / name, project=project, agent_types=agent_types())
     assert [problem.render() for problem in loaded.errors] == []
     assert loaded.workflow is not None
     assert loaded.workflow.body.steps
@@ -124,6 +124,6 @@ def test_an_example_is_left_as_it_was(tmp_path: Path) -> None:
     project = project_of(tmp_path / "project", OWN)
     before = tmp_path / "before"
     shutil.copytree(project, before)
-    load(project / "workflows/ship_change.yaml", project=project, agent_types=capabilities())
+    load(project / "workflows/ship_change.yaml", project=project, agent_types=agent_types())
     found = {path.relative_to(project) for path in project.rglob("*")}
     assert found == {path.relative_to(before) for path in before.rglob("*")}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.adapters.agents.registry import capabilities
+from podium.adapters.agents.registry import agent_types
 from podium.workflow.context import WorkflowSource
 from podium.workflow.lint.analysis.control_flow import NEVER, Edge, Flow
 from podium.workflow.lint.analysis.cycles import circles
@@ -35,7 +35,7 @@ def loaded(path: Path, project: Path) -> Loaded:
         (project / name).write_text("Do it.\n", "utf-8")
     copy = project / path.name
     copy.write_text(text, "utf-8")
-    return load(copy, project=project, agent_types=capabilities())
+    return load(copy, project=project, agent_types=agent_types())
 
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
@@ -70,7 +70,7 @@ def long_file(path: Path, steps: int) -> WorkflowSource:
         for n in range(1, steps)
     ]
     path.write_text("\n".join(["podium: 1", "steps:", "  s0: {run: make}", *lines]), "utf-8")
-    context = load(path, project=path.parent, agent_types=capabilities()).context
+    context = load(path, project=path.parent, agent_types=agent_types()).context
     assert context is not None
     return context
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium.adapters.agents.registry import capabilities
+from podium.adapters.agents.registry import agent_types
 from podium.workflow.compile.values import CompileContext
 from podium.workflow.compile.workflow import compile_workflow
 from podium.workflow.load import Loaded, load
@@ -96,7 +96,7 @@ def test_a_mistake_in_a_template_is_told_in_the_template(tmp_path: Path) -> None
 def test_a_file_that_is_nothing_like_a_workflow_is_told(text: str, tmp_path: Path) -> None:
     write(tmp_path, {})
     (tmp_path / "flow.yaml").write_text(text, "utf-8")
-    found = load(tmp_path / "flow.yaml", project=tmp_path, agent_types=capabilities())
+    found = load(tmp_path / "flow.yaml", project=tmp_path, agent_types=agent_types())
     assert found.workflow is None
     assert found.errors
 
@@ -105,7 +105,7 @@ def test_a_file_that_is_nothing_like_a_workflow_is_told(text: str, tmp_path: Pat
 def test_a_path_that_cannot_be_read_is_told(name: str, tmp_path: Path) -> None:
     write(tmp_path, {})
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00\x01\x80")
-    found = load(tmp_path / name, project=tmp_path, agent_types=capabilities())
+    found = load(tmp_path / name, project=tmp_path, agent_types=agent_types())
     assert found.workflow is None
     assert found.errors
 
@@ -116,10 +116,10 @@ def test_files_are_named_as_the_user_named_them(tmp_path: Path, monkeypatch: pyt
         {"flow.yaml": "podium: 1\nsteps: {a: {workflow: sub/c.yaml}}\n", "sub/c.yaml": "podium: 1\n"},
     )
     monkeypatch.chdir(tmp_path)
-    [problem] = load("flow.yaml", agent_types=capabilities()).problems
+    [problem] = load("flow.yaml", agent_types=agent_types()).problems
     assert problem.file == str(Path("sub") / "c.yaml")
     monkeypatch.chdir(tmp_path / "sub")
-    [problem] = load("../flow.yaml", agent_types=capabilities()).problems
+    [problem] = load("../flow.yaml", agent_types=agent_types()).problems
     assert Path(problem.file).name == "c.yaml"
 
 
@@ -207,5 +207,5 @@ def test_no_document_makes_loading_stumble(data: Any, steps: Any) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "flow.yaml"
         path.write_text(json.dumps({**data, "podium": 1, "steps": steps}), "utf-8")
-        found = load(path, project=Path(folder), agent_types=capabilities())
+        found = load(path, project=Path(folder), agent_types=agent_types())
         assert found.errors or found.workflow is not None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.adapters.agents.registry import capabilities
+from podium.adapters.agents.registry import agent_types
 from podium.workflow.load import load
 from podium.workflow.prompts.partials import FOLDER, MOST, PARTIALS, shipped_partial
 from podium.workflow.prompts.render import parse_prompt
@@ -41,7 +41,7 @@ def test_the_project_has_the_last_word_before_the_user(tmp_path: Path) -> None:
         tmp_path / "project", {".podium/partials/task.md": TASK, "flow.yaml": f"podium: 1\n{FLOW}"}
     )
 
-    found = load(project / "flow.yaml", project=project, user_dir=home, agent_types=capabilities())
+    found = load(project / "flow.yaml", project=project, user_dir=home, agent_types=agent_types())
 
     assert found.workflow is not None, found.errors
     assert dict(found.workflow.config["partials"]) == {"advice.md": "{{ situation }}", "task.md": TASK}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podium.adapters.agents.registry import installed
+from podium.adapters.agents.registry import InstalledAgents
 from podium.app.agents import matrix
 from tools.pages import markdown
 from tools.pages.markdown import code, table
@@ -32,7 +32,7 @@ def page() -> str:
             code(row.needs),
             row.tested or "-",
         )
-        for row in matrix(installed())
+        for row in matrix(InstalledAgents())
     ]
     heads = ("type", "files", "tools", "schema", "continuity", "price", "needs", "tested")
     return markdown.page("What agents can", INTRO, table(heads, rows), LEGEND)

@@ -162,8 +162,9 @@ RULES: Final = (
         (
             'codex cannot enforce tools: [read]; role "auditor" demands it',
             '"fix" changes files; continuity is for roles that do not',
+            'agents.mine.effort is "turbo", not one of "minimal", "low", "medium", "high", "xhigh"',
         ),
-        "A restriction that an agent cannot be held to is no restriction.",
+        "A restriction that an agent cannot enforce is no restriction, and a setting that it cannot use has no effect.",
     ),
     Rule(
         23,

@@ -32,6 +32,8 @@ from podium.process.environment import minimal_env
 from podium.process.launch import Finished, Launch
 from podium.process.output import CapturedOutput
 from podium.process.run import run
+from podium.workflow.contracts.json_schema import faults_of
+from podium.workflow.contracts.schema_check import schema_fault
 from podium.workflow.schema.scalars import NAME
 
 PROMPT: Final = "Paint the shed 7391 blue."
@@ -106,6 +108,10 @@ class AgentContract:
         assert agent_type.capabilities.files, "an agent that is a program can change files"
         assert set(self.env()) <= set(key_names(agent_type.credentials, request_.config))
         assert isinstance(agent_type.new_adapter(), type(self.make()))
+        for key, schema in agent_type.capabilities.settings.items():
+            assert schema_fault(schema) is None, key
+            if key in request_.config:
+                assert faults_of(request_.config[key], schema) == ()
 
     def test_a_conversation_that_can_be_resumed_leaves_files(self, request_: AgentRequest) -> None:
         """Continuity by a session means that the next attempt gets the files of the last one."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final, Literal, TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import field
+from typing import Any, Final, Literal, TypeAlias
 
 from podium.core.fast_dataclass import dataclass
 
@@ -36,10 +37,29 @@ class Capabilities:
     """Whose models it calls, by the name that tables of prices have for them."""
     any_vendor: bool = False
     """A `base_url` names the vendor instead, and with it the prices."""
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The settings that only agents of this type have: a JSON Schema for the value of each."""
 
 
-AgentTypes: TypeAlias = Mapping[str, Capabilities]
-"""By the `type` of an agent. Asking for a type may load the package that provides it."""
+@dataclass(frozen=True, slots=True)
+class AgentTypes:
+    """The table of agent types that files are checked against."""
+
+    built_in: tuple[str, ...]
+    """Those that every Podium has, the ones to propose first."""
+    find: Callable[[str], Capabilities | None]
+    """Looks a type up. For one that is not built in, it may import the package that provides it."""
+    other_names: Callable[[], tuple[str, ...]] = tuple
+    """The names of the types that are not built in."""
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.built_in or self.find(name) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        """The built-in ones first: a caller that finds what it needs among them does not wait for the others."""
+        yield from self.built_in
+        yield from self.other_names()
+
 
 HUMAN: Final = "human"
 AUTO: Final = "auto"

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from podium.workflow.agent_capabilities import AgentTypes, Capabilities
+from podium.errors import ConfigurationError
+from podium.workflow.agent_capabilities import AGENT_WORDS, AgentTypes, Capabilities
 
 if TYPE_CHECKING:
-    from podium.ports.agent import Agents, InstalledAgent
+    from podium.ports.agent import InstalledAgent
     from podium.ports.agent_type import AgentType
 
 BUILT_IN: Final = (
@@ -26,6 +27,9 @@ BUILT_IN: Final = (
 )
 """Each is a folder here whose `__init__` has an `AGENT`; in the order in which they are listed and proposed."""
 
+TAKEN: Final = (*BUILT_IN, *AGENT_WORDS)
+"""Names that no other package may register."""
+
 
 @cache
 def built_in(name: str) -> AgentType:
@@ -38,39 +42,42 @@ def built_in_types() -> tuple[AgentType, ...]:
 
 
 def find(name: str) -> AgentType | None:
-    """The agent type of that name; None if there is none."""
-    return built_in(name) if name in BUILT_IN else None
+    """The agent type of that name, built in or of another package; None if there is none.
+
+    Raises ConfigurationError if a package registers it in a way that cannot be used.
+    """
+    if name in BUILT_IN:
+        return built_in(name)
+    from podium.adapters.agents import entry_points
+
+    return entry_points.find(name, taken=TAKEN)
 
 
-class _Capabilities(Mapping[str, Capabilities]):
-    """Imports the registration of a type when it is asked for."""
-
-    def __getitem__(self, name: str) -> Capabilities:
-        agent_type = find(name)
-        if agent_type is None:
-            raise KeyError(name)
-        return agent_type.capabilities
-
-    def __contains__(self, name: object) -> bool:
-        return name in BUILT_IN or (isinstance(name, str) and find(name) is not None)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(BUILT_IN)
-
-    def __len__(self) -> int:
-        return len(BUILT_IN)
-
-
-def capabilities() -> AgentTypes:
+def agent_types() -> AgentTypes:
     """For `load`, which may not import adapters."""
-    return _Capabilities()
+    return AgentTypes(BUILT_IN, _find_capabilities, _other_names)
 
 
-class _Installed(Mapping[str, "InstalledAgent"]):
-    """The agents of this machine by type; an adapter is imported when its agent works."""
+def _find_capabilities(name: str) -> Capabilities | None:
+    agent_type = find(name)
+    return None if agent_type is None else agent_type.capabilities
 
-    def __init__(self, logins: Mapping[str, bytes]) -> None:
-        self._logins = logins
+
+def _other_names() -> tuple[str, ...]:
+    from podium.adapters.agents import entry_points
+
+    return tuple(name for name in entry_points.registered_names() if name not in TAKEN)
+
+
+class InstalledAgents(Mapping[str, "InstalledAgent"]):
+    """The agents of this machine by type: the built-in ones, and each other one from when it is looked up.
+
+    An adapter of Podium is imported when its agent works. One of another package is imported when it is looked up, so that
+    what is wrong with it is told before anything runs.
+    """
+
+    def __init__(self, logins: Mapping[str, bytes] | None = None) -> None:
+        self._logins = logins or {}
         self._agents: dict[str, InstalledAgent] = {}
 
     def __getitem__(self, name: str) -> InstalledAgent:
@@ -84,7 +91,13 @@ class _Installed(Mapping[str, "InstalledAgent"]):
         agent_type = find(name)
         if agent_type is None:
             raise KeyError(name)
-        return InstalledAgent(agent_type, cache(agent_type.new_adapter), lambda: self._logins.get(name))
+        make = cache(agent_type.new_adapter)
+        if name not in BUILT_IN:
+            from podium.adapters.agents import entry_points
+
+            make = cache(partial(entry_points.new_adapter, agent_type))
+            make()
+        return InstalledAgent(agent_type, make, lambda: self._logins.get(name))
 
     def __iter__(self) -> Iterator[str]:
         return iter(dict.fromkeys((*BUILT_IN, *self._agents)))
@@ -92,7 +105,15 @@ class _Installed(Mapping[str, "InstalledAgent"]):
     def __len__(self) -> int:
         return len({*BUILT_IN, *self._agents})
 
+    def look_up_all(self) -> tuple[ConfigurationError, ...]:
+        """Looks up the agents of all other packages; returns what is wrong with those that cannot be used."""
+        from podium.adapters.agents import entry_points
 
-def installed(logins: Mapping[str, bytes] | None = None) -> Agents:
-    """All built-in agents, and every other one that is asked for by its type. `logins` are contents of login files."""
-    return _Installed({} if logins is None else logins)
+        faults = []
+        for name in entry_points.registered_names():
+            try:
+                entry_points.find(name, taken=TAKEN)
+                self[name]
+            except ConfigurationError as error:
+                faults.append(error)
+        return tuple(faults)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from podium.adapters.agents.registry import capabilities
+from podium.adapters.agents.registry import agent_types
 from podium.core.fast_dataclass import dataclass
 from podium.errors import EXIT_CONFIGURATION, EXIT_PASSED, EXIT_PATH, ConfigurationError, PathViolation
 from podium.workflow.load import load
@@ -43,7 +43,7 @@ class Checked:
 def check(path: Path, *, user_dir: Path | None = None, settings: Mapping[str, Any] | None = None) -> Checked:
     """Every mistake in a file and in what it stands on. `settings` are those that were typed."""
     return Checked(
-        path, load(path, agent_types=capabilities(), user_dir=user_dir, overrides=settings).problems
+        path, load(path, agent_types=agent_types(), user_dir=user_dir, overrides=settings).problems
     )
 
 
@@ -58,7 +58,7 @@ def open_workflow(
     """A workflow that is ready to run; raises with all its mistakes otherwise."""
     loaded = load(
         path,
-        agent_types=capabilities(),
+        agent_types=agent_types(),
         user_dir=user_dir,
         inputs=inputs,
         project=project,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from podium.adapters.agents.registry import capabilities
+from podium.adapters.agents.registry import agent_types
 from podium.app.author.load import Checked
 from podium.errors import ConfigurationError
 from podium.files.project_paths import ProjectPaths
@@ -89,7 +89,7 @@ def check_roles(project: Path, *, user_dir: Path | None = None) -> Checked:
     file = {"podium": 1, "name": "all_roles", "steps": steps}
     whole = replace(sources, chain=(planted(file, NOWHERE),))
     here = ProjectPaths(project).state_dir / "roles"
-    gathered = context_of(Session(capabilities(), project=project, user_dir=user_dir), here, whole)
+    gathered = context_of(Session(agent_types(), project=project, user_dir=user_dir), here, whole)
     found = [*gathered.problems, *([] if gathered.context is None else check(gathered.context))]
     found += _lacking(_effective(sources))
     # What stands nowhere is about the steps that were made up to have every role used.

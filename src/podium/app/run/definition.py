@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from podium.adapters.agents.registry import capabilities
+from podium.adapters.agents.registry import agent_types
 from podium.files import atomic
 from podium.ports.store import RunHead
 from podium.redaction.mask import Mask
@@ -35,7 +35,7 @@ def keep_definition(
 ) -> dict[str, str]:
     """The hashes of what was kept, by name. A text that holds a secret, and a definition that was changed a moment ago,
     are not kept."""
-    session = Session(capabilities(), project=office.project, user_dir=office.user_dir, overrides=settings)
+    session = Session(agent_types(), project=office.project, user_dir=office.user_dir, overrides=settings)
     gathered = gather_context(session, office.project / file)
     if gathered.context is None or fingerprint(gathered.context) != expected:
         return {}
@@ -49,7 +49,7 @@ def keep_definition(
 
 def project_files(office: Office, file: str, head: RunHead) -> frozenset[str]:
     """The files of the project that a definition is made of, as it is now and as the run had it."""
-    session = Session(capabilities(), project=office.project, user_dir=office.user_dir)
+    session = Session(agent_types(), project=office.project, user_dir=office.user_dir)
     gathered = gather_context(session, office.project / file)
     now = (
         ()

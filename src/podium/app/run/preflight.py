@@ -91,7 +91,7 @@ def agents_without_price(workflow: Workflow, types: AgentTypes) -> tuple[str, ..
 def _unpriced(verb: Agent, config: Mapping[str, Any], types: AgentTypes) -> Iterator[str]:
     known = config.get("agents") or {}
     for name, kind in _kinds(verb, config).items():
-        able = types.get(kind)
+        able = types.find(kind)
         if able is not None and able.price == "unknown" and not known.get(name, {}).get("price"):
             yield name
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import anyio
 
-from podium.adapters.agents.registry import capabilities
+from podium.adapters.agents.registry import agent_types
 from podium.app.project import Office
 from podium.app.run.carried_budget import carried
 from podium.app.run.cost_history import read_history, usual_of
@@ -109,7 +109,7 @@ def preview_rerun(
         **carried(workflow, events),
         taken=(),
         known=(),
-        unpriced=agents_without_price(workflow, capabilities()) if workflow.unknown_cost == "ask" else (),
+        unpriced=agents_without_price(workflow, agent_types()) if workflow.unknown_cost == "ask" else (),
         usual=usual_of(workflow, read_history(office.store, workflow.name)),
     )
     site = replace(site, base_commit=facts.base or None)

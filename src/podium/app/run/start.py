@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import anyio
 
-from podium.adapters.agents.registry import capabilities
+from podium.adapters.agents.registry import agent_types
 from podium.app.author.load import open_workflow
 from podium.app.project import Office
 from podium.app.run.cost_history import read_history, usual_of
@@ -133,7 +133,7 @@ def start_run(
     facts = replace(
         facts,
         usual=usual_of(workflow, read_history(office.store, workflow.name)),
-        unpriced=agents_without_price(workflow, capabilities()) if workflow.unknown_cost == "ask" else (),
+        unpriced=agents_without_price(workflow, agent_types()) if workflow.unknown_cost == "ask" else (),
         # What is only played costs nothing now, whatever it did then.
         accepts=("*",) if site.is_played else order.accepts,
     )
@@ -181,7 +181,7 @@ def check_preflight(site: Site, source: RunSource) -> None:
     if (
         workflow.unknown_cost == "refuse"
         and not site.is_played
-        and (names := agents_without_price(workflow, capabilities()))
+        and (names := agents_without_price(workflow, agent_types()))
     ):
         raise ConfigurationError(
             f'{source.file} uses "{names[0]}", whose price is unknown, and limits.unknown_cost is refuse',

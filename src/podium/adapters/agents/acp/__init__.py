@@ -8,7 +8,18 @@ CREDENTIALS: Final = Credentials(required=False)
 AGENT: Final = AgentType(
     name="acp",
     make="podium.adapters.agents.acp.agent:Acp",
-    capabilities=Capabilities(tools=False, continuity="", price="unknown", needs="bubblewrap"),
+    capabilities=Capabilities(
+        tools=False,
+        continuity="",
+        price="unknown",
+        needs="bubblewrap",
+        settings={
+            "key": {"type": ["string", "array"], "items": {"type": "string"}},
+            "authenticate": {"type": "string"},
+            "hosts": {"type": "array", "items": {"type": "string"}},
+            "home": {"type": "object", "additionalProperties": {"type": "string"}},
+        },
+    ),
     credentials=CREDENTIALS,
     listed=False,
 )

@@ -17,6 +17,7 @@ AGENT: Final = AgentType(
         vendor="openai",
         any_vendor=True,
         needs="limits",
+        settings={"key": {"type": "string"}, "timeout": {"type": "string"}},
     ),
     credentials=CREDENTIALS,
 )

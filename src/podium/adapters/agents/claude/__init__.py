@@ -25,6 +25,7 @@ AGENT: Final = AgentType(
         price="reported",
         vendor="anthropic",
         needs="bubblewrap",
+        settings={"key": {"type": "string"}},
     ),
     credentials=CREDENTIALS,
     program="claude",

@@ -4,6 +4,7 @@ from typing import Final
 
 from podium.ports.agent_type import AgentType, Capabilities, Credentials, LoginFile
 
+EFFORTS: Final = ("minimal", "low", "medium", "high", "xhigh")
 CREDENTIALS: Final = Credentials(
     keys=("OPENAI_API_KEY",),
     login=LoginFile(
@@ -25,6 +26,7 @@ AGENT: Final = AgentType(
         price="priced",
         vendor="openai",
         needs="bubblewrap",
+        settings={"effort": {"enum": EFFORTS}, "key": {"type": "string"}},
     ),
     credentials=CREDENTIALS,
     program="codex",

@@ -16,7 +16,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from podium.adapters.agents.codex import AGENT, CREDENTIALS
+from podium.adapters.agents.codex import AGENT, CREDENTIALS, EFFORTS
 from podium.adapters.agents.codex.stream import CodexConversation
 from podium.adapters.agents.codex.strict_schema import strict
 from podium.adapters.agents.shared.broker import DUMMY_KEY, URL, host_of, is_brokered, service
@@ -34,7 +34,6 @@ LOGIN_FILE: Final = f"{FOLDER}/auth.json"
 PATHS: Final = ("POST /responses", "POST /responses/compact")
 """The calls of a model that it makes; not those for files or the account."""
 SCHEMA_FILE: Final = f"{FOLDER}/answer.schema.json"
-EFFORTS: Final = ("minimal", "low", "medium", "high", "xhigh")
 REQUEST_RETRIES: Final = 1
 STREAM_RETRIES: Final = 2
 SILENCE_MS: Final = 180_000

@@ -9,7 +9,12 @@ AGENT: Final = AgentType(
     name="gemini",
     make="podium.adapters.agents.gemini.agent:Gemini",
     capabilities=Capabilities(
-        tools=True, continuity="session", price="priced", vendor="google", needs="bubblewrap"
+        tools=True,
+        continuity="session",
+        price="priced",
+        vendor="google",
+        needs="bubblewrap",
+        settings={"key": {"type": "string"}},
     ),
     credentials=CREDENTIALS,
     program="gemini",

@@ -8,7 +8,13 @@ AGENT: Final = AgentType(
     name="ollama",
     make="podium.adapters.agents.ollama.agent:Ollama",
     capabilities=Capabilities(
-        tools=True, files=False, schema=True, continuity="retold", price="free", needs="limits"
+        tools=True,
+        files=False,
+        schema=True,
+        continuity="retold",
+        price="free",
+        needs="limits",
+        settings={"timeout": {"type": "string"}},
     ),
     local_models="podium.adapters.agents.ollama.tiers:local_models",
 )

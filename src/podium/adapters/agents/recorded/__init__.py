@@ -7,6 +7,12 @@ from podium.ports.agent_type import AgentType, Capabilities
 AGENT: Final = AgentType(
     name="recorded",
     make="podium.adapters.agents.recorded.agent:Recorded",
-    capabilities=Capabilities(tools=True, continuity="ignored", price="reported", needs="limits"),
+    capabilities=Capabilities(
+        tools=True,
+        continuity="ignored",
+        price="reported",
+        needs="limits",
+        settings={"dir": {"type": "string"}},
+    ),
     listed=False,
 )

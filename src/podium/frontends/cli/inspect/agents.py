@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from podium.app.paths import user_dir
-from podium.frontends.cli.output import table
+from podium.frontends.cli.output import complain, table
 
 if TYPE_CHECKING:
     from podium.app.agents import AgentListing
@@ -34,12 +34,14 @@ def command(file: Path | None, as_matrix: bool, as_gpu: bool, as_json: bool) -> 
     """
     import anyio
 
-    from podium.adapters.agents.registry import installed
+    from podium.adapters.agents.registry import InstalledAgents
     from podium.app.agents import data_of, list_agents, matrix
     from podium.app.author.load import open_workflow
     from podium.wiring import local_models
 
-    there = installed()
+    there = InstalledAgents()
+    for fault in there.look_up_all():
+        complain(fault)
     known = {} if file is None else open_workflow(file, user_dir=user_dir()).config.get("agents") or {}
     found = anyio.run(list_agents, known, there, dict(os.environ))
     able = matrix(there)

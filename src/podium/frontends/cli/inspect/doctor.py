@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from podium.app.paths import user_dir
+from podium.frontends.cli.output import complain
 
 if TYPE_CHECKING:
     from podium.app.agents import AgentListing
@@ -59,6 +60,8 @@ def command(
         place.write_text(NOBODY, "utf-8")
         workflow = open_workflow(file or place, user_dir=user_dir())
         there, _ = agents_for(workflow, env)
+        for fault in there.look_up_all():
+            complain(fault)
         machine = anyio.run(doctor.machine, choose_sandbox(sandbox), env)
         found = [
             one for one in anyio.run(doctor.agents_of, workflow, there, env) if not only or one.name in only

@@ -145,10 +145,10 @@ def _accepted(workflow: Workflow, order: RunRequest, *, yes: bool) -> tuple[str,
         return ("*",)
     if workflow.unknown_cost != "ask" or order.replay is not None or workflow.limits.usd is None:
         return ()
-    from podium.adapters.agents.registry import capabilities
+    from podium.adapters.agents.registry import agent_types
     from podium.app.run.preflight import agents_without_price
 
-    names = agents_without_price(workflow, capabilities())
+    names = agents_without_price(workflow, agent_types())
     for name in names:
         told = f'what calls of "{name}" cost will not be known; each is booked with what is reserved for it'
         ways = f"write agents.{name}.price or limits: {{unknown_cost: count_tokens}}, or start with --yes"

@@ -119,7 +119,7 @@ def agent_of(worker: Worker) -> str | None:
 
 def capabilities_of(context: WorkflowSource, agent: str) -> Capabilities | None:
     kind = type_of(context, agent)
-    return PERSON if kind == HUMAN else context.agent_types.get(kind)
+    return PERSON if kind == HUMAN else context.agent_types.find(kind)
 
 
 def type_of(context: WorkflowSource, agent: str) -> str:

@@ -1,11 +1,13 @@
-"""What a step asks of its agent: tools and conversations that it can enforce (22), and a sandbox strong enough (39)."""
+"""What a file asks of its agents: settings, tools and conversations they can do (22), and a strong enough sandbox (39)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
+from typing import Any, Final
 
 from podium.workflow.agent_capabilities import SANDBOX_LEVELS
+from podium.workflow.context import WorkflowSource
 from podium.workflow.lint.analysis.assigned_agents import (
     AssignedAgent,
     agent_of,
@@ -17,10 +19,17 @@ from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
 from podium.workflow.lint.rules.file_claims import changes_files, in_order
 from podium.workflow.outcomes import is_wide
 from podium.workflow.problems import Problem
+from podium.workflow.schema.fields import known_keys
+from podium.workflow.schema.file import Agent
+from podium.workflow.schema.scalars import INSERT
 from podium.workflow.schema.step import Step
+
+KEYS_OF_EVERY_TYPE: Final = frozenset(known_keys(Agent))
 
 
 def check(survey: FileSurvey) -> Iterator[Problem]:
+    for name in survey.context.file.agents:
+        yield from _settings(survey.context, name)
     for player in players(survey):
         yield from _tools(player)
         yield from _cap(player)
@@ -28,6 +37,31 @@ def check(survey: FileSurvey) -> Iterator[Problem]:
     for player in lasting:
         yield from _lasting(player)
     yield from _at_once(lasting)
+
+
+def _settings(context: WorkflowSource, agent: str) -> Iterator[Problem]:
+    """Of the settings that only the agent's type has; the keys of every type have been read already."""
+    own = {
+        key: value
+        for key, value in context.raw["agents"][agent].items()
+        if key not in KEYS_OF_EVERY_TYPE and value is not None and not _is_filled_later(value)
+    }
+    able = capabilities_of(context, agent) if own else None
+    for key, schema in () if able is None else able.settings.items():
+        if key in own:
+            from podium.workflow.contracts.json_schema import faults_of
+
+            for fault in faults_of(own[key], schema):
+                place = fault.path.replace("$", f"agents.{agent}.{key}", 1)
+                yield context.problem(22, ("agents", agent, key), f"{place} {fault.message}")
+
+
+def _is_filled_later(value: Any) -> bool:
+    """Whether an expression in it is evaluated in the run."""
+    if isinstance(value, str):
+        return INSERT in value
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(map(_is_filled_later, inner))
 
 
 def _tools(player: AssignedAgent) -> Iterator[Problem]:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from podium.workflow.agent_capabilities import AGENT_WORDS
 from podium.workflow.context import WorkflowSource
 from podium.workflow.lint.analysis.survey import FileSurvey, StepSite, feature_of
 from podium.workflow.problems import Problem
@@ -64,9 +65,13 @@ def corrected(name: str) -> str:
 
 
 def _shared(context: WorkflowSource) -> Iterator[Problem]:
-    """A role and an agent of one name could not be told apart where either may stand."""
+    """A role and an agent of one name could not be told apart where either may stand.
+
+    Agents of other packages do not count, so that installing one makes no file wrong; there the role is meant.
+    """
+    agents = {*context.file.agents, *context.agent_types.built_in, *AGENT_WORDS}
     for name in context.file.roles:
-        if context.is_agent(name):
+        if name in agents:
             yield context.problem(
                 6, ("roles", name), f'"{name}" names a role and an agent', hint="rename one of them", key=True
             )

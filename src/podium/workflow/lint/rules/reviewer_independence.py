@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from podium.workflow.context import WorkflowSource
 from podium.workflow.lint.analysis.assigned_agents import AssignedAgent, agent_of, capabilities_of, players
 from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
 from podium.workflow.lint.rules.judges import judged_by
@@ -56,11 +57,14 @@ def _mind(player: AssignedAgent) -> str:
 def _other(player: AssignedAgent) -> str:
     """The first agent with models of another vendor; a player without a name is the first agent of all."""
     context = player.site.context
-    first = next(iter(context.agent_types), "")
-    able = capabilities_of(context, agent_of(player.worker) or first)
-    vendor = "" if able is None else able.vendor
-    others = (name for name in context.agent_types if context.agent_types[name].vendor not in {"", vendor})
-    return next(others, first)
+    first, *_ = names = context.agent_types.built_in
+    vendor = _vendor(context, agent_of(player.worker) or first)
+    return next(name for name in names if _vendor(context, name) not in {"", vendor})
+
+
+def _vendor(context: WorkflowSource, agent: str) -> str:
+    able = capabilities_of(context, agent)
+    return "" if able is None else able.vendor
 
 
 def _no_ceiling(survey: FileSurvey, cast: tuple[AssignedAgent, ...]) -> Iterator[Problem]:
