@@ -33,6 +33,7 @@ from podium.process.launch import Launch
 from podium.process.run import run
 from podium.redaction.mask import Mask
 from podium.runtime.commands import encode_command
+from podium.tasks.run_context import RunContext
 
 ROUNDS: Final = 7
 SLICE: Final = 12
@@ -97,7 +98,7 @@ def _steps() -> list[float]:
         store.create(RunHead(RUN, "bench", workflow.fingerprint, 0, 0, 0, FIRST_HASH))
         store.post(RUN, "start", encode_command(Start(RunFacts(RUN, "bench"))))
         site = Site(
-            run=RUN,
+            context=RunContext(RUN),
             workflow=workflow,
             project=folder,
             state_dir=folder / ".podium",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from podium.ports.sandbox import Sandbox
     from podium.ports.store import Store
     from podium.redaction.mask import Mask
+    from podium.tasks.run_context import AgentUse, RunContext
 
 
 _NATIVE: Final = re.compile(r"^podium\s*:", re.MULTILINE)
@@ -98,6 +99,35 @@ def make_site(
     env: Mapping[str, str] = os.environ,
 ) -> Site:
     """Where a run works on this machine. `sandbox` is a level the user has typed; `stand_in` plays all agents."""
+    from podium.adapters.agents.registry import InstalledAgents
+    from podium.app.run.preflight import uses_model_agents
+    from podium.tasks.run_context import RunContext
+
+    is_played = stand_in is not None or replay is not None
+    workspace = workflow.config.get("workspace") or {}
+    context = RunContext(
+        id=run,
+        works_in_project=(workspace if isinstance(workspace, str) else workspace.get("mode")) == "inplace",
+        secrets=tuple(workflow.config.get("secrets", ())),
+        agents=agent_uses(workflow),
+        uses_models=uses_model_agents(workflow, {} if is_played else InstalledAgents()),
+        sandbox=sandbox,
+        record=record,
+        replay=replay,
+        is_played=is_played,
+    )
+    return site_for_run(context, workflow, project, stand_in=stand_in, env=env)
+
+
+def site_for_run(
+    context: RunContext,
+    workflow: Workflow,
+    project: Path,
+    *,
+    stand_in: Agent | None = None,
+    env: Mapping[str, str] = os.environ,
+) -> Site:
+    """Where the tasks of a run are carried out on this machine."""
     from podium.adapters.prices import public_price
     from podium.attempt.site import Site
     from podium.credentials import read_keys, tokens_of
@@ -105,14 +135,16 @@ def make_site(
     from podium.redaction.mask import Mask
 
     paths = ProjectPaths(project)
-    marker = paths.marker(run)
-    secrets = read_secrets(workflow, env)
-    if replay is not None:
+    marker = paths.marker(context.id)
+    secrets = read_secrets(context.secrets, env)
+    if context.replay is not None:
         from podium.adapters.agents.recorded.agent import Recorded
 
-        stand_in = Recorded(project / replay)
-    there, logins = agents_for(workflow, env) if stand_in is None else played_by(stand_in, workflow)
-    keys = read_keys((*((agent.type, {}) for agent in there.values()), *used_agents(workflow, there)), env)
+        stand_in = Recorded(project / context.replay)
+    there, logins = agents_for(context.agents, env) if stand_in is None else played_by(stand_in, context)
+    keys = read_keys(
+        (*((agent.type, {}) for agent in there.values()), *used_agents(context.agents, there)), env
+    )
     mask = Mask({**keys, **tokens_of(logins.contents), **secrets})
 
     def keep_login(kind: str, content: bytes) -> None:
@@ -120,26 +152,23 @@ def make_site(
             mask.learn(tokens_of({kind: content}))
 
     return Site(
-        run=run,
+        context=context,
         workflow=workflow,
         project=project,
         state_dir=paths.state_dir,
-        work_dir=paths.work_dir(run),
+        work_dir=paths.work_dir(context.id),
         repository=find(project, paths.trees, marker),
         agents=there,
-        sandbox=choose_sandbox(None if sandbox == "container" else sandbox),
+        sandbox=choose_sandbox(None if context.sandbox == "container" else context.sandbox),
         marker=marker,
         mask=mask,
         keep_login=keep_login,
         secrets=secrets,
         price_of=public_price,
-        choose=sandbox_chooser(workflow, {} if stand_in is not None else there, sandbox),
+        choose=sandbox_chooser(context),
         unwalled=unwalled(),
         uncontained=uncontained(),
         host_env=dict(env),
-        accepts_weak_walls=sandbox in ("none", "limits") or stand_in is not None,
-        is_played=stand_in is not None,
-        record=None if record is None else project / record,
     )
 
 
@@ -150,9 +179,10 @@ def make_looking_site(workflow: Workflow, project: Path) -> Site:
     from podium.attempt.site import Site
     from podium.core.hash_chain import RunId
     from podium.redaction.mask import Mask
+    from podium.tasks.run_context import RunContext
 
     return Site(
-        run=RunId("rehearsal"),
+        context=RunContext(RunId("rehearsal"), sandbox="none"),
         workflow=workflow,
         project=project,
         state_dir=ProjectPaths(project).state_dir,
@@ -163,13 +193,11 @@ def make_looking_site(workflow: Workflow, project: Path) -> Site:
         marker="podium-looking",
         mask=Mask(),
         host_env=dict(os.environ),
-        accepts_weak_walls=True,
     )
 
 
-def read_secrets(workflow: Workflow, env: Mapping[str, str]) -> dict[str, str]:
-    """The values of the declared secrets. One that is missing is said before anything starts."""
-    declared = tuple(workflow.config.get("secrets", ()))
+def read_secrets(declared: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
+    """The values of the declared secrets. Raises before anything starts if one has none."""
     missing = [name for name in declared if not env.get(name)]
     if missing:
         raise ConfigurationError(
@@ -178,26 +206,31 @@ def read_secrets(workflow: Workflow, env: Mapping[str, str]) -> dict[str, str]:
     return {name: env[name] for name in declared}
 
 
-def agents_for(workflow: Workflow, env: Mapping[str, str]) -> tuple[InstalledAgents, Logins]:
-    """The agents of this machine, with the logins that those of a workflow may use."""
+def agents_for(uses: Sequence[AgentUse], env: Mapping[str, str]) -> tuple[InstalledAgents, Logins]:
+    """The agents of this machine, with the logins that those of a run may use."""
     from podium.adapters.agents.registry import InstalledAgents
     from podium.credentials import read_logins
 
-    logins = read_logins(used_agents(workflow, InstalledAgents()), env, cache_dir())
+    logins = read_logins(used_agents(uses, InstalledAgents()), env, cache_dir())
     return InstalledAgents(logins.contents), logins
 
 
-def used_agents(workflow: Workflow, there: Agents) -> Iterator[tuple[AgentType, Mapping[str, Any]]]:
-    """The agents that a workflow names, with the settings of each."""
+def agent_uses(workflow: Workflow) -> tuple[AgentUse, ...]:
+    """The agents that a workflow and those it calls configure."""
     from podium.app.run.preflight import agents_of
+    from podium.tasks.run_context import AgentUse
 
-    return ((there[kind].type, config) for kind, config in agents_of(workflow) if kind in there)
+    return tuple(AgentUse(kind, config) for kind, config in agents_of(workflow))
 
 
-def played_by(one: Agent, workflow: Workflow) -> tuple[Agents, Logins]:
+def used_agents(uses: Sequence[AgentUse], there: Agents) -> Iterator[tuple[AgentType, Mapping[str, Any]]]:
+    """The agents that a run configures, with the settings of each."""
+    return ((there[use.kind].type, use.config) for use in uses if use.kind in there)
+
+
+def played_by(one: Agent, context: RunContext) -> tuple[Agents, Logins]:
     """The same adapter for all types, which needs no program and nothing of the user."""
     from podium.adapters.agents.registry import BUILT_IN, built_in
-    from podium.app.run.preflight import agents_of
     from podium.credentials import Logins
     from podium.ports.agent import InstalledAgent
     from podium.ports.agent_type import AgentType, Capabilities
@@ -210,7 +243,7 @@ def played_by(one: Agent, workflow: Workflow) -> tuple[Agents, Logins]:
         )
         return InstalledAgent(AgentType(kind, "", capabilities), lambda: one)
 
-    kinds = (*BUILT_IN, *(kind for kind, _ in agents_of(workflow)))
+    kinds = (*BUILT_IN, *(use.kind for use in context.agents))
     return {kind: played(kind) for kind in kinds}, Logins({}, {}, cache_dir())
 
 
@@ -269,12 +302,11 @@ def uncontained() -> str:
     return missing_engine()
 
 
-def sandbox_chooser(workflow: Workflow, there: Agents, typed: str | None) -> Callable[[Step, bool], Sandbox]:
+def sandbox_chooser(context: RunContext) -> Callable[[Step, bool], Sandbox]:
     """The walls of each step: what the user typed for the run, else for the step, else the strongest there is."""
     from podium.adapters.sandboxes.limits import LimitsSandbox
-    from podium.app.run.preflight import uses_model_agents
 
-    steered = uses_model_agents(workflow, there)
+    typed = context.sandbox
 
     def choose(step: Step, inplace: bool) -> Sandbox:
         named = dict(step.settings.get("sandbox") or {})
@@ -283,7 +315,7 @@ def sandbox_chooser(workflow: Workflow, there: Agents, typed: str | None) -> Cal
         if not inplace or chosen.owner is None:
             return chosen
         # Root's processes are walled in as nobody, to whom the project itself cannot be lent.
-        if steered or level == chosen.level:
+        if context.uses_models or level == chosen.level:
             raise ConfigurationError(
                 f'step "{step.name}" works in the project itself, and as root there are no walls around that',
                 hint="run Podium as the user to whom the project belongs, or give the step a workspace of its own",

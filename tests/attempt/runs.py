@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +29,12 @@ from podium.engine.effects import work_for
 from podium.git.repository import read_head
 from podium.ports.sandbox import Sandbox
 from podium.redaction.mask import Mask
+from podium.tasks.run_context import RunContext
 from tests.git.kit import Project
 from tests.workflow.compiling import compiled
 
 RUN = RunId("20260101-a")
+CONTEXT = frozenset(field.name for field in fields(RunContext))
 Edit = Callable[[Path, int], None]
 """What a worker does: told its folder and the number of its attempt."""
 
@@ -164,7 +166,13 @@ def bench(
     root = project.root if isinstance(project, Project) else project
     base = None if repository is None else read_head(repository).commit
     site = Site(
-        run=more.pop("run", RUN),
+        context=RunContext(
+            more.pop("run", RUN),
+            base_commit=base,
+            works_in_project=workflow.config.get("workspace") == "inplace",
+            sandbox=more.pop("typed_sandbox", None),
+            **{name: more.pop(name) for name in CONTEXT if name in more},
+        ),
         workflow=workflow,
         project=root,
         state_dir=root / ".podium",
@@ -175,7 +183,6 @@ def bench(
         marker="podium-test-attempt",
         mask=more.pop("mask", Mask()),
         host_env=more.pop("host_env", {"PATH": "/usr/local/bin:/usr/bin:/bin"}),
-        base_commit=base,
         **more,
     )
     return Bench(site, root, edits or {})

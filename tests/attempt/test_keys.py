@@ -14,7 +14,7 @@ from podium.credentials import read_keys, tokens_of
 from podium.ports.agent import AgentRequest, ProgramSpec
 from podium.ports.agent_type import Credentials
 from podium.redaction.mask import Mask
-from podium.wiring import agents_for, make_site, used_agents
+from podium.wiring import agent_uses, agents_for, make_site, used_agents
 from tests.attempt.asked import AGENTS, Asked, ask
 from tests.git.kit import Project
 from tests.installed import agent
@@ -90,8 +90,8 @@ def test_a_site_hides_the_keys_and_logins_of_all_agents_of_a_workflow_and_of_tho
     )
     (tmp_path / "outer.yaml").write_text(outer)
     workflow = open_workflow(tmp_path / "outer.yaml", project=tmp_path)
-    agents, logins = agents_for(workflow, env)
-    assert set(read_keys(used_agents(workflow, agents), env).values()) >= {KEY, "sk-inner-0000"}
+    agents, logins = agents_for(agent_uses(workflow), env)
+    assert set(read_keys(used_agents(agent_uses(workflow), agents), env).values()) >= {KEY, "sk-inner-0000"}
     assert list(tokens_of(logins.contents).values()) == [token]
     assert agents["claude"].login() == logins.contents["claude"]
 
@@ -103,7 +103,7 @@ def test_a_site_hides_the_keys_and_logins_of_all_agents_of_a_workflow_and_of_tho
     assert [site.mask.hides(value) for value in (KEY, "sk-inner-0000", token, "sk-loose-0000")] == [
         True, True, True, False,
     ]  # fmt: skip
-    _, unused = agents_for(open_workflow(tmp_path / "inner.yaml", project=tmp_path), env)
+    _, unused = agents_for(agent_uses(open_workflow(tmp_path / "inner.yaml", project=tmp_path)), env)
     assert unused.contents == {}, "its agents have a key"
 
 

@@ -153,11 +153,11 @@ def play(
         f"agents: {{{program.name}: {{{own}}}}}\n{flow}",
         now=clock,
         on_progress=lambda path, progress: seen.append((path, progress)),
+        typed_sandbox="limits",
         mask=Mask({program.key: KEY}),
         host_env={"PATH": os.environ.get("PATH", os.defpath), program.key: KEY},
     ).given(
         agents={program.name: installed_agent(program.name, program.adapter(), login=login)},
-        accepts_weak_walls=True,
         marker=MARKER,
     )
     after = program.good if recovers else None

@@ -37,15 +37,10 @@ async def find(task: FactTask, site: Site) -> FactsFound:
 
 
 async def answer(site: Site, query: tuple[str, str], tree: Tree | None) -> Any:
-    is_folder = site.repository is None or tree is None or _is_inplace(site)
+    # A workflow that works in the project itself leaves its files there and in no tree.
+    is_folder = site.repository is None or tree is None or site.context.works_in_project
     look = _look_in_folder if is_folder else _look_in_tree
     return await to_thread.run_sync(look, site, query, tree)
-
-
-def _is_inplace(site: Site) -> bool:
-    """A workflow that works in the project itself leaves its files there and in no tree."""
-    said = site.workflow.config.get("workspace") or {}
-    return (said if isinstance(said, str) else said.get("mode")) == "inplace"
 
 
 async def known_names(site: Site, names: TaskNames, values: Iterable[Value], tree: Tree | None) -> Names:

@@ -19,6 +19,7 @@ from podium.ports.agent import Agents, OnProgress, PriceOf, Usage
 from podium.ports.sandbox import Sandbox
 from podium.redaction.mask import Mask
 from podium.tasks.prior_results import PriorResults
+from podium.tasks.run_context import RunContext
 
 
 def wall_clock() -> Millis:
@@ -44,7 +45,7 @@ def not_kept(_kind: str, _login: bytes) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    run: RunId
+    context: RunContext
     workflow: Workflow
     project: Path
     """The root of the project: the top of its repository, or the folder itself."""
@@ -63,12 +64,6 @@ class Site:
     """The values of the declared secrets; a process gets those that its step names."""
     host_env: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The environment of the user, from which `env: [NAME]` takes."""
-    accepts_weak_walls: bool = False
-    """The user typed a weaker sandbox than some agents need."""
-    is_played: bool = False
-    """No agent is there in earnest: scripts or recordings answer for all of them."""
-    record: Path | None = None
-    """A folder for recordings of what passes between the run and its agents."""
     unwalled: str = ""
     """Why there are no strong walls on this machine, and what would help; empty if there are."""
     uncontained: str = ""
@@ -81,11 +76,7 @@ class Site:
     on_progress: OnProgress = no_progress
     past: PriorResults | None = None
     """What an earlier run has found out, for a run that continues it."""
-    is_rehearsal: bool = False
-    """Nothing may be done: only what an earlier run has answered counts."""
     price_of: PriceOf = no_price
-    base_commit: str | None = None
-    """The commit from which the run began; None for a repository without one."""
     passed_steps: Callable[[str, str], bool] = nothing_passed
     """Whether a step has passed in the newest run of a workflow, both by name; for `wait: {step}`."""
     pool: CheckoutPool = field(default_factory=CheckoutPool)
@@ -96,6 +87,23 @@ class Site:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "run_dir", ProjectPaths(self.project, self.state_dir).run_dir(self.run))
+
+    @property
+    def run(self) -> RunId:
+        return self.context.id
+
+    @property
+    def base_commit(self) -> str | None:
+        return self.context.base_commit
+
+    @property
+    def is_rehearsal(self) -> bool:
+        return self.context.is_rehearsal
+
+    @property
+    def record(self) -> Path | None:
+        """The folder for recordings of what passes between the run and its agents."""
+        return None if self.context.record is None else self.project / self.context.record
 
     def sandbox_of(self, step: Step) -> Sandbox:
         """The walls for the processes of a step: those of the run, unless the step or its file names others."""

@@ -64,7 +64,9 @@ async def drive_run(
             if log.events:
                 first = (Recover(log.epoch), *first)
             site = replace(
-                site, base_commit=facts.base or None, passed_steps=partial(has_passed, store, site.run)
+                site,
+                context=replace(site.context, base_commit=facts.base or None),
+                passed_steps=partial(has_passed, store, site.run),
             )
             loop = RunLoop(log, site, store, park=park, on_turn=on_turn, exporters=exporters)
             return await _drive(loop, log, site, _records(site, exporters), first)

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar, Union, get_args, get
 from podium.core import events, model, payloads, policy
 from podium.core.codec import CodecError
 from podium.core.expressions import nodes, templates
-from podium.tasks import names, task
+from podium.tasks import names, run_context, task
 
 Json: TypeAlias = Any
 """None, bool, int, float, str, list, or dict with text keys."""
@@ -59,12 +59,6 @@ def decode_task(value: Json) -> task.Task:
         raise CodecError(f"expected a task, not {type(record).__name__}")
     found: task.Task = record
     return found
-
-
-def register(cls: type[Any]) -> type[Any]:
-    """Adds a record that is sent beside tasks."""
-    _CLASSES[cls.__name__], _TAGS[cls] = cls, cls.__name__
-    return cls
 
 
 def _key(name: Any) -> str:
@@ -193,7 +187,7 @@ def _tuple(where: str, args: tuple[Any, ...], value: list[Json]) -> Any:
 # Two classes have the name Call: a call of a function in an expression, and of another workflow.
 _TAGS: Final[dict[type[Any], str]] = {
     cls: "CallWorkflow" if cls is model.Call else cls.__name__
-    for module in (nodes, templates, policy, payloads, events, model, names, task)
+    for module in (nodes, templates, policy, payloads, events, model, names, task, run_context)
     for cls in vars(module).values()
     if isinstance(cls, type) and is_dataclass(cls) and cls.__module__ == module.__name__
 }

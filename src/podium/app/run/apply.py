@@ -53,7 +53,7 @@ def apply(office: Office, run: RunId, *, branch: str | None = None, message: str
         raise ConfigurationError("no branch is checked out", hint=f"podium apply {run} --branch NAME")
     assert state.started is not None
     assert state.ended is not None
-    site = replace(site, base_commit=state.started.run.base or None)
+    site = replace(site, context=replace(site.context, base_commit=state.started.run.base or None))
     asked = AttemptStarted(state.ended.at, APPLY, 1, Amounts(), base=tree, start=tree)
 
     async def main() -> AttemptEnded:

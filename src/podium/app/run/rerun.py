@@ -112,7 +112,7 @@ def preview_rerun(
         unpriced=agents_without_price(workflow, agent_types()) if workflow.unknown_cost == "ask" else (),
         usual=usual_of(workflow, read_history(office.store, workflow.name)),
     )
-    site = replace(site, base_commit=facts.base or None)
+    site = replace(site, context=replace(site.context, base_commit=facts.base or None))
     make = partial(start_message, site, inputs=given, tree=started.tree, no_human=started.no_human)
     # What is taken over needs nothing of any limit, so a look at how much that is goes without them.
     free = replace(
@@ -230,7 +230,7 @@ class _Paid:
 async def _rehearsed(site: Site, start: Start) -> tuple[Counter[Path], tuple[Path, ...]]:
     """Goes through the run as far as the past can answer: how many attempts were taken over, and where work begins."""
     assert site.past is not None
-    site = replace(site, is_rehearsal=True)
+    site = replace(site, context=replace(site.context, is_rehearsal=True))
     limits = replace(site.workflow.limits, usd=None, tokens=None, calls=None, window=None, time=None)
     state = fold(replace(site.workflow, limits=limits), ())
     agenda: deque[Message] = deque([start])

@@ -135,7 +135,7 @@ def start_run(
         usual=usual_of(workflow, read_history(office.store, workflow.name)),
         unpriced=agents_without_price(workflow, agent_types()) if workflow.unknown_cost == "ask" else (),
         # What is only played costs nothing now, whatever it did then.
-        accepts=("*",) if site.is_played else order.accepts,
+        accepts=("*",) if site.context.is_played else order.accepts,
     )
     create(office, site, source, start_message(site, facts, order.inputs, tree, no_human=order.no_human))
     return StartedRun(
@@ -170,7 +170,7 @@ def check_preflight(site: Site, source: RunSource) -> None:
     """Raises ConfigurationError for what this machine cannot carry out."""
     workflow = site.workflow
     # Of what is only played nobody has to be kept from anything.
-    typed = "limits" if site.is_played else source.sandbox
+    typed = "limits" if site.context.is_played else source.sandbox
     unable = unsupported(workflow, HostCapabilities(site.agents, typed, site.unwalled, site.uncontained))
     if unable:
         lines = "\n".join(f"  {line}" for line in unable)
@@ -180,14 +180,14 @@ def check_preflight(site: Site, source: RunSource) -> None:
         )
     if (
         workflow.unknown_cost == "refuse"
-        and not site.is_played
+        and not site.context.is_played
         and (names := agents_without_price(workflow, agent_types()))
     ):
         raise ConfigurationError(
             f'{source.file} uses "{names[0]}", whose price is unknown, and limits.unknown_cost is refuse',
             hint=f"write agents.{names[0]}.price, or unknown_cost: ask",
         )
-    unable = () if site.is_played else agents_not_ready(workflow, site.agents, site.host_env)
+    unable = () if site.context.is_played else agents_not_ready(workflow, site.agents, site.host_env)
     if unable:
         lines = "\n".join(f"  {line}" for line in unable)
         raise ConfigurationError(f"{source.file}: these agents are not ready:\n{lines}")

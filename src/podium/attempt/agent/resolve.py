@@ -92,7 +92,7 @@ def worker_for(
 def _is_unwalled(site: Site, step: Step, needed: str) -> bool:
     weak = SANDBOX_LEVELS.index(needed) > SANDBOX_LEVELS.index(site.sandbox_of(step).level)
     typed = dict(step.settings.get("sandbox") or {}).get("level") in ("none", "limits")
-    return weak and not typed and not site.accepts_weak_walls
+    return weak and not typed and not site.context.accepts_weak_sandbox
 
 
 def _there(site: Site) -> str:

@@ -52,14 +52,14 @@ def command(
 
     from podium.app import doctor
     from podium.app.author.load import open_workflow
-    from podium.wiring import agents_for, choose_sandbox, open_office, unwalled
+    from podium.wiring import agent_uses, agents_for, choose_sandbox, open_office, unwalled
 
     env = dict(os.environ)
     with tempfile.TemporaryDirectory(prefix="podium-doctor-") as folder:
         place = Path(folder) / "doctor.yaml"
         place.write_text(NOBODY, "utf-8")
         workflow = open_workflow(file or place, user_dir=user_dir())
-        there, _ = agents_for(workflow, env)
+        there, _ = agents_for(agent_uses(workflow), env)
         for fault in there.look_up_all():
             complain(fault)
         machine = anyio.run(doctor.machine, choose_sandbox(sandbox), env)
