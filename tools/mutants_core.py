@@ -20,14 +20,14 @@ LIFE: Final = "tests/core/test_properties.py::test_"
 FLOW: Final = "tests/core/test_properties_flow.py::test_"
 
 ENDS: Final = (LIFE + "every_run_ends_and_leaves_nothing_behind",)
-ILLEGAL: Final = (LIFE + "an_event_said_again_or_after_the_end_is_illegal",)
-TWICE: Final = (LIFE + "a_report_that_comes_twice_changes_nothing",)
+ILLEGAL: Final = (LIFE + "a_repeated_event_or_one_after_the_end_is_illegal",)
+TWICE: Final = (LIFE + "a_duplicate_report_changes_nothing",)
 ORDERLESS: Final = (LIFE + "the_order_of_completions_does_not_change_the_view",)
 FRAMES: Final = (LIFE + "parallel_branches_do_not_see_each_others_variables",)
 SETTLED: Final = (LIFE + "a_settled_state_leaves_nothing_to_decide",)
-PENDING: Final = (LIFE + "what_was_asked_and_not_answered_is_what_is_pending",)
+PENDING: Final = (LIFE + "pending_effects_are_exactly_those_requested_and_unanswered",)
 SAME: Final = (LIFE + "the_same_messages_at_the_same_times_give_the_same_log",)
-ONCE: Final = (LIFE + "what_must_not_be_repeated_is_performed_once",)
+ONCE: Final = (LIFE + "an_attempt_that_must_not_be_repeated_is_performed_once",)
 FROM_LOG: Final = (LIFE + "a_view_from_the_events_alone_equals_the_state",)
 
 NEEDS: Final = (FLOW + "a_step_starts_only_after_its_needs_passed",)
@@ -103,7 +103,7 @@ LIFE_BUGS: Final = (
     Bug(
         "a fact may be asked for twice",
         "evolve/leaves.py",
-        'raise IllegalEvent(f"{event.path!r} has asked already")',
+        'raise IllegalEvent(f"{event.path!r} has already requested a fact")',
         "pass",
         ILLEGAL,
     ),
@@ -124,15 +124,15 @@ LIFE_BUGS: Final = (
     Bug(
         "a join may be asked for twice",
         "evolve/joins.py",
-        'raise IllegalEvent(f"{event.path!r} has asked for a join already")',
+        'raise IllegalEvent(f"{event.path!r} has already requested a join")',
         "pass",
         ILLEGAL,
     ),
     Bug(
         "a stale answer is accepted",
         "handle.py",
-        "if not wanted or effect.asked.attempt != message.attempt:",
-        "if not wanted:",
+        "if not in_flight or effect.asked.attempt != message.attempt:",
+        "if not in_flight:",
         TWICE,
     ),
     Bug(
@@ -183,8 +183,8 @@ ORDER_BUGS: Final = (
     Bug(
         "a step is released one need early",
         "evolve/endings.py",
-        "if left.left == 0:",
-        "if left.left <= 1:",
+        "if needs.left == 0:",
+        "if needs.left <= 1:",
         NEEDS,
     ),
     Bug(
@@ -206,7 +206,7 @@ ORDER_BUGS: Final = (
         "queries/graph.py",
         'return target.kind == "next" or',
         "return",
-        ("tests/core/test_outcomes.py::test_an_outcome_in_a_graph_stops_only_what_needs_it",),
+        ("tests/core/test_outcomes.py::test_an_outcome_in_a_graph_stops_only_the_steps_that_need_it",),
     ),
     Bug(
         "iterations share variables",

@@ -9,35 +9,33 @@ from tools.mutants_core import FLOW, Bug
 LIMITS: Final = "tests/core/test_properties_limits.py::test_"
 
 BOUNDS: Final = (FLOW + "visits_tries_transitions_and_widths_are_bounded",)
-QUOTA: Final = (FLOW + "a_quota_that_never_opens_again_is_given_up",)
-MONEY: Final = (LIMITS + "at_every_start_the_sum_fits_every_ledger",)
+QUOTA: Final = (FLOW + "a_quota_that_never_resets_ends_the_step",)
+MONEY: Final = (LIMITS + "at_every_start_the_reservation_fits_every_ledger",)
 QUESTIONS: Final = (LIMITS + "questions_count_as_transitions",)
-BREAKER: Final = (LIMITS + "no_circle_is_walked_unasked",)
-ADVICE: Final = (LIMITS + "advice_is_carried_out",)
-PEOPLE: Final = (LIMITS + "a_yes_of_several_is_given_by_that_many_who_were_asked",)
+BREAKER: Final = (LIMITS + "no_cycle_is_repeated_without_asking",)
+ADVICE: Final = (LIMITS + "advice_is_followed",)
+PEOPLE: Final = (LIMITS + "several_approvals_come_from_that_many_people_who_were_asked",)
 CLAIMS: Final = (LIMITS + "attempts_in_flight_never_claim_the_same_files",)
 PAUSE: Final = (LIMITS + "nothing_is_dispatched_while_a_run_is_paused",)
 GUIDANCE: Final = (LIMITS + "guidance_is_delivered_once_to_a_worker",)
-SIGNALS: Final = (LIMITS + "a_signal_reaches_those_who_wait_for_it_and_nobody_else",)
-FACTS: Final = (LIMITS + "facts_are_asked_before_the_decision_and_never_twice",)
+SIGNALS: Final = (LIMITS + "a_signal_ends_exactly_the_waits_for_it",)
+FACTS: Final = (LIMITS + "facts_are_requested_before_the_decision_and_never_twice",)
 
 BUDGET: Final = (
     (
         "tests/core/test_properties_budget.py::"
-        "test_no_limit_is_passed_by_more_than_calls_in_flight_used_beyond_their_reservation"
+        "test_no_limit_is_exceeded_by_more_than_calls_used_beyond_their_reservation"
     ),
 )
 HABITS: Final = (
     (
         "tests/core/test_properties_budget.py::"
-        "test_nothing_is_overspent_where_calls_use_no_more_than_they_did_before"
+        "test_nothing_is_overspent_if_calls_stay_within_their_typical_use"
     ),
 )
-LOST: Final = (
-    "tests/core/test_lost_calls.py::test_a_call_is_not_repeated_for_ever_by_one_crash_after_the_other",
-)
+LOST: Final = ("tests/core/test_lost_calls.py::test_repeated_crashes_do_not_repeat_a_call_beyond_its_limit",)
 TOKENS: Final = (
-    "tests/core/test_ledger.py::test_where_tokens_are_counted_a_price_nobody_told_binds_nothing_but_them",
+    "tests/core/test_ledger.py::test_with_count_tokens_a_call_without_a_price_counts_only_tokens",
 )
 CIRCLES: Final = "tests/core/test_advice.py::test_"
 
@@ -45,14 +43,14 @@ LOOP_BUGS: Final = (
     Bug(
         "what calls have used before is not reserved",
         "decide/dispatch.py",
-        "usd = usd if past.usd is None else past.usd",
-        "usd = usd if past.usd is None else min(usd, past.usd)",
+        "usd = usd if typical.usd is None else typical.usd",
+        "usd = usd if typical.usd is None else min(usd, typical.usd)",
         HABITS,
     ),
     Bug(
         "money that others hold is spent again",
         "ledger.py",
-        "MicroUsd(spent.usd + held.usd + unknown.usd)",
+        "MicroUsd(spent.usd + reserved.usd + unknown.usd)",
         "MicroUsd(spent.usd + unknown.usd)",
         BUDGET,
     ),
@@ -68,21 +66,21 @@ LOOP_BUGS: Final = (
         "decide/breaker.py",
         "(is_open and name in fixed)",
         "(is_open and name in ())",
-        (CIRCLES + "a_reviewer_that_opens_again_what_it_called_fixed_is_questioned",),
+        (CIRCLES + "the_breaker_asks_when_a_reviewer_reopens_a_fixed_finding",),
     ),
     Bug(
         "a tree may be judged either way",
         "decide/breaker.py",
         "verdicts.get(visit.judged, visit.outcome) != visit.outcome",
         "False",
-        (CIRCLES + "a_reviewer_that_judges_the_same_tree_the_other_way_is_questioned",),
+        (CIRCLES + "the_breaker_asks_when_a_reviewer_changes_its_verdict_on_the_same_tree",),
     ),
     Bug(
         "the newest version is taken for the best",
         "decide/breaker.py",
         "score = scores.get(ending.tree, -1.0)",
         "score = -1.0",
-        (CIRCLES + "the_version_that_reviewers_scored_best_is_the_one_that_is_taken",),
+        (CIRCLES + "force_complete_accepts_the_version_with_the_best_review_score",),
     ),
 )
 
@@ -178,15 +176,15 @@ MONEY_BUGS: Final = (
     Bug(
         "money: a call that a crash repeats is not counted",
         "evolve/evolve.py",
-        "leaves.lost(state, path)",
+        "leaves.book_lost_attempt(state, path)",
         "pass",
         LOST,
     ),
     Bug(
         "money: an inner ledger forgets its parent",
         "evolve/scopes.py",
-        "ledger.opened(path, parent.place.ledger, limits, past)",
-        "ledger.opened(path, None, limits, past)",
+        "ledger.new_ledger(path, parent.place.ledger, limits, carried)",
+        "ledger.new_ledger(path, None, limits, carried)",
         MONEY,
     ),
     Bug(
@@ -199,29 +197,29 @@ MONEY_BUGS: Final = (
     Bug(
         "money: the reservation may go beyond the limit",
         "ledger.py",
-        "taken.usd + reserve.usd > limits.usd",
-        "taken.usd > limits.usd",
+        "used.usd + reserve.usd > limits.usd",
+        "used.usd > limits.usd",
         MONEY,
     ),
     Bug(
         "money: what is held does not count",
         "ledger.py",
-        "MicroUsd(spent.usd + held.usd + unknown.usd)",
+        "MicroUsd(spent.usd + reserved.usd + unknown.usd)",
         "MicroUsd(spent.usd + unknown.usd)",
         MONEY,
     ),
     Bug(
         "one call too many",
         "ledger.py",
-        "taken.calls + reserve.calls > limits.calls",
-        "taken.calls > limits.calls",
+        "used.calls + reserve.calls > limits.calls",
+        "used.calls > limits.calls",
         MONEY,
     ),
     Bug(
         "tokens that are spent do not count",
         "ledger.py",
-        "spent.tokens + held.tokens + unknown.tokens",
-        "held.tokens + unknown.tokens",
+        "spent.tokens + reserved.tokens + unknown.tokens",
+        "reserved.tokens + unknown.tokens",
         MONEY,
     ),
 )
@@ -275,15 +273,15 @@ PEOPLE_BUGS: Final = (
     Bug(
         "one approver counts twice",
         "decide/approvals.py",
-        "return any(answer.by == by for answer in given)",
+        "return any(approval.by == by for approval in approvals)",
         "return False",
         PEOPLE,
     ),
     Bug(
         "one approval too few is enough",
         "evolve/leaves.py",
-        "len(given) >= leaf.asked.approvals",
-        "len(given) + 1 >= leaf.asked.approvals",
+        "len(approvals) >= leaf.asked.approvals",
+        "len(approvals) + 1 >= leaf.asked.approvals",
         PEOPLE,
     ),
     Bug(
@@ -296,7 +294,7 @@ PEOPLE_BUGS: Final = (
     Bug(
         "claims are ignored",
         "decide/dispatch.py",
-        "if claim and _clashes(state, claim, waiting):",
+        "if claim and _overlaps_any(state, claim, waiting):",
         "if False:",
         CLAIMS,
     ),
@@ -331,8 +329,8 @@ PEOPLE_BUGS: Final = (
     Bug(
         "facts are asked for twice",
         "evolve/leaves.py",
-        "known = (*(fact for fact in instance.facts if fact.tree == event.tree), event)",
-        "known = (event,)",
+        "facts_of_tree = (*(fact for fact in instance.facts if fact.tree == event.tree), event)",
+        "facts_of_tree = (event,)",
         FACTS,
     ),
 )
@@ -348,7 +346,7 @@ HEARD_BUGS: Final = (
     Bug(
         "the clean-up hides what was decided",
         "evolve/endings.py",
-        "told=event.path if spoke else parent.told",
+        "told=event.path if is_answer else parent.told",
         "told=event.path",
         ADVICE,
     ),
@@ -369,30 +367,30 @@ HEARD_BUGS: Final = (
     Bug(
         "an escalation shuts the others out",
         "evolve/leaves.py",
-        "(*asked.by, *verb.oversight.escalate_to) if asked.by else ()",
-        "(*asked.by, *verb.oversight.escalate_to)",
-        ("tests/core/test_people.py::test_an_escalation_shuts_nobody_out",),
+        "(*request.by, *verb.oversight.escalate_to) if request.by else ()",
+        "(*request.by, *verb.oversight.escalate_to)",
+        ("tests/core/test_people.py::test_an_escalation_does_not_restrict_who_may_answer",),
     ),
     Bug(
         "a reminder reminds nobody",
         "effects.py",
         '    TimerFired: "person",\n',
         "",
-        ("tests/core/test_people.py::test_reminders_come_again_and_an_escalation_widens_the_circle",),
+        ("tests/core/test_people.py::test_reminders_repeat_and_an_escalation_adds_people",),
     ),
     Bug(
         "anybody may answer",
         "decide/approvals.py",
-        "return not whom or any(",
+        "return not approvers or any(",
         "return True or any(",
-        ("tests/core/test_handle.py::test_an_approval_must_fit_the_question",),
+        ("tests/core/test_handle.py::test_an_approval_must_match_the_question",),
     ),
     Bug(
         "an answer about another tree is taken",
         "handle.py",
         "query = (message.function, message.argument, message.tree)",
         "query = (message.function, message.argument, getattr(asked, 'tree', None))",
-        ("tests/core/test_handle.py::test_an_answer_about_another_tree_is_not_the_answer",),
+        ("tests/core/test_handle.py::test_a_fact_about_another_tree_is_ignored",),
     ),
 )
 

@@ -8,16 +8,16 @@ from tools.mutants_core import FLOW, Bug
 
 TREES: Final = "tests/core/test_properties_trees.py::test_"
 
-READABLE: Final = (FLOW + "after_a_jump_back_nothing_from_there_on_can_be_read",)
-STALE: Final = (FLOW + "a_jump_back_makes_stale_all_that_was_entered_from_there_on",)
+READABLE: Final = (FLOW + "after_a_jump_back_no_result_from_the_target_on_can_be_read",)
+STALE: Final = (FLOW + "a_jump_back_makes_all_steps_from_the_target_on_stale",)
 BLOCKING: Final = ("tests/core/test_gates_that_block.py",)
 FEEDBACK: Final = (FLOW + "feedback_reaches_the_next_attempt_and_the_next_visit",)
 GATES: Final = (FLOW + "a_step_passes_only_if_its_last_attempt_passed_all_gates",)
-RULES: Final = (FLOW + "a_pass_rule_says_what_its_members_say",)
+RULES: Final = (FLOW + "the_outcome_of_members_follows_their_pass_rule",)
 PANELS: Final = (FLOW + "a_review_passes_only_by_valid_approvals_of_the_tree_shown",)
 
 
-HEADS: Final = (TREES + "the_head_moves_only_by_passed_steps_and_goes_back_with_control",)
+HEADS: Final = (TREES + "the_head_moves_only_with_passed_steps_and_back_with_jumps",)
 JOINS: Final = (TREES + "every_queued_member_is_joined_or_refused_exactly_once",)
 RESULTS: Final = (TREES + "a_scope_hands_on_only_work_that_passed",)
 LOST: Final = (TREES + "no_work_that_passed_is_lost",)
@@ -69,8 +69,8 @@ BACK_BUGS: Final = (
     Bug(
         "a gate that blocks does not block a block",
         "decide/completion.py",
-        "final = done.final or done.outcome in CONTINUING_OUTCOMES",
-        "final = done.outcome in CONTINUING_OUTCOMES",
+        "final = end.final or end.outcome in CONTINUING_OUTCOMES",
+        "final = end.outcome in CONTINUING_OUTCOMES",
         BLOCKING,
     ),
     Bug(
@@ -115,8 +115,8 @@ GATE_BUGS: Final = (
     Bug(
         "a reviewer too few is enough",
         "decide/pass_rules.py",
-        "if ok >= max(1, needed(review.rule, len(outcomes))):",
-        "if ok >= max(1, needed(review.rule, len(outcomes)) - 1):",
+        "if ok >= max(1, required_passes(review.rule, len(outcomes))):",
+        "if ok >= max(1, required_passes(review.rule, len(outcomes)) - 1):",
         PANELS,
     ),
     Bug(
@@ -146,7 +146,7 @@ TREE_BUGS: Final = (
     Bug(
         "a failed scope hands on its tree",
         "decide/completion.py",
-        'tree=final_tree(state, scope) if done.outcome == "passed" else None',
+        'tree=final_tree(state, scope) if end.outcome == "passed" else None',
         "tree=final_tree(state, scope)",
         HEADS,
     ),
@@ -167,7 +167,7 @@ TREE_BUGS: Final = (
     Bug(
         "a step that is gone back to builds on what came after it",
         "decide/entry.py",
-        "return _head_before(state, scope, way.stale)",
+        "return _head_before(state, scope, pending.stale)",
         "return scope.head",
         HEADS,
     ),
@@ -228,13 +228,13 @@ KEPT_BUGS: Final = (
         "decide/joins.py",
         "(scope.live > waiting or more)",
         "(scope.live > waiting or scope.next < scope.total)",
-        ("tests/core/test_trees.py::test_a_batch_waits_until_it_is_full_or_nobody_else_can_come",),
+        ("tests/core/test_trees.py::test_a_batch_is_joined_when_it_is_full_or_no_member_can_follow",),
     ),
     Bug(
         "a head that moved is not noticed",
         "decide/joins.py",
-        "return not (nobody_before and scope.head == member.base)",
-        "return not nobody_before",
+        "return not (is_first and scope.head == member.base)",
+        "return not is_first",
         LOST,
     ),
 )

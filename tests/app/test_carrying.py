@@ -17,7 +17,7 @@ from podium.core.policy import Estimate, Limits
 from podium.core.state import Ledger
 from podium.core.types import MicroUsd, Millis, Path
 from tests.core.bias import Bias
-from tests.core.driver import drive, go_on, resume
+from tests.core.driver import drive, drive_to_end, resume
 from tests.core.kit import Game, agent, block, flow, with_limits
 from tests.core.strategies import Case, case, cases
 
@@ -37,14 +37,14 @@ def test_the_events_of_a_run_tell_what_all_its_ledgers_hold(drawn: Case, cuts: l
     run = drive(drawn.workflow, drawn.world())
     for cut in cuts:
         log = run.log[: max(1, int(len(run.log) * cut))]
-        run = go_on(resume(drawn.workflow, log, drawn.world()), drawn.world())
+        run = drive_to_end(resume(drawn.workflow, log, drawn.world()), drawn.world())
     found = carried(drawn.workflow, run.log)
 
     root = CarriedSpend(ROOT, found["carried"], found["carried_unknown"], found["carried_time"])
-    told = {one.path: (one.spent, one.unknown, one.time) for one in (root, *found["carried_steps"])}
+    run_log_of = {one.path: (one.spent, one.unknown, one.time) for one in (root, *found["carried_steps"])}
     books = {path: used(book) for path, book in run.state.ledgers.items() if not book.cleans}
     nothing = (Amounts(), 0, 0)
-    assert {path: told.get(path, nothing) for path in books} == books
+    assert {path: run_log_of.get(path, nothing) for path in books} == books
 
 
 def one(name: str) -> Step:
@@ -55,7 +55,7 @@ def test_what_is_in_flight_when_a_run_is_left_was_called() -> None:
     inner = with_limits(Step("g", block("seq", one("a"), one("b"))), calls=3)
     workflow = flow(inner, limits=Limits(calls=9))
     game = Game(workflow)
-    game.done("g/a", used=Amounts(MicroUsd(2), 20, 1))
+    game.end("g/a", used=Amounts(MicroUsd(2), 20, 1))
     found = carried(workflow, game.log)
 
     assert found["carried_steps"] == (
@@ -86,7 +86,7 @@ def test_a_step_goes_on_with_what_it_has_used_before() -> None:
 def test_what_was_used_at_a_step_that_has_no_limits_any_more_counts_for_the_run_only() -> None:
     inner = with_limits(Step("g", block("seq", one("a"))), calls=3)
     game = Game(flow(inner))
-    game.done("g/a", used=Amounts(calls=1))
+    game.end("g/a", used=Amounts(calls=1))
 
     found = carried(flow(Step("g", block("seq", one("a")))), game.log)
     assert (found["carried"].calls, found["carried_steps"]) == (1, ())

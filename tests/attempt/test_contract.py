@@ -91,7 +91,7 @@ def test_an_audit_has_scores_issues_a_decision_and_guidance() -> None:
         ('{"t": NaN}', "NaN is not a number of JSON"),
         ('{"t": 1e999}', "infinite"),
         ("[" * 100_000, "nested too deep"),
-        ("[" * 60 + "]" * 60, "nested more than 50 deep"),
+        ("[" * 60 + "]" * 60, "nested more than 50 levels deep"),
         ('{"t": "half', "unterminated string"),
         ('{"t": 1}', "$.t: is number, not string"),
         ("[]", "$: is array, not object"),

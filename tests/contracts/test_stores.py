@@ -116,7 +116,7 @@ class TestSqliteStore(StoreContract):
             ("delete from event where id & 0xffffffff = 2", "event 2 is missing"),
             (
                 "update event set prev = hash where id & 0xffffffff = 2",
-                "event 2 does not follow the one before it",
+                "event 2 does not follow event 1",
             ),
         ],
     )

@@ -1,4 +1,4 @@
-"""What a property wants to see more or less of in its random workflows."""
+"""How often features appear in the random workflows of a property."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ class Bias:
 
     depth: int = 3
     width: int = 4
-    """Most steps of a block."""
+    """The maximum number of steps of a block."""
     scopes: float = 0.4
     scope_kinds: tuple[str, ...] = SCOPE_KINDS
     wide_top: float = 0.25
-    """The top block is a graph or parallel."""
+    """The top block is a graph or parallel block."""
     routes: float = 0.3
     passed_back: float = 0.02
-    """A pass that leads back: a circle that only the breaker or a limit ends."""
+    """A route from `passed` back to an earlier step: a cycle that only the breaker or a limit ends."""
     when: float = 0.15
     variables: float = 0.15
-    """Of leaves: `set`; conditions read variables more often, too."""
+    """Among leaves: `set`; conditions also read variables more often."""
     gates: float = 0.3
     finally_: float = 0.25
     tight: float = 0.15
-    """Limits of the run that bite."""
+    """Limits of the run that are low enough to be hit."""
     inner_limits: float = 0.1
     transitions: tuple[int, int] = (20, 60)
     breaker: bool = True
@@ -51,18 +51,18 @@ class Bias:
     """Timeouts of people, waits, blocks."""
     signals: bool = True
     waits: float = 0
-    """More steps that wait than there would be anyway."""
+    """Additional steps that wait."""
     facts: float = 0.1
     dag_back: float = 0.6
-    """Routes of a graph that lead back; of two that are due, the first wins."""
+    """Routes of a graph that lead back; if two are due, the first wins."""
     racing_breaks: bool = True
-    """Routes to `break` from work that runs beside other work of the loop: timing decides what has begun by then."""
+    """Routes to `break` in parallel iterations, where timing decides which others have started."""
     halts: bool = True
-    """Who is asked by the breaker may end the run, whatever else is under way."""
+    """Answers to the breaker that halt the run, whatever else is running."""
     once: float = 0.05
     """Steps that must not be repeated after a crash."""
     trouble: float = 1.0
-    """How hostile the world may be, as a factor."""
+    """A factor for how often the world responds with failures."""
 
 
 TIMELESS: Final = Bias(
@@ -79,4 +79,4 @@ TIMELESS: Final = Bias(
     halts=False,
     once=0,
 )
-"""Nothing whose result depends on which of two siblings comes first (core.md 9, P7 and P10)."""
+"""No feature whose result depends on which of two siblings ends first (core.md 9, P7 and P10)."""

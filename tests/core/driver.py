@@ -1,4 +1,4 @@
-"""Runs a workflow in a simulated world, with every chance to disturb it: repeats, orders, crashes."""
+"""Runs a workflow in a simulated world, optionally with duplicate reports, other orders and crashes."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from podium.core.turn import Turn, turn
 from podium.core.types import Millis
 from podium.simulate.run import DEATH, perform
 from podium.simulate.world import World
-from tests.core.story import Story
+from tests.core.run_log import RunLog
 
 MAX_TURNS = 20_000
-"""More than any run needs: two hundred transitions of a loop over items that work in blocks take about 6,000."""
+"""More than any run needs: 200 transitions of a loop over items that are blocks take about 6,000 turns."""
 FACTS = RunFacts("r1", "w", "main", "base", "2026-01-01")
 
 
-class Endless(AssertionError):
-    """A run that takes too many turns."""
+class TooManyTurns(AssertionError):
+    """The run takes too many turns."""
 
 
 @dataclass
 class Run:
-    """A run on its way: its state, its log, and the messages that are coming."""
+    """A run in progress: its state, its log, and the messages to come."""
 
     state: State
     log: list[Event] = field(default_factory=list)
@@ -50,21 +50,21 @@ class Run:
         self.at(Millis(self.now + delay), message)
 
     def take(self, message: Message) -> Turn | None:
-        """One turn; None if the message was refused."""
-        taken = turn(self.state, message, self.now)
-        if isinstance(taken, Refusal):
-            self.refusals.append(taken)
+        """Make one turn; None if the message was refused."""
+        result = turn(self.state, message, self.now)
+        if isinstance(result, Refusal):
+            self.refusals.append(result)
             return None
-        self.state = taken.state
-        self.log.extend(taken.events)
-        self.turns.append((message, self.now, taken.events))
-        return taken
+        self.state = result.state
+        self.log.extend(result.events)
+        self.turns.append((message, self.now, result.events))
+        return result
 
     def perform(self, effects: Iterable[Effect], world: World) -> None:
         for effect in effects:
             if isinstance(effect, CancelAttempt):
-                asked = effect.asked
-                self.after(DEATH, AttemptEnded(self.now, asked.path, asked.attempt, "cancelled"))
+                started = effect.asked
+                self.after(DEATH, AttemptEnded(self.now, started.path, started.attempt, "cancelled"))
             else:
                 perform(effect, self.state, world, self)  # type: ignore[arg-type]  # the same three methods
 
@@ -87,14 +87,14 @@ def drive(
     twice: bool = False,
     on_turn: Callable[[State, tuple[Event, ...]], None] | None = None,
 ) -> Run:
-    """The whole run. `messages` are said at fixed times; `twice` says every report again."""
+    """Drive a run to its end. `messages` are sent at fixed times; `twice` sends every report twice."""
     run = start(workflow, world, no_human=no_human, usual=usual)
     for when, message in messages:
         run.at(when, message)
-    return go_on(run, world, twice=twice, on_turn=on_turn)
+    return drive_to_end(run, world, twice=twice, on_turn=on_turn)
 
 
-def go_on(
+def drive_to_end(
     run: Run,
     world: World,
     *,
@@ -105,34 +105,34 @@ def go_on(
         if not run.heap or run.state.ended is not None:
             return run
         run.now, _, message = heapq.heappop(run.heap)
-        taken = run.take(message)
+        first = run.take(message)
         if twice and not isinstance(message, Signal):
-            # A signal said twice may well be heard by the next step that waits for it.
-            again = run.take(message)
-            assert again is None or not again.events, f"{message} was acted upon twice"
-        if taken is None:
+            # The second delivery of a signal may end the next wait for it.
+            second = run.take(message)
+            assert second is None or not second.events, f"{message} had an effect twice"
+        if first is None:
             continue
         if on_turn is not None:
-            on_turn(run.state, taken.events)
-        run.perform(taken.effects, world)
-    raise Endless(f"no end after {MAX_TURNS} turns")
+            on_turn(run.state, first.events)
+        run.perform(first.effects, world)
+    raise TooManyTurns(f"no end after {MAX_TURNS} turns")
 
 
-def told(workflow: Workflow, world: World) -> Story:
-    """The story of a whole run, which must have come to its end."""
+def run_log_of(workflow: Workflow, world: World) -> RunLog:
+    """The log of a whole run, which must have ended."""
     run = drive(workflow, world)
-    assert run.state.ended is not None, f"the run stands still; pending: {run.state.pending}"
-    return Story(workflow, run.log)
+    assert run.state.ended is not None, f"the run is stuck; pending: {run.state.pending}"
+    return RunLog(workflow, run.log)
 
 
 def resume(workflow: Workflow, log: Sequence[Event], world: World) -> Run:
-    """What a new owner does with the log a crash left behind: fold, recover, decide, perform what is pending."""
+    """Resume a log that a crash cut off, like a new owner: fold, recover, decide, perform the pending effects."""
     run = Run(fold(workflow, log), list(log), now=log[-1].at)
-    said = handle(run.state, Recover(1), run.now)
-    assert not isinstance(said, Refusal)
-    for event in said:
+    recovery = handle(run.state, Recover(1), run.now)
+    assert not isinstance(recovery, Refusal)
+    for event in recovery:
         run.state = evolve(run.state, event)
     run.state, decided = decide(run.state, run.now, None)
-    run.log += [*said, *decided]
+    run.log += [*recovery, *decided]
     run.perform((effect for _, effect in run.state.pending.items()), world)
     return run

@@ -1,4 +1,4 @@
-"""Groups of events that tests speak about."""
+"""Groups of events for tests."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ from podium.core.events import (
 )
 
 REPEATABLE: Final = (CancelAsked, GuidanceGiven, JumpAsked, LimitRaised, RunPaused, RunRecovered, RunResumed)
-"""What people may say twice; `handle` sees to it that it makes no difference."""
+"""Events of commands that people may send twice; `handle` ignores the second one."""

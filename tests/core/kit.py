@@ -1,4 +1,4 @@
-"""Short spellings for workflows, and a run that a test plays by hand: given, when, then."""
+"""Short constructors for workflows, and a run that a test drives message by message."""
 
 from __future__ import annotations
 
@@ -91,12 +91,12 @@ def gates(*stages: tuple[Step, ...]) -> Step:
 
 
 def on(**routes: int | str) -> Mapping[Outcome, Target]:
-    """`failed=0` leads to the first step, `failed="next"` is a word."""
-    found: Any = {
-        word: Target("step", to) if isinstance(to, int) else Target(to)  # type: ignore[arg-type]  # a word of targets
+    """Routes: `failed=0` leads to the first step, `failed="next"` names a kind of target."""
+    targets: Any = {
+        word: Target("step", to) if isinstance(to, int) else Target(to)  # type: ignore[arg-type]  # a kind of target
         for word, to in routes.items()
     }
-    return MappingProxyType(found)
+    return MappingProxyType(targets)
 
 
 def name_of(text: str) -> Node:
@@ -113,7 +113,7 @@ FALSE = Const(value=False)
 
 
 class Game:
-    """A run in the hands of a test; the clock goes a second further with each message."""
+    """A run that a test drives; its time advances by a second with each message."""
 
     def __init__(self, workflow: Workflow, *, facts: dict[str, Any] | None = None, **start: Any) -> None:
         self.state: State = initial(workflow)
@@ -121,52 +121,56 @@ class Game:
         self.now = Millis(0)
         self.last: Turn | None = None
         start = {"tree": BASE, **start}
-        self.say(Start(RunFacts("r1", "w", "main", "base", "2026-01-01", **(facts or {})), **start))
+        self.send(Start(RunFacts("r1", "w", "main", "base", "2026-01-01", **(facts or {})), **start))
 
-    def say(self, message: Message, *, at: int | None = None) -> Turn | Refusal:
+    def send(self, message: Message, *, at: int | None = None) -> Turn | Refusal:
         self.now = Millis(self.now + 1_000 if at is None else at)
-        taken = turn(self.state, message, self.now)
-        if isinstance(taken, Refusal):
-            return taken
-        self.state, self.last = taken.state, taken
-        self.log.extend(taken.events)
-        return taken
+        result = turn(self.state, message, self.now)
+        if isinstance(result, Refusal):
+            return result
+        self.state, self.last = result.state, result
+        self.log.extend(result.events)
+        return result
 
-    def done(self, path: str, kind: Any = "ok", **rest: Any) -> None:
-        """The attempt in flight at this path has ended; by default with a change of its own."""
+    def end(self, path: str, kind: Any = "ok", **rest: Any) -> None:
+        """End the attempt in flight at this address, by default with a new tree."""
         effect: Any = self.state.pending[("attempt", Path(path))]
-        asked = effect.asked
+        started = effect.asked
         if kind == "ok" and "tree" not in rest:
             rest["tree"] = (
-                asked.start if asked.claim == () and "change" not in rest else Tree(f"{path}#{asked.attempt}")
+                started.start
+                if started.claim == () and "change" not in rest
+                else Tree(f"{path}#{started.attempt}")
             )
-        self.say(AttemptEnded(Millis(0), asked.path, asked.attempt, kind, **rest))
+        self.send(AttemptEnded(Millis(0), started.path, started.attempt, kind, **rest))
 
-    def changed(self, path: str, **rest: Any) -> None:
-        """The attempt ended well and changed files."""
+    def end_with_change(self, path: str, **rest: Any) -> None:
+        """End the attempt in flight successfully, with changed files."""
         effect: Any = self.state.pending[("attempt", Path(path))]
-        self.done(path, tree=Tree(f"{path}#{effect.asked.attempt}"), **rest)
+        self.end(path, tree=Tree(f"{path}#{effect.asked.attempt}"), **rest)
 
-    def judged(self, path: str, decision: Any = "approve", score: float | None = 8, **rest: Any) -> None:
+    def give_verdict(
+        self, path: str, decision: Any = "approve", score: float | None = 8, **rest: Any
+    ) -> None:
         start = self.state.instances[Path(path)].place.start
-        self.done(path, verdict=Verdict(decision, score, tree=start, **rest))
+        self.end(path, verdict=Verdict(decision, score, tree=start, **rest))
 
     def answer(self, path: str, action: str = "approve", by: str = "me", **rest: Any) -> Turn | Refusal:
-        return self.say(Approve(Path(path), action, by, **rest))
+        return self.send(Approve(Path(path), action, by, **rest))
 
-    def arrived(self, path: str, kind: Any = "ok", **rest: Any) -> None:
-        self.say(WaitEnded(Millis(0), Path(path), kind, **rest))
+    def end_wait(self, path: str, kind: Any = "ok", **rest: Any) -> None:
+        self.send(WaitEnded(Millis(0), Path(path), kind, **rest))
 
-    def fact(self, path: str, value: Any) -> None:
-        asked: Any = self.state.pending[("fact", Path(path))]
-        query = asked.asked
-        self.say(FactsFound(Millis(0), query.path, query.function, query.argument, query.tree, value))
+    def report_fact(self, path: str, value: Any) -> None:
+        effect: Any = self.state.pending[("fact", Path(path))]
+        query = effect.asked
+        self.send(FactsFound(Millis(0), query.path, query.function, query.argument, query.tree, value))
 
-    def joined(self, path: str, tree: str | None = "joined", **rest: Any) -> None:
-        self.say(JoinEnded(Millis(0), Path(path), None if tree is None else Tree(tree), **rest))
+    def end_join(self, path: str, tree: str | None = "joined", **rest: Any) -> None:
+        self.send(JoinEnded(Millis(0), Path(path), None if tree is None else Tree(tree), **rest))
 
-    def fire(self, path: str, due: int) -> None:
-        self.say(Fired(Path(path), Millis(due)), at=max(due, self.now))
+    def fire_timer(self, path: str, due: int) -> None:
+        self.send(Fired(Path(path), Millis(due)), at=max(due, self.now))
 
     def at(self, path: str) -> Instance:
         return self.state.instances[Path(path)]
@@ -176,10 +180,10 @@ class Game:
         assert ending is not None, f"{path!r} has not ended; pending: {self.state.pending}"
         return ending.outcome, ending.reason
 
-    def flying(self) -> list[str]:
+    def in_flight(self) -> list[str]:
         return [path for (kind, path), _ in self.state.pending.items() if kind == "attempt"]
 
-    def asked(self) -> list[str]:
+    def open_questions(self) -> list[str]:
         return [path for (kind, path), _ in self.state.pending.items() if kind == "person"]
 
     def events(self, kind: type[Any]) -> list[Any]:

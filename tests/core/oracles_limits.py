@@ -1,4 +1,4 @@
-"""Judges of what is bounded: visits, transitions, tries, slots, money, the breaker, people, claims. They read the log."""
+"""Oracles for bounds, by the log: visits, transitions, tries, slots, money, the breaker, approvals, claims."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from podium.core.globs import globs_overlap
 from podium.core.model import Agent, Block, Call, ForEach, Human, Members, Repeat, Step, Workflow
 from podium.core.policy import NO_LIMITS, Breaker, Limits
 from podium.core.types import Path
-from tests.core.story import Story, Tale, body_of, entries
+from tests.core.run_log import InstanceLog, RunLog, body_of, entries
 
 QUOTA_WAITS = 20
 
 
-def check_bounds(story: Story, workflow: Workflow) -> None:
-    """P5: visits are numbered within their scope; transitions, tries, soft tries, width, slots and rounds are bounded."""
-    for scope, entered in entries(story.log).items():
-        _check_numbers(story.tales[scope], entered)
-        _check_width(story, scope)
-    for tale in story:
-        _check_tries(story, tale)
-    _check_slots(story, workflow)
-    _check_transitions(story)
+def check_bounds(run_log: RunLog, workflow: Workflow) -> None:
+    """P5: visits are numbered within their scope; transitions, tries, width, slots and rounds are bounded."""
+    for scope, entered in entries(run_log.log).items():
+        _check_numbers(run_log.instances[scope], entered)
+        _check_width(run_log, scope)
+    for instance in run_log:
+        _check_tries(run_log, instance)
+    _check_slots(run_log, workflow)
+    _check_transitions(run_log)
 
 
-def _check_numbers(scope: Tale, entered: Sequence[StepEntered]) -> None:
+def _check_numbers(scope: InstanceLog, entered: Sequence[StepEntered]) -> None:
     visits: Counter[int] = Counter()
     for event in entered:
         visits[event.index] += 1
@@ -50,11 +50,11 @@ def _check_numbers(scope: Tale, entered: Sequence[StepEntered]) -> None:
         assert len(entered) <= scope.step.verb.max + granted, f"{scope.path}: too many rounds"
 
 
-def _check_width(story: Story, scope: Path) -> None:
-    step = story.tales[scope].step
+def _check_width(run_log: RunLog, scope: Path) -> None:
+    step = run_log.instances[scope].step
     width = _width(step)
     live: set[Path] = set()
-    for event in story.log:
+    for event in run_log.log:
         if isinstance(event, StepEntered) and event.parent == scope and event.role == "step":
             live.add(event.path)
             assert len(live) <= width, f"{len(live)} live in {scope!r}"
@@ -76,29 +76,31 @@ def _width(step: Step | None) -> int:
     return parallel
 
 
-def _check_tries(story: Story, tale: Tale) -> None:
-    if tale.step is None or not tale.started:
+def _check_tries(run_log: RunLog, instance: InstanceLog) -> None:
+    if instance.step is None or not instance.started:
         return
-    retry = tale.step.retry
+    retry = instance.step.retry
     assert isinstance(retry.attempts, int)
-    why = Counter(event.why for event in tale.queued)
-    assert why["counted"] <= retry.attempts - 1 + len(retry.degrade), f"{tale.path} has too many tries"
-    assert [event.attempt for event in tale.started] == list(range(1, len(tale.started) + 1))
-    agent = tale.step.verb
+    why = Counter(event.why for event in instance.queued)
+    assert why["counted"] <= retry.attempts - 1 + len(retry.degrade), f"{instance.path} has too many tries"
+    assert [event.attempt for event in instance.started] == list(range(1, len(instance.started) + 1))
+    agent = instance.step.verb
     fallbacks = len(agent.fallback) if isinstance(agent, Agent) else 0
     assert why["fallback"] <= fallbacks
-    scheduled = Counter(e.why for e in story.log if isinstance(e, RetryScheduled) and e.path == tale.path)
+    scheduled = Counter(
+        e.why for e in run_log.log if isinstance(e, RetryScheduled) and e.path == instance.path
+    )
     rounds = 1 + why["counted"] + why["granted"]
-    assert scheduled["transient"] <= retry.transient * rounds, f"{tale.path}: transient"
-    assert why["repair"] <= retry.repair * rounds, f"{tale.path}: repairs"
-    assert scheduled["quota"] <= QUOTA_WAITS, f"{tale.path}: quota"
-    assert max(event.degrade for event in tale.started) <= len(retry.degrade)
+    assert scheduled["transient"] <= retry.transient * rounds, f"{instance.path}: transient"
+    assert why["repair"] <= retry.repair * rounds, f"{instance.path}: repairs"
+    assert scheduled["quota"] <= QUOTA_WAITS, f"{instance.path}: quota"
+    assert max(event.degrade for event in instance.started) <= len(retry.degrade)
 
 
-def _check_slots(story: Story, workflow: Workflow) -> None:
+def _check_slots(run_log: RunLog, workflow: Workflow) -> None:
     flying: set[Path] = set()
-    for event in story.log:
-        if isinstance(event, AttemptStarted) and not by_hand(story.tales[event.path].step):
+    for event in run_log.log:
+        if isinstance(event, AttemptStarted) and not by_hand(run_log.instances[event.path].step):
             flying.add(event.path)
             assert len(flying) <= workflow.max_parallel, f"{len(flying)} attempts in flight"
         elif isinstance(event, AttemptEnded | AttemptDoubted):
@@ -109,11 +111,11 @@ def by_hand(step: Step | None) -> bool:
     return step is not None and isinstance(step.verb, Agent) and step.verb.by_hand
 
 
-def _check_transitions(story: Story) -> None:
+def _check_transitions(run_log: RunLog) -> None:
     counts: Counter[Path] = Counter()
-    for event in story.log:
-        if isinstance(event, StepEntered) and _is_move(story, event):
-            for book in filter(lambda book: book.moves, books(story, event.parent)):
+    for event in run_log.log:
+        if isinstance(event, StepEntered) and _is_move(run_log, event):
+            for book in filter(lambda book: book.moves, books(run_log, event.parent)):
                 counts[book.path] += 1
                 limit = book.limits.transitions
                 assert limit is None or counts[book.path] <= limit, (
@@ -121,23 +123,23 @@ def _check_transitions(story: Story) -> None:
                 )
 
 
-def _is_move(story: Story, event: StepEntered) -> bool:
-    """What could go on for ever: moves in a block, further rounds, questions that allow one more."""
+def _is_move(run_log: RunLog, event: StepEntered) -> bool:
+    """Whether an entry could repeat without end: a move in a block, a further round, a question that allows one more."""
     if event.role in ("question", "advice"):
         return True
     if event.role != "step":
         return False
-    parent = story.tales[event.parent]
+    parent = run_log.instances[event.parent]
     if body_of(parent.step) is not None:
-        return event.visit > 1 or not any(_is_loop(tale) for tale in story.around(event.parent))
+        return event.visit > 1 or not any(_is_loop(instance) for instance in run_log.around(event.parent))
     if parent.step is not None and isinstance(parent.step.verb, Repeat):
         return event.index > 0
     return event.visit > 1 and parent.step is not None and isinstance(parent.step.verb, ForEach)
 
 
-def _is_loop(tale: Tale) -> bool:
+def _is_loop(instance: InstanceLog) -> bool:
     """Whether this instance is an iteration of a for_each."""
-    return tale.path.endswith("]") or "]~" in tale.path.rpartition("/")[2]
+    return instance.path.endswith("]") or "]~" in instance.path.rpartition("/")[2]
 
 
 @dataclass(frozen=True)
@@ -145,31 +147,31 @@ class Book:
     path: Path
     limits: Limits
     moves: bool = True
-    """Whether transitions count in it."""
+    """Whether transitions count in this ledger."""
 
 
-def books(story: Story, path: Path) -> list[Book]:
-    """The ledgers around an instance, innermost first; around `finally` only what is used counts."""
-    found: list[Book] = []
+def books(run_log: RunLog, path: Path) -> list[Book]:
+    """The ledgers that enclose an instance, innermost first; outside `finally` only spending counts."""
+    ledgers: list[Book] = []
     cleaning = False
-    for tale in story.around(path):
-        if tale.entered is not None and tale.entered.role == "finally":
-            found.append(Book(tale.path, Limits(time=None, transitions=200), moves=not cleaning))
+    for instance in run_log.around(path):
+        if instance.entered is not None and instance.entered.role == "finally":
+            ledgers.append(Book(instance.path, Limits(time=None, transitions=200), moves=not cleaning))
             cleaning = True
             continue
-        limits = limits_of(tale)
+        limits = limits_of(instance)
         if limits is not None:
-            found.append(Book(without_visit(tale.path), limits, moves=not cleaning))
-    return found
+            ledgers.append(Book(without_visit(instance.path), limits, moves=not cleaning))
+    return ledgers
 
 
-def limits_of(tale: Tale) -> Limits | None:
-    if tale.step is None:
+def limits_of(instance: InstanceLog) -> Limits | None:
+    if instance.step is None:
         return None
-    own = tale.step.limits
-    if own == NO_LIMITS and isinstance(tale.step.verb, Call):
-        own = tale.step.verb.workflow.limits
-    return own if own != NO_LIMITS or tale.parent is None else None
+    own = instance.step.limits
+    if own == NO_LIMITS and isinstance(instance.step.verb, Call):
+        own = instance.step.verb.workflow.limits
+    return own if own != NO_LIMITS or instance.parent is None else None
 
 
 def without_visit(path: Path) -> Path:
@@ -191,35 +193,37 @@ class Purse:
         return self.spent + self.held + self.unknown
 
 
-def check_money(story: Story) -> None:
-    """P9: at every start the sum fits in every ledger around; what has no price is never free; who waits is not refused."""
+def check_money(run_log: RunLog) -> None:
+    """P9: at every start the sum fits every enclosing ledger; a call without a price is not free; a waiting call is not refused."""
     purses: dict[tuple[Path, str], Purse] = defaultdict(Purse)
     reserves: dict[Path, AttemptStarted] = {}
-    for event in story.log:
+    for event in run_log.log:
         match event:
             case AttemptStarted():
                 reserves[event.path] = event
-                _reserve(story, purses, event)
+                _reserve(run_log, purses, event)
             case AttemptEnded():
-                _settle(story, purses, reserves[event.path], event)
+                _settle(run_log, purses, reserves[event.path], event)
             case AttemptDoubted():
                 lost = AttemptEnded(event.at, event.path, event.attempt, "error")
-                _settle(story, purses, reserves[event.path], lost)
-                _lose(story, purses, reserves[event.path])
+                _settle(run_log, purses, reserves[event.path], lost)
+                _lose(run_log, purses, reserves[event.path])
             case RunRecovered():
                 for path in event.lost:
-                    _lose(story, purses, reserves[path])
+                    _lose(run_log, purses, reserves[path])
             case StepEnded(reason="limit"):
-                _check_refusal(story, purses, event)
+                _check_refusal(run_log, purses, event)
             case _:
                 pass
     assert all(purse.held == 0 for purse in purses.values())
-    hit = any(isinstance(e, StepEnded) and e.hard == "" and not story.is_shielded(e.path) for e in story.log)
-    assert not hit or story.end is None or story.end.status != "passed", "a run outlived its own limit"
+    hit = any(
+        isinstance(e, StepEnded) and e.hard == "" and not run_log.is_shielded(e.path) for e in run_log.log
+    )
+    assert not hit or run_log.end is None or run_log.end.status != "passed", "a run outlived its own limit"
 
 
-def _reserve(story: Story, purses: dict[tuple[Path, str], Purse], event: AttemptStarted) -> None:
-    for book in books(story, event.path):
+def _reserve(run_log: RunLog, purses: dict[tuple[Path, str], Purse], event: AttemptStarted) -> None:
+    for book in books(run_log, event.path):
         for unit in ("usd", "tokens", "calls"):
             amount, limit = getattr(event.reserve, unit), getattr(book.limits, unit)
             purse = purses[(book.path, unit)]
@@ -229,9 +233,9 @@ def _reserve(story: Story, purses: dict[tuple[Path, str], Purse], event: Attempt
 
 
 def _settle(
-    story: Story, purses: dict[tuple[Path, str], Purse], start: AttemptStarted, end: AttemptEnded
+    run_log: RunLog, purses: dict[tuple[Path, str], Purse], start: AttemptStarted, end: AttemptEnded
 ) -> None:
-    for book in books(story, end.path):
+    for book in books(run_log, end.path):
         for unit in ("usd", "tokens", "calls"):
             purse, amount = purses[(book.path, unit)], getattr(start.reserve, unit)
             purse.held -= amount
@@ -241,39 +245,44 @@ def _settle(
                 purse.unknown += max(0, amount - used)
 
 
-def _lose(story: Story, purses: dict[tuple[Path, str], Purse], start: AttemptStarted) -> None:
-    for book in books(story, start.path):
+def _lose(run_log: RunLog, purses: dict[tuple[Path, str], Purse], start: AttemptStarted) -> None:
+    for book in books(run_log, start.path):
         for unit in ("usd", "tokens", "calls"):
             purses[(book.path, unit)].unknown += getattr(start.reserve, unit)
 
 
-def _check_refusal(story: Story, purses: dict[tuple[Path, str], Purse], event: StepEnded) -> None:
-    """A leaf is refused money only when nothing is held where it is missing."""
-    tale = story.tales[event.path]
+def _check_refusal(run_log: RunLog, purses: dict[tuple[Path, str], Purse], event: StepEnded) -> None:
+    """A leaf is refused for lack of money only if nothing is reserved in the ledger that lacks it."""
+    instance = run_log.instances[event.path]
     unit = event.message.removeprefix("the limit of ").partition(" ")[0]
-    if tale.expanded is not None or tale.children or tale.asides or unit not in ("usd", "tokens", "calls"):
+    if (
+        instance.expanded is not None
+        or instance.children
+        or instance.asides
+        or unit not in ("usd", "tokens", "calls")
+    ):
         return
-    poor = [book for book in books(story, event.path) if event.hard in (book.path, None)]
-    # What is told outside the owner of the limit has `hard` taken off; then it is the step's own ledger.
+    poor = [book for book in books(run_log, event.path) if event.hard in (book.path, None)]
+    # `hard` is None outside the owner of the limit; then the limit is in the step's own ledger.
     assert poor and purses[(poor[0].path, unit)].held == 0, f"{event.path} is refused while {unit} is held"
 
 
-def check_breaker(story: Story) -> None:
-    """R126: no step of a block is entered more often than `visits`, and no circle of any length is walked, unasked."""
-    for tale in story:
-        block = body_of(tale.step)
+def check_breaker(run_log: RunLog) -> None:
+    """R126: without asking, no step of a block exceeds its `visits` and no cycle of any length is repeated."""
+    for instance in run_log:
+        block = body_of(instance.step)
         if block is not None:
-            _check_block(story, tale, block)
+            _check_block(run_log, instance, block)
 
 
-def _check_block(story: Story, tale: Tale, block: Block) -> None:
-    rules = _rules(story, tale)
+def _check_block(run_log: RunLog, instance: InstanceLog, block: Block) -> None:
+    rules = _rules(run_log, instance)
     trail: list[int] = []
     excused = False
-    for event in story.log:
-        if isinstance(event, StepReopened) and event.path == tale.path:
+    for event in run_log.log:
+        if isinstance(event, StepReopened) and event.path == instance.path:
             trail, excused = [], False
-        if not isinstance(event, StepEntered) or event.parent != tale.path:
+        if not isinstance(event, StepEntered) or event.parent != instance.path:
             continue
         if event.role == "advice":
             excused = True
@@ -284,21 +293,21 @@ def _check_block(story: Story, tale: Tale, block: Block) -> None:
             allowed = step.retry.visits if step.retry.visits is not None else rules.visits
             assert allowed is None or event.visit <= allowed, f"{event.path} entered unasked"
             assert not (rules.cycle and goes_round(trail, event.index, rules.cycle)), (
-                f"{tale.path!r} goes round: {trail}"
+                f"{instance.path!r} goes round: {trail}"
             )
         trail.append(event.index)
         excused = False
 
 
-def _rules(story: Story, tale: Tale) -> Breaker:
-    for around in story.around(tale.path):
+def _rules(run_log: RunLog, instance: InstanceLog) -> Breaker:
+    for around in run_log.around(instance.path):
         if around.step is not None and isinstance(around.step.verb, Call):
             return around.step.verb.workflow.breaker
-    raise AssertionError(tale.path)
+    raise AssertionError(instance.path)
 
 
 def goes_round(trail: Sequence[int], following: int, times: int) -> bool:
-    """Whether the trail ends with some sequence that many times in a row, and that sequence would begin again."""
+    """Whether the trail ends with `times` repetitions of some sequence that is about to start again."""
     for length in range(1, len(trail) // times + 1):
         parts = [tuple(trail[len(trail) - (n + 1) * length : len(trail) - n * length]) for n in range(times)]
         if len(set(parts)) == 1 and parts[0][0] == following:
@@ -306,26 +315,26 @@ def goes_round(trail: Sequence[int], following: int, times: int) -> bool:
     return False
 
 
-def check_approvals(story: Story, workflow: Workflow) -> None:
-    """R195: a yes of several people is given by that many different people, each of whom was asked."""
+def check_approvals(run_log: RunLog, workflow: Workflow) -> None:
+    """R195: several approvals come from that many different people, each of whom was asked."""
     asked: dict[Path, ApprovalAsked] = {}
     allowed: dict[Path, set[str]] = {}
-    given: dict[Path, list[ApprovalGiven]] = defaultdict(list)
-    for event in story.log:
+    approvals: dict[Path, list[ApprovalGiven]] = defaultdict(list)
+    for event in run_log.log:
         match event:
             case ApprovalAsked():
                 asked[event.path] = event
-                allowed[event.path] = _named(story, event)
+                allowed[event.path] = _named(run_log, event)
             case TimerFired() if event.path in asked and asked[event.path].escalate == event.due:
-                verb = _human(story.tales[event.path].step)
+                verb = _human(run_log.instances[event.path].step)
                 if verb is not None and allowed[event.path]:
                     allowed[event.path].update(verb.oversight.escalate_to)
             case ApprovalGiven():
-                given[event.path].append(event)
+                approvals[event.path].append(event)
                 who = allowed[event.path]
                 assert not who or event.by in who, f"{event.by} was not asked at {event.path}"
             case StepEnded() if event.path in asked:
-                _check_answer(asked[event.path], given[event.path], event)
+                _check_answer(asked[event.path], approvals[event.path], event)
             case _:
                 pass
 
@@ -334,10 +343,10 @@ def _human(step: Step | None) -> Human | None:
     return step.verb if step is not None and isinstance(step.verb, Human) else None
 
 
-def _named(story: Story, event: ApprovalAsked) -> set[str]:
-    for tale in story.around(event.path):
-        if tale.step is not None and isinstance(tale.step.verb, Call):
-            people = tale.step.verb.workflow.people
+def _named(run_log: RunLog, event: ApprovalAsked) -> set[str]:
+    for instance in run_log.around(event.path):
+        if instance.step is not None and isinstance(instance.step.verb, Call):
+            people = instance.step.verb.workflow.people
             return {name for who in event.by for name in (*people.get(who, ()), who)}
     raise AssertionError(event.path)
 
@@ -354,16 +363,16 @@ def _check_answer(asked: ApprovalAsked, given: Sequence[ApprovalGiven], ended: S
         assert all(answer.action == "approve" for answer in given)
 
 
-def check_claims(story: Story) -> None:
-    """No two attempts in flight whose work will be merged may change the same files."""
+def check_claims(run_log: RunLog) -> None:
+    """No two attempts in flight whose work will be merged claim the same files."""
     flying: dict[Path, tuple[str, ...] | None] = {}
-    for event in story.log:
+    for event in run_log.log:
         match event:
             case AttemptStarted() if event.claim != ():
                 for path, claim in flying.items():
                     assert not _overlap(claim, event.claim), f"{event.path} beside {path}"
                 flying[event.path] = event.claim
-                assert _merges(story, event.path)
+                assert _merges(run_log, event.path)
             case AttemptEnded() | AttemptDoubted():
                 flying.pop(event.path, None)
             case _:
@@ -371,13 +380,13 @@ def check_claims(story: Story) -> None:
 
 
 def _overlap(a: tuple[str, ...] | None, b: tuple[str, ...] | None) -> bool:
-    return a is None or b is None or any(globs_overlap(one, other) for one in a for other in b)
+    return a is None or b is None or any(globs_overlap(first, second) for first in a for second in b)
 
 
-def _merges(story: Story, path: Path) -> bool:
-    for tale in story.around(path):
-        verb = None if tale.step is None else tale.step.verb
-        block = body_of(tale.step)
+def _merges(run_log: RunLog, path: Path) -> bool:
+    for instance in run_log.around(path):
+        verb = None if instance.step is None else instance.step.verb
+        block = body_of(instance.step)
         join = block.join if block is not None and block.kind == "par" else getattr(verb, "join", "discard")
         if block is not None and block.kind == "dag":
             return True

@@ -1,4 +1,4 @@
-"""Judges of trees (language.md 5-6): what a step builds on, what becomes of it, and that joins lose nothing."""
+"""Oracles for trees (language.md 5-6): the base of each step, its resulting tree, and that joins lose nothing."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from podium.core.events import (
 )
 from podium.core.model import Gates, Members, Review
 from podium.core.types import Path, Tree
-from tests.core.story import Story, Tale, body_of
+from tests.core.run_log import InstanceLog, RunLog, body_of
 
 
-def check_heads(story: Story) -> None:
-    """The head of a sequence moves by passed steps only, and a way back takes it to where it was before the target."""
+def check_heads(run_log: RunLog) -> None:
+    """The head of a sequence moves only with passed steps, and a jump back resets it to before the target."""
     heads: dict[Path, Tree | None] = {}
     before: dict[tuple[Path, int], Tree | None] = {}
     refused: set[Path] = set()
-    for event in story.log:
+    for event in run_log.log:
         match event:
             case StepEntered():
                 heads[event.path] = event.start
-                if _is_sequence(story, event.parent) and event.role == "step":
+                if _is_sequence(run_log, event.parent) and event.role == "step":
                     if event.stale:
-                        # The target itself may have been jumped over on the way here.
+                        # The target itself may have been skipped by a route.
                         since = [i for i in event.stale if (event.parent, i) in before]
                         if since:
                             heads[event.parent] = before[(event.parent, since[0])]
@@ -44,40 +44,40 @@ def check_heads(story: Story) -> None:
             case StepReopened():
                 before = {key: tree for key, tree in before.items() if key[0] != event.path}
                 if event.path in refused:
-                    # It begins again with the work of those it clashed with, which is not its own.
+                    # It starts again from the conflicting work of others.
                     heads.pop(event.path, None)
             case JoinEnded():
                 refused.update(member.path for member in event.refused)
-                if event.tree is not None and _is_sequence(story, event.path):
-                    # The work of its needs, in a graph: a sequence has nothing else to join.
+                if event.tree is not None and _is_sequence(run_log, event.path):
+                    # The joined work of its needs in a graph; a sequence has nothing else to join.
                     heads[event.path] = event.tree
             case StepEnded():
-                tale = story.tales[event.path]
+                instance = run_log.instances[event.path]
                 if event.outcome != "passed":
                     assert event.tree is None, f"{event.path} {event.outcome} and leaves {event.tree}"
-                elif event.tree is not None and tale.parent is not None and _is_step(tale):
-                    heads[tale.parent] = event.tree
+                elif event.tree is not None and instance.parent is not None and _is_step(instance):
+                    heads[instance.parent] = event.tree
             case _:
                 pass
 
 
-def _is_sequence(story: Story, path: Path) -> bool:
-    block = body_of(story.tales[path].step)
+def _is_sequence(run_log: RunLog, path: Path) -> bool:
+    block = body_of(run_log.instances[path].step)
     return block is not None and block.kind == "seq"
 
 
-def _is_step(tale: Tale) -> bool:
-    return tale.entered is not None and tale.entered.role == "step"
+def _is_step(instance: InstanceLog) -> bool:
+    return instance.entered is not None and instance.entered.role == "step"
 
 
-def check_joins(story: Story) -> None:
+def check_joins(run_log: RunLog) -> None:
     """Every queued member is joined or refused exactly once, one join at a time, and only what passed is joined."""
     queued: Counter[Path] = Counter()
     asked: dict[Path, JoinAsked] = {}
     handled: Counter[Path] = Counter()
     refused: set[Path] = set()
-    cancelled = {event.path for event in story.log if isinstance(event, CancelOrdered)}
-    for event in story.log:
+    cancelled = {event.path for event in run_log.log if isinstance(event, CancelOrdered)}
+    for event in run_log.log:
         match event:
             case JoinQueued():
                 queued[event.path] += 1
@@ -99,99 +99,109 @@ def check_joins(story: Story) -> None:
             case _:
                 pass
     for path, count in queued.items():
-        assert handled[path] == count or _was_cancelled(story, path, cancelled), f"{path} was never merged"
+        assert handled[path] == count or _was_cancelled(run_log, path, cancelled), f"{path} was never merged"
 
 
-def _was_cancelled(story: Story, path: Path, cancelled: set[Path]) -> bool:
-    return any(tale.path in cancelled for tale in story.around(path))
+def _was_cancelled(run_log: RunLog, path: Path, cancelled: set[Path]) -> bool:
+    return any(instance.path in cancelled for instance in run_log.around(path))
 
 
-def check_results(story: Story) -> None:
-    """What a scope hands on comes from members that passed; `best` takes one of them, `discard` and judges none."""
-    for tale in story:
-        if tale.ended is None or tale.step is None or tale.ended.tree is None or tale.expanded is None:
+def check_results(run_log: RunLog) -> None:
+    """A scope's resulting tree comes from passed members; `best` takes one of them, `discard` and reviews none."""
+    for instance in run_log:
+        if (
+            instance.ended is None
+            or instance.step is None
+            or instance.ended.tree is None
+            or instance.expanded is None
+        ):
             continue
-        verb = tale.step.verb
-        assert not isinstance(verb, Gates | Review), f"{tale.path} judges and changes files"
+        verb = instance.step.verb
+        assert not isinstance(verb, Gates | Review), f"{instance.path} judges and changes files"
         if isinstance(verb, Members) and verb.join == "discard":
-            raise AssertionError(f"{tale.path} discards and hands on {tale.ended.tree}")
+            raise AssertionError(f"{instance.path} discards and hands on {instance.ended.tree}")
         if isinstance(verb, Members) and verb.join == "best":
-            _check_best(story, tale)
+            _check_best(run_log, instance)
         else:
-            assert tale.ended.tree in _possible(story, tale), f"{tale.path} hands on {tale.ended.tree}"
+            assert instance.ended.tree in _possible(run_log, instance), (
+                f"{instance.path} hands on {instance.ended.tree}"
+            )
 
 
-def _check_best(story: Story, tale: Tale) -> None:
-    found: list[tuple[float, Tree | None]] = []
-    for child in story.newest(tale):
+def _check_best(run_log: RunLog, instance: InstanceLog) -> None:
+    trees: list[tuple[float, Tree | None]] = []
+    for child in run_log.newest(instance):
         if child.ended is not None and child.entered is not None and child.ended.outcome == "passed":
             score = -1.0 if child.ended.score is None else child.ended.score
-            # The best may have had nothing to add: what it was given is its work, and on a later visit that is
-            # what the visit before left, not what the list builds on.
-            found.append((score, child.ended.tree or child.entered.start))
-    top = max(score for score, _ in found)
-    assert tale.ended is not None
-    assert tale.ended.tree in {tree for score, tree in found if score == top}
+            # The best member may have changed nothing: then its tree is its start tree, which on a later visit is the tree of
+            # the previous visit and not the base of the list.
+            trees.append((score, child.ended.tree or child.entered.start))
+    top = max(score for score, _ in trees)
+    assert instance.ended is not None
+    assert instance.ended.tree in {tree for score, tree in trees if score == top}
 
 
-def _possible(story: Story, tale: Tale) -> set[Tree | None]:
-    """Trees of children that passed, of joins made here, and where the scope itself was started from."""
-    found: set[Tree | None] = set()
-    for path in tale.children:
-        child = story.tales[path]
+def _possible(run_log: RunLog, instance: InstanceLog) -> set[Tree | None]:
+    """The trees of passed children, of joins in this scope, and the tree the scope started from."""
+    trees: set[Tree | None] = set()
+    for path in instance.children:
+        child = run_log.instances[path]
         if child.ended is not None and child.ended.outcome == "passed":
-            found.add(child.ended.tree)
-    found.update(e.tree for e in story.log if isinstance(e, JoinEnded) and _inside(e.path, tale))
-    if tale.entered is not None:
-        found.update((tale.entered.start, *(story.tales[path].entered.base for path in tale.children)))  # type: ignore[union-attr]  # children were entered
-    return found
+            trees.add(child.ended.tree)
+    trees.update(e.tree for e in run_log.log if isinstance(e, JoinEnded) and _inside(e.path, instance))
+    if instance.entered is not None:
+        entries = (run_log.instances[path].entered for path in instance.children)
+        trees.update((instance.entered.start, *(entry.base for entry in entries if entry is not None)))
+    return trees
 
 
-def _inside(path: Path, tale: Tale) -> bool:
-    return path == tale.path or path in tale.children
+def _inside(path: Path, instance: InstanceLog) -> bool:
+    return path == instance.path or path in instance.children
 
 
-def check_failed_members_leave_nothing(story: Story) -> None:
-    """No attempt of a member that did not pass is part of what its scope hands on."""
+def check_failed_members_leave_nothing(run_log: RunLog) -> None:
+    """The resulting tree of a scope contains no attempt of a member that did not pass."""
     bad: dict[Path, set[Tree]] = defaultdict(set)
-    for tale in story:
-        if tale.parent is None or tale.ended is None or not _is_step(tale):
+    for instance in run_log:
+        if instance.parent is None or instance.ended is None or not _is_step(instance):
             continue
-        if tale.ended.outcome != "passed":
-            bad[tale.parent].update(
-                a.tree for a in tale.answers if a.tree is not None and a.tree.startswith(tale.path)
+        if instance.ended.outcome != "passed":
+            bad[instance.parent].update(
+                a.tree for a in instance.answers if a.tree is not None and a.tree.startswith(instance.path)
             )
     for path, trees in bad.items():
-        ended = story.tales[path].ended
-        # A later visit goes on from there, and may have found nothing to add to it.
-        children = (story.tales[child].ended for child in story.tales[path].children)
+        ended = run_log.instances[path].ended
+        # A later visit starts from there and may have changed nothing.
+        children = (run_log.instances[child].ended for child in run_log.instances[path].children)
         trees -= {end.tree for end in children if end is not None and end.outcome == "passed"}
-        # A reopened scope goes on from what its last attempt left, so only its own plain result can be judged.
-        reopened = any(isinstance(e, StepReopened) and e.path == path for e in story.log)
+        # A reopened scope starts from the tree of its last attempt, so only its own result can be checked.
+        reopened = any(isinstance(e, StepReopened) and e.path == path for e in run_log.log)
         assert reopened or ended is None or ended.tree not in trees, (
             f"{path!r} hands on the work of a failed member"
         )
 
 
-def check_nothing_is_lost(story: Story) -> None:
-    """What a scope that has passed hands on contains the work of every child that passed and still counts."""
-    parts = _parts(story)
-    for path, fresh in _fresh_children(story).items():
-        tale = story.tales[path]
-        if tale.ended is None or tale.ended.outcome != "passed" or _drops_work(tale):
+def check_nothing_is_lost(run_log: RunLog) -> None:
+    """The resulting tree of a passed scope contains the work of every passed child whose result is valid."""
+    parts = _parts(run_log)
+    for path, fresh in _fresh_children(run_log).items():
+        instance = run_log.instances[path]
+        if instance.ended is None or instance.ended.outcome != "passed" or _drops_work(instance):
             continue
-        kept = _contained(parts, tale.ended.tree or (tale.entered.base if tale.entered else None))
+        contained = _contained(
+            parts, instance.ended.tree or (instance.entered.base if instance.entered else None)
+        )
         for child in fresh:
             tree = None if child.ended is None or child.ended.outcome != "passed" else child.ended.tree
-            assert tree is None or tree in kept, f"{path!r} loses the work of {child.path}"
+            assert tree is None or tree in contained, f"{path!r} loses the work of {child.path}"
 
 
-def _parts(story: Story) -> dict[Tree, set[Tree]]:
-    """What each tree was made of: an attempt of what it started from, a join of all that was joined."""
+def _parts(run_log: RunLog) -> dict[Tree, set[Tree]]:
+    """The trees that each tree contains: an attempt its start tree, a join all joined trees."""
     parts: dict[Tree, set[Tree]] = defaultdict(set)
     started: dict[Path, AttemptStarted] = {}
-    asked: dict[Path, JoinAsked] = {}
-    for event in story.log:
+    requests: dict[Path, JoinAsked] = {}
+    for event in run_log.log:
         match event:
             case AttemptStarted():
                 started[event.path] = event
@@ -199,10 +209,10 @@ def _parts(story: Story) -> dict[Tree, set[Tree]]:
                 start = started[event.path].start
                 parts[event.tree].update(() if start is None else (start,))
             case JoinAsked():
-                asked[event.path] = event
+                requests[event.path] = event
             case JoinEnded() if event.tree is not None:
                 refused = {member.path for member in event.refused}
-                join = asked[event.path]
+                join = requests[event.path]
                 parts[event.tree].update((join.onto, *(t for p, t in join.members if p not in refused)))
             case _:
                 pass
@@ -210,25 +220,25 @@ def _parts(story: Story) -> dict[Tree, set[Tree]]:
 
 
 def _contained(parts: dict[Tree, set[Tree]], tree: Tree | None) -> set[Tree]:
-    found: set[Tree] = set()
+    contained: set[Tree] = set()
     todo = [] if tree is None else [tree]
     while todo:
         one = todo.pop()
-        if one not in found:
-            found.add(one)
+        if one not in contained:
+            contained.add(one)
             todo.extend(parts.get(one, ()))
-    return found
+    return contained
 
 
-def _fresh_children(story: Story) -> dict[Path, list[Tale]]:
-    """Per scope the children whose results counted when it ended."""
-    newest: dict[Path, dict[int, Tale]] = defaultdict(dict)
-    for event in story.log:
+def _fresh_children(run_log: RunLog) -> dict[Path, list[InstanceLog]]:
+    """For each scope, the children whose results were valid when it ended."""
+    newest: dict[Path, dict[int, InstanceLog]] = defaultdict(dict)
+    for event in run_log.log:
         match event:
             case StepEntered(role="step"):
                 for index in event.stale:
                     newest[event.parent].pop(index, None)
-                newest[event.parent][event.index] = story.tales[event.path]
+                newest[event.parent][event.index] = run_log.instances[event.path]
             case StepReopened():
                 newest.pop(event.path, None)
             case _:
@@ -236,13 +246,13 @@ def _fresh_children(story: Story) -> dict[Path, list[Tale]]:
     return {path: list(children.values()) for path, children in newest.items()}
 
 
-def _drops_work(tale: Tale) -> bool:
-    """Judges keep nothing, `best` and `discard` only some; whoever takes an older visit takes its older tree."""
-    step = tale.step
+def _drops_work(instance: InstanceLog) -> bool:
+    """Whether a scope may drop work: reviews keep nothing, `best` and `discard` only some, an adopted visit its old tree."""
+    step = instance.step
     if (
         step is None
         or isinstance(step.verb, Gates | Review)
-        or (tale.entered is not None and tale.entered.adopt)
+        or (instance.entered is not None and instance.entered.adopt)
     ):
         return True
     block = body_of(step)

@@ -1,4 +1,4 @@
-"""Every verb with every outcome that language.md 3 lists for it: the step, what the world says to it, the exit code.
+"""Every verb with every outcome that language.md 3 lists for it: the step, how the world responds, the exit code.
 
 The exit codes are those of language.md 5: "the exit code is that of the first failure that nobody routed, however
 deep it stands", so a block whose command ran out of time ends with 124 and a step that a person's gate refused with 4.
@@ -52,14 +52,14 @@ from podium.core.types import AnswerKind, Millis, Outcome, Path, Tree
 from podium.simulate.world import DelayedReport
 
 COUNT: Final = Ask("default", (Field(Field(Name("steps"), "first"), "visit"), Const(1)))
-"""How often the step `first` has run; a way back is taken once, because `when` holds for one of two visits."""
+"""How often the step `first` has run; a jump back happens once, because `when` holds for one of two visits."""
 ONCE: Final = Compare("<", COUNT, Const(2))
 NOT_YET: Final = Compare(">=", COUNT, Const(2))
 SECOND: Final = Millis(1_000)
 
 
 class Scripted:
-    """Says to each step what the table says, by its name or the last part of its path; else all is well."""
+    """A world that responds to each step as the table says, by its name or the last part of its address; else it passes."""
 
     def __init__(self, said: Mapping[str, str]) -> None:
         self._said = said
@@ -121,7 +121,7 @@ class Scripted:
         return JoinEnded(Millis(0), asked.path, None, (RefusedMember(path, "conflict", "both changed it"),))
 
 
-# The steps. The one under test is `x`; what it holds is `a` and `b`, what judges it is `gate`.
+# The steps. `x` is under test, `a` and `b` are inside it, `gate` judges it.
 
 
 def command(name: str, *touches: str) -> Step:
@@ -133,7 +133,7 @@ def agent(name: str, *touches: str, judge: bool = False) -> Step:
 
 
 def block(*steps: Step, kind: Any = "seq") -> Block:
-    """In a graph of the table no step needs another."""
+    """A block; in a graph no step needs another."""
     index = {step.name: number for number, step in enumerate(steps)}
     dependents = ((),) * len(steps) if kind == "dag" else ()
     return Block(kind, steps, parallel=len(steps), index=index, dependents=dependents)
@@ -177,12 +177,12 @@ VERBS: Final[Mapping[str, Verb]] = {
     "for_each": ForEach((1, 2), command("x"), parallel=2),
     "repeat": UNTIL,
 }
-"""Each as it is when all is well."""
+"""Each verb when it passes."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One way in which one verb ends. `limits` are those of the run: no `on` is asked when they end it."""
+    """One way a verb can end. `limits` are those of the run; when they end it, no `on` applies."""
 
     verb: str
     label: str
@@ -212,7 +212,7 @@ def row(
     run: Limits | None = None,
     **keys: Any,
 ) -> Row:
-    """The outcome is the first word of the label; `said` is "name=word name=word"; `own` and `run` are limits."""
+    """Make a row. The first word of the label is the outcome, `said` is "name=word name=word", `own` and `run` are limits."""
     outcome: Any = label.partition("_")[0]
     keys = {"when": ONCE, "touches": (), "limits": own or Limits(), **keys}
     step = Step("x", does or VERBS[verb], **keys)
@@ -221,7 +221,7 @@ def row(
 
 
 def _good() -> list[Row]:
-    """What every verb can be: passed, and skipped by `when`."""
+    """The outcomes that every verb has: passed, and skipped by `when`."""
     passed = [row(verb, "passed", 0) for verb in VERBS]
     return passed + [row(verb, "skipped", 0, when=NOT_YET) for verb in VERBS]
 

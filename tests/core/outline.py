@@ -1,4 +1,4 @@
-"""A workflow as a few readable lines, for failing examples."""
+"""Prints a workflow as a few readable lines, for failing examples."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def _workflow(workflow: Workflow, pad: str) -> Iterator[str]:
 
 
 def _breaker(workflow: Workflow) -> str:
-    asked = "advisor" if workflow.advisor is not None else "person"
-    return f"breaker {_set(workflow.breaker)} asks {asked}"
+    rules = "advisor" if workflow.advisor is not None else "person"
+    return f"breaker {_set(workflow.breaker)} asks {rules}"
 
 
 def _set(value: Limits | Retry | Breaker) -> str:
@@ -47,7 +47,7 @@ def _set(value: Limits | Retry | Breaker) -> str:
     plain = type(value)()
     names = [field.name for field in fields(value)]
     changed = {name: getattr(value, name) for name in names if getattr(value, name) != getattr(plain, name)}
-    return " ".join(f"{name}={found}" for name, found in changed.items()) or "-"
+    return " ".join(f"{name}={changed}" for name, changed in changed.items()) or "-"
 
 
 def _block(block: Block, pad: str) -> Iterator[str]:

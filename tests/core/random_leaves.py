@@ -1,4 +1,4 @@
-"""Random leaves, gates and retries: the lower half of the maker of workflows."""
+"""Random leaves, gates and retries: the lower half of the generator of workflows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TOUCHES: Final = (None, (), ("src/**",), ("docs/**",), ("src/a/**", "lib/**"), (
 
 
 class Leaves:
-    """The source of chance, the names given out so far, and what may be read where we are."""
+    """The random source, the names used so far, and the names that can be read at the current place."""
 
     def __init__(self, rng: random.Random, bias: Bias) -> None:
         self.rng = rng
@@ -126,7 +126,7 @@ class Leaves:
         )
 
     def condition(self) -> Node:
-        """A test that may be asked anywhere: of variables, of steps that came before, of the files."""
+        """A random condition about variables, earlier steps or files."""
         rng, names = self.rng, self.names()
         share = rng.random()
         if share < self.bias.facts:

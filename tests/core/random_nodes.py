@@ -1,4 +1,4 @@
-"""Random values and expressions, and the text of an expression: what the tests of expressions are fed with."""
+"""Random values and expressions, and the text of an expression, for the tests of expressions."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ values: SearchStrategy[Any] = st.recursive(
     max_leaves=12,
 )
 
-# Text that has a meaning in expressions is likelier than text that has none.
+# Text that means something in expressions is more likely.
 constants: SearchStrategy[Any] = scalars.map(Const) | st.sampled_from(
     ["plan", "1", "true", "[1]", "a b"]
 ).map(Const)
@@ -82,7 +82,7 @@ def _calls(inner: SearchStrategy[Any]) -> SearchStrategy[Any]:
 
 
 def written(node: Node) -> str:
-    """The expression as text, with brackets wherever they could matter."""
+    """The expression as text, with all brackets that could matter."""
     match node:
         case Const(value):
             return _literal(value)
@@ -112,7 +112,7 @@ def written(node: Node) -> str:
 
 
 def folded(node: Node) -> Node:
-    """As the parser reads it: a sign before a number belongs to the number."""
+    """The expression as the parser returns it: a sign before a number is part of the number."""
     match node:
         case Negate(Const(int() | float() as value)) if not isinstance(value, bool) and repr(value)[0] != "-":
             return Const(-value)
@@ -136,17 +136,17 @@ def _literal(value: object) -> str:
 
 
 class Values:
-    """Names with fixed values, and a world in which some paths exist."""
+    """Names with fixed values, and facts for some existing paths."""
 
-    def __init__(self, known: Mapping[str, Any], files: tuple[str, ...] = ()) -> None:
-        self.known = known
+    def __init__(self, values: Mapping[str, Any], files: tuple[str, ...] = ()) -> None:
+        self.known = values
         self.files = files
 
     def lookup(self, name: str) -> Json:
         if name not in self.known:
             raise MissingValue(f"there is no {name}")
-        found: Json = self.known[name]
-        return found
+        value: Json = self.known[name]
+        return value
 
     def fact(self, query: tuple[str, str]) -> Json:
         function, argument = query
@@ -156,7 +156,7 @@ class Values:
 
 
 class LazyMap(Mapping[str, Any]):
-    """Computes what is asked for, and notes it."""
+    """A map that records which keys are read."""
 
     def __init__(self, known: Mapping[str, Any]) -> None:
         self.known = known

@@ -1,4 +1,4 @@
-"""Small expressions and steps that random workflows are put together from."""
+"""Small expressions and steps for random workflows."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from podium.core.types import MicroUsd
 VARS: Final = ("a", "b", "c")
 
 
-def field_of(name: str, what: str = "", *, item: bool = False) -> Node:
-    """`item.k`, or `default(steps.x.what, "none")`."""
+def field_of(name: str, field: str = "", *, item: bool = False) -> Node:
+    """`item.k`, or `default(steps.x.field, "none")`."""
     if item:
         return Field(Name("item"), name)
-    return Call("default", (Field(Field(Name("steps"), name), what), Const("none")))
+    return Call("default", (Field(Field(Name("steps"), name), field), Const("none")))
 
 
 def var(name: str) -> Node:

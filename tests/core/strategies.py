@@ -1,6 +1,6 @@
-"""Random workflows and the worlds they run in, from a seed; biased so that each property sees what it is about.
+"""Random workflows and the worlds they run in, from a seed, biased towards the subject of each property.
 
-A seed makes a thousand workflows quick, and a failing one prints itself as an outline (outline.py).
+Drawing from a seed is fast enough for thousands of workflows; a failing one is printed as an outline (outline.py).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CENT: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A workflow and a world; what a failing example shows."""
+    """A workflow and a world, with a readable repr for failing examples."""
 
     seed: int
     workflow: Workflow
@@ -45,7 +45,7 @@ class Case:
 
 
 def cases(bias: Bias, odds: Odds | None = None) -> st.SearchStrategy[Case]:
-    """Random cases; `odds` None draws how hostile the world is, too."""
+    """Random cases; if `odds` is None, the rate of failures is also random."""
     return st.integers(0, 2**48 - 1).map(lambda seed: case(seed, bias, odds))
 
 
@@ -56,7 +56,7 @@ def case(seed: int, bias: Bias, odds: Odds | None = None) -> Case:
 
 
 class Maker(Leaves):
-    """Draws workflows. The methods of a kind of step are named for it."""
+    """Draws random workflows; each method is named after the kind of step it draws."""
 
     def odds(self) -> Odds:
         rng, bias = self.rng, self.bias
@@ -101,7 +101,7 @@ class Maker(Leaves):
     def _finally(self) -> Step:
         usual = self.bias
         if not usual.expiring:
-            # Clean-up has ten minutes: what takes time there depends on timing.
+            # Clean-up has ten minutes, so steps that take time there depend on timing.
             self.bias = replace(usual, variables=1.0)
         steps = self.block(0, kinds=("seq",))
         self.bias = usual
@@ -215,9 +215,9 @@ class Maker(Leaves):
         return self.rng.choice(("queue", "queue", 2, "discard")) if self.bias.merging else "discard"
 
     def step(self, depth: int, *, loop: bool) -> Step:
-        made = self._verb(depth, loop=loop)
+        step = self._verb(depth, loop=loop)
         when = self.condition() if self.chance(self.bias.when) else None
-        return replace(made, when=when, limits=self.step_limits())
+        return replace(step, when=when, limits=self.step_limits())
 
     def _verb(self, depth: int, *, loop: bool) -> Step:
         if depth <= 0 or not self.chance(self.bias.scopes):
@@ -307,7 +307,7 @@ class Maker(Leaves):
 
 
 def without_breaks(step: Step) -> Step:
-    """The step with `end` wherever it would leave the loop around it."""
+    """The step with every `break` replaced by `end`."""
     on = {outcome: Target("end") if target.kind == "break" else target for outcome, target in step.on.items()}
     verb = step.verb
     if isinstance(verb, Block):
@@ -320,10 +320,10 @@ def _has_worker(block: Block) -> bool:
 
 
 def _ancestors(steps: list[Step], needs: tuple[int, ...]) -> list[int]:
-    found = set(needs)
+    ancestors = set(needs)
     for need in needs:
-        found.update(_ancestors(steps, steps[need].needs))
-    return sorted(found)
+        ancestors.update(_ancestors(steps, steps[need].needs))
+    return sorted(ancestors)
 
 
 def _dependents(steps: tuple[Step, ...]) -> tuple[tuple[int, ...], ...]:

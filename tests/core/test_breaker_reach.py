@@ -1,4 +1,4 @@
-"""The rules of the breaker look back as far as they count."""
+"""The breaker's rules look back far enough for their own settings."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ FAR = Limits(transitions=5_000)
 
 
 def rounds_until_asked(game: Game, steps: tuple[str, ...], most: int, score: int | None = None) -> int:
-    """Goes round, the last step sending control back each time, until the breaker asks."""
+    """Run rounds in which the last step jumps back to the first, until the breaker asks; the number of rounds."""
     for number in range(1, most + 1):
         visit = "" if number == 1 else f"~{number}"
-        game.done(f"{steps[0]}{visit}", tree=Tree("same"), digest="same")
+        game.end(f"{steps[0]}{visit}", tree=Tree("same"), digest="same")
         for name in steps[1:-1]:
-            game.done(f"{name}{visit}")
+            game.end(f"{name}{visit}")
         if score is None:
-            game.done(f"{steps[-1]}{visit}", "failed")
+            game.end(f"{steps[-1]}{visit}", "failed")
         else:
-            game.judged(f"{steps[-1]}{visit}/j1", "reject", score)
-        if game.asked():
+            game.give_verdict(f"{steps[-1]}{visit}/j1", "reject", score)
+        if game.open_questions():
             return number
     return 0
 
 
 @pytest.mark.req("R131")
 @pytest.mark.parametrize("times", [2, 8, 20])
-def test_the_same_content_is_noticed_however_often_it_may_come(times: int) -> None:
+def test_repeated_content_is_detected_for_any_setting(times: int) -> None:
     steps = (agent("a"), command("b", on=on(failed=0)))
     game = Game(flow(*steps, breaker=Breaker(**{**NO_RULE, "repeat": times}), limits=FAR))
     assert rounds_until_asked(game, ("a", "b"), times + 2) == times
@@ -42,7 +42,7 @@ def test_the_same_content_is_noticed_however_often_it_may_come(times: int) -> No
 
 @pytest.mark.req("R131")
 @pytest.mark.parametrize("rounds", [3, 8, 12])
-def test_a_score_that_stands_still_is_noticed_however_long_it_may(rounds: int) -> None:
+def test_a_plateau_is_detected_for_any_setting(rounds: int) -> None:
     steps = (agent("a"), replace(review("q", "a"), on=on(rejected=0)))
     game = Game(flow(*steps, breaker=Breaker(**{**NO_RULE, "plateau": rounds}), limits=FAR))
     assert rounds_until_asked(game, ("a", "q"), rounds + 3, score=5) == rounds + 1
@@ -50,7 +50,7 @@ def test_a_score_that_stands_still_is_noticed_however_long_it_may(rounds: int) -
 
 @pytest.mark.req("R131")
 @pytest.mark.parametrize(("width", "times"), [(2, 3), (30, 3), (4, 20)])
-def test_a_cycle_of_any_length_is_noticed(width: int, times: int) -> None:
+def test_a_cycle_of_any_length_is_detected(width: int, times: int) -> None:
     names = tuple(f"s{number}" for number in range(width))
     steps = (agent("s0"), *map(command, names[1:-1]), command(names[-1], on=on(failed=0)))
     game = Game(flow(*steps, breaker=Breaker(**{**NO_RULE, "cycle": times}), limits=FAR))
@@ -58,7 +58,7 @@ def test_a_cycle_of_any_length_is_noticed(width: int, times: int) -> None:
 
 
 @pytest.mark.req("R129")
-def test_an_early_visit_can_be_taken_after_many() -> None:
+def test_an_early_visit_can_be_accepted_after_many_more() -> None:
     steps = (agent("a"), command("b", on=on(failed=0)))
     game = Game(flow(*steps, breaker=Breaker(**{**NO_RULE, "visits": 25}), limits=FAR))
     assert rounds_until_asked(game, ("a", "b"), 26) == 25

@@ -1,4 +1,4 @@
-"""Somebody is asked near a hard limit, before it ends the run."""
+"""The breaker asks near a hard limit, before the limit ends the run."""
 
 from __future__ import annotations
 
@@ -22,16 +22,14 @@ from tests.core.kit import Game, agent, flow
     ],
     ids=["usd", "tokens", "calls", "time", "transitions"],
 )
-def test_near_any_hard_limit_somebody_is_asked_once_while_there_is_still_a_choice(
-    limits: Limits, used: Amounts
-) -> None:
-    """The checkpoint that warns of a limit; the question itself is a transition, so one must be left."""
+def test_the_breaker_asks_once_near_any_hard_limit(limits: Limits, used: Amounts) -> None:
+    """The question itself is a transition, so one must be left when the warning comes."""
     steps = [agent(f"s{n}", touches=()) for n in range(6)]
     game = Game(flow(*steps, breaker=Breaker(near=80), limits=limits))
     for step in ("s0", "s1", "s2", "s3"):
-        if game.asked():
+        if game.open_questions():
             break
-        game.done(step, used=used)
+        game.end(step, used=used)
 
     assert game.at("#1/!advice").place.about == "near"
     assert game.state.ended is None

@@ -1,4 +1,4 @@
-"""Events are stored as JSON and read back as they were, or not at all."""
+"""Events are stored as JSON and decoded to equal events, or refused."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tests.core.strategies import Case, cases
 
 
 @given(cases(Bias()))
-def test_every_event_is_read_back_as_it_was(case: Case) -> None:
-    """R145: encode, write as text, parse, decode is the identity; so a stored log folds to the same state."""
+def test_every_event_decodes_to_an_equal_event(case: Case) -> None:
+    """R145: encoding to text and decoding gives an equal event, so a stored log folds to the same state."""
     run = drive(case.workflow, case.world())
     read = [decode(json.loads(json.dumps(encode(event)))) for event in run.log]
     assert [encode(event) for event in read] == [encode(event) for event in run.log]
@@ -56,17 +56,17 @@ FULL = AttemptEnded(
     ],
     ids=lambda event: type(event).__name__,
 )
-def test_an_event_with_all_its_parts_survives(event: Any) -> None:
+def test_an_event_with_all_fields_set_decodes_to_an_equal_event(event: Any) -> None:
     assert decode(json.loads(json.dumps(encode(event)))) == event
 
 
-def test_what_has_its_default_value_is_not_written() -> None:
+def test_default_values_are_not_stored() -> None:
     written = encode(AttemptEnded(Millis(5), Path("a"), 1, "ok"))
     assert written == {"type": "AttemptEnded", "at": 5, "path": "a", "attempt": 1, "kind": "ok"}
 
 
-def test_tuples_and_foreign_maps_inside_values_are_written_as_plain_json() -> None:
-    """What an expression made may be a tuple; it comes back as a list, which is the same value to expressions."""
+def test_tuples_and_other_maps_are_stored_as_plain_json() -> None:
+    """The value of an expression may be a tuple; it is decoded as a list, which expressions treat as equal."""
     written = encode(AttemptEnded(Millis(5), Path("a"), 1, "ok", result={"output": (1, (2,))}))
     assert written["result"] == {"output": [1, [2]]}
 
@@ -77,43 +77,43 @@ GOOD = {"type": "AttemptEnded", "at": 5, "path": "a", "attempt": 1, "kind": "ok"
 @pytest.mark.parametrize(
     ("value", "complaint"),
     [
-        ("text", "an event is an object"),
-        ({"at": 5}, "there is no event None"),
-        ({**GOOD, "type": "AttemptFinished"}, "there is no event 'AttemptFinished'"),
-        ({**GOOD, "colour": "red"}, "AttemptEnded has no colour"),
-        ({"type": "AttemptEnded", "at": 5, "path": "a", "kind": "ok"}, "AttemptEnded without attempt"),
-        ({**GOOD, "at": "5"}, "'5' is not int"),
-        ({**GOOD, "at": True}, "True is not int"),
+        ("text", "an event must be an object"),
+        ({"at": 5}, "unknown event type None"),
+        ({**GOOD, "type": "AttemptFinished"}, "unknown event type 'AttemptFinished'"),
+        ({**GOOD, "colour": "red"}, "AttemptEnded has no field colour"),
+        ({"type": "AttemptEnded", "at": 5, "path": "a", "kind": "ok"}, "AttemptEnded lacks the field attempt"),
+        ({**GOOD, "at": "5"}, "expected int, got '5'"),
+        ({**GOOD, "at": True}, "expected int, got True"),
         ({**GOOD, "kind": "great"}, "'great' is not one of 'ok'"),
         ({**GOOD, "result": [1]}, "[1] is not an object"),
-        ({**GOOD, "used": 3}, "Amounts is an object, not 3"),
-        ({**GOOD, "used": {"usd": 1, "eur": 2}}, "Amounts has no eur"),
-        ({**GOOD, "verdict": {"decision": "approve", "score": "7"}}, "'7' is not float"),
+        ({**GOOD, "used": 3}, "Amounts must be an object, not 3"),
+        ({**GOOD, "used": {"usd": 1, "eur": 2}}, "Amounts has no field eur"),
+        ({**GOOD, "verdict": {"decision": "approve", "score": "7"}}, "expected float, got '7'"),
         ({"type": "StepEnded", "at": 1, "path": "a", "outcome": "passed", "sets": [["a"]]}, "is not a list of 2"),
         ({"type": "StepEntered", "at": 1, "path": "a", "parent": "", "role": "step", "index": 0, "visit": 1,
           "stale": 3}, "3 is not a list"),
     ],
 )  # fmt: skip
-def test_what_is_not_an_event_is_refused(value: Any, complaint: str) -> None:
+def test_a_value_that_is_not_an_event_is_refused(value: Any, complaint: str) -> None:
     with pytest.raises(CodecError) as error:
         decode(value)
     assert complaint in str(error.value)
 
 
 @pytest.mark.parametrize("value", [{1: "x"}, {"x": object()}])
-def test_what_is_not_json_cannot_be_stored(value: Any) -> None:
+def test_a_value_that_is_not_json_cannot_be_stored(value: Any) -> None:
     with pytest.raises(CodecError):
         encode(AttemptEnded(Millis(5), Path("a"), 1, "ok", result={"output": value}))
 
 
 def test_every_kind_of_event_can_be_stored() -> None:
-    """A new event whose fields the codec cannot handle fails here, not in the middle of a run."""
+    """A new event with fields that the codec cannot handle fails here and not during a run."""
     for kind in EVENTS.values():
-        with pytest.raises(CodecError, match="without"):
+        with pytest.raises(CodecError, match="lacks the field"):
             decode({"type": kind.__name__})
 
 
-def test_values_of_derived_kinds_are_written_as_what_they_are() -> None:
+def test_values_of_subclasses_are_stored_as_their_base_type() -> None:
     class Word(str):
         __slots__ = ()
 
@@ -126,12 +126,12 @@ def test_values_of_derived_kinds_are_written_as_what_they_are() -> None:
     assert written["result"] == {"word": "x", "numbers": [2]}
 
 
-def test_a_part_of_an_event_is_read_alone_and_as_strictly() -> None:
+def test_a_part_of_an_event_can_be_decoded_alone_and_strictly() -> None:
     facts = RunFacts(
         "r", "w", carried=Amounts(calls=2), taken=((Path("a"), 1),), known=((Path("b"), 2),), unpriced=("x",)
     )
-    told = encode(RunStarted(Millis(1), facts, "f", {}, {}))["run"]
+    stored = encode(RunStarted(Millis(1), facts, "f", {}, {}))["run"]
 
-    assert read_as(RunFacts, told) == facts
-    with pytest.raises(CodecError, match="RunFacts has no extra"):
-        read_as(RunFacts, {**told, "extra": 1})
+    assert read_as(RunFacts, stored) == facts
+    with pytest.raises(CodecError, match="RunFacts has no field extra"):
+        read_as(RunFacts, {**stored, "extra": 1})

@@ -1,4 +1,4 @@
-"""The details of a decision about the breaker: a step or a version that it names has to be there."""
+"""A breaker decision may name a step or a version, which must exist."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.core.test_advice import ONCE, decided, three_rounds
 
 @pytest.mark.req("R129")
 @pytest.mark.parametrize(("named", "taken"), [("a", "t1"), ("a~1", "t1"), ("a~2", "t2"), ("", "t2")])
-def test_a_decision_may_name_the_version_that_is_taken(named: str, taken: str) -> None:
+def test_a_decision_can_name_the_version_to_accept(named: str, taken: str) -> None:
     game = three_rounds()
     decided(game, action="force_complete", use_output=named)
 
@@ -26,60 +26,60 @@ def test_a_decision_may_name_the_version_that_is_taken(named: str, taken: str) -
 
 @pytest.mark.req("R129")
 @pytest.mark.parametrize("named", ["a~1", "inner/a"])
-def test_a_version_is_known_by_its_address_in_the_block_and_in_the_run(named: str) -> None:
+def test_a_version_can_be_named_by_its_address_in_the_block_or_in_the_run(named: str) -> None:
     inner = Step("inner", Block("seq", (agent("a"), command("b", on=on(failed=0)))))
     game = Game(flow(inner, breaker=ONCE))
-    game.changed("inner/a")
-    game.done("inner/b", "failed")
+    game.end_with_change("inner/a")
+    game.end("inner/b", "failed")
     decided(game, "inner#1/!advice", action="force_complete", use_output=named)
 
     assert game.at("inner/a~2").place.adopt == "inner/a"
 
 
 UNKNOWN = (
-    ({"action": "force_complete", "use_output": "a~9"}, "there is no result 'a~9'; choose from a, a~2, a~3"),
+    ({"action": "force_complete", "use_output": "a~9"}, "there is no result 'a~9'; available: a, a~2, a~3"),
     (
         {"action": "retry_different", "retry_from": "nope"},
-        "there is no step 'nope' to go back to; choose from a, q",
+        "'nope' is not a step to go back to; choose from a, q",
     ),
 )
 
 
 @pytest.mark.req("R129")
 @pytest.mark.parametrize(("fields", "why"), UNKNOWN)
-def test_a_person_who_names_what_is_not_there_is_refused_with_the_names_that_are(
+def test_a_persons_decision_with_an_unknown_name_is_refused_with_the_possible_names(
     fields: dict[str, str], why: str
 ) -> None:
     game = three_rounds()
     action = fields["action"]
-    refused = game.say(Approve(Path("#1/!advice"), action, "me", "because", fields))
+    refused = game.send(Approve(Path("#1/!advice"), action, "me", "because", fields))
 
     assert refused == Refusal("unknown_name", why)
-    assert game.asked() == ["#1/!advice"]
+    assert game.open_questions() == ["#1/!advice"]
 
 
 @pytest.mark.req("R129", "R131")
 @pytest.mark.parametrize(("fields", "why"), UNKNOWN)
-def test_an_advisor_who_names_what_is_not_there_has_not_decided(fields: dict[str, str], why: str) -> None:
+def test_an_advisors_decision_with_an_unknown_name_is_invalid(fields: dict[str, str], why: str) -> None:
     game = three_rounds(advisor=ADVISOR)
-    game.done("#1/!advice", result={"output": fields})
+    game.end("#1/!advice", result={"output": fields})
 
-    assert game.asked() == ["#2/!person"]
+    assert game.open_questions() == ["#2/!person"]
 
 
-def test_where_nothing_has_passed_no_version_can_be_named() -> None:
+def test_without_a_passed_visit_no_version_can_be_named() -> None:
     game = Game(flow(command("a", on=on(failed=0)), breaker=ONCE))
-    game.done("a", "failed")
-    refused = game.say(Approve(Path("#1/!advice"), "force_complete", "me", "", {"use_output": "a"}))
+    game.end("a", "failed")
+    refused = game.send(Approve(Path("#1/!advice"), "force_complete", "me", "", {"use_output": "a"}))
 
-    assert refused == Refusal("unknown_name", "there is no result 'a'; choose from none")
+    assert refused == Refusal("unknown_name", "there is no result 'a'; available: none")
 
 
-def test_a_decision_about_an_attempt_names_nothing() -> None:
+def test_a_decision_about_an_attempt_must_not_name_a_step_or_version() -> None:
     game = Game(flow(command("a", retry=Retry(attempts=3)), breaker=replace(ONCE, retries=1)))
-    game.done("a", "failed")
-    refused = game.say(Approve(Path("a#1/!advice"), "retry_different", "me", "", {"retry_from": "a"}))
+    game.end("a", "failed")
+    refused = game.send(Approve(Path("a#1/!advice"), "retry_different", "me", "", {"retry_from": "a"}))
 
-    assert refused == Refusal("unknown_name", "this is about one attempt, where 'a' names nothing")
+    assert refused == Refusal("unknown_name", "'a' does not apply: the question is about one attempt")
     decided(game, "a#1/!advice", action="retry_different")
-    assert game.flying() == ["a"]
+    assert game.in_flight() == ["a"]

@@ -1,4 +1,4 @@
-"""The bookkeeping is strict: what the table or a guard does not allow raises, and is never skipped."""
+"""`evolve` is strict: an event that the table or a guard does not allow raises IllegalEvent."""
 
 from __future__ import annotations
 
@@ -76,14 +76,14 @@ ASKING = flow(human("a", approvals=2, by=("me", "you")))
     ],
     ids=lambda event: type(event).__name__,
 )
-def test_what_cannot_happen_to_a_working_step_raises(event: Any) -> None:
+def test_an_event_that_a_working_step_does_not_allow_raises(event: Any) -> None:
     """P3."""
     game = Game(WORKING)
     with pytest.raises(IllegalEvent):
         evolve(game.state, event)
 
 
-def test_a_run_that_nobody_could_carry_on_has_ended_with_what_was_open() -> None:
+def test_an_abandoned_run_ends_with_open_instances() -> None:
     game = Game(WORKING)
     end = RunEnded(NOW, "cancelled", "cancelled", ABANDONED, 130, {})
     assert evolve(game.state, end).ended == end
@@ -99,24 +99,24 @@ def test_a_run_that_nobody_could_carry_on_has_ended_with_what_was_open() -> None
     ],
     ids=lambda event: type(event).__name__,
 )
-def test_what_cannot_happen_to_a_waiting_step_raises(event: Any) -> None:
-    """P3: a timer that nobody set, an answer that was given already."""
+def test_an_event_that_a_waiting_step_does_not_allow_raises(event: Any) -> None:
+    """P3: a timer that was not set, a second answer by the same person."""
     game = Game(ASKING)
     game.answer("a", by="me")
     with pytest.raises(IllegalEvent):
         evolve(game.state, event)
 
 
-def test_a_timer_of_another_due_is_not_this_timer() -> None:
-    """P10: the report carries the due it was set for; anything else is stale."""
+def test_a_timer_with_another_due_time_is_refused() -> None:
+    """P10: the report has the due time that the timer was set for; any other is stale."""
     game = Game(flow(command("a")))
-    game.done("a", "transient")
+    game.end("a", "transient")
     assert game.at("a").phase == "paused"
     with pytest.raises(IllegalEvent):
         evolve(game.state, TimerFired(NOW, A, Millis(1)))
 
 
-def test_a_question_about_files_is_asked_and_answered_once() -> None:
+def test_a_fact_is_requested_and_reported_once() -> None:
     game = Game(flow(sets("a", x=1), command("b")))
     asked = FactsAsked(NOW, Path("b"), "exists", "x", BASE)
     state = game.state
@@ -127,8 +127,8 @@ def test_a_question_about_files_is_asked_and_answered_once() -> None:
         evolve(state, FactsAsked(NOW, Path(""), "exists", "x", BASE))
 
 
-def test_facts_of_another_tree_are_forgotten() -> None:
-    """X4: an answer about one tree says nothing about another."""
+def test_facts_about_another_tree_are_dropped() -> None:
+    """X4: a fact about one tree does not hold for another."""
     state = Game(flow(command("a"))).state
     for tree in ("t1", "t2"):
         state = evolve(state, FactsAsked(NOW, Path(""), "exists", "x", Tree(tree)))
@@ -136,7 +136,7 @@ def test_facts_of_another_tree_are_forgotten() -> None:
     assert [fact.tree for fact in state.instances[Path("")].facts] == ["t2"]
 
 
-def test_a_join_is_asked_once_and_answered_once() -> None:
+def test_a_join_is_requested_and_reported_once() -> None:
     game = Game(flow(command("a")))
     asked = JoinAsked(NOW, Path(""), BASE, BASE, (), gated=False)
     state = evolve(game.state, asked)
@@ -149,7 +149,7 @@ def test_a_join_is_asked_once_and_answered_once() -> None:
 
 def test_a_member_queues_for_a_join_once() -> None:
     game = Game(flow(Step("a", ForEach((1, 2), agent("a")))))
-    game.done("a[1]", "failed")
+    game.end("a[1]", "failed")
     leaf = game.at("a[1]")
     assert isinstance(leaf, Leaf)
     waiting = game.state._replace(
@@ -159,14 +159,14 @@ def test_a_member_queues_for_a_join_once() -> None:
         evolve(waiting, JoinQueued(NOW, Path("a[1]")))
 
 
-def test_an_attempt_has_the_next_number_and_no_other() -> None:
+def test_an_attempt_must_have_the_next_number() -> None:
     game = Game(flow(command("a"), command("b"), kind="par", max_parallel=1, block_keys={"parallel": 2}))
-    assert game.flying() == ["a"]
+    assert game.in_flight() == ["a"]
     with pytest.raises(IllegalEvent):
         evolve(game.state, AttemptStarted(NOW, Path("b"), 2, Amounts()))
 
 
-def test_the_first_event_starts_the_run_and_no_other() -> None:
+def test_only_the_first_event_starts_the_run() -> None:
     workflow = flow(command("a"))
     with pytest.raises(IllegalEvent):
         evolve(initial(workflow), RunPaused(NOW, "me"))
@@ -175,7 +175,7 @@ def test_the_first_event_starts_the_run_and_no_other() -> None:
         evolve(game.state, game.log[0])
 
 
-def test_an_order_to_cancel_is_given_once() -> None:
+def test_a_cancel_is_ordered_once() -> None:
     game = Game(WORKING)
     state = evolve(game.state, CancelOrdered(NOW, A, "unwanted"))
     with pytest.raises(IllegalEvent):
@@ -184,23 +184,23 @@ def test_an_order_to_cancel_is_given_once() -> None:
         evolve(fold(WORKING, game.log), AttemptEnded(NOW, Path("b"), 1, "ok"))
 
 
-def test_the_way_back_is_ordered_once() -> None:
+def test_a_jump_back_is_ordered_once() -> None:
     game = Game(flow(command("a"), command("b")))
-    game.done("a")
+    game.end("a")
     state = evolve(game.state, JumpOrdered(NOW, Path(""), 0, ()))
     with pytest.raises(IllegalEvent):
         evolve(state, JumpOrdered(NOW, Path(""), 0, ()))
 
 
 def test_time_never_goes_backwards() -> None:
-    """P12: a report that carries an earlier time does not turn the run's clock back."""
+    """P12: a report with an earlier time does not move the run's time back."""
     game = Game(WORKING)
     later = evolve(game.state, RunPaused(Millis(50_000), "me"))
     assert evolve(later, RunPaused(Millis(10), "me")).at == 50_000
 
 
-def test_every_phase_that_an_event_leads_to_has_a_row_of_its_own() -> None:
-    """The docs' diagram is drawn from this table."""
+def test_every_phase_that_an_event_leads_to_has_a_row() -> None:
+    """The diagram in the docs is drawn from this table."""
     for (kind, phase), row in lifecycle.TABLE.items():
         assert CancelOrdered in row, (kind, phase)
         for phases in row.values():
@@ -208,20 +208,20 @@ def test_every_phase_that_an_event_leads_to_has_a_row_of_its_own() -> None:
                 assert to == "ended" or (kind, to) in lifecycle.TABLE
 
 
-def test_a_refused_member_is_told_so_with_its_reason() -> None:
+def test_a_refused_member_keeps_the_reason() -> None:
     refused = RefusedMember(A, "conflict", "both changed x")
     game = Game(
         flow(Step("g", block("dag", agent("a"), agent("b"), Step("c", agent("c").verb, needs=(0, 1)))))
     )
-    game.changed("g/a")
-    game.changed("g/b")
-    game.joined("g/c", None, refused=(refused,))
+    game.end_with_change("g/a")
+    game.end_with_change("g/b")
+    game.end_join("g/c", None, refused=(refused,))
     assert game.outcome("g/c") == ("conflict", "conflict")
     assert game.outcome() == ("failed", "conflict")
 
 
-def test_an_event_makes_another_state_and_leaves_the_old_one_alone() -> None:
-    """Inside, evolve works on a draft that changes in place; nobody outside may notice."""
+def test_evolve_leaves_the_old_state_unchanged() -> None:
+    """`evolve` works on a draft that changes in place; the caller's state must not change."""
     game = Game(WORKING)
     before = fold(WORKING, game.log)
     after = evolve(game.state, CancelOrdered(NOW, A, "unwanted"))
@@ -233,8 +233,8 @@ def test_an_event_makes_another_state_and_leaves_the_old_one_alone() -> None:
         after.queue.put(7, A)
 
 
-def test_a_state_is_written_out_short_however_much_there_is_in_it() -> None:
-    """asyncio writes out the result of every task that a signal could have ended; of a long run that took seconds."""
+def test_the_repr_of_a_large_state_is_short() -> None:
+    """asyncio prints the result of a task that a signal may have ended; for a long run that took seconds."""
     steps = tuple(command(f"s{number}") for number in range(200))
     done = simulate(flow(*steps), RandomWorld(1, CALM)).state
 

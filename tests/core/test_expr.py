@@ -1,4 +1,4 @@
-"""What expressions give, what they refuse, and that they end: the evaluator and its signs."""
+"""The evaluator and its operators: results, errors and bounds."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def value_of(text: str, **more: Any) -> Json:
         ("touched('x', '*.md')", False),
     ],
 )
-def test_an_expression_gives_its_value(text: str, expected: Json) -> None:
+def test_an_expression_yields_its_value(text: str, expected: Json) -> None:
     assert value_of(text) == expected
     assert type(value_of(text)) is type(expected)
 
@@ -143,7 +143,7 @@ def test_an_expression_gives_its_value(text: str, expected: Json) -> None:
         ("'a' in 1", "cannot look for text in a number"),
     ],
 )
-def test_types_never_convert(text: str, message: str) -> None:
+def test_values_are_never_converted(text: str, message: str) -> None:
     with pytest.raises(WrongType) as raised:
         value_of(text)
 
@@ -163,7 +163,7 @@ def test_types_never_convert(text: str, message: str) -> None:
         ("deep[0].x", None),
     ],
 )
-def test_what_is_absent_is_called_by_its_name(text: str, message: str | None) -> None:
+def test_a_missing_value_is_named_in_the_message(text: str, message: str | None) -> None:
     with pytest.raises(ExprError) as raised:
         value_of(text)
 
@@ -171,17 +171,17 @@ def test_what_is_absent_is_called_by_its_name(text: str, message: str | None) ->
         assert str(raised.value) == f"E_VAR_MISSING: {message}"
 
 
-def test_default_answers_only_absence() -> None:
+def test_default_replaces_only_missing_values() -> None:
     with pytest.raises(WrongType):
         value_of("default(inputs.task.x, 1)")
 
 
-def test_and_and_or_stop_as_soon_as_they_know() -> None:
+def test_and_and_or_stop_as_soon_as_the_result_is_known() -> None:
     assert value_of("inputs.go or nothing.at.all") is True
     assert value_of("not inputs.go and nothing.at.all") is False
 
 
-def test_a_fact_that_is_not_known_yet_passes_through() -> None:
+def test_an_unknown_fact_raises_need_fact() -> None:
     class Unknown(Values):
         def fact(self, query: tuple[str, str]) -> Json:
             raise NeedFact(query)
@@ -192,7 +192,7 @@ def test_a_fact_that_is_not_known_yet_passes_through() -> None:
     assert raised.value.query == ("exists", "a/b")
 
 
-def test_a_lazy_map_is_asked_once_for_what_is_read() -> None:
+def test_a_lazy_map_computes_only_what_is_read_and_only_once() -> None:
     lazy = LazyMap({"a": 1, "b": 2})
 
     assert value_of("lazy.a", lazy=lazy) == 1
@@ -217,7 +217,7 @@ def test_a_lazy_map_is_asked_once_for_what_is_read() -> None:
         "wide",
     ],
 )
-def test_no_result_is_too_big(text: str) -> None:
+def test_a_result_that_is_too_big_is_refused(text: str) -> None:
     with pytest.raises(TooBig):
         value_of(
             text, huge=2**70, infinite=float("inf"), long="x" * (MAX_TEXT + 1), wide=[0] * (MAX_ELEMENTS + 1)
@@ -229,20 +229,20 @@ def test_the_largest_numbers_are_allowed() -> None:
     assert value_of(f"{MIN_INT + 1} - 1") == MIN_INT
 
 
-def test_an_operand_that_no_float_can_hold_is_too_big() -> None:
-    """Python itself would raise OverflowError, which nobody expects from an expression."""
+def test_an_operand_that_does_not_fit_a_float_is_too_big() -> None:
+    """Python itself raises OverflowError, which callers of the evaluator do not expect."""
     with pytest.raises(TooBig):
         evaluate(Arith("/", Const(10**400), Const(2)), Values({}))
 
 
 @pytest.mark.parametrize("text", ["1 / 0", "1 % 0", "1 / 0.0"])
-def test_nothing_is_divided_by_zero(text: str) -> None:
+def test_division_by_zero_is_an_error(text: str) -> None:
     with pytest.raises(ExprError, match="cannot divide by zero"):
         value_of(text)
 
 
-def test_an_expression_of_too_many_parts_is_refused() -> None:
-    """The parser counts as well; a node built by hand meets this bound."""
+def test_an_expression_with_too_many_parts_is_refused() -> None:
+    """The parser also counts parts; a node built by hand meets only this bound."""
     node: Node = Const(True)
     for _ in range(300):
         node = Not(node)
@@ -260,7 +260,7 @@ def test_work_is_metered_over_the_whole_expression() -> None:
 
 
 @pytest.mark.parametrize("wrap", [lambda inner: [inner], lambda inner: {"a": inner}])
-def test_values_nested_more_than_fifty_deep_are_not_compared_or_written(wrap: Callable[[Any], Any]) -> None:
+def test_values_nested_more_than_fifty_levels_deep_are_refused(wrap: Callable[[Any], Any]) -> None:
     deep: Any = 1
     for _ in range(50):
         deep = wrap(deep)
@@ -274,18 +274,18 @@ def test_values_nested_more_than_fifty_deep_are_not_compared_or_written(wrap: Ca
         as_text(deeper, Meter())
 
 
-def test_any_sequence_is_a_list() -> None:
+def test_any_sequence_counts_as_a_list() -> None:
     assert value_of("many[2] + len(many)", many=range(3)) == 5
 
 
-def test_what_is_no_json_is_refused() -> None:
-    with pytest.raises(WrongType, match="object is not a value"):
+def test_a_value_that_is_not_json_is_refused() -> None:
+    with pytest.raises(WrongType, match="value of type object"):
         value_of("thing", thing=object())
-    with pytest.raises(WrongType, match="bytes is not a value"):
+    with pytest.raises(WrongType, match="value of type bytes"):
         value_of("thing == 'x'", thing=b"x")
 
 
-def test_a_function_that_does_not_exist_is_refused() -> None:
+def test_an_unknown_function_is_refused() -> None:
     with pytest.raises(WrongType, match='calls to "open" are not allowed'):
         evaluate(Call("open", (Const("f"),)), Values({}))
 
@@ -301,12 +301,12 @@ def test_a_function_that_does_not_exist_is_refused() -> None:
         (Or(()), "the value"),
     ],
 )
-def test_messages_call_values_by_their_path(node: Node, called: str) -> None:
+def test_messages_name_values_by_their_path(node: Node, called: str) -> None:
     assert show(node) == called
 
 
 @given(nodes(), st.dictionaries(st.sampled_from(["steps", "inputs", "item", "title"]), values, max_size=4))
-def test_whatever_is_evaluated_only_documented_errors_come_out(node: Node, known: dict[str, Any]) -> None:
+def test_evaluation_raises_only_documented_errors(node: Node, known: dict[str, Any]) -> None:
     try:
         result = evaluate(node, Values(known))
     except ExprError:
@@ -315,7 +315,7 @@ def test_whatever_is_evaluated_only_documented_errors_come_out(node: Node, known
 
 
 @given(values, values)
-def test_identity_tells_the_same_values_from_others(one: Any, other: Any) -> None:
+def test_identity_is_equal_exactly_for_equal_values(one: Any, other: Any) -> None:
     meter = Meter()
     same = identity(one, meter) == identity(other, meter)
 

@@ -1,4 +1,4 @@
-"""Only results that still count are read, and only so much of the past is remembered."""
+"""Only valid results can be read, and the trail of a loop is bounded."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from podium.core.types import Path
 from tests.core.kit import Game, agent, command, flow
 
 
-def test_a_stale_child_is_left_out() -> None:
+def test_a_stale_child_is_not_read() -> None:
     game = Game(flow(agent("a"), agent("b")))
-    game.done("a")
-    game.done("b")
+    game.end("a")
+    game.end("b")
     state = game.state
     root, visit = state.instances[ROOT], state.latest[(ROOT, 0)]
     assert isinstance(root, Scope)
@@ -25,12 +25,12 @@ def test_a_stale_child_is_left_out() -> None:
     assert [child.place.path for child in fresh_children(stale, root)] == ["b"]
 
 
-def test_a_loop_remembers_a_bounded_number_of_its_last_iterations() -> None:
+def test_the_trail_of_a_loop_is_bounded() -> None:
     count = 3 * TRAIL_KEPT
     each = Step("each", ForEach(tuple(range(count)), command("each")))
     game = Game(flow(each))
     for number in range(1, count):
-        game.done(f"each[{number}]")
+        game.end(f"each[{number}]")
 
     loop = game.state.instances[Path("each")]
 

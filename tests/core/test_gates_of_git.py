@@ -1,4 +1,4 @@
-"""Gates that come before what they judge takes effect, and gates that say nothing about the work."""
+"""Gates of a landing, which run before it takes effect, and gates that could not run."""
 
 from __future__ import annotations
 
@@ -18,116 +18,116 @@ def landing(**rest: object) -> Step:
 
 
 def proposed(game: Game, tree: str = "merged") -> None:
-    game.done("land", reason="moved", tree=Tree(tree), result={"onto": "tip"})
+    game.end("land", reason="moved", tree=Tree(tree), result={"onto": "tip"})
 
 
 def passed(game: Game, attempt: int) -> None:
-    game.done(f"land#{attempt}/t")
-    game.judged(f"land#{attempt}/q/j1")
+    game.end(f"land#{attempt}/t")
+    game.give_verdict(f"land#{attempt}/q/j1")
 
 
 @pytest.mark.req("R119", "R176")
-def test_a_landing_is_judged_first_and_lands_at_the_next_attempt() -> None:
+def test_a_landing_is_judged_first_and_lands_with_the_next_attempt() -> None:
     game = Game(flow(landing()))
     proposed(game)
-    assert game.flying() == ["land#1/t"]
+    assert game.in_flight() == ["land#1/t"]
     judged = game.at("land#1").place
     assert (judged.base, judged.start) == ("tip", "merged")
 
     passed(game, 1)
-    assert game.flying() == ["land"]
+    assert game.in_flight() == ["land"]
     assert game.events(AttemptQueued)[-1].why == "judged"
     assert game.events(AttemptStarted)[-1].start == game.at("land").place.start
 
-    game.done("land")
+    game.end("land")
     assert game.outcome("land") == ("passed", "")
     assert Path("land#2") not in game.state.instances
 
 
-def test_what_would_land_by_now_is_judged_again_if_it_is_something_else() -> None:
+def test_a_landing_is_judged_again_if_its_result_has_changed() -> None:
     game = Game(flow(landing()))
     proposed(game)
     passed(game, 1)
     proposed(game, "merged again")
 
-    assert game.flying() == ["land#2/t"]
+    assert game.in_flight() == ["land#2/t"]
     assert game.at("land#2").place.start == "merged again"
     passed(game, 2)
-    game.done("land")
+    game.end("land")
     assert game.outcome("land") == ("passed", "")
 
 
-def test_a_landing_that_was_in_the_way_is_not_judged_again_for_its_retry() -> None:
+def test_a_landing_retried_after_a_failure_is_not_judged_again() -> None:
     game = Game(flow(landing(retry=Retry(attempts=2))))
     proposed(game)
     passed(game, 1)
-    game.done("land", "failed", reason="in_the_way")
-    assert game.flying() == ["land"]
+    game.end("land", "failed", reason="in_the_way")
+    assert game.in_flight() == ["land"]
 
-    game.done("land")
+    game.end("land")
     assert game.outcome("land") == ("passed", "")
 
 
-def test_nothing_that_was_refused_lands_by_being_the_best() -> None:
+def test_a_refused_landing_is_not_accepted_as_the_best() -> None:
     for answer in ("failed", "reject"):
         game = Game(flow(landing(retry=Retry(attempts=1, on_exhausted="accept_best", stated=True))))
         proposed(game)
         if answer == "failed":
-            game.done("land#1/t", "failed")
+            game.end("land#1/t", "failed")
         else:
-            game.done("land#1/t")
-            game.judged("land#1/q/j1", "reject")
+            game.end("land#1/t")
+            game.give_verdict("land#1/q/j1", "reject")
         assert game.outcome("land") == ("failed", "gates")
 
 
-def test_after_gates_that_failed_the_next_attempt_proposes_again() -> None:
+def test_after_failed_gates_the_next_attempt_computes_the_result_again() -> None:
     game = Game(flow(landing(retry=Retry(attempts=2))))
     proposed(game)
-    game.done("land#1/t", "failed")
-    game.done("land")
-    assert game.flying() == ["land#2/t"]
+    game.end("land#1/t", "failed")
+    game.end("land")
+    assert game.in_flight() == ["land#2/t"]
 
 
 @pytest.mark.req("R109")
-def test_a_gate_that_could_not_be_carried_out_ends_its_step_and_blames_nobody() -> None:
+def test_a_gate_that_could_not_run_ends_the_step_without_a_retry() -> None:
     game = Game(flow(agent("a", gates=gates((command("t"),)), retry=Retry(attempts=3))))
-    game.changed("a")
-    game.done("a#1/t", "error", reason="not_started", result={"message": "no such program\nmore"})
+    game.end_with_change("a")
+    game.end("a#1/t", "error", reason="not_started", result={"message": "no such program\nmore"})
 
     assert game.outcome("a") == ("error", "not_started")
     ending = game.at("a").ending
     assert ending is not None and ending.message == "t error: no such program"
 
 
-def test_a_reviewer_without_a_verdict_sends_nothing_back_to_be_reworked() -> None:
+def test_a_reviewer_without_a_verdict_causes_no_rework() -> None:
     game = Game(flow(agent("a", gates=gates((), (review("q"),)), retry=Retry(attempts=3))))
-    game.changed("a")
-    game.done("a#1/q/j1", "failed")
+    game.end_with_change("a")
+    game.end("a#1/q/j1", "failed")
 
     assert game.outcome("a") == ("error", "no_verdict")
 
 
-def test_a_block_is_not_tried_again_either_if_its_gate_could_not_be_carried_out() -> None:
+def test_a_block_is_not_retried_if_its_gate_could_not_run() -> None:
     inner = Step("b", block("seq", command("x")), gates=gates((command("t"),)), retry=Retry(attempts=3))
     game = Game(flow(inner))
-    game.done("b/x")
-    game.done("b#1/t", "error", reason="not_started")
+    game.end("b/x")
+    game.end("b#1/t", "error", reason="not_started")
 
     assert game.outcome("b") == ("failed", "not_started")
     assert game.at("b").tries == 0
 
 
-def test_the_end_of_a_step_names_the_gates_that_stopped_it() -> None:
+def test_the_end_of_a_step_names_its_failed_gates() -> None:
     game = Game(flow(agent("a", gates=gates((command("t"), command("u"))), retry=Retry(attempts=1))))
-    game.changed("a")
-    game.done("a#1/t", "failed", result={"message": "2 tests failed"})
-    game.done("a#1/u", "failed")
+    game.end_with_change("a")
+    game.end("a#1/t", "failed", result={"message": "2 tests failed"})
+    game.end("a#1/u", "failed")
 
     ending = game.at("a").ending
     assert ending is not None and ending.message == "t failed: 2 tests failed; u failed"
 
 
-def test_a_person_at_the_gate_of_a_landing_can_stop_it_for_good() -> None:
+def test_a_person_can_abort_a_landing_at_its_gate() -> None:
     step = Step("land", Git(land="main"), touches=(), gates=gates((), (), (human("h"),)))
     game = Game(flow(step))
     proposed(game)

@@ -1,4 +1,4 @@
-"""A gate with `on_fail: block` leaves no further attempt."""
+"""After a gate with `on_fail: block` failed there is no further attempt."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ GATED = gates((replace(command("t"), on_fail="block"),))
 
 
 @pytest.mark.req("R120")
-def test_a_gate_that_blocks_leaves_a_block_no_further_attempt() -> None:
+def test_a_block_is_not_retried_after_a_blocking_gate_failed() -> None:
     step = Step("g", block("seq", agent("x")), gates=GATED, retry=Retry(attempts=3), has_worker=True)
     game = Game(flow(step))
-    game.changed("g/x")
-    game.done("g#1/t", "failed")
+    game.end_with_change("g/x")
+    game.end("g#1/t", "failed")
     assert game.outcome("g") == ("failed", "gates")
 
 
 @pytest.mark.req("R120")
-def test_a_gate_that_blocks_leaves_a_worker_no_further_attempt() -> None:
+def test_a_worker_is_not_retried_after_a_blocking_gate_failed() -> None:
     game = Game(flow(agent("x", gates=GATED, retry=Retry(attempts=3))))
-    game.changed("x")
-    game.done("x#1/t", "failed")
+    game.end_with_change("x")
+    game.end("x#1/t", "failed")
     assert game.outcome("x") == ("failed", "gates")

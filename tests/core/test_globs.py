@@ -1,4 +1,4 @@
-"""Globs match what they say, and two that can meet are never kept for strangers."""
+"""Globs match as documented, and two globs that can match the same path always overlap."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ GLOBS = st.lists(GLOB_NAMES, min_size=1, max_size=4).map("/".join)
         ("a\nb*", "a\nbc", True),
     ],
 )
-def test_a_glob_matches_what_it_says(pattern: str, path: str, expected: bool) -> None:
+def test_a_glob_matches_as_documented(pattern: str, path: str, expected: bool) -> None:
     assert glob_matches(pattern, path) is expected
 
 
@@ -100,19 +100,19 @@ def test_a_glob_matches_what_it_says(pattern: str, path: str, expected: bool) ->
         ("", "a", False),
     ],
 )
-def test_two_globs_overlap_if_a_path_fits_both(first: str, second: str, expected: bool) -> None:
+def test_two_globs_overlap_if_a_path_matches_both(first: str, second: str, expected: bool) -> None:
     assert globs_overlap(first, second) is expected
     assert globs_overlap(second, first) is expected
 
 
 @given(GLOBS, PATHS)
-def test_a_glob_matches_as_the_plain_definition_says(pattern: str, path: str) -> None:
+def test_a_glob_matches_like_the_reference_implementation(pattern: str, path: str) -> None:
     assert glob_matches(pattern, path) is bool(re.fullmatch(by_definition(pattern), path))
 
 
 @given(GLOBS, GLOBS, PATHS)
 def test_globs_that_match_the_same_path_overlap(first: str, second: str, path: str) -> None:
-    """A wrong no would let two steps change the same file at once."""
+    """A false negative would let two steps change the same file in parallel."""
     if glob_matches(first, path) and glob_matches(second, path):
         assert globs_overlap(first, second)
 
@@ -122,8 +122,8 @@ SHORT_NAMES = ["".join(letters) for size in range(1, 7) for letters in itertools
 
 
 @given(SHORT, SHORT)
-def test_two_names_overlap_exactly_if_a_name_fits_both(first: str, second: str) -> None:
-    """What two names of three signs have in common, they have in common at six letters or less."""
+def test_two_name_patterns_overlap_exactly_if_a_name_matches_both(first: str, second: str) -> None:
+    """If two patterns of three characters match a common name, they match one of at most six letters."""
     common = any(glob_matches(first, name) and glob_matches(second, name) for name in SHORT_NAMES)
 
     assert names_overlap(first, second) is common
@@ -134,7 +134,7 @@ def test_a_glob_overlaps_itself(pattern: str) -> None:
     assert globs_overlap(pattern, pattern)
 
 
-def test_a_glob_with_many_stars_inside_names_matches_more_and_not_less() -> None:
+def test_a_glob_with_many_stars_inside_names_matches_too_much_but_never_too_little() -> None:
     pattern = "/".join(["a**b"] * (MAX_SPLITS + 3))
 
     assert glob_matches(pattern, "/".join(["axb"] * (MAX_SPLITS + 3)))
@@ -143,7 +143,7 @@ def test_a_glob_with_many_stars_inside_names_matches_more_and_not_less() -> None
 
 
 def test_no_glob_is_slow() -> None:
-    """Patterns may come from an agent's plan; each of these takes a naive matcher minutes."""
+    """Globs may come from an agent's plan; each of these would take a naive matcher minutes."""
     with work_within(2):
         for pattern, path in [
             ("*a" * 50 + "b", "a" * 200),
@@ -157,7 +157,7 @@ def test_no_glob_is_slow() -> None:
 
 
 def by_definition(pattern: str) -> str:
-    """A glob as a regular expression, sign by sign; slow for some, so only for short ones."""
+    """Translate a glob to a regular expression, character by character; slow for some, so only for short globs."""
     names = [name for name in pattern.split("/") if name not in ("", ".")]
     parts = [_by_definition(name, last=place == len(names) - 1) for place, name in enumerate(names)]
     return "".join(parts)

@@ -1,4 +1,4 @@
-"""What is said to a run becomes events, nothing, or a refusal that says why not."""
+"""A message becomes events, nothing, or a refusal with a reason."""
 
 from __future__ import annotations
 
@@ -54,17 +54,17 @@ def code(answer: Any) -> str:
     return answer.code
 
 
-def test_a_run_is_started_once_and_everything_else_comes_after() -> None:
+def test_a_run_is_started_once_and_before_anything_else() -> None:
     workflow = flow(command("a"))
     assert code(handle(initial(workflow), Pause("me"), NOW)) == "not_started"
-    assert code(Game(workflow).say(START)) == "started"
+    assert code(Game(workflow).send(START)) == "started"
 
 
-def test_after_the_end_commands_are_refused_and_reports_ignored() -> None:
+def test_after_the_end_commands_are_refused_and_reports_are_ignored() -> None:
     game = Game(flow(command("a")))
-    game.done("a")
+    game.end("a")
     assert game.state.ended is not None
-    assert code(game.say(Pause("me"))) == "ended"
+    assert code(game.send(Pause("me"))) == "ended"
     assert handle(game.state, AttemptEnded(NOW, Path("a"), 1, "ok"), NOW) == ()
     assert handle(game.state, Recover(1), NOW) == ()
 
@@ -83,24 +83,24 @@ def test_after_the_end_commands_are_refused_and_reports_ignored() -> None:
     ],
     ids=lambda message: type(message).__name__,
 )
-def test_a_report_that_nobody_waits_for_changes_nothing(message: Any) -> None:
-    """P6: stale, double, early or misdirected."""
+def test_a_report_without_a_pending_effect_changes_nothing(message: Any) -> None:
+    """P6: stale, duplicate, early or misdirected reports."""
     game = Game(flow(command("a"), command("b")))
     assert handle(game.state, message, NOW) == ()
 
 
-def test_an_answer_about_another_tree_is_not_the_answer() -> None:
+def test_a_fact_about_another_tree_is_ignored() -> None:
     """P6, X4."""
     from tests.core.shapes import exists
 
     game = Game(flow(replace(command("a"), when=exists("x"))))
     wrong = FactsFound(NOW, Path("a"), "exists", "x", Tree("other"), value=True)
     assert handle(game.state, wrong, NOW) == ()
-    game.fact("a", value=True)
-    assert game.flying() == ["a"]
+    game.report_fact("a", value=True)
+    assert game.in_flight() == ["a"]
 
 
-def test_a_report_is_stamped_with_the_time_of_its_turn() -> None:
+def test_a_report_gets_the_time_of_its_turn() -> None:
     game = Game(flow(command("a")))
     (event,) = handle(game.state, AttemptEnded(Millis(0), Path("a"), 1, "ok"), NOW)  # type: ignore[misc]  # events
     assert event.at == NOW
@@ -112,7 +112,7 @@ APPROVALS = flow(
 
 
 @pytest.mark.req("C48")
-def test_an_approval_must_fit_the_question() -> None:
+def test_an_approval_must_match_the_question() -> None:
     """R190, R195."""
     game = Game(APPROVALS)
     asked = game.at("a")
@@ -123,7 +123,7 @@ def test_an_approval_must_fit_the_question() -> None:
     assert game.at("a") == asked
     game.answer("a", by="ann", tree=Tree("base"))
     again = game.answer("a", by="ann", text="and again")
-    assert again == Refusal("answered", "ann has approved 'a' already")
+    assert again == Refusal("answered", "ann has already approved 'a'")
     game.answer("a", by="boss")
     assert game.outcome("a") == ("passed", "")
     refusal = game.answer("a", by="bob")
@@ -133,7 +133,7 @@ def test_an_approval_must_fit_the_question() -> None:
 
 @pytest.mark.req("R195")
 @pytest.mark.parametrize(("action", "outcome"), [("reject", "rejected"), ("abort", "aborted")])
-def test_who_has_said_yes_may_say_no_as_long_as_the_question_is_open(action: str, outcome: str) -> None:
+def test_a_person_who_approved_can_reject_while_the_question_is_open(action: str, outcome: str) -> None:
     game = Game(APPROVALS)
     game.answer("a", by="ann")
     game.answer("a", action, by="ann", text="no wait")
@@ -142,17 +142,17 @@ def test_who_has_said_yes_may_say_no_as_long_as_the_question_is_open(action: str
     assert [(each.by, each.action, each.text) for each in given.given] == [("ann", action, "no wait")]
 
 
-def test_who_comes_too_late_hears_who_has_answered() -> None:
+def test_a_late_answer_is_refused_with_the_name_of_the_earlier_approver() -> None:
     game = Game(flow(human("a"), command("b")))
     game.answer("a", by="ann")
     refusal = game.answer("a", by="bob")
     assert isinstance(refusal, Refusal)
-    assert "ann has answered" in refusal.message
+    assert "ann has already answered" in refusal.message
 
 
-def test_an_answer_after_the_time_is_refused_even_if_the_timer_is_late() -> None:
+def test_an_answer_after_the_deadline_is_refused_even_if_the_timer_is_late() -> None:
     game = Game(APPROVALS)
-    assert code(game.say(Approve(Path("a"), "approve", "boss"), at=900_000)) == "expired"
+    assert code(game.send(Approve(Path("a"), "approve", "boss"), at=900_000)) == "expired"
 
 
 def test_an_answer_must_be_one_of_the_choices() -> None:
@@ -166,7 +166,7 @@ def test_an_answer_must_be_one_of_the_choices() -> None:
     assert (game.at("a").ending.result or {})["output"] == "red"  # type: ignore[union-attr]  # it has ended
 
 
-def test_a_signal_wakes_everyone_who_waits_for_it() -> None:
+def test_a_signal_ends_every_wait_for_it() -> None:
     """R199."""
     game = Game(
         flow(
@@ -178,77 +178,77 @@ def test_a_signal_wakes_everyone_who_waits_for_it() -> None:
             block_keys={"parallel": 4},
         )
     )
-    assert code(game.say(Signal("nothing"))) == "nobody_waits"
-    game.say(Signal("go", {"n": 1}, "ci"))
+    assert code(game.send(Signal("nothing"))) == "nobody_waits"
+    game.send(Signal("go", {"n": 1}, "ci"))
     assert [event.path for event in game.events(SignalReceived)] == ["a", "b"]
     assert game.outcome("a") == ("passed", "")
 
 
-def test_a_cancel_is_asked_once_and_not_during_the_clean_up_unless_forced() -> None:
+def test_a_cancel_during_clean_up_is_refused_unless_forced() -> None:
     """R142."""
     clean = Step("finally", block("seq", command("tidy")))
     game = Game(flow(command("a"), finally_=clean))
-    game.say(Cancel("me", "enough"))
+    game.send(Cancel("me", "enough"))
     assert handle(game.state, Cancel("me"), NOW) == ()
-    game.done("a", "cancelled")
-    assert game.flying() == ["finally/tidy"]
-    game.say(Cancel("me", force=True))
+    game.end("a", "cancelled")
+    assert game.in_flight() == ["finally/tidy"]
+    game.send(Cancel("me", force=True))
     assert handle(game.state, Cancel("me", force=True), NOW) == ()
     assert [event.force for event in game.events(CancelAsked)] == [False, True]
-    game.done("finally/tidy", "cancelled")
+    game.end("finally/tidy", "cancelled")
     assert game.state.ended is not None
     closing = Game(flow(command("a"), finally_=clean))
-    closing.done("a")
-    assert code(closing.say(Cancel("me"))) == "closing"
+    closing.end("a")
+    assert code(closing.send(Cancel("me"))) == "closing"
 
 
 @pytest.mark.req("R198")
 def test_a_cancel_ends_a_pause_so_that_the_clean_up_runs() -> None:
     clean = Step("finally", block("seq", command("f")))
     game = Game(flow(human("ask"), command("b"), finally_=clean))
-    game.say(Pause("me"))
-    game.say(Cancel("ann"))
+    game.send(Pause("me"))
+    game.send(Cancel("ann"))
     assert [type(event) for event in game.log if event.at == game.now][:2] == [RunResumed, CancelAsked]
-    assert game.flying() == ["finally/f"]
-    game.say(Pause("me"))
-    game.say(Cancel("ann"))
+    assert game.in_flight() == ["finally/f"]
+    game.send(Pause("me"))
+    game.send(Cancel("ann"))
     assert not game.state.paused
-    game.done("finally/f")
+    game.end("finally/f")
     assert game.outcome() == ("cancelled", "")
 
 
 def test_a_jump_needs_a_running_sequence_and_a_step_that_was_entered() -> None:
     game = Game(flow(command("a"), command("b"), Step("g", block("par", command("c")))))
-    game.done("a")
-    assert code(game.say(Jump(Path("a"), "x", "me"))) == "not_running"
-    assert code(game.say(Jump(Path(""), "nothing", "me"))) == "no_step"
-    assert code(game.say(Jump(Path(""), "g", "me"))) == "no_step"
-    game.say(Jump(Path(""), "a", "me", "again please"))
+    game.end("a")
+    assert code(game.send(Jump(Path("a"), "x", "me"))) == "not_running"
+    assert code(game.send(Jump(Path(""), "nothing", "me"))) == "no_step"
+    assert code(game.send(Jump(Path(""), "g", "me"))) == "no_step"
+    game.send(Jump(Path(""), "a", "me", "again please"))
     assert [event.target for event in game.events(JumpAsked)] == [0]
-    game.done("b", "cancelled")
-    assert game.flying() == ["a~2"]
-    game.done("a~2")
-    game.done("b~2")
-    assert code(game.say(Jump(Path("g"), "c", "me"))) == "no_sequence"
+    game.end("b", "cancelled")
+    assert game.in_flight() == ["a~2"]
+    game.end("a~2")
+    game.end("b~2")
+    assert code(game.send(Jump(Path("g"), "c", "me"))) == "no_sequence"
 
 
-def test_pause_and_resume_are_said_once_each() -> None:
+def test_repeated_pause_and_resume_change_nothing() -> None:
     """R198."""
     game = Game(flow(command("a"), command("b")))
-    game.say(Pause("me"))
+    game.send(Pause("me"))
     assert handle(game.state, Pause("me"), NOW) == ()
-    game.done("a")
-    assert game.flying() == []
-    game.say(Resume("me"))
-    assert game.flying() == ["b"]
+    game.end("a")
+    assert game.in_flight() == []
+    game.send(Resume("me"))
+    assert game.in_flight() == ["b"]
     assert len(game.events(RunPaused)) == len(game.events(RunResumed)) == 1
 
 
-def test_guidance_waits_for_a_worker() -> None:
+def test_guidance_is_kept_for_the_next_worker() -> None:
     """R198."""
     game = Game(flow(command("a"), agent("b")))
-    game.say(Guide("me", "be brief"))
-    game.done("a")
+    game.send(Guide("me", "be brief"))
+    game.end("a")
     assert [event.text for event in game.events(GuidanceGiven)] == ["be brief"]
     effect: Any = game.state.pending[("attempt", Path("b"))]
     assert effect.asked.guidance == ("be brief",)
@@ -258,27 +258,27 @@ def test_guidance_waits_for_a_worker() -> None:
 def test_a_limit_can_only_be_raised() -> None:
     """R130."""
     game = Game(flow(command("a"), limits=Limits(transitions=3)))
-    assert code(game.say(RaiseLimit(Path("x"), "usd", 5, "me"))) == "no_ledger"
-    assert code(game.say(RaiseLimit(Path(""), "usd", 5, "me"))) == "not_raised"
-    assert code(game.say(RaiseLimit(Path(""), "transitions", 3, "me"))) == "not_raised"
-    game.say(RaiseLimit(Path(""), "transitions", 9, "me"))
+    assert code(game.send(RaiseLimit(Path("x"), "usd", 5, "me"))) == "no_ledger"
+    assert code(game.send(RaiseLimit(Path(""), "usd", 5, "me"))) == "not_raised"
+    assert code(game.send(RaiseLimit(Path(""), "transitions", 3, "me"))) == "not_raised"
+    game.send(RaiseLimit(Path(""), "transitions", 9, "me"))
     assert [event.to for event in game.events(LimitRaised)] == [9]
     assert game.state.ledgers[Path("")].limits.transitions == 9
 
 
-def test_a_new_owner_doubts_only_what_must_not_be_repeated() -> None:
-    """P17, R146: a person's own work is not in doubt."""
+def test_a_new_owner_doubts_only_attempts_that_must_not_be_repeated() -> None:
+    """P17, R146: work by hand is not in doubt."""
     by_hand = agent("c", verb=Agent(by_hand=True), repeatable=False)
     steps = (command("a"), command("b", repeatable=False), by_hand)
     game = Game(flow(*steps, kind="par", block_keys={"parallel": 3}))
-    game.say(Recover(2))
+    game.send(Recover(2))
     assert [event.epoch for event in game.events(RunRecovered)] == [2]
     assert [event.path for event in game.events(AttemptDoubted)] == ["b"]
-    assert game.asked() == ["b#1/!consent"]
+    assert game.open_questions() == ["b#1/!consent"]
     game.answer("b#1/!consent", "fail")
     assert game.outcome("b") == ("error", "doubted")
 
 
-def test_a_loop_over_items_cannot_be_jumped_in() -> None:
+def test_a_jump_into_a_loop_over_items_is_refused() -> None:
     game = Game(flow(Step("e", ForEach((1, 2), command("e")))))
-    assert code(game.say(Jump(Path("e"), "e", "me"))) == "no_sequence"
+    assert code(game.send(Jump(Path("e"), "e", "me"))) == "no_sequence"

@@ -1,4 +1,4 @@
-"""The persistent map behaves as a dict of which every version lives on."""
+"""A persistent map behaves like a dict whose older versions stay valid."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STEPS = st.lists(st.tuples(st.sampled_from(("set", "drop")), st.integers(0, 40),
 
 
 @given(STEPS, st.booleans())
-def test_a_map_is_a_dict_that_keeps_the_order_of_first_writing(
+def test_a_map_behaves_like_a_dict_and_keeps_insertion_order(
     steps: list[tuple[str, int, int]], drafted: bool
 ) -> None:
     plain: dict[int, int] = {}
@@ -44,7 +44,7 @@ def test_an_older_version_does_not_change() -> None:
     assert dict(new.items()) == {2: "b"}
 
 
-def test_a_draft_changes_in_place_and_leaves_its_origin_alone() -> None:
+def test_a_draft_changes_in_place_and_leaves_its_origin_unchanged() -> None:
     origin = PersistentMap({1: "a"})
     draft = origin.draft()
     draft.put(2, "b")
@@ -65,7 +65,7 @@ def test_only_a_draft_changes_in_place() -> None:
         found.discard(1)
 
 
-def test_an_untouched_draft_freezes_to_the_very_map_it_was_made_of() -> None:
+def test_an_unchanged_draft_freezes_to_the_same_map_object() -> None:
     origin = PersistentMap({1: "a"})
     assert origin.draft().freeze() is origin
     assert origin.freeze() is origin
@@ -79,7 +79,7 @@ def test_a_large_overlay_is_merged_into_a_new_base() -> None:
     assert dict(found.items()) == {number: number for number in range(500)}
 
 
-def test_what_is_missing_raises() -> None:
+def test_a_missing_key_raises_key_error() -> None:
     found = PersistentMap({1: "a"}).drop(1)
     with pytest.raises(KeyError):
         found[1]
@@ -88,10 +88,10 @@ def test_what_is_missing_raises() -> None:
     assert found.drop(2) is found
 
 
-def test_a_map_is_equal_by_value_shows_itself_and_is_no_key() -> None:
+def test_a_map_is_equal_by_value_has_a_repr_and_is_not_hashable() -> None:
     empty: PersistentMap[int, int] = PersistentMap()
     assert PersistentMap({1: 2}) == empty.set(1, 2)
     assert PersistentMap({1: 2}) != {1: 2}
-    assert repr(PersistentMap({1: 2})) == "Map({1: 2})"
+    assert repr(PersistentMap({1: 2})) == "PersistentMap({1: 2})"
     with pytest.raises(TypeError):
         hash(PersistentMap())

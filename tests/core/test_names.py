@@ -1,4 +1,4 @@
-"""What the names in an expression mean, and what `steps.X` holds (language.md 10 and 11)."""
+"""The values of names in an expression, and the fields of `steps.X` (language.md 10 and 11)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from podium.core.expressions.nodes import Call as Function
 from podium.core.expressions.nodes import Compare, Const, MissingValue, NeedFact, Node
 from podium.core.model import Agent, Call, ForEach, Input, Members, Repeat, Step, Workflow
 from podium.core.payloads import Amounts
-from podium.core.queries.names import InstanceNames, Lazy
+from podium.core.queries.names import InstanceNames, LazyMap
 from podium.core.queries.step_results import Fields, fields_of, work_of
 from podium.core.types import MicroUsd
 from tests.core.kit import (
@@ -38,7 +38,7 @@ def here(game: Game, path: str, inner: str | None = None) -> InstanceNames:
 
 
 def look(game: Game, path: str, text: str) -> Any:
-    """The value of a chain of names at a place."""
+    """The value of a dotted name at an address."""
     first, *rest = text.split(".")
     value = here(game, path).lookup(first)
     for part in rest:
@@ -46,7 +46,7 @@ def look(game: Game, path: str, text: str) -> Any:
     return value
 
 
-def test_what_a_run_was_started_with_can_be_read() -> None:
+def test_the_values_a_run_was_started_with_can_be_read() -> None:
     """R151."""
     game = Game(flow(command("a"), vars={"x": 1}), inputs={"task": "t"}, env={"HOME": "/h"})
     assert look(game, "a", "inputs.task") == "t"
@@ -56,25 +56,25 @@ def test_what_a_run_was_started_with_can_be_read() -> None:
     assert look(game, "a", "run.id") == "r1"
     assert look(game, "a", "run.usd") == 0
     assert look(game, "a", "run.branch") == "main"
-    with pytest.raises(MissingValue, match="nothing has set"):
+    with pytest.raises(MissingValue, match="has not been set"):
         look(game, "a", "vars.y")
-    with pytest.raises(MissingValue, match="there is no loop"):
+    with pytest.raises(MissingValue, match="loop is only available inside a loop"):
         look(game, "a", "loop")
-    with pytest.raises(MissingValue, match="not known"):
+    with pytest.raises(MissingValue, match="item is not defined"):
         look(game, "a", "item")
     with pytest.raises(KeyError):
         look(game, "a", "run.outcome")
 
 
-def test_only_fresh_results_of_the_own_and_the_outer_blocks_can_be_read() -> None:
+def test_only_valid_results_of_the_own_and_enclosing_blocks_can_be_read() -> None:
     """P13."""
     inner = Step("g", block("seq", command("b"), command("c")))
     game = Game(flow(command("a"), inner, command("d")))
-    game.done("a", result={"text": "hello", "output": 7, "notes": "n"})
-    game.done("g/b")
+    game.end("a", result={"text": "hello", "output": 7, "notes": "n"})
+    game.end("g/b")
     assert look(game, "g/c", "steps.a.output") == 7
     assert look(game, "g/c", "steps.b.outcome") == "passed"
-    with pytest.raises(MissingValue, match=r"steps\.d has no result"):
+    with pytest.raises(MissingValue, match=r"steps\.d has no valid result"):
         look(game, "g/c", "steps.d")
     fields = look(game, "g/c", "steps.a")
     assert (fields["visit"], fields["attempts"], fields["usd"], fields["degraded"]) == (1, 1, 0, False)
@@ -86,9 +86,9 @@ def test_only_fresh_results_of_the_own_and_the_outer_blocks_can_be_read() -> Non
         _ = fields["colour"]
 
 
-def test_a_step_that_is_still_at_work_has_fields_too() -> None:
+def test_a_running_step_has_fields() -> None:
     game = Game(flow(agent("a", gates=gates((command("t"),)))))
-    game.done("a", result={"output": 3}, used=Amounts(MicroUsd(2_000_000)))
+    game.end("a", result={"output": 3}, used=Amounts(MicroUsd(2_000_000)))
     work = look(game, "a#1/t", "work")
     assert (work["outcome"], work["reason"], work["degraded"]) == ("", "", False)
     assert (work["output"], work["usd"], work["duration"]) == (3, 2.0, 1.0)
@@ -98,13 +98,13 @@ def test_a_step_that_is_still_at_work_has_fields_too() -> None:
 
 
 @pytest.mark.req("C29")
-def test_what_commands_have_measured_is_known_to_those_who_judge_after_them() -> None:
+def test_reviews_can_read_what_the_command_gates_measured() -> None:
     tested = gates((command("t"), command("u"), check("c", TRUE)), (human("h"),))
     game = Game(flow(agent("a", gates=tested), review("r", "a")))
-    game.done("a", change={"files": 3})
-    game.done("a#1/t", result={"coverage": 91.5, "tests": {"total": 4}})
+    game.end("a", change={"files": 3})
+    game.end("a#1/t", result={"coverage": 91.5, "tests": {"total": 4}})
     assert "coverage" not in look(game, "a#1/u", "change"), "commands run at once"
-    game.done("a#1/u", result={"coverage": 85.0})
+    game.end("a#1/u", result={"coverage": 85.0})
 
     assert look(game, "a#1/h", "change") == {"files": 3, "coverage": 85.0, "tests": {"total": 4}}
     game.answer("a#1/h")
@@ -112,51 +112,51 @@ def test_what_commands_have_measured_is_known_to_those_who_judge_after_them() ->
 
 
 @pytest.mark.req("C29")
-def test_facts_about_the_change_are_those_the_engine_measured() -> None:
+def test_change_holds_what_the_engine_measured() -> None:
     change = {"files": 3, "paths": ["a"]}
     game = Game(flow(agent("a", gates=gates((command("t"),))), review("r", "a")))
-    game.done("a", change=change)
+    game.end("a", change=change)
     assert look(game, "a#1/t", "change.files") == 3
-    game.done("a#1/t")
+    game.end("a#1/t")
     assert look(game, "r/j1", "change.files") == 3
     assert look(game, "r/j1", "work.outcome") == "passed"
 
 
-def test_without_something_judged_there_is_no_work() -> None:
+def test_work_is_only_available_in_gates_and_reviews() -> None:
     game = Game(flow(command("a")))
-    with pytest.raises(MissingValue, match="nothing is judged"):
+    with pytest.raises(MissingValue, match="only available in gates and reviews"):
         look(game, "a", "work")
-    with pytest.raises(MissingValue, match="no work of x"):
+    with pytest.raises(MissingValue, match="step x has no valid result"):
         work_of(game.state, game.at("a"), "x")
 
 
-def test_work_that_has_become_stale_is_not_judged() -> None:
+def test_stale_work_is_not_judged() -> None:
     game = Game(flow(agent("a"), agent("b"), review("r", "b")))
-    game.changed("a")
-    game.changed("b")
+    game.end_with_change("a")
+    game.end_with_change("b")
     visit = game.state.latest[(ROOT, 0)]
     stale = game.state._replace(latest=game.state.latest.set((ROOT, 0), visit._replace(fresh=False)))
 
     assert work_of(game.state, game.at("r/j1"), "a").place.path == "a"
-    with pytest.raises(MissingValue, match="no work of a"):
+    with pytest.raises(MissingValue, match="step a has no valid result"):
         work_of(stale, game.at("r/j1"), "a")
 
 
-def test_a_review_finds_the_work_in_the_blocks_around_it() -> None:
+def test_a_review_finds_the_judged_step_in_enclosing_blocks() -> None:
     game = Game(flow(agent("a"), Step("g", block("seq", review("r", "a")))))
-    game.changed("a")
+    game.end_with_change("a")
     assert look(game, "g/r/j1", "work.outcome") == "passed"
     ahead = Game(flow(Step("g", block("seq", review("r", "later"))), agent("later")))
-    with pytest.raises(MissingValue, match="no work of later"):
+    with pytest.raises(MissingValue, match="step later has no valid result"):
         look(ahead, "g/r/j1", "work")
 
 
-def test_loops_tell_item_and_place_also_the_outer_ones() -> None:
+def test_loop_and_item_are_available_also_for_outer_loops() -> None:
     inner = Step("in", ForEach((5, 6), command("in"), name="n"))
     body = Step("out", block("seq", inner))
     game = Game(flow(Step("out", ForEach(("x", "y"), body))))
     place = "out[1]/in[1]"
-    game.done(place)
+    game.end(place)
     place = "out[1]/in[2]"
     assert look(game, place, "n") == 6
     assert look(game, place, "item") == "x"
@@ -167,29 +167,29 @@ def test_loops_tell_item_and_place_also_the_outer_ones() -> None:
     assert look(game, place, "loop.outer.number") == 1
 
 
-def test_a_question_about_a_loop_is_no_iteration_of_it() -> None:
+def test_a_question_about_a_loop_is_not_an_iteration() -> None:
     game = Game(flow(Step("r", Repeat(command("r"), FALSE, "until", 1, "human"))))
-    game.done("r[1]")
-    with pytest.raises(MissingValue, match="there is no loop"):
+    game.end("r[1]")
+    with pytest.raises(MissingValue, match="loop is only available inside a loop"):
         look(game, "r#1/!exhausted", "loop")
     in_rounds = Game(flow(Step("r", Repeat(command("r"), FALSE, "until", 1))))
-    with pytest.raises(MissingValue, match="not known"):
+    with pytest.raises(MissingValue, match="item is not defined"):
         look(in_rounds, "r[1]", "item")
 
 
-def test_parameters_are_filled_where_they_are_given() -> None:
+def test_parameters_are_evaluated_at_the_step_that_sets_them() -> None:
     block_ = Step("g", block("seq", command("a")), parameters=(("tone", name_of("inputs.x")),))
     game = Game(flow(block_), inputs={"x": "calm"})
     assert look(game, "g/a", "with.tone") == "calm"
     assert list(here(game, "g/a").lookup("with")) == ["tone"]
     assert look(game, "g/a", "tone") == "calm"
-    with pytest.raises(MissingValue, match="pace is not known"):
+    with pytest.raises(MissingValue, match="pace is not defined"):
         look(game, "g/a", "pace")
-    with pytest.raises(MissingValue, match=r"no with\.colour"):
+    with pytest.raises(MissingValue, match=r"with\.colour does not exist"):
         look(game, "g/a", "with.colour")
 
 
-def test_a_member_knows_its_name_and_feedback_comes_as_paths() -> None:
+def test_member_is_the_name_of_the_agent_and_feedback_is_a_list_of_addresses() -> None:
     one = replace(agent("one"), verb=Agent(member="one"))
     game = Game(flow(Step("m", Members((one,)))))
     assert look(game, "m/one", "member") == "one"
@@ -197,7 +197,7 @@ def test_a_member_knows_its_name_and_feedback_comes_as_paths() -> None:
 
 
 def test_a_child_workflow_sees_its_inputs_and_not_the_variables_of_its_caller() -> None:
-    """A child's variables do not leak either way."""
+    """Variables are not shared between a child workflow and its caller."""
     child = Workflow(
         "child",
         block("seq", sets("s", a=99), command("c")),
@@ -213,12 +213,12 @@ def test_a_child_workflow_sees_its_inputs_and_not_the_variables_of_its_caller() 
         look(game, "k/c", "vars.b")
     with pytest.raises(MissingValue):
         look(game, "k/c", "steps.s0")
-    game.done("k/c")
+    game.end("k/c")
     assert look(game, "z", "vars.a") == 1
     assert look(game, "z", "steps.k.output.o") == 99
 
 
-def test_a_variable_set_in_a_parallel_branch_ends_with_it() -> None:
+def test_a_variable_set_in_a_parallel_branch_is_local_to_it() -> None:
     """P7."""
     branch = Step(
         "p", block("par", Step("l", block("seq", sets("s", a=5), command("c"))), command("d"), parallel=2)
@@ -226,44 +226,44 @@ def test_a_variable_set_in_a_parallel_branch_ends_with_it() -> None:
     game = Game(flow(branch, command("z"), vars={"a": 0}))
     assert look(game, "p/l/c", "vars.a") == 5
     assert look(game, "p/d", "vars.a") == 0
-    game.done("p/l/c")
-    game.done("p/d")
+    game.end("p/l/c")
+    game.end("p/d")
     assert look(game, "z", "vars.a") == 0
 
 
-def test_finally_sees_how_the_run_went() -> None:
+def test_finally_can_read_the_outcome_of_the_run() -> None:
     clean = Step("finally", block("seq", command("t")))
     for answer, expected in (("ok", ("passed", "")), ("failed", ("failed", "contract"))):
         game = Game(flow(command("a"), finally_=clean))
-        game.done("a", answer, reason="" if answer == "ok" else "contract")
+        game.end("a", answer, reason="" if answer == "ok" else "contract")
         run = here(game, "finally/t").lookup("run")
         assert (run["outcome"], run["reason"]) == expected
     from podium.core.messages import Cancel
 
     game = Game(flow(command("a"), finally_=clean))
-    game.say(Cancel("me"))
-    game.done("a", "cancelled")
+    game.send(Cancel("me"))
+    game.end("a", "cancelled")
     assert look(game, "finally/t", "run.outcome") == "cancelled"
     empty = Game(flow(finally_=clean))
     assert look(empty, "finally/t", "run.outcome") == "passed"
 
 
-def test_a_question_about_files_is_known_once_it_was_answered() -> None:
+def test_a_fact_can_be_read_after_it_was_reported() -> None:
     game = Game(flow(replace(command("a"), when=Function("exists", (Const("x"),)))))
     with pytest.raises(NeedFact):
         here(game, "a").fact(("exists", "x"))
-    game.fact("a", value=True)
+    game.report_fact("a", value=True)
     assert here(game, "a").fact(("exists", "x")) is True
 
 
-def test_blocks_hand_on_what_is_inside() -> None:
-    """Output of a sequence: the last step that has one; of a parallel block: a map by name."""
+def test_the_output_of_a_block_comes_from_its_steps() -> None:
+    """For a sequence it is that of the last step with an output, for a parallel block a map by name."""
     wide = Step("p", block("par", command("one"), command("two"), parallel=2, rule="any"))
     narrow = Step("s", block("seq", command("x"), check("c", TRUE)))
     game = Game(flow(narrow, wide, command("z")))
-    game.done("s/x", result={"output": 1})
-    game.done("p/one", result={"output": 2, "text": "t", "files": ["f"]})
-    game.done("p/two", "failed", reason="contract")
+    game.end("s/x", result={"output": 1})
+    game.end("p/one", result={"output": 2, "text": "t", "files": ["f"]})
+    game.end("p/two", "failed", reason="contract")
     assert look(game, "z", "steps.s.output") == 1
     assert look(game, "z", "steps.s.steps.x.output") == 1
     assert look(game, "z", "steps.s.attempts") == 1
@@ -279,7 +279,7 @@ def test_a_block_without_any_output_has_none() -> None:
     assert look(game, "z", "steps.s.output") is None
 
 
-def test_loops_hand_on_their_iterations() -> None:
+def test_a_loop_has_its_iterations_as_fields() -> None:
     each = Step(
         "e",
         ForEach(
@@ -288,9 +288,9 @@ def test_loops_hand_on_their_iterations() -> None:
     )
     again = Step("r", Repeat(command("r"), TRUE, "until", 2))
     game = Game(flow(each, again, command("z")))
-    game.done("e[1]/x", result={"output": 1})
-    game.done("e[2]/x", "failed")
-    game.done("r[1]", result={"output": 9})
+    game.end("e[1]/x", result={"output": 1})
+    game.end("e[2]/x", "failed")
+    game.end("r[1]", result={"output": 9})
     assert look(game, "z", "steps.e.output") == [1]
     assert look(game, "z", "steps.e.missing") == [{"name": "b", "outcome": "failed", "reason": "failed"}]
     first, second = look(game, "z", "steps.e.iterations")
@@ -310,59 +310,59 @@ def test_a_loop_that_never_ran_has_no_output() -> None:
     assert look(game, "z", "steps.r.output") is None
 
 
-def test_a_panel_and_a_list_hand_on_their_members() -> None:
+def test_panels_and_member_lists_have_their_members_as_fields() -> None:
     team = Step("m", Members((agent("one"), agent("two")), join="discard"))
     game = Game(flow(team, review("q", "m"), command("z")))
-    game.done("m/one", result={"output": 1})
-    game.done("m/two", result={"output": 2})
-    game.judged("q/j1")
+    game.end("m/one", result={"output": 1})
+    game.end("m/two", result={"output": 2})
+    game.give_verdict("q/j1")
     assert look(game, "z", "steps.m.output") == {"one": 1, "two": 2}
     assert look(game, "z", "steps.q.verdict.decision") == "passed"
     assert look(game, "z", "steps.q.verdict.score") == 8
     assert [member["name"] for member in look(game, "z", "steps.q.members")] == ["j1"]
 
 
-def test_a_condition_of_a_loop_looks_into_its_newest_round() -> None:
+def test_the_test_of_a_loop_can_read_the_newest_round() -> None:
     test = Compare("==", name_of("steps.x.output"), Const(2))
     body = Step("r", block("seq", command("x")))
     game = Game(flow(Step("r", Repeat(body, test, "until", 5))))
-    game.done("r[1]/x", result={"output": 1})
-    game.done("r[2]/x", result={"output": 2})
+    game.end("r[1]/x", result={"output": 1})
+    game.end("r[2]/x", result={"output": 2})
     assert game.outcome() == ("passed", "")
     alone = Game(
         flow(Step("r", Repeat(command("r"), Compare("==", name_of("steps.r.output"), Const(1)), "until", 5)))
     )
-    alone.done("r[1]", result={"output": 1})
+    alone.end("r[1]", result={"output": 1})
     assert alone.outcome() == ("passed", "")
     number: Node = Compare(">=", name_of("loop.number"), Const(2))
     counted = Game(flow(Step("r", Repeat(command("r"), number, "until", 5))))
-    counted.done("r[1]")
-    counted.done("r[2]")
+    counted.end("r[1]")
+    counted.end("r[2]")
     assert counted.outcome() == ("passed", "")
 
 
-def test_a_loop_is_meant_by_its_own_test_also_before_its_first_round() -> None:
+def test_the_test_of_a_loop_can_read_loop_before_the_first_round() -> None:
     few: Node = Compare("<", name_of("loop.number"), Const(2))
     loop = Step("r", Repeat(command("r"), few, "while", 5))
     alone = Game(flow(loop))
-    alone.done("r[1]")
-    alone.done("r[2]")
+    alone.end("r[1]")
+    alone.end("r[2]")
     assert alone.outcome() == ("passed", "")
 
     within = Game(flow(Step("o", ForEach((0, 0, 0), loop, parallel=1))))
     for item in (1, 2, 3):
-        within.done(f"o[{item}][1]")
-        within.done(f"o[{item}][2]")
+        within.end(f"o[{item}][1]")
+        within.end(f"o[{item}][2]")
     assert within.outcome() == ("passed", "")
 
     outer: Node = Compare("<", name_of("loop.outer.number"), Const(2))
     beside = Game(flow(Step("o", ForEach((0, 0), Step("r", Repeat(command("r"), outer, "while", 1))))))
-    beside.done("o[1][1]")
+    beside.end("o[1][1]")
     assert beside.outcome("o[2]") == ("passed", "")
 
 
-def test_maps_that_are_filled_on_demand_are_maps() -> None:
-    lazy = Lazy(lambda key: key.upper(), lambda: ("a", "b"))
+def test_a_lazy_map_is_a_mapping() -> None:
+    lazy = LazyMap(lambda key: key.upper(), lambda: ("a", "b"))
     assert dict(lazy) == {"a": "A", "b": "B"}
     assert len(lazy) == 2
 

@@ -1,4 +1,4 @@
-"""The table of every verb, every outcome and every way to route it: what runs next, and how the run ends.
+"""Every verb, outcome and route: what runs next and how the run ends.
 
 R023 R027 R029 R143. The rows are in outcome_table.py; the rules below restate language.md 5 and design.md 10 and use
 none of the core's own.
@@ -20,7 +20,7 @@ from podium.simulate.run import simulate
 from tests.core.outcome_table import ROWS, Row, Scripted, command
 
 STATUS: Final = {0: "passed", 1: "failed", 3: "failed", 4: "rejected", 5: "limited", 124: "timed_out"}
-"""design.md 10; a path violation in mid-run is a failed run with its own exit code."""
+"""design.md 10; a path violation during a run is a failed run with its own exit code."""
 FAILURES: Final[tuple[Outcome, ...]] = (
     "partial",
     "failed",
@@ -36,7 +36,7 @@ ON: Final = ("second", "third")
 
 
 class Told(NamedTuple):
-    """How a run went: its top steps with their outcomes in the order they ended, its status and exit code."""
+    """The result of a run: its top steps with their outcomes in the order they ended, its status and exit code."""
 
     way: tuple[str, ...]
     status: str
@@ -61,7 +61,7 @@ def way(events: Iterable[Event], top: frozenset[str]) -> tuple[str, ...]:
 
 
 def expected(names: Iterable[str], code: int, **outcomes: str) -> Told:
-    """The names passed, unless it is said how they ended; in the way they are `name` or `name~2`."""
+    """The expected steps: each passed unless an outcome is given; a second visit is `name~2`."""
     steps = tuple(f"{name}:{outcomes.get(name.replace('~', '_'), 'passed')}" for name in names)
     return Told(steps, STATUS[code], code)
 
@@ -71,7 +71,7 @@ def routed(row: Row, target: Target) -> Step:
 
 
 def again(row: Row) -> str:
-    """How the second visit ends: `when` holds for only one of the two."""
+    """How the second visit ends: `when` holds for only one of two visits."""
     return "passed" if row.outcome == "skipped" else "skipped"
 
 
@@ -123,7 +123,7 @@ def after_sequence(row: Row, route: str) -> Told:
 
 
 def every(routes: Iterable[str]) -> Callable[[Callable[[Row, str], None]], Callable[[str], None]]:
-    """One test for each route, over all rows; a failure names the rows."""
+    """Make one test per route that checks all rows and names those that fail."""
 
     def over_rows(check: Callable[[Row, str], None]) -> Callable[[str], None]:
         def table(route: str) -> None:
@@ -162,7 +162,7 @@ SCOPES: Final[Mapping[str, Literal["seq", "par", "dag"]]] = {
 
 
 def within(x: Step, scope: str) -> Step:
-    """The step as the only one of a block, or of each iteration of a loop."""
+    """The step as the only step of a block or of a loop's body."""
     if scope == "loop":
         return Step("inner", ForEach((1, 2), Step("inner", Block("seq", (x,), index={"x": 0}))))
     dependents = ((),) if scope == "graph" else ()
@@ -170,10 +170,8 @@ def within(x: Step, scope: str) -> Step:
 
 
 @every(f"{kind}_{scope}" for scope in (*SCOPES, "loop") for kind in ("deep", "caught"))
-def test_a_failure_leaves_its_block_as_a_failure_of_the_block_with_its_own_exit_code(
-    row: Row, route: str
-) -> None:
-    """R027 R143: `on: {failed: next}` on the block is the catch, but not for a limit of the run."""
+def test_a_failure_ends_its_block_with_the_exit_code_of_the_failure(row: Row, route: str) -> None:
+    """R027 R143: `on: {failed: next}` on the block catches it, unless it is a limit of the run."""
     caught, _, scope = route.partition("_")
     inner = within(row.step, scope)
     if caught == "caught":
@@ -187,10 +185,8 @@ def test_a_failure_leaves_its_block_as_a_failure_of_the_block_with_its_own_exit_
 
 @pytest.mark.parametrize("scope", [*SCOPES, "loop"])
 @pytest.mark.parametrize("caught", [False, True], ids=["silent", "caught"])
-def test_a_limit_of_a_block_ends_it_whatever_its_steps_say_and_is_routed_by_the_block(
-    scope: str, caught: bool
-) -> None:
-    """R027 R143: within the scope of the limit no `on` is asked."""
+def test_a_limit_of_a_block_ends_it_and_is_routed_by_the_block(scope: str, caught: bool) -> None:
+    """R027 R143: no `on` inside the scope of the limit applies."""
     row = next(row for row in ROWS if row.hard)
     inner = replace(within(routed(row, Target("next")), scope), limits=row.limits)
     if caught:
@@ -202,8 +198,10 @@ def test_a_limit_of_a_block_ends_it_whatever_its_steps_say_and_is_routed_by_the_
 
 
 @every(("break", "end_in_a_loop"))
-def test_an_outcome_in_an_iteration_leaves_the_loop_or_goes_to_the_next_item(row: Row, route: str) -> None:
-    """R023: `break` keeps the outcome of its iteration, and the loop is judged by what is done."""
+def test_an_outcome_in_an_iteration_ends_the_loop_or_continues_with_the_next_item(
+    row: Row, route: str
+) -> None:
+    """R023: `break` keeps the outcome of its iteration, and the loop is judged by the iterations that ran."""
     x = routed(row, Target("break" if route == "break" else "end"))
     each = Step("each", ForEach((1, 2), Step("each", Block("seq", (x, command("second")), index={"x": 0}))))
     run = told(Block("seq", (each,), index={"each": 0}), row, ("each", "each[1]", "each[2]"))
@@ -232,13 +230,13 @@ def in_graph(x: Step) -> Block:
 
 
 def newest(way: Iterable[str]) -> dict[str, str]:
-    """Per step the outcome of its last visit."""
+    """The outcome of the last visit of each step."""
     return {path.partition("~")[0]: outcome for path, _, outcome in (step.partition(":") for step in way)}
 
 
 @every(("silent", "next", "fail", "earlier"))
-def test_an_outcome_in_a_graph_stops_only_what_needs_it(row: Row, route: str) -> None:
-    """R027: independent branches finish; `next` accepts the outcome; the way back makes what follows run again."""
+def test_an_outcome_in_a_graph_stops_only_the_steps_that_need_it(row: Row, route: str) -> None:
+    """R027: independent branches finish; `next` accepts the outcome; a jump back runs the dependents again."""
     x = row.step if route == "silent" else routed(row, TARGETS[route])
     run = told(in_graph(x), row, ("first", "x", *ON))
 
@@ -253,7 +251,7 @@ def test_an_outcome_in_a_graph_stops_only_what_needs_it(row: Row, route: str) ->
 @pytest.mark.req("C41")
 @every(("silent", "next", "fail"))
 def test_an_outcome_in_a_parallel_block_never_stops_its_siblings(row: Row, route: str) -> None:
-    """R027: after all have ended the block is judged by those that are good or accepted."""
+    """R027: after all have ended, the block is judged by those that passed or were accepted."""
     x = row.step if route == "silent" else routed(row, TARGETS[route])
     body = Block("par", (x, command("second")), parallel=2, index={"x": 0, "second": 1})
     run = told(body, row, ("x", "second"))

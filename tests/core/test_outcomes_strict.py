@@ -1,4 +1,4 @@
-"""With `strict: true` every outcome that can happen is named in `on` or covered by `else` (language.md 5, rule 30)."""
+"""With `strict: true`, `on` must name every possible outcome or have `else` (language.md 5, rule 30)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ STRICT: Final = [
     ("gate_human", "run: x, gates: [{human: ok}]", "failed aborted timeout error"),
     ("gate_review", "run: x, touches: [a], gates: [{review: reviewer}]", "failed aborted timeout error"),
 ]
-"""Name, the step `x`, its failures by language.md 3."""
+"""A name, the step `x`, and its possible failures by language.md 3."""
 CASES: Final = [pytest.param(step, ("passed", *failures.split()), id=name) for name, step, failures in STRICT]
 ONE_LEFT: Final = [
     pytest.param(step, ("passed", *failures.split()), left, id=f"{name}-{left}")
@@ -48,7 +48,7 @@ ONE_LEFT: Final = [
 
 
 def checked(folder: Path, step: str, on: Iterable[str], *, strict: bool = True) -> Loaded:
-    """The step with these routes, after one that is worth a judgement."""
+    """Validate a workflow with the step and these routes, after a step that it can judge."""
     routes = ", ".join(f"{outcome}: next" for outcome in on)
     (folder / "child.yaml").write_text("podium: 1\nname: child\nsteps: {a: {run: y}}\n")
     (folder / "flow.yaml").write_text(
@@ -59,12 +59,12 @@ def checked(folder: Path, step: str, on: Iterable[str], *, strict: bool = True) 
     return load(folder / "flow.yaml", agent_types=agent_types(), project=folder, user_dir=folder)
 
 
-def complaints(found: Loaded) -> list[tuple[int, str]]:
-    return [(problem.rule, problem.message) for problem in found.errors]
+def complaints(problems: Loaded) -> list[tuple[int, str]]:
+    return [(problem.rule, problem.message) for problem in problems.errors]
 
 
 @pytest.mark.parametrize(("step", "outcomes"), CASES)
-def test_a_strict_step_that_names_every_outcome_is_accepted(
+def test_a_strict_step_with_a_route_for_every_outcome_is_accepted(
     tmp_path: Path, step: str, outcomes: tuple[str, ...]
 ) -> None:
     """R027 R029"""
@@ -75,7 +75,7 @@ def test_a_strict_step_that_names_every_outcome_is_accepted(
 def test_else_covers_every_failure_but_not_the_pass(
     tmp_path: Path, step: str, outcomes: tuple[str, ...]
 ) -> None:
-    """R027: `else` is every failure that is not named."""
+    """R027: `else` applies to every failure without its own route."""
     otherwise = ("else",) if len(outcomes) > 1 else ()
     assert complaints(checked(tmp_path, step, ("passed", *otherwise))) == []
 
@@ -84,19 +84,19 @@ def test_else_covers_every_failure_but_not_the_pass(
 
 @pytest.mark.req("R030", "C8")
 @pytest.mark.parametrize(("step", "outcomes", "left"), ONE_LEFT)
-def test_a_strict_step_that_leaves_one_outcome_open_is_refused_by_its_name(
+def test_a_strict_step_without_a_route_for_an_outcome_is_refused_with_its_name(
     tmp_path: Path, step: str, outcomes: tuple[str, ...], left: str
 ) -> None:
     """R027 R029: rule 30."""
-    found = checked(tmp_path, step, (outcome for outcome in outcomes if outcome != left))
+    problems = checked(tmp_path, step, (outcome for outcome in outcomes if outcome != left))
 
-    assert found.workflow is None
-    assert complaints(found) == [(30, f'strict: "x" does not route "{left}"')]
+    assert problems.workflow is None
+    assert complaints(problems) == [(30, f'strict: "x" does not route "{left}"')]
 
 
 @pytest.mark.req("R030", "C8")
 @pytest.mark.parametrize(("step", "outcomes"), CASES)
-def test_without_strict_no_outcome_has_to_be_routed(
+def test_without_strict_no_outcome_needs_a_route(
     tmp_path: Path, step: str, outcomes: tuple[str, ...]
 ) -> None:
     assert complaints(checked(tmp_path, step, (), strict=False)) == []

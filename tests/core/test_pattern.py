@@ -1,4 +1,4 @@
-"""Patterns find what `re` finds, and none takes long: the estimate is an upper bound, held against the clock here."""
+"""Patterns match as in `re`, and none takes long: the estimate is an upper bound, compared with measured time here."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.timing import work_within
 
 LOG = "tests/test_a.py ........F 12 passed in 3.2s\n" * 2000
 
-# Twenty times what the bound promises.
+# Twenty times the promised bound.
 PATIENCE_S = 2.0
 
 
@@ -76,34 +76,34 @@ def found(text: str, pattern: str) -> bool:
         ("abx", r"(?:\ba)*b"),
     ],
 )
-def test_a_pattern_finds_what_re_finds(text: str, pattern: str) -> None:
+def test_a_pattern_matches_as_in_re(text: str, pattern: str) -> None:
     assert found(text, pattern) is bool(re.search(pattern, text))
 
 
 @pytest.mark.parametrize(
     ("pattern", "message"),
     [
-        (r"(a)\1", "a reference back is not allowed"),
-        (r"(?P<x>a)(?P=x)", "a reference back is not allowed"),
+        (r"(a)\1", "a back-reference is not allowed"),
+        (r"(?P<x>a)(?P=x)", "a back-reference is not allowed"),
         (r"(a)?(?(1)b|c)", "a conditional group is not allowed"),
-        (r"(?=a)", "looking ahead or behind is not allowed"),
-        (r"(?<!a)b", "looking ahead or behind is not allowed"),
+        (r"(?=a)", "lookahead or lookbehind is not allowed"),
+        (r"(?<!a)b", "lookahead or lookbehind is not allowed"),
         (r"(?>a+)", "an atomic group is not allowed"),
         (r"a++", "a possessive repeat is not allowed"),
-        (r"(a+)+$", "an endless repeat inside another is not allowed"),
-        (r"(?:\w+\s)*x", "an endless repeat inside another is not allowed"),
-        (r"(?:(?:a|b+)c)*", "an endless repeat inside another is not allowed"),
-        (r"(?i:a)b", "flags are given for the whole pattern"),
-        (r"(?-i:a)", "flags are given for the whole pattern"),
-        (r"(a", '"(a" is not a pattern'),
-        (r"[z-a]", "is not a pattern"),
-        (r"a{99999999999}", "is not a pattern"),
-        (r"[[a]", "write [ - & ~ | inside [...] with a backslash"),
-        (r"[a--b]", "write [ - & ~ | inside [...] with a backslash"),
-        (r"[^]a||b]", "write [ - & ~ | inside [...] with a backslash"),
+        (r"(a+)+$", "an unbounded repeat inside another is not allowed"),
+        (r"(?:\w+\s)*x", "an unbounded repeat inside another is not allowed"),
+        (r"(?:(?:a|b+)c)*", "an unbounded repeat inside another is not allowed"),
+        (r"(?i:a)b", "flags for a part of a pattern are not allowed"),
+        (r"(?-i:a)", "flags for a part of a pattern are not allowed"),
+        (r"(a", '"(a" is not a valid pattern'),
+        (r"[z-a]", "is not a valid pattern"),
+        (r"a{99999999999}", "is not a valid pattern"),
+        (r"[[a]", "inside [...] put a backslash before [ - & ~ |"),
+        (r"[a--b]", "inside [...] put a backslash before [ - & ~ |"),
+        (r"[^]a||b]", "inside [...] put a backslash before [ - & ~ |"),
     ],
 )
-def test_what_cannot_be_bounded_is_refused(pattern: str, message: str) -> None:
+def test_a_pattern_without_a_bound_is_refused(pattern: str, message: str) -> None:
     with pytest.raises(WrongType) as raised:
         check_pattern(pattern)
 
@@ -111,7 +111,7 @@ def test_what_cannot_be_bounded_is_refused(pattern: str, message: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", [r"\[a--b", r"a||b", r"a&&b", r"[a\-\-b]", r"\[\[x"])
-def test_signs_that_are_unclear_only_in_sets_are_allowed_elsewhere(pattern: str) -> None:
+def test_characters_that_are_ambiguous_in_sets_are_allowed_elsewhere(pattern: str) -> None:
     assert check_pattern(pattern).compiled.pattern == pattern
 
 
@@ -146,26 +146,26 @@ CATASTROPHES = [
 
 
 @pytest.mark.parametrize(("pattern", "text"), CATASTROPHES)
-def test_no_catastrophe_happens(pattern: str, text: str) -> None:
+def test_a_catastrophic_pattern_is_fast_or_refused(pattern: str, text: str) -> None:
     with work_within(PATIENCE_S), contextlib.suppress(ExprError):
         found(text, pattern)
 
 
-def test_a_refused_text_is_told_the_permitted_length_and_that_length_works() -> None:
+def test_the_message_gives_a_length_that_works() -> None:
     with pytest.raises(TooBig) as raised:
         found("a" * 100_000, "a*a*b")
-    permitted = int(re.findall(r"up to (\d+) is fine", str(raised.value))[0])
+    permitted = int(re.findall(r"up to (\d+) characters are possible", str(raised.value))[0])
 
     assert 10 < permitted < 100_000
     assert not found("a" * permitted, "a*a*b")
 
 
-def test_a_long_text_is_not_read_through_to_save_a_pattern() -> None:
+def test_a_long_text_is_not_counted_if_that_is_too_expensive() -> None:
     with pytest.raises(TooBig):
         found("ab " * 300_000, r"\w+ \w+ \d")
 
 
-def test_work_is_charged_to_the_meter() -> None:
+def test_the_search_is_metered() -> None:
     meter = Meter()
     before = meter.work
 
@@ -176,7 +176,7 @@ def test_work_is_charged_to_the_meter() -> None:
         search("a" * 1000, "a*b", Meter(10))
 
 
-def test_runs_that_the_text_really_has_are_what_counts() -> None:
+def test_the_estimate_uses_the_runs_in_the_text() -> None:
     checked = check_pattern(r"\w+: \w+ \d+")
     text = "ab cd " * 5000
 
@@ -185,7 +185,7 @@ def test_runs_that_the_text_really_has_are_what_counts() -> None:
 
 
 @given(st.text(alphabet="ab 1\n", max_size=60), st.sampled_from(["[a]", r"[\w]", r"[^\n]", "[A]", r"[\s\S]"]))
-def test_counting_in_ascii_gives_what_the_pattern_gives(text: str, alphabet: str) -> None:
+def test_counting_runs_in_ascii_agrees_with_the_pattern(text: str, alphabet: str) -> None:
     assert _count_ascii(text, alphabet, re.IGNORECASE) == _count(text, alphabet, re.IGNORECASE)
 
 
@@ -198,27 +198,27 @@ def test_a_long_run_is_rounded_up_and_never_down() -> None:
     assert count == 5000
 
 
-def test_texts_with_other_letters_are_read_through_too() -> None:
+def test_runs_are_counted_in_texts_with_other_letters() -> None:
     assert found("größe 12 " * 500, r"\w+ \d+ \w+")
     with pytest.raises(TooBig):
         found("größe 12 " * 50_000, r"\w+ \d+ x")
 
 
-def test_only_a_pattern_that_can_begin_at_one_place_is_cheap() -> None:
-    """With (?m) the sign ^ stands for the beginning of every line."""
+def test_only_an_anchored_pattern_is_cheap() -> None:
+    """With (?m), ^ matches at the start of every line."""
     once, often = (_steps(check_pattern(pattern), Worst(1000)) for pattern in ("^a*b", "(?m)^a*b"))
 
     assert often > 100 * once
 
 
-def test_a_group_is_told_from_a_bare_character() -> None:
-    """Both repeat one letter, but the group takes `re` five times as long."""
+def test_a_repeated_group_costs_more_than_a_repeated_character() -> None:
+    """Both repeat one letter, but `re` takes five times as long for the group."""
     bare, group = (_steps(check_pattern(pattern), Worst(1000)) for pattern in ("^a*b", "^(a)*b"))
 
     assert group > 4 * bare
 
 
-def test_the_private_parser_is_named_in_one_place_only() -> None:
+def test_the_private_parser_is_imported_in_one_place_only() -> None:
     folder = Path(regex_shape.__file__).parents[2]
     users = [path.name for path in folder.rglob("*.py") if "import _parser" in path.read_text("utf-8")]
 
@@ -261,7 +261,7 @@ def test_no_random_pattern_takes_long(seed: int, size: int) -> None:
 
 @given(st.integers(), st.text(alphabet="ab 1", max_size=9))
 def test_the_estimate_is_never_below_what_plain_backtracking_tries(seed: int, text: str) -> None:
-    """Held against a matcher that goes through every way, so that the arithmetic is tested without a clock."""
+    """Compares with a matcher that tries every way, so that the arithmetic is tested without a clock."""
     try:
         checked = check_pattern(random_pattern(random.Random(seed)))
     except ExprError:
@@ -273,7 +273,7 @@ def test_the_estimate_is_never_below_what_plain_backtracking_tries(seed: int, te
 
 
 class Backtracking:
-    """Tries every way through a pattern at every place of a text, and counts."""
+    """Tries every way to match a pattern at every position of a text, and counts the steps."""
 
     def __init__(self, text: str, flags: int) -> None:
         self.text = text
@@ -287,7 +287,7 @@ class Backtracking:
         return self.steps
 
     def go(self, parts: Parts, at: int, then: Callable[[int], None]) -> None:
-        """Calls `then` with every place at which the parts can end."""
+        """Call `then` with every position at which the parts can end."""
         if not parts:
             then(at)
             return
@@ -316,6 +316,6 @@ class Backtracking:
 
 
 @given(st.text(max_size=30))
-def test_any_text_as_a_pattern_works_or_is_refused(pattern: str) -> None:
+def test_any_text_is_a_valid_pattern_or_refused(pattern: str) -> None:
     with contextlib.suppress(ExprError):
         found("some text", pattern)

@@ -1,4 +1,4 @@
-"""People: levels, policies, vetoes, reminders, escalation, and what their answers amount to (language.md 9)."""
+"""Approvals: levels, policies, vetoes, reminders, escalation, and the effect of answers (language.md 9)."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def confirmed(**sight: Any) -> Step:
 
 
 @pytest.mark.parametrize("sight", [{"level": "auto"}, {"level": "notify"}])
-def test_where_no_person_is_wanted_nobody_is_asked(sight: dict[str, Any]) -> None:
+def test_a_level_without_approval_asks_no_person(sight: dict[str, Any]) -> None:
     game = Game(flow(human("h", **sight)))
     assert game.outcome("h") == ("passed", "")
 
 
-def test_a_notice_stands_unless_somebody_objects_in_time() -> None:
+def test_a_notice_passes_unless_a_person_objects_in_time() -> None:
     """R195."""
     quiet = Game(flow(human("h", level="notify", veto=Millis(MINUTE))))
-    quiet.fire("h", MINUTE + 1_000)
+    quiet.fire_timer("h", MINUTE + 1_000)
     assert quiet.outcome("h") == ("passed", "")
     objected = Game(flow(human("h", level="notify", veto=Millis(MINUTE))))
     objected.answer("h", "reject", text="no")
@@ -41,37 +41,37 @@ def test_a_notice_stands_unless_somebody_objects_in_time() -> None:
     assert objected.state.ended.exit == 4
 
 
-def test_silence_is_only_ever_a_timeout() -> None:
+def test_an_unanswered_question_times_out() -> None:
     game = Game(flow(human("h", timeout=MINUTE)))
-    game.fire("h", MINUTE + 1_000)
+    game.fire_timer("h", MINUTE + 1_000)
     assert game.outcome("h") == ("timeout", "")
     assert game.state.ended is not None
     assert game.state.ended.exit == 124
 
 
-def test_reminders_come_again_and_an_escalation_widens_the_circle() -> None:
+def test_reminders_repeat_and_an_escalation_adds_people() -> None:
     """R195."""
     step = human(
         "h", by=("ann",), remind=Millis(MINUTE), escalate_after=Millis(90_000), escalate_to=("boss",)
     )
     game = Game(flow(step))
     first: Any = game.at("h")
-    game.fire("h", first.asked.remind)
+    game.fire_timer("h", first.asked.remind)
     assert game.last is not None
     assert len(game.last.effects) == 1
     again: Any = game.at("h")
     assert again.asked.remind == first.asked.remind + MINUTE
     assert isinstance(game.answer("h", by="boss"), object)
-    assert game.asked() == ["h"]
-    game.fire("h", first.asked.escalate)
+    assert game.open_questions() == ["h"]
+    game.fire_timer("h", first.asked.escalate)
     game.answer("h", by="boss")
     assert game.outcome("h") == ("passed", "")
 
 
-def test_an_escalation_shuts_nobody_out() -> None:
+def test_an_escalation_does_not_restrict_who_may_answer() -> None:
     game = Game(flow(human("h", escalate_after=Millis(MINUTE), escalate_to=("boss",))))
     asked: Any = game.at("h")
-    game.fire("h", asked.asked.escalate)
+    game.fire_timer("h", asked.asked.escalate)
     game.answer("h", by="anybody")
     assert game.outcome("h") == ("passed", "")
 
@@ -91,55 +91,55 @@ POLICIES = MappingProxyType(
 
 @pytest.mark.req("C29")
 @pytest.mark.parametrize(("files", "asked"), [(3, ["r#1/!confirm"]), (1, [])])
-def test_a_policy_decides_by_what_the_engine_measured(files: int, asked: list[str]) -> None:
+def test_a_policy_decides_by_facts_that_the_engine_measured(files: int, asked: list[str]) -> None:
     """R194."""
     game = Game(flow(agent("a"), confirmed(level="risk"), policies=POLICIES))
-    game.done("a", change={"files": files, "paths": []})
-    game.judged("r/j1")
-    assert game.asked() == asked
+    game.end("a", change={"files": files, "paths": []})
+    game.give_verdict("r/j1")
+    assert game.open_questions() == asked
 
 
 @pytest.mark.parametrize("level", ["none", "unknown", "broken", exists("x"), name_of("vars.none")])
-def test_a_level_that_cannot_be_found_out_is_an_error(level: Any) -> None:
+def test_a_level_that_cannot_be_evaluated_is_an_error(level: Any) -> None:
     game = Game(flow(human("h", level=level), policies=POLICIES))
     assert game.outcome("h") == ("error", "expression")
     judged = Game(flow(agent("a"), confirmed(level=level), policies=POLICIES))
-    judged.changed("a")
-    judged.judged("r/j1")
+    judged.end_with_change("a")
+    judged.give_verdict("r/j1")
     assert judged.outcome("r") == ("error", "expression")
 
 
-def test_a_rule_of_a_policy_that_needs_the_files_is_passed_over() -> None:
+def test_a_policy_rule_that_needs_a_fact_about_files_is_skipped() -> None:
     game = Game(flow(human("h", level="files"), policies=POLICIES))
     assert game.outcome("h") == ("passed", "")
 
 
-def test_a_level_may_be_computed() -> None:
+def test_a_level_can_be_an_expression() -> None:
     game = Game(flow(human("h", level=name_of("inputs.level"))), inputs={"level": "auto"})
     assert game.outcome("h") == ("passed", "")
 
 
-def test_approvals_of_a_review_are_confirmed_and_rejections_stand() -> None:
+def test_a_person_confirms_the_approval_of_a_review_but_not_its_rejection() -> None:
     """R107."""
     game = Game(flow(agent("a"), confirmed(level="human", by=("ann",))))
-    game.changed("a")
-    game.judged("r/j1")
-    assert game.asked() == ["r#1/!confirm"]
+    game.end_with_change("a")
+    game.give_verdict("r/j1")
+    assert game.open_questions() == ["r#1/!confirm"]
     game.answer("r#1/!confirm", "reject", by="ann")
     assert game.outcome("r") == ("rejected", "rejected")
     no = Game(flow(agent("a"), confirmed(level="human")))
-    no.changed("a")
-    no.judged("r/j1", "reject", 3)
+    no.end_with_change("a")
+    no.give_verdict("r/j1", "reject", 3)
     assert no.outcome("r") == ("rejected", "rejected")
     veto = Game(flow(agent("a"), confirmed(level="notify", veto=Millis(MINUTE))))
-    veto.changed("a")
-    veto.judged("r/j1")
-    assert veto.asked() == ["r#1/!veto"]
-    veto.fire("r#1/!veto", veto.now + MINUTE)
+    veto.end_with_change("a")
+    veto.give_verdict("r/j1")
+    assert veto.open_questions() == ["r#1/!veto"]
+    veto.fire_timer("r#1/!veto", veto.now + MINUTE)
     assert veto.outcome("r") == ("passed", "")
 
 
-def test_without_people_what_would_ask_fails_with_its_reason() -> None:
+def test_with_no_human_a_question_fails_with_its_reason() -> None:
     game = Game(flow(human("h")), no_human=True)
     assert game.outcome("h") == ("aborted", "no_human")
     worker = Game(flow(agent("a", verb=Agent(by_hand=True))), no_human=True)
@@ -151,30 +151,30 @@ def test_a_person_who_works_by_hand_takes_no_slot_and_no_working_time() -> None:
     by_hand = agent("a", verb=Agent(by_hand=True))
     steps = (by_hand, command("b"))
     game = Game(flow(*steps, kind="par", max_parallel=1, block_keys={"parallel": 2, "join": "discard"}))
-    assert game.flying() == ["a", "b"]
+    assert game.in_flight() == ["a", "b"]
     assert game.state.busy == 1
-    game.done("a")
-    game.done("b")
+    game.end("a")
+    game.end("b")
     assert game.outcome() == ("passed", "")
 
 
-def test_a_human_gate_comes_last_and_its_words_are_feedback() -> None:
+def test_a_human_gate_comes_last_and_its_text_is_feedback() -> None:
     """R190."""
     gate = replace(human("ok"), on_fail="retry")
     game = Game(flow(agent("a", gates=gates((command("t"),), (gate,)))))
-    game.changed("a")
-    assert game.asked() == []
-    game.done("a#1/t")
-    assert game.asked() == ["a#1/ok"]
+    game.end_with_change("a")
+    assert game.open_questions() == []
+    game.end("a#1/t")
+    assert game.open_questions() == ["a#1/ok"]
     game.answer("a#1/ok", "reject", text="shorter")
     assert game.outcome("a") == ("failed", "gates")
     assert game.state.ended is not None
     assert game.state.ended.exit == 4
 
 
-def test_free_text_is_the_answer_where_no_value_is_given() -> None:
+def test_without_a_value_the_text_is_the_answer() -> None:
     game = Game(flow(Step("h", Human(Prompt("Name?"), answers=True), touches=())))
-    game.say(Approve(Path("h"), "answer", "me", "Zoe"))
+    game.send(Approve(Path("h"), "answer", "me", "Zoe"))
     ending = game.at("h").ending
     assert ending is not None
     assert (ending.result or {})["output"] == "Zoe"

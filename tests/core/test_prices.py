@@ -1,4 +1,4 @@
-"""Agents that tell no price: what a run does about them where money is limited."""
+"""Agents that report no price, in runs with a limit on money."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ def told(who: str) -> dict[str, Any]:
 
 
 @pytest.mark.req("X3", "C19")
-def test_before_the_next_call_of_an_agent_that_told_no_price_a_person_is_asked_once() -> None:
+def test_a_person_is_asked_once_before_the_next_call_of_an_agent_without_a_price() -> None:
     game = Game(flow(call("a"), call("b"), call("c"), limits=LIMITS))
-    game.done("a", **told("mine"))
+    game.end("a", **told("mine"))
 
-    assert (game.asked(), game.flying()) == (["b#0/!price:mine"], [])
+    assert (game.open_questions(), game.in_flight()) == (["b#0/!price:mine"], [])
     game.answer("b#0/!price:mine", "proceed")
-    game.done("b", **told("mine"))
-    game.done("c", **told("mine"))
+    game.end("b", **told("mine"))
+    game.end("c", **told("mine"))
 
     assert game.outcome() == ("passed", "")
     assert game.state.ledgers[ROOT].unknown.usd == 3 * DOLLAR
     assert fold(flow(call("a"), call("b"), call("c"), limits=LIMITS), game.log).excused == ("price:mine",)
 
 
-def test_whoever_does_not_want_to_go_on_ends_the_step_and_what_was_done_stays() -> None:
+def test_a_refusal_to_continue_ends_the_step_and_keeps_earlier_work() -> None:
     game = Game(flow(call("a"), call("b"), limits=LIMITS))
-    game.done("a", **told("mine"))
+    game.end("a", **told("mine"))
     game.answer("b#0/!price:mine", "halt")
 
     assert game.outcome("a") == ("passed", "")
@@ -65,30 +65,30 @@ def test_whoever_does_not_want_to_go_on_ends_the_step_and_what_was_done_stays() 
         (None, "mine", True),
     ],
 )
-def test_only_a_call_that_may_be_of_that_agent_is_asked_about(
+def test_only_a_call_that_may_use_that_agent_is_asked_about(
     first: str | None, second: str | None, asked: bool
 ) -> None:
-    """Where no agent is named, the attempt finds out who works, which is too late to ask."""
+    """If no agent is named, the attempt chooses one, which is too late to ask."""
     game = Game(flow(call("a", first), call("b", second), limits=LIMITS))
-    game.done("a", **told("mine"))
+    game.end("a", **told("mine"))
 
-    assert game.asked() == (["b#0/!price:mine"] if asked else [])
+    assert game.open_questions() == (["b#0/!price:mine"] if asked else [])
 
 
-def test_where_nobody_names_the_agent_its_step_stands_for_it() -> None:
+def test_an_agent_without_a_name_is_identified_by_its_step() -> None:
     game = Game(flow(call("a", None), call("b", None), limits=LIMITS))
-    game.done("a", **UNKNOWN)
+    game.end("a", **UNKNOWN)
 
-    assert game.asked() == ["b#0/!price:a"]
+    assert game.open_questions() == ["b#0/!price:a"]
 
 
-def test_a_fallback_is_an_agent_of_its_own() -> None:
+def test_a_fallback_agent_is_asked_about_separately() -> None:
     game = Game(flow(call("a", "spare"), call("b", "mine", fallback=("spare",)), limits=LIMITS))
-    game.done("a", **told("spare"))
-    assert game.flying() == ["b"]
-    game.done("b", "unavailable")
+    game.end("a", **told("spare"))
+    assert game.in_flight() == ["b"]
+    game.end("b", "unavailable")
 
-    assert game.asked() == ["b#1/!price:spare"]
+    assert game.open_questions() == ["b#1/!price:spare"]
 
 
 @pytest.mark.parametrize(
@@ -100,83 +100,81 @@ def test_a_fallback_is_an_agent_of_its_own() -> None:
         ({"limits": LIMITS}, 0),
     ],
 )
-def test_nobody_is_asked_where_no_money_is_at_stake_or_the_file_says_what_to_do(
-    rest: dict[str, Any], usd: int
-) -> None:
+def test_no_question_without_a_money_limit_or_if_the_file_decides(rest: dict[str, Any], usd: int) -> None:
     game = Game(flow(call("a", usd=usd), call("b", usd=usd), **rest))
-    game.done("a", **told("mine"))
+    game.end("a", **told("mine"))
 
-    assert game.flying() == ["b"]
+    assert game.in_flight() == ["b"]
 
 
-def test_the_limit_of_a_step_around_it_is_enough_to_ask() -> None:
+def test_a_limit_of_an_enclosing_step_is_enough_to_ask() -> None:
     inner = with_limits(Step("g", block("seq", call("a"), call("b"))), usd=MicroUsd(9 * DOLLAR))
     game = Game(flow(inner))
-    game.done("g/a", **told("mine"))
+    game.end("g/a", **told("mine"))
 
-    assert game.asked() == ["g/b#0/!price:mine"]
+    assert game.open_questions() == ["g/b#0/!price:mine"]
 
 
 @pytest.mark.parametrize("kind", ["timeout", "transient", "error", "failed", "malformed"])
-def test_a_call_that_came_to_no_answer_says_nothing_about_its_agent(kind: str) -> None:
+def test_a_call_without_an_answer_does_not_mark_its_agent_as_unpriced(kind: str) -> None:
     game = Game(flow(call("a"), call("b"), limits=LIMITS))
-    game.done("a", kind, **UNKNOWN)
+    game.end("a", kind, **UNKNOWN)
 
     assert game.state.unpriced == ()
 
 
-def test_without_anybody_to_ask_the_call_is_not_made() -> None:
+def test_with_no_human_the_call_is_not_made() -> None:
     game = Game(flow(call("a"), call("b"), limits=LIMITS), no_human=True)
-    game.done("a", **told("mine"))
+    game.end("a", **told("mine"))
 
     assert game.outcome("b") == ("error", "no_human")
     ending = game.at("b").ending
-    assert ending is not None and "nobody may be asked" in ending.message
+    assert ending is not None and "the run may not ask a person" in ending.message
 
 
 @pytest.mark.parametrize("accepts", [("mine",), ("*",)])
-def test_what_was_accepted_before_the_run_is_not_asked_again(accepts: tuple[str, ...]) -> None:
+def test_an_agent_accepted_before_the_run_is_not_asked_about(accepts: tuple[str, ...]) -> None:
     game = Game(flow(call("a"), call("b"), limits=LIMITS), facts={"unpriced": ("mine",), "accepts": accepts})
-    game.done("a", **told("mine"))
+    game.end("a", **told("mine"))
 
-    assert game.flying() == ["b"]
+    assert game.in_flight() == ["b"]
 
 
-def test_what_is_known_to_have_no_price_is_asked_about_before_the_first_call() -> None:
+def test_an_agent_known_to_have_no_price_is_asked_about_before_its_first_call() -> None:
     steps = (call("a", "other"), call("b", None), call("c"))
     game = Game(flow(*steps, limits=LIMITS), facts={"unpriced": ("mine",)})
-    game.done("a")
-    game.done("b")
+    game.end("a")
+    game.end("b")
 
-    assert game.asked() == ["c#0/!price:mine"]
+    assert game.open_questions() == ["c#0/!price:mine"]
 
 
-def test_several_calls_of_one_agent_wait_for_one_answer_while_others_go_on() -> None:
+def test_several_calls_of_one_agent_wait_for_one_answer_while_others_continue() -> None:
     steps = (call("a"), call("b"), call("c", "other"))
     game = Game(
         flow(*steps, kind="par", limits=LIMITS, block_keys={"parallel": 3}), facts={"unpriced": ("mine",)}
     )
 
-    assert (game.asked(), game.flying()) == (["a#0/!price:mine"], ["c"])
+    assert (game.open_questions(), game.in_flight()) == (["a#0/!price:mine"], ["c"])
     game.answer("a#0/!price:mine", "proceed")
-    assert sorted(game.flying()) == ["a", "b", "c"]
+    assert sorted(game.in_flight()) == ["a", "b", "c"]
     assert [event.path for event in game.events(StepEntered) if event.role == "question"] == [
         "a#0/!price:mine"
     ]
 
 
-def test_a_question_counts_as_a_transition_and_ends_with_the_limit_of_them() -> None:
+def test_a_price_question_counts_as_a_transition() -> None:
     limits = Limits(usd=LIMITS.usd, transitions=2)
     game = Game(flow(call("a"), call("b"), limits=limits))
-    game.done("a", **told("mine"))
+    game.end("a", **told("mine"))
 
     assert game.outcome("b") == ("failed", "limit")
 
 
 def test_a_cancelled_run_does_not_wait_for_the_answer() -> None:
     game = Game(flow(call("a"), call("b"), limits=LIMITS))
-    game.done("a", **told("mine"))
-    game.say(Cancel("ann"))
+    game.end("a", **told("mine"))
+    game.send(Cancel("ann"))
 
     assert game.state.ended is not None
     assert game.state.ended.status == "cancelled"

@@ -1,4 +1,4 @@
-"""Nothing is overspent: over random workflows, costs, parallelism and crashes."""
+"""No limit is overspent, over random workflows, costs, parallelism and crashes."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podium.app.run.preflight import agent_steps
-from podium.core.addresses import address
+from podium.core.addresses import without_numbers
 from podium.core.events import AttemptDoubted, AttemptEnded, AttemptStarted, Event, RunRecovered
 from podium.core.payloads import Amounts, TypicalUse
 from podium.core.state import State
 from podium.core.types import MicroUsd, Path
 from podium.simulate.world import DelayedReport
 from tests.core.bias import Bias
-from tests.core.driver import Run, drive, go_on, resume
+from tests.core.driver import Run, drive, drive_to_end, resume
 from tests.core.oracles_limits import books
-from tests.core.story import Story
+from tests.core.run_log import RunLog
 from tests.core.strategies import Case, cases
 from tests.core.worlds import Wild
 
@@ -27,7 +27,7 @@ UNITS = ("usd", "tokens", "calls")
 
 
 class Greedy(Wild):
-    """Calls use up to `greed` times what is reserved for them."""
+    """A world in which calls use up to `greed` times their reservation."""
 
     def __init__(self, case: Case, greed: float) -> None:
         super().__init__(case.seed, case.odds)
@@ -43,7 +43,7 @@ class Greedy(Wild):
 
 
 class Habitual(Greedy):
-    """Calls of a step's own agent never use more than the most that such calls have used before."""
+    """A world in which calls of a step's own agent never use more than its typical use."""
 
     def __init__(self, case: Case, usual: tuple[TypicalUse, ...]) -> None:
         super().__init__(case, 1.0)
@@ -51,7 +51,7 @@ class Habitual(Greedy):
 
     def attempt(self, asked: AttemptStarted, state: State) -> DelayedReport:
         later = super().attempt(asked, state)
-        past = self._usual.get(address(asked.path))
+        past = self._usual.get(without_numbers(asked.path))
         if past is None or asked.agent or not asked.reserve.calls:
             return later
         assert isinstance(later.message, AttemptEnded)
@@ -61,25 +61,25 @@ class Habitual(Greedy):
 
 
 def habits(case: Case, scale: float) -> tuple[TypicalUse, ...]:
-    """As if calls had used so many times what is declared for them."""
+    """A history in which calls used `scale` times their declared estimate."""
     return tuple(
         TypicalUse(at, MicroUsd(int(verb.estimate.usd * scale) + 1), int(verb.estimate.tokens * scale) + 1)
         for at, verb, _ in agent_steps(case.workflow)
     )
 
 
-def overspent(story: Story) -> int:
-    """By how much limits were passed in all; each by no more than calls in flight used beyond what was reserved.
+def overspent(run_log: RunLog) -> int:
+    """The total by which limits were exceeded; each by no more than calls in flight used beyond their reservation.
 
-    A call that died with its owner may have used all that was reserved for it.
+    An interrupted call may have used everything that was reserved for it.
     """
     spent: dict[tuple[Path, str], int] = defaultdict(int)
     beyond: dict[tuple[Path, str], int] = defaultdict(int)
     reserves: dict[Path, Amounts] = {}
     total = 0
-    for event in story.log:
+    for event in run_log.log:
         for path, used in _used(event, reserves):
-            for key, limit in _limits(story, path):
+            for key, limit in _limits(run_log, path):
                 reserved, one = getattr(reserves[path], key[1]), getattr(used, key[1])
                 spent[key] += one
                 beyond[key] += max(0, one - reserved)
@@ -88,7 +88,7 @@ def overspent(story: Story) -> int:
                     total += spent[key] - limit
         if isinstance(event, AttemptStarted):
             reserves[event.path] = event.reserve
-            for key, _ in _limits(story, event.path):
+            for key, _ in _limits(run_log, event.path):
                 beyond[key] = 0 if getattr(event.reserve, key[1]) else beyond[key]
     return total
 
@@ -105,13 +105,15 @@ def _used(event: Event, reserves: dict[Path, Amounts]) -> list[tuple[Path, Amoun
             return []
 
 
-def _limits(story: Story, path: Path) -> list[tuple[tuple[Path, str], int | None]]:
-    return [((book.path, unit), getattr(book.limits, unit)) for book in books(story, path) for unit in UNITS]
+def _limits(run_log: RunLog, path: Path) -> list[tuple[tuple[Path, str], int | None]]:
+    return [
+        ((book.path, unit), getattr(book.limits, unit)) for book in books(run_log, path) for unit in UNITS
+    ]
 
 
 def _crashed(case: Case, run: Run, world: Wild, cut: float) -> Run:
     log = run.log[: max(1, int(len(run.log) * cut))]
-    return go_on(resume(case.workflow, log, world), world)
+    return drive_to_end(resume(case.workflow, log, world), world)
 
 
 @given(
@@ -119,26 +121,26 @@ def _crashed(case: Case, run: Run, world: Wild, cut: float) -> Run:
     st.sampled_from((0.5, 1.0, 1.5, 4.0)),
     st.lists(st.floats(0.05, 1), max_size=2),
 )
-def test_no_limit_is_passed_by_more_than_calls_in_flight_used_beyond_their_reservation(
+def test_no_limit_is_exceeded_by_more_than_calls_used_beyond_their_reservation(
     case: Case, greed: float, cuts: list[float]
 ) -> None:
-    """X2 R130: and by nothing at all where agents honour what was reserved for them."""
+    """X2 R130: and not at all if agents stay within their reservation."""
     world = Greedy(case, greed)
     run = drive(case.workflow, world)
     for cut in cuts:
         run = _crashed(case, run, world, cut)
 
-    excess = overspent(Story(case.workflow, run.log))
+    excess = overspent(RunLog(case.workflow, run.log))
 
     assert run.state.ended is not None
     assert greed > 1 or excess == 0
 
 
 @given(cases(TIGHT), st.sampled_from((0.0, 0.5, 3.0, 20.0)), st.lists(st.floats(0.05, 1), max_size=2))
-def test_nothing_is_overspent_where_calls_use_no_more_than_they_did_before(
+def test_nothing_is_overspent_if_calls_stay_within_their_typical_use(
     case: Case, scale: float, cuts: list[float]
 ) -> None:
-    """X2: whatever the file declares, what is reserved is what history tells."""
+    """X2: the reservation comes from the history, whatever the file declares."""
     usual = habits(case, scale)
     world = Habitual(case, usual)
     run = drive(case.workflow, world, usual=usual)
@@ -146,4 +148,4 @@ def test_nothing_is_overspent_where_calls_use_no_more_than_they_did_before(
         run = _crashed(case, run, world, cut)
 
     assert run.state.ended is not None
-    assert overspent(Story(case.workflow, run.log)) == 0
+    assert overspent(RunLog(case.workflow, run.log)) == 0

@@ -1,4 +1,4 @@
-"""What must hold for every workflow: order, bounds, cancelling, going back, feedback, gates, rules (core.md 9)."""
+"""Properties of every workflow: order, bounds, cancelling, jumps back, feedback, gates, rules (core.md 9)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from podium.core.queries.names import InstanceNames
 from podium.core.state import Instance, Scope, State
 from podium.core.types import Millis, Path
 from tests.core.bias import Bias
-from tests.core.driver import drive, told
+from tests.core.driver import drive, run_log_of
 from tests.core.oracles import (
     check_feedback,
     check_gates,
@@ -38,7 +38,7 @@ from tests.core.oracles import (
     has_finally,
 )
 from tests.core.oracles_limits import check_bounds
-from tests.core.story import Story, body_of
+from tests.core.run_log import RunLog, body_of
 from tests.core.strategies import Case, cases
 from tests.core.strategies import case as make_case
 from tests.core.worlds import Dry
@@ -56,40 +56,40 @@ HOURS = st.integers(0, 2 * 3_600_000).map(Millis)
 
 
 @given(cases(GRAPHS))
-@example(make_case(881, GRAPHS))  # a need has failed, and control goes back to what needs it
-@example(make_case(702513, GRAPHS))  # the same, and the best visit so far is to be taken
+@example(make_case(881, GRAPHS))  # a need has failed, and a jump goes back to the step that needs it
+@example(make_case(702513, GRAPHS))  # the same, and the best visit so far should be accepted
 def test_a_step_starts_only_after_its_needs_passed(case: Case) -> None:
-    """P4, R164, R166: also one live child in a sequence, and a graph passes only if all of it did."""
-    check_order(told(case.workflow, case.world()))
+    """P4, R164, R166: a sequence has one live child, and a graph passes only if all its steps did."""
+    check_order(run_log_of(case.workflow, case.world()))
 
 
 @pytest.mark.req("C6", "C22")
 @given(cases(BOUNDED))
 def test_visits_tries_transitions_and_widths_are_bounded(case: Case) -> None:
     """P5, R126, R130, R138, R174."""
-    check_bounds(told(case.workflow, case.world()), case.workflow)
+    check_bounds(run_log_of(case.workflow, case.world()), case.workflow)
 
 
 @given(cases(replace(ANY, depth=1, width=2)))
-def test_a_quota_that_never_opens_again_is_given_up(case: Case) -> None:
-    """P5: a used-up quota is waited for a bounded number of times."""
-    check_bounds(told(case.workflow, Dry(case.seed, case.odds)), case.workflow)
+def test_a_quota_that_never_resets_ends_the_step(case: Case) -> None:
+    """P5: the number of waits for a used-up quota is bounded."""
+    check_bounds(run_log_of(case.workflow, Dry(case.seed, case.odds)), case.workflow)
 
 
 @given(cases(ANY), HOURS)
 def test_a_cancel_is_final_and_reaches_every_attempt(case: Case, when: Millis) -> None:
-    """P8, R142: nothing new starts outside `finally`, everything in flight is told, and the run ends as cancelled."""
+    """P8, R142: no step starts outside `finally`, every attempt in flight is cancelled, and the run ends as cancelled."""
     run = drive(case.workflow, case.world(), messages=((when, Cancel("me")),))
-    story = Story(case.workflow, run.log)
+    run_log = RunLog(case.workflow, run.log)
     asked = next((n for n, event in enumerate(run.log) if isinstance(event, CancelAsked)), None)
     if asked is None:
         return
     told_to_stop = {event.path for event in run.log[asked:] if isinstance(event, CancelOrdered)}
     for path in in_flight(run.log[:asked]):
-        assert path in told_to_stop or story.is_shielded(path), f"{path} was not told"
+        assert path in told_to_stop or run_log.is_shielded(path), f"{path} was not told"
     for event in run.log[asked:]:
         if isinstance(event, AttemptStarted | StepEntered):
-            assert story.is_shielded(event.path), f"{event.path} begins after the cancel"
+            assert run_log.is_shielded(event.path), f"{event.path} begins after the cancel"
     assert isinstance(run.log[-1], RunEnded)
     assert (run.log[-1].status, run.log[-1].exit) == ("cancelled", 130)
 
@@ -111,7 +111,7 @@ MERGING = replace(
 
 @given(cases(MERGING), st.floats(0, 1))
 def test_a_cancelled_run_leaves_nothing_behind(case: Case, where: float) -> None:
-    """P1, P8: also when it comes just as members wait for their turn to be merged."""
+    """P1, P8: also if the cancel comes while members wait to be merged."""
     log = drive(case.workflow, case.world()).log
     times = [event.at for event in log if isinstance(event, JoinQueued)] or [event.at for event in log]
     when = Millis(times[int(where * (len(times) - 1))] + 1)
@@ -127,13 +127,15 @@ CLEANING = replace(ANY, finally_=0.9, tight=0.4, depth=2)
 def test_finally_runs_exactly_once_whatever_happened(case: Case, when: Millis, cancelled: bool) -> None:
     """P8, R142: after a pass, a failure, a limit, a timeout and a cancel."""
     run = drive(case.workflow, case.world(), messages=((when, Cancel("me")),) if cancelled else ())
-    story = Story(case.workflow, run.log)
-    for tale in story:
-        if has_finally(tale) and tale.expanded is not None:
-            count = sum(1 for path in tale.asides if path.endswith("finally"))
-            assert count == 1, f"{tale.path!r} cleaned up {count} times"
-            ended = story.tales[child(tale.path, FINALLY)].ended
-            assert ended is not None and ended.outcome != "cancelled", f"{tale.path!r} was not let clean up"
+    run_log = RunLog(case.workflow, run.log)
+    for instance in run_log:
+        if has_finally(instance) and instance.expanded is not None:
+            count = sum(1 for path in instance.asides if path.endswith("finally"))
+            assert count == 1, f"{instance.path!r} cleaned up {count} times"
+            ended = run_log.instances[child(instance.path, FINALLY)].ended
+            assert ended is not None and ended.outcome != "cancelled", (
+                f"{instance.path!r} was not let clean up"
+            )
 
 
 @given(cases(CLEANING), HOURS)
@@ -148,8 +150,8 @@ def test_force_ends_the_clean_up_too(case: Case, when: Millis) -> None:
 
 
 @given(cases(LONG_JUMPS))
-def test_after_a_jump_back_nothing_from_there_on_can_be_read(case: Case) -> None:
-    """P13: while a step of a sequence runs, names of the same block resolve to steps before it only."""
+def test_after_a_jump_back_no_result_from_the_target_on_can_be_read(case: Case) -> None:
+    """P13: while a step of a sequence runs, names of its block resolve only to steps before it."""
 
     def check(state: State, events: tuple[Event, ...]) -> None:
         for event in events:
@@ -187,24 +189,24 @@ def _newest(state: State, scope: Scope, index: int) -> Instance:
 
 
 @given(cases(LONG_JUMPS))
-def test_what_lies_before_the_target_of_a_jump_stays_readable(case: Case) -> None:
-    """P13: steps before the target keep their results; the target and all that was entered after it lose them."""
+def test_results_before_the_target_of_a_jump_stay_readable(case: Case) -> None:
+    """P13: steps before the target keep their results; the target and all steps entered after it lose theirs."""
     for event in drive(case.workflow, case.world()).log:
         if isinstance(event, StepEntered) and event.stale:
             assert min(event.stale) == event.index
 
 
 @given(cases(LONG_JUMPS))
-def test_a_jump_back_makes_stale_all_that_was_entered_from_there_on(case: Case) -> None:
-    """P13: told by the event, counted from the log."""
-    story = told(case.workflow, case.world())
+def test_a_jump_back_makes_all_steps_from_the_target_on_stale(case: Case) -> None:
+    """P13: the event lists them, and the log confirms it."""
+    run_log = run_log_of(case.workflow, case.world())
     high: dict[Path, int] = {}
-    for event in story.log:
+    for event in run_log.log:
         if isinstance(event, StepReopened):
             high.pop(event.path, None)
         if not isinstance(event, StepEntered) or event.role != "step":
             continue
-        block = body_of(story.tales[event.parent].step)
+        block = body_of(run_log.instances[event.parent].step)
         if block is not None and block.kind == "seq":
             top = high.get(event.parent, 0)
             back = event.index < top
@@ -213,46 +215,48 @@ def test_a_jump_back_makes_stale_all_that_was_entered_from_there_on(case: Case) 
 
 
 @given(cases(replace(GATED, routes=0.5)))
-@example(make_case(100534, replace(GATED, routes=0.5)))  # more visits than a step is handed feedback of
+@example(
+    make_case(100534, replace(GATED, routes=0.5))
+)  # more visits than the number of feedback items a step gets
 def test_feedback_reaches_the_next_attempt_and_the_next_visit(case: Case) -> None:
     """P14, R101, R114, R190."""
-    check_feedback(told(case.workflow, case.world()))
+    check_feedback(run_log_of(case.workflow, case.world()))
 
 
 @given(cases(GATED))
 def test_a_step_passes_only_if_its_last_attempt_passed_all_gates(case: Case) -> None:
     """P15, R111: and `accept_best` never takes work whose commands or checks failed."""
-    check_gates(told(case.workflow, case.world()))
+    check_gates(run_log_of(case.workflow, case.world()))
 
 
 @pytest.mark.req("C41")
 @given(cases(RULES))
-def test_a_pass_rule_says_what_its_members_say(case: Case) -> None:
+def test_the_outcome_of_members_follows_their_pass_rule(case: Case) -> None:
     """P16."""
-    check_rules(told(case.workflow, case.world()))
+    check_rules(run_log_of(case.workflow, case.world()))
 
 
 @given(cases(RULES))
 def test_a_review_passes_only_by_valid_approvals_of_the_tree_shown(case: Case) -> None:
     """P16, R107, R111."""
-    check_panels(told(case.workflow, case.world()))
+    check_panels(run_log_of(case.workflow, case.world()))
 
 
 @given(cases(ANY))
-def test_without_anybody_to_ask_a_run_still_ends(case: Case) -> None:
+def test_with_no_human_a_run_still_ends(case: Case) -> None:
     """P1: `run --no-human` fails with a reason instead of parking."""
     assert drive(case.workflow, case.world(), no_human=True).state.ended is not None
 
 
 @given(cases(LOOPS))
 def test_after_a_break_a_loop_starts_no_iteration_and_lets_the_running_ones_finish(case: Case) -> None:
-    """R023: which iterations of a parallel loop have started by then is a matter of timing; this is not."""
+    """R023: which iterations of a parallel loop have started by then depends on timing; this does not."""
     log = drive(case.workflow, case.world()).log
-    story = Story(case.workflow, log)
+    run_log = RunLog(case.workflow, log)
     left: set[Path] = set()
     for event in log:
         match event:
-            case StepEnded(leaves=True) if (loop := loop_around(story, event.path)) is not None:
+            case StepEnded(leaves=True) if (loop := loop_around(run_log, event.path)) is not None:
                 left.add(loop)
             case StepEntered(role="step"):
                 assert event.parent not in left, f"{event.path} was entered after a break"
@@ -264,8 +268,8 @@ def test_after_a_break_a_loop_starts_no_iteration_and_lets_the_running_ones_fini
                 pass
 
 
-def loop_around(story: Story, path: Path) -> Path | None:
-    """The loop of which this is an iteration."""
-    parent = story.tales[path].parent
-    step = None if parent is None else story.tales[parent].step
+def loop_around(run_log: RunLog, path: Path) -> Path | None:
+    """The loop that this is an iteration of."""
+    parent = run_log.instances[path].parent
+    step = None if parent is None else run_log.instances[parent].step
     return parent if step is not None and isinstance(step.verb, ForEach) else None

@@ -1,4 +1,4 @@
-"""What must hold for every workflow: money, breaker, advice, people, claims, guidance, pause, facts."""
+"""Properties of every workflow: money, breaker, advice, approvals, claims, guidance, pause, facts."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from podium.core.messages import Guide, Pause, RaiseLimit, Resume
 from podium.core.model import Wait
 from podium.core.types import Millis, Path
 from tests.core.bias import Bias
-from tests.core.driver import drive, told
+from tests.core.driver import drive, run_log_of
 from tests.core.oracles import is_worker
 from tests.core.oracles_limits import check_approvals, check_bounds, check_breaker, check_claims, check_money
-from tests.core.story import Story
+from tests.core.run_log import RunLog
 from tests.core.strategies import Case, cases
 
 ANY = Bias()
@@ -44,14 +44,14 @@ HOURS = st.integers(0, 2 * 3_600_000).map(Millis)
 
 
 @given(cases(TIGHT))
-def test_at_every_start_the_sum_fits_every_ledger(case: Case) -> None:
-    """P9, R130: spent, held and unknown together; and nobody is refused while money is only held."""
-    check_money(told(case.workflow, case.world()))
+def test_at_every_start_the_reservation_fits_every_ledger(case: Case) -> None:
+    """P9, R130: spent, reserved and unknown together; no call is refused while the missing money is only reserved."""
+    check_money(run_log_of(case.workflow, case.world()))
 
 
 @given(cases(TIGHT), HOURS, st.integers(1, 10))
-def test_a_raised_limit_is_the_only_way_beyond_a_limit(case: Case, when: Millis, more: int) -> None:
-    """P9: what a person gives is added to the run's own ledger, and only what is higher counts."""
+def test_only_a_raised_limit_allows_more_than_a_limit(case: Case, when: Millis, more: int) -> None:
+    """P9: a raise applies to the run's own ledger, and only if it is higher."""
     limit = case.workflow.limits.usd
     raised = RaiseLimit(ROOT, "usd", (limit or 0) + more * 10_000, "me")
     run = drive(case.workflow, case.world(), messages=((when, raised),))
@@ -62,32 +62,32 @@ def test_a_raised_limit_is_the_only_way_beyond_a_limit(case: Case, when: Millis,
 
 @pytest.mark.req("C6")
 @given(cases(CIRCLES))
-def test_no_circle_is_walked_unasked(case: Case) -> None:
-    """R126, R131: more visits than allowed, or a cycle of any length, only after advice or by taking the best visit."""
-    check_breaker(told(case.workflow, case.world()))
+def test_no_cycle_is_repeated_without_asking(case: Case) -> None:
+    """R126, R131: extra visits, or a cycle of any length, only after advice or by accepting the best visit."""
+    check_breaker(run_log_of(case.workflow, case.world()))
 
 
 @pytest.mark.req("R129")
 @given(cases(CIRCLES))
-def test_advice_is_carried_out(case: Case) -> None:
-    """R131: after `halt` the block fails, after `proceed` the step is entered, after `force_complete` a visit is taken."""
-    story = told(case.workflow, case.world())
-    for place, event in enumerate(story.log):
+def test_advice_is_followed(case: Case) -> None:
+    """R131: `halt` fails the block, `proceed` enters the step, `force_complete` accepts a visit."""
+    run_log = run_log_of(case.workflow, case.world())
+    for place, event in enumerate(run_log.log):
         if not isinstance(event, StepEnded) or (
             "/!advice" not in event.path and "/!person" not in event.path
         ):
             continue
-        tale = story.tales[event.path]
-        parent = story.tales[tale.parent or Path("")]
+        instance = run_log.instances[event.path]
+        parent = run_log.instances[instance.parent or Path("")]
         if (
             parent.started
-            or tale.entered is None
-            or tale.entered.about == "complete"
+            or instance.entered is None
+            or instance.entered.about == "complete"
             or event.outcome != "passed"
         ):
             continue
-        after = [e for e in story.log[place + 1 :] if _concerns(e, parent.path)]
-        _check_decision(_action(event), tale.entered, after)
+        after = [e for e in run_log.log[place + 1 :] if _concerns(e, parent.path)]
+        _check_decision(_action(event), instance.entered, after)
 
 
 def _concerns(event: object, scope: Path) -> bool:
@@ -116,23 +116,23 @@ def _check_decision(action: str, asked: StepEntered, after: Sequence[object]) ->
 
 
 @given(cases(PEOPLED))
-def test_a_yes_of_several_is_given_by_that_many_who_were_asked(case: Case) -> None:
+def test_several_approvals_come_from_that_many_people_who_were_asked(case: Case) -> None:
     """R195."""
-    check_approvals(told(case.workflow, case.world()), case.workflow)
+    check_approvals(run_log_of(case.workflow, case.world()), case.workflow)
 
 
 @pytest.mark.req("R167", "C35")
 @given(cases(MERGING))
 def test_attempts_in_flight_never_claim_the_same_files(case: Case) -> None:
-    """X8: and since every run ends (P1), a claim that waits is not starved."""
-    story = told(case.workflow, case.world())
-    check_claims(story)
-    assert isinstance(story.log[-1], RunEnded)
+    """X8: and because every run ends (P1), a waiting claim is not starved."""
+    run_log = run_log_of(case.workflow, case.world())
+    check_claims(run_log)
+    assert isinstance(run_log.log[-1], RunEnded)
 
 
 @given(cases(ANY), HOURS, HOURS)
 def test_nothing_is_dispatched_while_a_run_is_paused(case: Case, start: Millis, length: Millis) -> None:
-    """R198: what is in flight may end, nothing new begins, and after the pause all goes on."""
+    """R198: attempts in flight may end, none starts, and the run continues after the pause."""
     messages = ((start, Pause("me")), (Millis(start + length), Resume("me")))
     run = drive(case.workflow, case.world(), messages=messages)
     assert run.state.ended is not None
@@ -145,10 +145,10 @@ def test_nothing_is_dispatched_while_a_run_is_paused(case: Case, start: Millis, 
 
 @given(cases(ANY), HOURS)
 def test_guidance_is_delivered_once_to_a_worker(case: Case, when: Millis) -> None:
-    """R198: at the next start of a worker, and never again."""
+    """R198: with the next start of a worker, and only then."""
     messages = ((when, Guide("me", "mind the gap")), (when, Guide("me", "and the step")))
     run = drive(case.workflow, case.world(), messages=messages)
-    story = Story(case.workflow, run.log)
+    run_log = RunLog(case.workflow, run.log)
     got = [event for event in run.log if isinstance(event, AttemptStarted) and event.guidance]
     assert Counter(text for event in got for text in event.guidance) in (
         Counter(),
@@ -158,17 +158,19 @@ def test_guidance_is_delivered_once_to_a_worker(case: Case, when: Millis) -> Non
         (n for n, event in enumerate(run.log) if type(event).__name__ == "GuidanceGiven"), len(run.log)
     )
     later = [
-        e for e in run.log[given_at:] if isinstance(e, AttemptStarted) and is_worker(story.tales[e.path].step)
+        e
+        for e in run.log[given_at:]
+        if isinstance(e, AttemptStarted) and is_worker(run_log.instances[e.path].step)
     ]
     assert bool(later) == bool(got)
 
 
 @given(cases(CURIOUS))
-def test_facts_are_asked_before_the_decision_and_never_twice(case: Case) -> None:
-    """X4: one evaluation asks each question about files at most once, and decides only when it has the answer."""
+def test_facts_are_requested_before_the_decision_and_never_twice(case: Case) -> None:
+    """X4: an evaluation requests each fact at most once, and decides only when it has the answer."""
     known: dict[Path, set[tuple[str, str, str | None]]] = {}
     open_: dict[Path, FactsAsked] = {}
-    for event in told(case.workflow, case.world()).log:
+    for event in run_log_of(case.workflow, case.world()).log:
         match event:
             case FactsAsked():
                 query = (event.function, event.argument, event.tree)
@@ -187,7 +189,7 @@ def test_facts_are_asked_before_the_decision_and_never_twice(case: Case) -> None
             case StepEntered(role="step"):
                 assert event.parent not in open_, f"{event.parent} goes on before it knows"
                 if event.path.startswith(f"{event.parent}["):
-                    # Another round is another evaluation: work in the project itself changes files and no tree.
+                    # Another round is another evaluation, because work in the project itself changes files but no tree.
                     known.pop(event.parent, None)
             case StepEnded(outcome="passed" | "skipped"):
                 assert event.path not in open_, f"{event.path} ends before it knows"
@@ -198,17 +200,17 @@ def test_facts_are_asked_before_the_decision_and_never_twice(case: Case) -> None
 
 
 @given(cases(replace(ANY, waits=0.6, wide_top=0.8, scopes=0.3, depth=2)))
-def test_a_signal_reaches_those_who_wait_for_it_and_nobody_else(case: Case) -> None:
+def test_a_signal_ends_exactly_the_waits_for_it(case: Case) -> None:
     """R199."""
-    story = told(case.workflow, case.world())
+    run_log = run_log_of(case.workflow, case.world())
     waiting: set[Path] = set()
-    for event in story.log:
+    for event in run_log.log:
         match event:
             case WaitStarted():
                 waiting.add(event.path)
             case SignalReceived():
                 assert event.path in waiting
-                step = story.tales[event.path].step
+                step = run_log.instances[event.path].step
                 assert step is not None and isinstance(step.verb, Wait)
                 assert step.verb.detail["signal"] == event.name
                 waiting.discard(event.path)
@@ -220,5 +222,5 @@ def test_a_signal_reaches_those_who_wait_for_it_and_nobody_else(case: Case) -> N
 
 @given(cases(replace(CIRCLES, transitions=(3, 15), people=0.3)))
 def test_questions_count_as_transitions(case: Case) -> None:
-    """P5, R130: bounds hold where nearly every step asks for advice."""
-    check_bounds(told(case.workflow, case.world()), case.workflow)
+    """P5, R130: bounds hold even if nearly every step asks for advice."""
+    check_bounds(run_log_of(case.workflow, case.world()), case.workflow)

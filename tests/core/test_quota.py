@@ -1,4 +1,4 @@
-"""A window that refuses: when it is asked again."""
+"""When a call is retried after a quota error."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from podium.core.types import Millis
 from tests.core.kit import Game, agent, flow
 
 
-def test_a_quota_that_is_said_to_be_open_is_asked_again_after_growing_pauses() -> None:
+def test_a_quota_error_that_says_to_retry_immediately_backs_off() -> None:
     game = Game(flow(agent("a", retry=Retry(backoff=Backoff(Millis(2_000), 2, Millis(60_000), jitter=0)))))
     for _ in range(3):
-        game.done("a", "quota", retry_at=Millis(0))
+        game.end("a", "quota", retry_at=Millis(0))
         due = next_due(game.state)
         assert due is not None
-        game.fire("a", due)
+        game.fire_timer("a", due)
 
     pauses = [event.due - event.at for event in game.events(RetryScheduled)]
     assert pauses == [2_000, 4_000, 8_000]

@@ -1,4 +1,4 @@
-"""A record is a dataclass to everyone who asks; only its methods are made later."""
+"""A fast dataclass behaves like a standard one; only its methods are generated later."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ class Child(Place):
     __slots__ = ()
 
 
-def test_a_record_is_made_by_place_and_by_name_with_its_defaults() -> None:
+def test_a_record_takes_positional_and_keyword_arguments_and_defaults() -> None:
     assert Place("a") == Place(file="a", line=1, inner=())
     assert (Place("a", 2).file, Place("a", 2).line, Place("a", 2).shown) == ("a", 2, "a:2")
     assert Place.__doc__ == "Where something is."
 
 
 @pytest.mark.parametrize(("args", "named"), [((), {}), (("a", 1, (), 2), {}), (("a",), {"x": 1})])
-def test_arguments_that_do_not_fit_are_refused_by_name(args: tuple[Any, ...], named: dict[str, Any]) -> None:
+def test_wrong_arguments_are_refused_by_name(args: tuple[Any, ...], named: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match=r"Place\.__init__\(\)"):
         Place(*args, **named)
 
@@ -100,7 +100,7 @@ def test_a_record_has_slots_and_no_dict() -> None:
     assert basket.name == "c"
 
 
-def test_equal_records_have_equal_hashes_and_the_kind_counts() -> None:
+def test_equal_records_of_the_same_class_have_equal_hashes() -> None:
     assert Place("a") == Place("a") != Place("b")
     assert hash(Place("a")) == hash(Place("a"))
     assert len({Version(1), Version(1, 0), Version(2)}) == 2
@@ -111,19 +111,19 @@ def test_equal_records_have_equal_hashes_and_the_kind_counts() -> None:
     assert hash(Nothing()) == hash(())
 
 
-def test_without_eq_a_record_is_only_itself() -> None:
+def test_without_eq_a_record_equals_only_itself() -> None:
     token = Token("a")
     assert token != Token("a")
     assert {token: 1}[token] == 1
 
 
-def test_a_record_that_can_change_has_no_hash() -> None:
+def test_a_mutable_record_has_no_hash() -> None:
     assert Basket("a") == Basket("a")
     with pytest.raises(TypeError, match="unhashable"):
         hash(Basket("a"))
 
 
-def test_a_field_that_does_not_compare_is_left_out() -> None:
+def test_a_field_with_compare_false_is_not_compared() -> None:
     assert Known("a", {"x": 1}) == Known("a", {})
     assert hash(Known("a", {"x": 1})) == hash(Known("a"))
 
@@ -134,7 +134,7 @@ def test_a_factory_makes_a_new_default_each_time() -> None:
     assert (first.items, second.items, Basket("a", [2]).items) == ([1], [], [2])
 
 
-def test_order_is_that_of_the_fields() -> None:
+def test_records_are_ordered_by_their_fields() -> None:
     assert sorted([Version(2), Version(1, 5), Version(1)]) == [Version(1), Version(1, 5), Version(2)]
     assert Version(1) <= Version(1) < Version(1, 1)
     assert Version(2) >= Version(2) > Version(1)
@@ -142,18 +142,18 @@ def test_order_is_that_of_the_fields() -> None:
         _ = Version(1) < Box(2)  # type: ignore[operator]  # what is tried
 
 
-def test_a_record_is_shown_like_a_dataclass() -> None:
+def test_a_record_has_the_repr_of_a_dataclass() -> None:
     assert repr(Place("a", inner=(1,))) == "Place(file='a', line=1, inner=(1,))"
     assert repr(Nothing()) == "Nothing()"
 
 
-def test_a_record_can_be_matched_by_place() -> None:
+def test_a_record_can_be_matched_by_position() -> None:
     match Place("a", 3):
         case Place(file, line):
             assert (file, line) == ("a", 3)
 
 
-def test_the_functions_of_dataclasses_take_a_record_for_one_of_theirs() -> None:
+def test_the_functions_of_dataclasses_accept_a_record() -> None:
     assert is_dataclass(Place)
     assert is_dataclass(Place("a"))
     assert [(known.name, known.type, known.default) for known in fields(Place)] == [
@@ -167,19 +167,19 @@ def test_the_functions_of_dataclasses_take_a_record_for_one_of_theirs() -> None:
 
 
 @pytest.mark.parametrize("record", [Place("a", 2, (3,)), Version(1), Known("a", {"b": 1}), Basket("a", [1])])
-def test_a_record_survives_pickle_and_copy(record: Any) -> None:
+def test_a_record_can_be_pickled_and_copied(record: Any) -> None:
     for again in (pickle.loads(pickle.dumps(record)), copy.copy(record), copy.deepcopy(record)):
         assert again == record
 
 
-def test_a_class_that_adds_no_field_inherits_everything() -> None:
+def test_a_subclass_without_fields_inherits_everything() -> None:
     child = Child("a", 2)
     assert (child.file, child.line, repr(child)) == ("a", 2, "Child(file='a', line=2, inner=())")
     assert child == Child("a", 2) != Place("a", 2)
     assert replace(child, line=3) == Child("a", 3)
 
 
-def test_only_a_class_with_slots_becomes_a_record() -> None:
+def test_a_record_must_have_slots() -> None:
     with pytest.raises(AssertionError):
         dataclass(frozen=True, slots=False)
 
@@ -191,11 +191,11 @@ class Seat:
     free: bool = True
 
 
-def test_a_quick_record_is_replaced_field_by_field_and_stays_frozen() -> None:
+def test_quick_replace_changes_fields_and_keeps_the_record_frozen() -> None:
     old: Any = Seat(1)
 
     new: Any
-    for _ in range(2):  # The first call writes the method, the second uses it.
+    for _ in range(2):  # The first call generates the method, the second uses it.
         new = old._replace(free=False)
 
         assert (old, new) == (Seat(1), Seat(1, free=False))

@@ -1,4 +1,4 @@
-"""Answers that are taken over from an earlier run, beside limits that it has used up."""
+"""Results reused from an earlier run, together with limits that it has used up."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def one(name: str) -> Step:
 
 
 @pytest.mark.req("X10", "R130")
-def test_a_step_with_limits_begins_with_what_it_has_used_before() -> None:
+def test_a_step_with_limits_starts_with_what_the_earlier_run_used() -> None:
     inner = with_limits(Step("g", block("seq", one("a"))), calls=1)
     past = CarriedSpend(Path("g"), Amounts(calls=1), MicroUsd(5), Millis(7))
     game = Game(flow(inner), facts={"carried_steps": (past,)})
@@ -28,38 +28,38 @@ def test_a_step_with_limits_begins_with_what_it_has_used_before() -> None:
 
 
 @pytest.mark.req("X10")
-def test_what_is_taken_over_needs_nothing_of_any_limit() -> None:
-    """Neither money nor time; what must be worked out after all does."""
+def test_a_reused_result_counts_against_no_limit() -> None:
+    """Neither money nor time; a call that must be made after all does count."""
     limits = Limits(usd=MicroUsd(6), calls=1, time=Millis(9))
     facts = {"carried": Amounts(MicroUsd(6), 0, 1), "carried_time": Millis(9), "taken": ((Path("a"), 2),)}
     game = Game(flow(one("a"), one("b"), limits=limits), facts=facts)
     asked = game.events(AttemptStarted)[0]
     assert (asked.taken, asked.reserve, asked.timeout) == (True, Amounts(), None)
 
-    game.done("a", "malformed")
+    game.end("a", "malformed")
     assert [event.taken for event in game.events(AttemptStarted)] == [True, True]
-    game.done("a", reused="earlier")
+    game.end("a", reused="earlier")
     assert (game.outcome("a"), game.outcome("b")) == (("passed", ""), ("failed", "limit"))
 
 
 @pytest.mark.req("X10", "R130")
-def test_before_a_limit_refuses_a_step_the_past_is_asked() -> None:
-    """What comes after a step that was done again may be asked in the same words as before."""
+def test_the_earlier_run_is_tried_before_a_limit_refuses_a_step() -> None:
+    """A step after a repeated one may send exactly the same request as before."""
     limits = Limits(calls=1)
     for reason, ended in (("", ("passed", "")), (GONE, ("failed", "limit"))):
         game = Game(flow(one("a"), one("b"), limits=limits), facts={"known": ((Path("b"), 1),)})
-        game.done("a", used=Amounts(calls=1))
+        game.end("a", used=Amounts(calls=1))
         asked = game.events(AttemptStarted)[-1]
         assert (asked.path, asked.taken, asked.reserve) == ("b", True, Amounts())
 
-        game.done("b", "transient" if reason else "ok", reason=reason, reused="" if reason else "earlier")
+        game.end("b", "transient" if reason else "ok", reason=reason, reused="" if reason else "earlier")
 
         assert game.outcome("b") == ended
 
 
-def test_what_is_not_to_be_had_from_the_past_any_more_has_to_be_paid() -> None:
+def test_a_result_that_can_no_longer_be_reused_must_be_paid_for() -> None:
     game = Game(flow(one("a"), limits=Limits(calls=1)), facts={"taken": ((Path("a"), 1),)})
-    game.done("a", "transient", reason=GONE)
+    game.end("a", "transient", reason=GONE)
 
     asked = game.events(AttemptStarted)[1]
     assert (asked.taken, asked.reserve.calls) == (False, 1)

@@ -1,4 +1,4 @@
-"""Values with inserts: what they become, what they refer to, and that inserted text is never read again."""
+"""Values with inserts: how they are filled in, which names they read, and that inserted text is never parsed again."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ def filled(value: Value) -> Json:
         ("$${{ n }} is ${{ n }}", "${{ n }} is 3"),
     ],
 )
-def test_a_text_is_filled(text: str, expected: Json) -> None:
+def test_inserts_in_a_text_are_filled_in(text: str, expected: Json) -> None:
     assert filled(parse_value(text)) == expected
 
 
-def test_values_are_filled_wherever_they_stand() -> None:
+def test_inserts_are_filled_in_nested_values() -> None:
     value: Value = {
         "a": [Name("n"), {"b": Text(("x", Name("n")))}],
         "c": 1,
@@ -71,8 +71,8 @@ def test_values_are_filled_wherever_they_stand() -> None:
     assert filled(value) == {"a": (3, {"b": "x3"}), "c": 1, "d": None, "e": True, "f": "t", "g": 0.5}
 
 
-def test_null_inside_a_text_is_an_error_that_names_it() -> None:
-    with pytest.raises(MissingValue, match="none is null and stands inside a text"):
+def test_null_in_a_text_is_an_error_that_names_the_insert() -> None:
+    with pytest.raises(MissingValue, match="none is null, which cannot be inserted into a text"):
         filled(parse_value("a ${{ none }}"))
     with pytest.raises(MissingValue, match="the value is null"):
         filled(parse_value("a ${{ null }}"))
@@ -83,13 +83,13 @@ def test_a_text_that_grows_too_big_is_refused() -> None:
         fill(Text((Name("x"), Name("x"))), Values({"x": "a" * (MAX_TEXT - 1)}))
 
 
-def test_a_list_in_an_argv_becomes_several_words() -> None:
+def test_a_list_in_an_argv_becomes_several_arguments() -> None:
     argv = [parse_value(word) for word in ("make", "${{ list }}", "--n=${{ n }}", "x${{ list }}", "${{ n }}")]
 
     assert fill_argv(argv, Values(KNOWN)) == ("make", "a", "1", "false", "--n=3", 'x["a", 1, false]', "3")
 
 
-def test_null_is_no_word_of_a_command() -> None:
+def test_null_is_not_allowed_as_an_argument() -> None:
     with pytest.raises(MissingValue):
         fill_argv([Name("none")], Values(KNOWN))
 
@@ -109,13 +109,13 @@ def test_null_is_no_word_of_a_command() -> None:
         ("1", []),
     ],
 )
-def test_references_say_what_is_read(text: str, expected: list[tuple[str, bool]]) -> None:
+def test_references_lists_the_names_that_are_read(text: str, expected: list[tuple[str, bool]]) -> None:
     found = references(parse_expression(text))
 
     assert [(".".join(one.chain), one.optional) for one in found] == expected
 
 
-def test_references_and_calls_of_a_value_come_from_all_its_parts() -> None:
+def test_references_and_calls_cover_all_parts_of_a_value() -> None:
     value: Value = {"a": [parse_value("x ${{ len(p) }}"), parse_value("${{ lower(q) }}"), "r", 1], "b": None}
 
     assert references(value) == (Reference(("p",)), Reference(("q",)))
@@ -124,7 +124,7 @@ def test_references_and_calls_of_a_value_come_from_all_its_parts() -> None:
 
 
 @given(nodes())
-def test_walking_meets_every_part_once(node: Node) -> None:
+def test_walk_yields_every_node_once(node: Node) -> None:
     met = list(walk(node))
 
     assert met[0] is node

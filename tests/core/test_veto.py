@@ -1,4 +1,4 @@
-"""A notice that nobody waited for can be vetoed while the run goes on (language.md 9)."""
+"""A notice that passed without waiting can be vetoed while the run continues (language.md 9)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ NOTICE: dict[str, Any] = {"level": "notify"}
 
 
 def told(**sight: Any) -> Game:
-    """A worker, a notice about its work, and a command that runs meanwhile."""
+    """A run with a worker, a notice about its work, and a command that is running."""
     notice = replace(human("h", **{**NOTICE, **sight}), on=on(rejected=0))
     game = Game(flow(agent("a"), notice, command("b"), policies=POLICIES, people={"team": ("ann",)}))
-    game.changed("a")
+    game.end_with_change("a")
     return game
 
 
@@ -31,43 +31,43 @@ def code(said: object) -> str:
 
 
 @pytest.mark.req("C28")
-def test_a_late_veto_brings_the_run_back_with_its_words() -> None:
+def test_a_late_veto_jumps_back_and_its_text_is_guidance() -> None:
     game = told()
-    assert game.flying() == ["b"]
+    assert game.in_flight() == ["b"]
 
     game.answer("h", "reject", by="eve", text="not like this")
 
     assert [(event.target, event.by, event.why) for event in game.events(JumpAsked)] == [
         (0, "eve", "not like this")
     ]
-    game.done("b", "cancelled")
-    assert game.flying() == ["a~2"]
+    game.end("b", "cancelled")
+    assert game.in_flight() == ["a~2"]
     assert game.events(AttemptStarted)[-1].guidance == ("not like this",)
     assert code(game.answer("h", "reject", by="eve")) == "not_waiting", "it has been heard"
 
 
 @pytest.mark.req("C28")
-def test_with_a_window_the_notice_waits_and_nobody_is_heard_after_it() -> None:
+def test_a_notice_with_a_veto_window_cannot_be_vetoed_afterwards() -> None:
     game = told(veto=Millis(60_000))
-    assert (game.asked(), game.flying()) == (["h"], [])
-    game.fire("h", game.now + 60_000)
-    assert game.flying() == ["b"]
+    assert (game.open_questions(), game.in_flight()) == (["h"], [])
+    game.fire_timer("h", game.now + 60_000)
+    assert game.in_flight() == ["b"]
     assert code(game.answer("h", "reject")) == "not_waiting"
 
 
 @pytest.mark.req("C28")
-def test_a_notice_at_a_gate_goes_back_to_the_step_of_the_gate() -> None:
+def test_a_veto_at_a_gate_goes_back_to_the_judged_step() -> None:
     noticed = Step("q", review("q", oversight=Oversight(level="notify")).verb)
     game = Game(flow(agent("a", gates=gates((noticed,))), command("b")))
-    game.changed("a")
-    game.judged("a#1/q/j1")
+    game.end_with_change("a")
+    game.give_verdict("a#1/q/j1")
     game.answer("a#1/q", "reject")
-    game.done("b", "cancelled")
-    assert game.flying() == ["a~2"]
+    game.end("b", "cancelled")
+    assert game.in_flight() == ["a~2"]
     assert code(game.answer("a#1/q", "reject")) == "not_waiting"
 
 
-def test_what_was_no_notice_or_leads_nowhere_cannot_be_vetoed() -> None:
+def test_a_step_without_a_notice_or_a_route_cannot_be_vetoed() -> None:
     assert code(told(level="auto").answer("h", "reject")) == "not_waiting"
     assert code(told().answer("h", "approve")) == "not_waiting"
     assert code(told().answer("a", "reject")) == "not_waiting"
@@ -82,8 +82,8 @@ def test_what_was_no_notice_or_leads_nowhere_cannot_be_vetoed() -> None:
     assert code(Game(flow(Step("g", par))).answer("g/h", "reject")) == "no_way_back"
 
 
-def test_a_level_that_can_no_longer_be_found_out_is_no_notice() -> None:
+def test_a_level_that_can_no_longer_be_evaluated_cannot_be_vetoed() -> None:
     steps = (human("h", level=name_of("vars.level")), sets("s", level="nonsense"), command("b"))
     game = Game(flow(*steps, vars={"level": "notify"}))
-    assert game.flying() == ["b"]
+    assert game.in_flight() == ["b"]
     assert code(game.answer("h", "reject")) == "not_waiting"

@@ -1,4 +1,4 @@
-"""The random world of the tests: that of the simulator, with people who try everything they are offered."""
+"""Random worlds for tests: the simulator's world, with people who try every action."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STOPS = ("halt", "dump_context")
 
 
 class Wild(RandomWorld):
-    """Answers to the engine's own questions are drawn from all actions; signals are sent as signals."""
+    """Answers the engine's own questions with any action, and sends signals as signals."""
 
     def person(self, asked: ApprovalAsked, state: State, number: int) -> DelayedReport | None:
         later = super().person(asked, state, number)
@@ -31,8 +31,8 @@ class Wild(RandomWorld):
             action = actions[int(self._draw(f"{asked.path}:{number}", "wild") * len(actions))]
             about = state.instances[asked.path].place.about
             if action == "retry_different" and about.removeprefix(TO_A_PERSON) == "complete":
-                action = "proceed"  # At the end of a run a step would have to be named.
-        # Some of those who say no have said yes before.
+                action = "proceed"  # At the end of a run this action would need the name of a step.
+        # Some people who reject have approved before.
         is_other_mind = action in ("reject", "abort") and self._draw(f"{asked.path}:{number}", "mind") < 0.5
         by = f"person{number or 1}" if is_other_mind else f"person{number + 1}"
         return DelayedReport(later.after, Approve(asked.path, action, by, message.text, message.answer))
@@ -46,7 +46,7 @@ class Wild(RandomWorld):
 
 
 class Lenient(Wild):
-    """People and advisors who never end a run for what one part of it has come to."""
+    """People and advisors who never end the run because of one part of it."""
 
     def person(self, asked: ApprovalAsked, state: State, number: int) -> DelayedReport | None:
         later = super().person(asked, state, number)
@@ -70,7 +70,7 @@ class Lenient(Wild):
 
 
 class Stubborn(Wild):
-    """People who always want one more try, and never say that it is enough."""
+    """People who always ask for one more try."""
 
     def person(self, asked: ApprovalAsked, state: State, number: int) -> DelayedReport | None:
         later = super().person(asked, state, number)
@@ -81,7 +81,7 @@ class Stubborn(Wild):
 
 
 class Dry(Wild):
-    """Every quota is used up and does not open again."""
+    """A world in which every quota is used up and never resets."""
 
     def attempt(self, asked: AttemptStarted, state: State) -> DelayedReport:
         return DelayedReport(Millis(1_000), AttemptEnded(Millis(0), asked.path, asked.attempt, "quota"))

@@ -95,7 +95,7 @@ def test_a_rejection_by_a_person_ends_the_run_with_4(project: Project) -> None:
 @pytest.mark.parametrize(
     ("message", "why"),
     [
-        (Approve(StepPath("other"), "approve", "ann"), "does not wait"),
+        (Approve(StepPath("other"), "approve", "ann"), "is not waiting"),
         (Approve(StepPath("ask"), "dance", "ann"), "choose from"),
         (Signal("ready"), "no step waits"),
     ],

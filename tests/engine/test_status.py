@@ -18,12 +18,12 @@ def test_a_question_in_a_block_with_a_deadline_parks_like_any_other() -> None:
 
 def test_a_question_in_finally_parks() -> None:
     game = Game(flow(agent("a"), finally_=Step("finally", block("seq", human("ask")), timeout=HOUR)))
-    game.changed("a")
-    assert game.asked() == ["finally/ask"]
+    game.end_with_change("a")
+    assert game.open_questions() == ["finally/ask"]
     assert waits_for_person(game.state)
 
 
 def test_a_pause_before_a_retry_is_waited_for() -> None:
     game = Game(flow(Step("g", block("seq", agent("a")), timeout=HOUR)))
-    game.done("g/a", "transient")
+    game.end("g/a", "transient")
     assert (waits_for_person(game.state), waits_for_person(game.state, or_time=True)) == (False, True)

@@ -95,7 +95,7 @@ def test_a_parameter_that_asks_about_files_is_filled_in_where_they_are(
     assert need.value.query == ("exists", "first")
     assert read(names, "with.there") is True
     assert list(names.lookup("with")) == ["there"]
-    with pytest.raises(MissingValue, match=r"there is no with\.other"):
+    with pytest.raises(MissingValue, match=r"with\.other does not exist"):
         read(names, "with.other")
 
 

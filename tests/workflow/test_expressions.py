@@ -93,7 +93,7 @@ def test_an_expression_is_read(text: str, node: Node) -> None:
         ("glob()", "glob takes 1 argument, not 0", None),
         ("touched()", "touched takes 1 or more arguments, not 0", None),
         ("range(1, 2, 3, 4)", "range takes 1 to 3 arguments, not 4", None),
-        ("matches(x, '(a+)+')", "an endless repeat inside another is not allowed in a pattern", None),
+        ("matches(x, '(a+)+')", "an unbounded repeat inside another is not allowed in a pattern", None),
         ("a && b", '"&&" has no meaning in an expression', 'write "and"'),
         ("a || b", '"||" has no meaning in an expression', 'write "or"'),
         ("!a", '"!" has no meaning in an expression', 'write "not"'),

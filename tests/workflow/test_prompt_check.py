@@ -99,7 +99,7 @@ def test_what_is_not_allowed_is_refused_when_it_is_loaded(text: str, message: st
         ("{{ a > 1 and (b or c) }}", ["a", "b", "c"]),
     ],
 )
-def test_references_say_what_is_read(text: str, expected: list[str]) -> None:
+def test_references_lists_the_names_that_are_read(text: str, expected: list[str]) -> None:
     found = [f"{'.'.join(one.chain)}{'?' if one.optional else ''}" for one in parsed(text).references]
 
     assert found == expected

@@ -132,12 +132,12 @@ def test_a_prompt_is_rendered(text: str, expected: str) -> None:
         ("{{ nothing[nowhere] }}", 'E_VAR_MISSING: "nothing" is undefined'),
         ("{{ [1][nowhere] }}", 'E_VAR_MISSING: "nowhere" is undefined'),
         ("{{ [1, 2][5] }}", "E_VAR_MISSING: the value has 2 elements and no [5]"),
-        ("{{ inputs.none }}", "E_VAR_MISSING: null cannot be written into a text"),
+        ("{{ inputs.none }}", "E_VAR_MISSING: null cannot be inserted into a text"),
         ("{{ inputs['__class__'] }}", 'E_VAR_MISSING: the value has no "__class__"'),
         ("{{ inputs.task.x }}", 'the value is text and has no "x"'),
         ("{{ inputs.task['upper'] }}", 'the value is text and has no "upper"'),
         ("{{ inputs[1] }}", "the value is a map; a number cannot select from it"),
-        ("{{ len }}", "function is not a value an expression can hold"),
+        ("{{ len }}", "an expression cannot use a value of type function"),
         ("{{ inputs.n == '3' }}", "cannot compare a number with text"),
         ("{{ inputs.task + 'x' }}", '"+" needs numbers, not text'),
         ("{{ 'a' * 1000000000 }}", '"*" needs numbers, not text'),
@@ -168,7 +168,7 @@ def test_a_prompt_is_rendered(text: str, expected: str) -> None:
         ),
         (
             "{% for x in range(3) %}{{ 'x' | fence }}{{ loop.cycle }}{% endfor %}",
-            "LoopContext is not a value",
+            "value of type LoopContext",
         ),
         (
             "{% set a = 'xxxxxxxxxx' %}" + "{% set a = [a, a, a, a, a, a, a, a, a, a] | join %}" * 9,
@@ -261,7 +261,7 @@ def test_what_a_lazy_map_misses_can_be_provided_for() -> None:
         render(parsed("{{ steps.a.output }}"), {"steps": Missing({})})
 
 
-def test_a_fact_that_is_not_known_yet_passes_through() -> None:
+def test_an_unknown_fact_raises_need_fact() -> None:
     def ask(query: tuple[str, str]) -> Any:
         raise NeedFact(query)
 

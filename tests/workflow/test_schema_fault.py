@@ -68,7 +68,7 @@ def test_what_no_value_can_be_held_against_is_named(schema: dict[str, Any], said
 @pytest.mark.parametrize("keyword", ["pattern", "patternProperties"])
 def test_a_pattern_that_cannot_be_used_is_named(keyword: str) -> None:
     pattern = "^(a+)+$"
-    assert "endless repeat" in (
+    assert "unbounded repeat" in (
         schema_fault({keyword: pattern if keyword == "pattern" else {pattern: {}}}) or ""
     )
 

@@ -1,4 +1,4 @@
-"""The page of events: what each says, from its class and the texts beside its fields."""
+"""The page of events, generated from their classes and the docstrings of their fields."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from tools.pages import markdown
 from tools.pages.markdown import code, codes, table
 
 INTRO = """\
-An event is a fact about a run. The log of events is the truth; state, reports and screens are computed from it.
-Every choice is exactly one event. Each carries `at`, the time of its turn in milliseconds. The types are those of
+An event is a fact about a run. The log of events is the source of truth; state, reports and screens are computed from
+it. Every decision is exactly one event. Each has `at`, the time of its turn in milliseconds. The types are those of
 `podium.core.types` and `podium.core.payloads`."""
 
 
-# To a reader of the code the names say it; a reader of the page has only these sentences.
+# In the code the names of these events are enough; the page needs a sentence.
 SAYS = {
-    "RunStarted": "A run of this workflow began, with these inputs, on this tree.",
-    "StepExpanded": "A scope opened: from here on its number of children is a fact, and so are the items of a loop.",
-    "AttemptStarted": "An attempt got its slot and its reservation, and is to be carried out.",
-    "AttemptEnded": "An attempt is over: how, with which result, tree and verdict, and what it used.",
-    "AttemptDoubted": "Nobody knows whether this attempt took effect before a crash, and it may not simply be repeated.",
-    "AttemptQueued": "Another attempt is wanted at once, with this feedback.",
-    "RetryScheduled": "Another attempt is wanted later: after a pause, or when a quota window opens.",
-    "WaitStarted": "The run waits for something outside.",
-    "WaitEnded": "What a step waited for has come, or has turned out badly.",
-    "SignalReceived": "A signal has come that a step waited for.",
-    "TimerFired": "A due time was reached: of a pause, a wait, a question or a block.",
-    "ApprovalAsked": "People are asked, about this tree, until it expires.",
+    "RunStarted": "A run of this workflow started, with these inputs, on this tree.",
+    "StepExpanded": "A scope opened; the number of its children and the items of a loop are now fixed.",
+    "AttemptStarted": "An attempt got a slot and a reservation and must be performed.",
+    "AttemptEnded": "An attempt ended, with its result, tree, verdict and usage.",
+    "AttemptDoubted": "It is not known whether this attempt took effect before a crash, and it must not be repeated without consent.",
+    "AttemptQueued": "Another attempt is queued, with this feedback.",
+    "RetryScheduled": "Another attempt will follow later: after a delay, or when a quota resets.",
+    "WaitStarted": "A step waits for something outside the run.",
+    "WaitEnded": "What a step waited for has happened or failed.",
+    "SignalReceived": "A step received the signal it waited for.",
+    "TimerFired": "A timer is due: of a retry, a wait, a question or a block.",
+    "ApprovalAsked": "People are asked about this tree, until the question expires.",
     "ApprovalGiven": "A person answered.",
-    "FactsAsked": "An expression needs to know something about a tree.",
-    "FactsFound": "The answer to that question.",
-    "JoinAsked": "These trees are to be merged onto that one.",
-    "JoinEnded": "The merged tree, and the members whose work did not get through.",
-    "CancelOrdered": "This instance is no longer wanted; an attempt in flight is to be stopped.",
-    "StepEnded": "An instance is over: its outcome, its result, and what its end means for those around it.",
-    "JumpAsked": "A person wants to go back to a step of a running sequence.",
-    "CancelAsked": "A person wants the run to end.",
-    "RunPaused": "A person wants no further attempt to start.",
-    "RunResumed": "A person lets attempts start again.",
-    "GuidanceGiven": "A person has words for the agent that starts to work next.",
-    "LimitRaised": "A person gives more than a limit allowed.",
-    "RunEnded": "The run is over: its status, its exit code and its outputs.",
+    "FactsAsked": "An expression needs a fact about a tree.",
+    "FactsFound": "A requested fact was found.",
+    "JoinAsked": "The trees of these members must be merged onto another tree.",
+    "JoinEnded": "A join ended, with the merged tree and the refused members.",
+    "CancelOrdered": "This instance is cancelled; an attempt in flight must be stopped.",
+    "StepEnded": "An instance ended, with its outcome, its result, and its effect on enclosing scopes.",
+    "JumpAsked": "A person asked to return to a step of a running sequence.",
+    "CancelAsked": "A person asked to cancel the run.",
+    "RunPaused": "A person paused the run; no further attempt starts.",
+    "RunResumed": "A person resumed the run; attempts start again.",
+    "GuidanceGiven": "A person gave guidance for the next agent that starts.",
+    "LimitRaised": "A person raised a limit.",
+    "RunEnded": "The run ended, with its status, exit code and outputs.",
 }
 
 
@@ -78,15 +78,14 @@ def _summary(kind: type) -> str:
 
 
 def _doc(kind: type) -> str:
-    """A dataclass of the standard library is given its signature as a text, where it has none of its own."""
-    found = inspect.getdoc(kind) or ""
-    return SAYS.get(kind.__name__, "") if not found or found.startswith(f"{kind.__name__}(") else found
+    """The docstring of an event; the standard `dataclass` sets the signature if there is none."""
+    text = inspect.getdoc(kind) or ""
+    return SAYS.get(kind.__name__, "") if not text or text.startswith(f"{kind.__name__}(") else text
 
 
 def _effect(kind: type) -> str:
-    """The effect that is pending once this event has happened."""
-    found = _ASKED.get(kind.__name__, "")
-    return code(found)
+    """The effect that this event requests."""
+    return code(_ASKED.get(kind.__name__, ""))
 
 
 _ASKED = {
@@ -107,9 +106,10 @@ def _section(kind: type, docs: Mapping[tuple[str, str], str]) -> str:
 
 
 def _fields(kind: type, docs: Mapping[tuple[str, str], str]) -> str:
-    """The column of meanings only where a field has one; most say all by their name and type."""
+    """The table of fields, with a column of meanings if any field has one."""
     rows = [
-        (code(one.name), code(str(one.type)), docs.get((kind.__name__, one.name), "")) for one in fields(kind)
+        (code(field.name), code(str(field.type)), docs.get((kind.__name__, field.name), ""))
+        for field in fields(kind)
     ]
     if any(meaning for _, _, meaning in rows):
         return table(("field", "type", "meaning"), rows)

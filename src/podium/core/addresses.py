@@ -1,12 +1,12 @@
-"""Addresses of instances: how a place in a running workflow is spelled, and nothing else.
+"""Builds and takes apart the addresses of instances.
 
     plan                 a step of the top block          implement~2       its second visit
     each[3]/test         a step of the third iteration    implement#2       the gates of its second attempt
     implement#2/tests    one of these gates               implement#3/!exhausted   the engine's own question
 
-Without its numbers an address tells which step of the file it is: each/test, implement#/tests.
+Without its numbers an address names the step in the file: each/test, implement#/tests.
 
-Numbers count inside the scope, never run-wide: otherwise a name would depend on the order of completions.
+Numbers count within the scope, never across the run; otherwise an address would depend on the order of completions.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ def attempt(step: Path, number: int) -> Path:
 
 
 def gates(step: Path) -> Path:
-    """The address without numbers of what judges a step."""
+    """The address, without numbers, of the gates of a step."""
     return Path(f"{step}#")
 
 
 def question(place: Path, name: str, number: int) -> Path:
-    """The n-th question of the engine at a place; `!` keeps these names out of reach of a file."""
+    """The address of the engine's n-th question at a place; no step in a file can have a name with `!`."""
     return Path(f"{place}#{number}/!{name}" if place else f"#{number}/!{name}")
 
 
-def address(path: Path) -> Path:
-    """The address shared by all visits, iterations and attempts of a step: what it usually costs is known by it."""
+def without_numbers(path: Path) -> Path:
+    """The address shared by all visits, iterations and attempts of a step; its typical cost is stored under it."""
     return Path(_NUMBERS.sub("", path))
 
 
 def without_visit(path: Path) -> Path:
-    """The address shared by all visits of a step: what its own limits are counted under."""
+    """The address shared by all visits of a step; the step's own limits are counted under it."""
     head, tilde, tail = path.rpartition("~")
     return Path(head) if tilde and tail.isdecimal() else path

@@ -1,7 +1,7 @@
-"""Events as JSON values and back: generic over the records by their type hints, tagged with "type".
+"""Converts events to JSON values and back, by the type hints of the records; "type" names the event.
 
-Rule 1: the round trip is the identity. Rule 2: it is strict. An unknown type, an unknown or a missing field or a
-value of the wrong kind raises CodecError; an old log is read by adding fields with defaults, never by guessing.
+Rule 1: decoding an encoded event gives an equal event. Rule 2: decoding is strict. An unknown type, an unknown or
+missing field or a value of the wrong type raises CodecError. New fields have defaults, so that old logs stay readable.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _PLAIN: Final = frozenset({NoneType, bool, int, float, str})
 
 
 class CodecError(ValueError):
-    """This is not an event as this version of Podium writes it."""
+    """The value is not an event that this version of Podium can read."""
 
 
 class _Part(NamedTuple):
@@ -49,80 +49,80 @@ class _Part(NamedTuple):
 
 
 def encode(event: Event) -> dict[str, Json]:
-    """The event as a JSON object; fields that have their default value are left out."""
-    return _written(event)
+    """The event as a JSON object, without the fields that have their default value."""
+    return _encode_record(event)
 
 
 def decode(value: Mapping[str, Json]) -> Event:
-    """The event that a JSON object stands for."""
+    """Decode an event from a JSON object."""
     if not isinstance(value, Mapping):
-        raise CodecError(f"an event is an object, not {value!r}")
-    rest = dict(value)
-    name = rest.pop(TYPE, None)
+        raise CodecError(f"an event must be an object, not {value!r}")
+    fields = dict(value)
+    name = fields.pop(TYPE, None)
     kind = EVENTS.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise CodecError(f"there is no event {name!r}")
-    event: Event = _read(kind, rest)
+        raise CodecError(f"unknown event type {name!r}")
+    event: Event = _decode_record(kind, fields)
     return event
 
 
 def read_as(kind: type[T], value: Json) -> T:
-    """A part of an event, such as the facts of a run, wherever else it is kept."""
-    found: T = _read(kind, value)
-    return found
+    """Decode a record that is part of an event but stored elsewhere, such as the facts of a run."""
+    record: T = _decode_record(kind, value)
+    return record
 
 
-def _written(record: Any) -> dict[str, Json]:
+def _encode_record(record: Any) -> dict[str, Json]:
     kind: Any = type(record)
     return _writer(kind)(record)
 
 
 @cache
 def _writer(kind: Any) -> Callable[[Any], dict[str, Json]]:
-    """A function for this class alone: every event of every run is written, and a loop over fields takes thrice as long."""
-    given: dict[str, Any] = {}
+    """Generate a writer for this class; a generic loop over its fields would take three times as long per event."""
+    namespace: dict[str, Any] = {}
     always, lines = [f"{TYPE!r}: {kind.__name__!r}"] if kind in _TAGGED else [], []
     for part in _parts(kind):
-        given[f"_write_{part.name}"] = part.write
+        namespace[f"_write_{part.name}"] = part.write
         form = "{}" if part.write is _same else f"_write_{part.name}({{}})"
         if part.field.default is MISSING:
             always.append(f"{part.name!r}: {form.format(f'record.{part.name}')}")
             continue
-        given[f"_default_{part.name}"] = part.field.default
+        namespace[f"_default_{part.name}"] = part.field.default
         lines += [
             f"    value = record.{part.name}",
-            # Most fields of most events have their default, and most defaults are one and the same object.
+            # Most fields hold their default, and mostly the identical object, so the `is` test is the fast path.
             f"    if value is not _default_{part.name} and value != _default_{part.name}:",
-            f"        found[{part.name!r}] = {form.format('value')}",
+            f"        fields[{part.name!r}] = {form.format('value')}",
         ]
     source = "\n".join(
-        ("def write(record):", f"    found = {{{', '.join(always)}}}", *lines, "    return found")
+        ("def write(record):", f"    fields = {{{', '.join(always)}}}", *lines, "    return fields")
     )
-    exec(source, given)  # noqa: S102 (names of classes and fields only)
-    written: Callable[[Any], dict[str, Json]] = given["write"]
-    return written
+    exec(source, namespace)  # noqa: S102 (names of classes and fields only)
+    write: Callable[[Any], dict[str, Json]] = namespace["write"]
+    return write
 
 
-def _read(kind: Any, value: Json) -> Any:
+def _decode_record(kind: Any, value: Json) -> Any:
     if not isinstance(value, Mapping):
-        raise CodecError(f"{kind.__name__} is an object, not {value!r}")
-    reads, needed = _readers(kind)
+        raise CodecError(f"{kind.__name__} must be an object, not {value!r}")
+    reads, required = _readers(kind)
     unknown = value.keys() - reads.keys()
     if unknown:
-        raise CodecError(f"{kind.__name__} has no {', '.join(sorted(unknown))}")
-    missing = [name for name in needed if name not in value]
+        raise CodecError(f"{kind.__name__} has no field {', '.join(sorted(unknown))}")
+    missing = [name for name in required if name not in value]
     if missing:
-        raise CodecError(f"{kind.__name__} without {', '.join(missing)}")
-    # By what is there: most fields of most events are not, as they have their default.
+        raise CodecError(f"{kind.__name__} lacks the field {', '.join(missing)}")
+    # Iterate over the stored fields, because most fields hold their default and are not stored.
     return kind(**{name: reads[name](inner) for name, inner in value.items()})
 
 
 @cache
 def _readers(kind: Any) -> tuple[dict[str, Convert], tuple[str, ...]]:
-    """How each field is read, and which must be there."""
+    """The reader of each field, and the names of the required fields."""
     parts = _parts(kind)
-    needed = tuple(part.name for part in parts if part.field.default is MISSING)
-    return {part.name: part.read for part in parts}, needed
+    required = tuple(part.name for part in parts if part.field.default is MISSING)
+    return {part.name: part.read for part in parts}, required
 
 
 @cache
@@ -132,7 +132,7 @@ def _parts(kind: Any) -> tuple[_Part, ...]:
 
 
 def _converters(hint: Any) -> tuple[Convert, Convert]:
-    """How a value of this type is read and written."""
+    """The functions that read and write a value of this type."""
     hint = getattr(hint, "__supertype__", hint)
     origin, args = get_origin(hint), get_args(hint)
     if hint is Any:
@@ -147,7 +147,7 @@ def _converters(hint: Any) -> tuple[Convert, Convert]:
         return _object, _json
     if is_dataclass(hint):
         kind: Any = hint
-        return lambda value: _read(kind, value), _written
+        return lambda value: _decode_record(kind, value), _encode_record
     return _plain(hint), _same
 
 
@@ -185,19 +185,19 @@ def _list(value: Json, length: int | None = None) -> list[Json]:
 
 def _plain(kind: type[Any]) -> Convert:
     def read(value: Json) -> Any:
-        # A whole number may stand for a float; true and false are never numbers.
-        wanted = (int, float) if kind is float else (kind,)
-        if type(value) not in wanted:
-            raise CodecError(f"{value!r} is not {kind.__name__}")
+        # A float field accepts an integer; no number field accepts a boolean.
+        accepted = (int, float) if kind is float else (kind,)
+        if type(value) not in accepted:
+            raise CodecError(f"expected {kind.__name__}, got {value!r}")
         return value
 
     return read
 
 
-def _one_of(words: tuple[Any, ...]) -> Convert:
+def _one_of(choices: tuple[Any, ...]) -> Convert:
     def read(value: Json) -> Any:
-        if value not in words:
-            raise CodecError(f"{value!r} is not one of {', '.join(map(repr, words))}")
+        if value not in choices:
+            raise CodecError(f"{value!r} is not one of {', '.join(map(repr, choices))}")
         return value
 
     return read
@@ -210,19 +210,19 @@ def _object(value: Json) -> Json:
 
 
 def _json(value: Any) -> Json:
-    """A value that is JSON already, with plain lists and dicts whatever it was made of."""
+    """The JSON value with plain lists and dicts."""
     if type(value) in _PLAIN:
         return value
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
-                raise CodecError(f"the keys of {value!r} must be text")
+                raise CodecError(f"all keys of {value!r} must be strings")
         return {key: inner if type(inner) in _PLAIN else _json(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [_json(inner) for inner in value]
     if isinstance(value, (int, float, str)):
         return value
-    raise CodecError(f"{type(value).__name__} cannot be stored")
+    raise CodecError(f"a {type(value).__name__} cannot be stored as JSON")
 
 
 def _same(value: Any) -> Any:

@@ -1,7 +1,7 @@
-"""What a living process must do, after the events that asked for it are safely stored.
+"""The work that the engine must do after it has stored the events that requested it.
 
-An effect is a part of the state: asked for, no outcome yet. Its key says what it is about, so that only the answer
-to exactly this question ends it.
+An effect is part of the state while it has no outcome. Its key identifies the request, so that only the matching
+report ends it.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class RunAttempt:
 
     asked: AttemptStarted
     by_hand: bool = False
-    """A person does the work: no process is needed meanwhile, so the run may be parked."""
+    """A person does the work; no process is needed until they finish, so the run may be parked."""
 
 
 @dataclass(frozen=True, slots=True)
 class CancelAttempt:
-    """Replaces the RunAttempt; ends with the AttemptEnded by which the worker confirms its death."""
+    """Replaces the RunAttempt. Ends with the AttemptEnded that confirms that the worker is gone."""
 
     asked: AttemptStarted
     by_hand: bool = False
@@ -58,7 +58,7 @@ class AskPerson:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Look out for what a `wait` step waits for; ends with WaitEnded, SignalReceived or its timer."""
+    """Watch for what a `wait` step waits for. Ends with WaitEnded, SignalReceived or the step's timer."""
 
     asked: WaitStarted
 
@@ -86,7 +86,7 @@ _KIND_OF: Final[Mapping[type[Event], EffectKind]] = {
     StepExpanded: "timer",
     WaitStarted: "wait",
     ApprovalAsked: "person",
-    # A reminder or an escalation: the question is still open and is put again. Any other timer has ended its effect.
+    # A reminder or an escalation asks the open question again. Any other timer has already ended its effect.
     TimerFired: "person",
     FactsAsked: "fact",
     JoinAsked: "join",
@@ -94,6 +94,6 @@ _KIND_OF: Final[Mapping[type[Event], EffectKind]] = {
 
 
 def key_of(event: Event) -> EffectKey | None:
-    """Under which key an event may have put an effect; None for events that are no intents."""
+    """The key of the effect that an event may have requested; None if this kind of event requests none."""
     kind = _KIND_OF.get(type(event))
-    return None if kind is None else (kind, event.path)  # type: ignore[union-attr]  # intents all have a path
+    return None if kind is None else (kind, event.path)  # type: ignore[union-attr]  # all of these have a path

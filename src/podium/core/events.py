@@ -1,7 +1,7 @@
-"""What happened in a run: the facts that are stored, and from which everything else is computed.
+"""The events of a run: the facts that are stored and from which everything else is computed.
 
-Every choice of `decide` is exactly one event, so that a crash can never tear a decision apart. Each carries the time of
-its turn; the rest is in the envelope that a store puts around it. Fields are JSON values, or small records of them.
+Every decision is exactly one event, so that a crash cannot leave half a decision in the log. An event has the time
+of its turn; the store adds the rest in an envelope. Fields are JSON values or small records of them.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from podium.core.types import AnswerKind, Level, Millis, Outcome, Path, Reason, 
 
 SCHEMA_VERSION = 1
 Result: TypeAlias = Mapping[str, Any]
-"""The readable fields of a step that are small enough for the log: output, text, files, exit_code, ..."""
+"""The fields of `steps.x` that are small enough for the log: output, text, files, exit_code, ..."""
 
 Role: TypeAlias = Literal["step", "gates", "finally", "question", "advice"]
-"""What an instance is to its parent: an ordinary child, or one of the engine's own additions."""
+"""The role of an instance in its parent: an ordinary child, or one that the engine adds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class StepEntered:
-    """A scope chose this child. `stale` lists the siblings whose results no longer count from here on."""
+    """A scope entered a child. `stale` lists the siblings whose results are invalid from now on."""
 
     at: Millis
     path: Path
@@ -48,13 +48,13 @@ class StepEntered:
     feedback: tuple[Path, ...] = ()
     stale: tuple[int, ...] = ()
     held: bool = False
-    """True: it cannot be dispatched yet (a fact or a joined base is missing)."""
+    """True if the child cannot be dispatched yet, because a fact or a joined base is missing."""
     adopt: Path | None = None
-    """The visit whose result is taken instead of working again."""
+    """The earlier visit whose result this visit takes instead of working."""
     about: str = ""
-    """Question and advice: the rule or the situation it is about."""
+    """For a question or advice: the rule or situation that it is about."""
     target: int = -1
-    """Advice: the child that was about to be entered."""
+    """For advice: the child that was about to be entered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +77,14 @@ class AttemptStarted:
     base: Tree | None = None
     start: Tree | None = None
     agent: int = 0
-    """0 is the step's own agent, n the n-th of its fallbacks."""
+    """0 is the step's own agent, n its n-th fallback."""
     degrade: int = 0
     timeout: Millis | None = None
     guidance: tuple[str, ...] = ()
     claim: tuple[str, ...] | None = ()
-    """Globs it may change; None claims everything, () nothing."""
+    """Globs of the files it may change: None is all, () is none."""
     taken: bool = False
-    """Nothing may be done: its answer is that of an earlier run, and nothing is reserved for it."""
+    """True if no work is done: the attempt reuses the result of an earlier run, and nothing is reserved for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +104,13 @@ class AttemptEnded:
     retry_at: Millis | None = None
     digest: str = ""
     likeness: int | None = None
-    """How alike this answer is to the step's previous one, in percent."""
+    """How similar this answer is to the step's previous one, in percent."""
     key: str = ""
-    """All that was asked, as a hash: whoever asks the same again may be given this answer."""
+    """A hash of the whole request: a later run may reuse this answer for an equal request."""
     reused: str = ""
-    """The run that found this answer, if it was not this one; it cost nothing here."""
+    """The earlier run that this answer was reused from, at no cost; empty if this run produced it."""
     protected: tuple[str, ...] = ()
-    """Files it changed that are taken only if a person allows it; nothing else is wrong with them."""
+    """Changed files that are accepted only if a person allows it; nothing else is wrong with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class WaitStarted:
     at: Millis
     path: Path
     due: Millis | None
-    """When it is over: for a timer that is success, else its time is up."""
+    """When the wait is over: a timer then succeeds, any other wait times out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ class ApprovalAsked:
     remind: Millis | None = None
     escalate: Millis | None = None
     key: str = ""
-    """The question as it is written, as a hash."""
+    """A hash of the question's text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +218,7 @@ class FactsFound:
 
 @dataclass(frozen=True, slots=True)
 class JoinQueued:
-    """This member is good in itself and waits for its turn to be merged onto its scope's head."""
+    """A member has passed on its own and waits to be merged onto its scope's head."""
 
     at: Millis
     path: Path
@@ -232,7 +232,7 @@ class JoinAsked:
     fork: Tree | None
     members: tuple[tuple[Path, Tree], ...]
     gated: bool
-    """True: the members' own commands must pass again on the joined tree."""
+    """True if the members' command gates must pass again on the joined tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +245,7 @@ class JoinEnded:
 
 @dataclass(frozen=True, slots=True)
 class JumpOrdered:
-    """A graph goes back to an ancestor: what depends on it is stopped, then it is entered again."""
+    """A graph returns to an ancestor: everything that depends on it is stopped, then it is entered again."""
 
     at: Millis
     path: Path
@@ -255,7 +255,7 @@ class JumpOrdered:
 
 @dataclass(frozen=True, slots=True)
 class StepReopened:
-    """A scope gets another attempt: its children are entered anew."""
+    """A scope gets another attempt: all its children are entered again."""
 
     at: Millis
     path: Path
@@ -283,9 +283,9 @@ class StepEnded:
     sets: tuple[tuple[str, Any], ...] = ()
     degraded: bool = False
     leaves: bool = False
-    """True: the loop around it is left."""
+    """True if the enclosing loop ends with this step."""
     hard: Path | None = None
-    """The ledger whose limit ended it, or the run if a decision halted it; no `on` inside that scope is asked."""
+    """The ledger whose limit ended the step, or the run if a decision halted it; no `on` inside that scope applies."""
     message: str = ""
     score: float | None = None
 
@@ -337,7 +337,10 @@ class LimitRaised:
 
 @dataclass(frozen=True, slots=True)
 class RunRecovered:
-    """A new owner took the run over. Time since the last event was nobody's work; calls that were `lost` count, and are made again."""
+    """A new owner took over the run.
+
+    The time since the last event is not working time. Calls in `lost` were interrupted: they count and are made again.
+    """
 
     at: Millis
     epoch: int

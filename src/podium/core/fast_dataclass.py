@@ -1,10 +1,10 @@
-"""`dataclass` for slotted records, at a tenth of what the one of the standard library takes when a module is imported.
+"""`dataclass` for slotted records, at a tenth of the import time of the standard library's.
 
-That one writes and compiles six functions for every class, about a millisecond; a hundred classes make a command
-line feel slow. Here `__init__` is written when the first record of its class is made, and the other methods are shared.
-It also makes a frozen record in a third of the time. Rule 1: to mypy and to the
-functions of `dataclasses` (fields, replace, asdict, is_dataclass) a record is a dataclass. Rule 2: no inheritance of
-fields, and of `field` only default_factory and compare.
+The standard decorator generates and compiles six functions per class, which takes about a millisecond; a hundred
+classes make a command feel slow. Here `__init__` is generated when a class is first instantiated, and the other
+methods are shared. Creating a frozen record also takes a third of the time. Rule 1: mypy and the functions of
+`dataclasses` (fields, replace, asdict, is_dataclass) treat a record as a dataclass. Rule 2: fields are not inherited,
+and `field` supports only default_factory and compare.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _ORDER: Final = (operator.lt, operator.le, operator.gt, operator.ge)
 def _dataclass(
     *, slots: bool, frozen: bool = False, eq: bool = True, order: bool = False
 ) -> Callable[[type[Any]], type[Any]]:
-    """The decorator; its options mean what they mean in the standard library, and slots has to be True."""
-    assert slots, "a record has slots"
+    """The decorator. Its options have the same meaning as in the standard library; slots must be True."""
+    assert slots, "slots must be True"
 
-    def made(cls: type[Any]) -> type[Any]:
+    def decorate(cls: type[Any]) -> type[Any]:
         return _record(cls, frozen=frozen, eq=eq, order=order)
 
-    return made
+    return decorate
 
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass as dataclass  # noqa: PLC0414 (an export, and what mypy takes a record for)
+    from dataclasses import dataclass as dataclass  # noqa: PLC0414 (exported; mypy sees the standard decorator)
 else:
     dataclass = _dataclass
 
@@ -43,7 +43,7 @@ else:
 class _Shape(NamedTuple):
     types: Mapping[str, Any]
     defaults: Mapping[str, Any]
-    """What stands behind the names: a value, or what `field` gave."""
+    """The default of each name that has one: a value, or the result of `field`."""
     frozen: bool
 
 
@@ -61,18 +61,18 @@ def _record(cls: Any, *, frozen: bool, eq: bool, order: bool) -> type[Any]:
         methods |= {"__getstate__": _state, "__setstate__": _restore}
     if eq:
         methods |= _comparisons(shape, order=order)
-    # Python asks for the slots when a class is made, so it is made again.
-    made: Any = type(cls)(
+    # Python reads __slots__ only when it creates a class, so the class is created again.
+    record: Any = type(cls)(
         cls.__name__, cls.__bases__, {**methods, **members, "__qualname__": cls.__qualname__}
     )
-    made.__init__ = _first_init(made, shape)
-    return made  # type: ignore[no-any-return]  # a class; what else it has is known to mypy from the real decorator
+    record.__init__ = _first_init(record, shape)
+    return record  # type: ignore[no-any-return]  # mypy takes its type from the standard decorator
 
 
 def _first_init(cls: Any, shape: _Shape) -> Callable[..., None]:
-    """Stands in for `__init__` until it is called; then the class gets the one that is written for it."""
+    """An `__init__` that, when first called, replaces itself by one generated for the class."""
 
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 (it is that method)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 (it is installed under this name)
         cls.__init__ = _init(cls, shape)
         cls.__init__(self, *args, **kwargs)
 
@@ -80,43 +80,43 @@ def _first_init(cls: Any, shape: _Shape) -> Callable[..., None]:
 
 
 def _init(cls: Any, shape: _Shape) -> Callable[..., None]:
-    given: dict[str, Any] = {"_absent": MISSING}
+    namespace: dict[str, Any] = {"_absent": MISSING}
     parameters, lines = ["self"], []
     for name in shape.types:
         default = shape.defaults.get(name, MISSING)
         value = name
         if isinstance(default, Field):
-            given[f"_new_{name}"] = default.default_factory
+            namespace[f"_new_{name}"] = default.default_factory
             parameters.append(f"{name}=_absent")
             value = f"_new_{name}() if {name} is _absent else {name}"
         elif default is MISSING:
             parameters.append(name)
         else:
-            given[f"_default_{name}"] = default
+            namespace[f"_default_{name}"] = default
             parameters.append(f"{name}=_default_{name}")
         lines.append(f"    self.{name} = {value}\n")
     if shape.frozen:
-        # Plain assignments are by far the cheapest, and a frozen class refuses them: while its fields are filled, a
-        # record has the class of a twin that does not.
-        given |= {"_become": object.__setattr__, "_opened": _twin(cls)}
-        opening = "    _kind = self.__class__\n    _become(self, '__class__', _opened)\n"
-        lines = [opening, *lines, "    self.__class__ = _kind\n"]
-    exec(f"def __init__({', '.join(parameters)}):\n{''.join(lines) or '    pass'}", given)  # noqa: S102 (names of fields only)
-    written: Callable[..., None] = given["__init__"]
-    written.__qualname__ = f"{cls.__qualname__}.__init__"
-    return written
+        # Plain assignment is by far the fastest, but a frozen class refuses it. So a record belongs to a mutable twin
+        # of its class while its fields are set.
+        namespace |= {"_become": object.__setattr__, "_mutable": _twin(cls)}
+        prologue = "    _kind = self.__class__\n    _become(self, '__class__', _mutable)\n"
+        lines = [prologue, *lines, "    self.__class__ = _kind\n"]
+    exec(f"def __init__({', '.join(parameters)}):\n{''.join(lines) or '    pass'}", namespace)  # noqa: S102 (only field names are inserted)
+    init: Callable[..., None] = namespace["__init__"]
+    init.__qualname__ = f"{cls.__qualname__}.__init__"
+    return init
 
 
 def _twin(cls: Any) -> type[Any]:
-    """A class with the same slots, whose records can be assigned to."""
+    """A class with the same slots whose instances are mutable."""
     generic = {name: getattr(cls, name) for name in ("__orig_bases__",) if hasattr(cls, name)}
     return type(cls)(cls.__name__, cls.__bases__, {"__slots__": cls.__slots__, **generic})  # type: ignore[no-any-return]
 
 
 def quick(cls: R) -> R:
-    """Gives a frozen record a `_replace` that is written for it, at a fifth of what that of `dataclasses` takes.
+    """Give a frozen record a generated `_replace`, five times as fast as `dataclasses.replace`.
 
-    Each event changes two or three large records.
+    Speed matters because each event changes two or three large records.
     """
     kind: Any = cls
 
@@ -129,40 +129,45 @@ def quick(cls: R) -> R:
 
 
 def _copier(cls: Any) -> Callable[..., Any]:
-    lines = "".join(f"    made.{name} = self.{name}\n" for name in cls.__slots__)
+    lines = "".join(f"    copy.{name} = self.{name}\n" for name in cls.__slots__)
     source = (
-        f"def _replace(self, **changes):\n    made = _new(_opened)\n{lines}    for name, value in changes.items():\n"
-        "        _set(made, name, value)\n    made.__class__ = _kind\n    return made\n"
+        f"def _replace(self, **changes):\n    copy = _new(_mutable)\n{lines}    for name, value in changes.items():\n"
+        "        _set(copy, name, value)\n    copy.__class__ = _kind\n    return copy\n"
     )
-    given: dict[str, Any] = {"_new": object.__new__, "_opened": _twin(cls), "_set": setattr, "_kind": cls}
-    exec(source, given)  # noqa: S102 (names of fields only)
-    written: Callable[..., Any] = given["_replace"]
-    return written
+    namespace: dict[str, Any] = {
+        "_new": object.__new__,
+        "_mutable": _twin(cls),
+        "_set": setattr,
+        "_kind": cls,
+    }
+    exec(source, namespace)  # noqa: S102 (only field names are inserted)
+    replace: Callable[..., Any] = namespace["_replace"]
+    return replace
 
 
 class _Fields:
-    """`__dataclass_fields__`, which the functions of `dataclasses` read; made when one of them asks."""
+    """`__dataclass_fields__`, which the functions of `dataclasses` read; computed on first access."""
 
     def __init__(self, shape: _Shape) -> None:
         self._shape = shape
 
     def __get__(self, record: Any, cls: Any) -> Mapping[str, Field[Any]]:
-        # With a docstring, since `dataclasses` makes one from the signature if it finds none, and takes long over it.
+        # The docstring is set because `dataclasses` otherwise derives one from the signature, which is slow.
         members = {"__doc__": cls.__name__, "__annotations__": self._shape.types, **self._shape.defaults}
         twin: Any = type(cls.__name__, (), members)
         dataclasses.dataclass(init=False, repr=False, eq=False)(twin)
-        found: Mapping[str, Field[Any]] = twin.__dataclass_fields__
-        cls.__dataclass_fields__ = found
-        return found
+        fields: Mapping[str, Field[Any]] = twin.__dataclass_fields__
+        cls.__dataclass_fields__ = fields
+        return fields
 
 
 def _comparisons(shape: _Shape, *, order: bool) -> Mapping[str, Any]:
     values = _values(tuple(name for name in shape.types if _is_compared(shape.defaults.get(name))))
 
-    def __eq__(self: Any, other: object) -> bool:  # noqa: N807 (it is that method)
+    def __eq__(self: Any, other: object) -> bool:  # noqa: N807 (it is installed under this name)
         return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
 
-    def __hash__(self: Any) -> int:  # noqa: N807 (it is that method)
+    def __hash__(self: Any) -> int:  # noqa: N807 (it is installed under this name)
         return hash(values(self))
 
     ordered = {f"__{compare.__name__}__": _ordered(compare, values) for compare in _ORDER} if order else {}
@@ -186,8 +191,8 @@ def _ordered(compare: Callable[[Any, Any], bool], values: Callable[[Any], Any]) 
 
 
 def _repr(self: Any) -> str:
-    shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
-    return f"{type(self).__qualname__}({shown})"
+    fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
+    return f"{type(self).__qualname__}({fields})"
 
 
 def _refuse_to_set(_self: Any, name: str, _value: Any) -> NoReturn:

@@ -1,7 +1,7 @@
-"""What is said to a run becomes events, or a refusal that says why not.
+"""Turns a message to a run into events, or into a refusal with a reason.
 
-`handle` is tolerant where `evolve` is strict: a report that comes twice, late, or about something that is no longer
-asked for gives no events. Commands of people that cannot be followed are refused with a code and a reason.
+`handle` is tolerant where `evolve` is strict: a report that is duplicate, late, or about an effect that is no longer
+pending gives no events. A command that cannot be followed is refused with a code and a reason.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from operator import attrgetter
 from typing import Any, Final, TypeVar, assert_never
 
 from podium.core.addresses import ROOT
-from podium.core.decide.advice import decision_in, objection
-from podium.core.decide.approvals import has_answered, late_veto, may_answer
+from podium.core.decide.advice import decision_in, invalid_decision
+from podium.core.decide.approvals import has_approved, late_veto, may_answer
 from podium.core.effects import IN_FLIGHT, AskPerson, RunAttempt, StartTimer, Watch
 from podium.core.events import (
     ApprovalGiven,
@@ -34,7 +34,7 @@ from podium.core.events import (
     WaitEnded,
 )
 from podium.core.evolve.evolve import evolve
-from podium.core.ledger import poor_in
+from podium.core.ledger import shortfall
 from podium.core.messages import (
     Approve,
     Cancel,
@@ -61,7 +61,7 @@ R = TypeVar("R", AttemptEnded, WaitEnded, FactsFound, JoinEnded)
 _REST: Final[Mapping[type[Event], Callable[[Event], tuple[Any, ...]]]] = {
     kind: attrgetter(*kind.__slots__[1:]) for kind in (AttemptEnded, WaitEnded, FactsFound, JoinEnded)
 }
-"""All fields of a report but its time."""
+"""For each report, a getter of all fields but its time."""
 
 
 def handle(state: State, message: Message, now: Millis) -> Handled:
@@ -80,7 +80,7 @@ def handle(state: State, message: Message, now: Millis) -> Handled:
 
 def _start(state: State, message: Start, now: Millis) -> Handled:
     if state.started is not None:
-        return Refusal("started", "the run has been started already")
+        return Refusal("started", "the run has already been started")
     workflow = state.root.verb
     assert isinstance(workflow, Call)
     return (
@@ -102,40 +102,40 @@ def _report(
     match message:
         case AttemptEnded():
             effect = state.pending.get(("attempt", message.path))
-            wanted = isinstance(effect, IN_FLIGHT)
-            if not wanted or effect.asked.attempt != message.attempt:  # type: ignore[union-attr]  # wanted says so
+            in_flight = isinstance(effect, IN_FLIGHT)
+            if not in_flight or effect.asked.attempt != message.attempt:  # type: ignore[union-attr]  # in_flight implies it
                 return ()
-            return (_stamped(message, now),)
+            return (_with_time(message, now),)
         case WaitEnded():
-            return (_stamped(message, now),) if ("wait", message.path) in state.pending else ()
+            return (_with_time(message, now),) if ("wait", message.path) in state.pending else ()
         case FactsFound():
-            return _fact(state, message, now)
+            return _fact_report(state, message, now)
         case JoinEnded():
-            return (_stamped(message, now),) if ("join", message.path) in state.pending else ()
+            return (_with_time(message, now),) if ("join", message.path) in state.pending else ()
         case Fired():
-            return _fired(state, message, now)
+            return _timer_fired(state, message, now)
         case Recover():
             return _recover(state, message, now)
         case _:
             assert_never(message)
 
 
-def _stamped(report: R, now: Millis) -> R:
-    """The report with the time of its turn, which is the first field of every event."""
+def _with_time(report: R, now: Millis) -> R:
+    """The report with its time, the first field of every event, set to that of the turn."""
     kind = type(report)
     return kind(now, *_REST[kind](report))
 
 
-def _fact(state: State, message: FactsFound, now: Millis) -> tuple[Event, ...]:
+def _fact_report(state: State, message: FactsFound, now: Millis) -> tuple[Event, ...]:
     effect = state.pending.get(("fact", message.path))
-    asked: Any = None if effect is None else effect.asked  # type: ignore[union-attr]  # FindFact under this key
+    request: Any = None if effect is None else effect.asked  # type: ignore[union-attr]  # FindFact under this key
     query = (message.function, message.argument, message.tree)
-    if asked is None or (asked.function, asked.argument, asked.tree) != query:
+    if request is None or (request.function, request.argument, request.tree) != query:
         return ()
-    return (_stamped(message, now),)
+    return (_with_time(message, now),)
 
 
-def _fired(state: State, message: Fired, now: Millis) -> tuple[Event, ...]:
+def _timer_fired(state: State, message: Fired, now: Millis) -> tuple[Event, ...]:
     if message.due > now:
         return ()
     dues: list[Millis | None] = []
@@ -143,19 +143,19 @@ def _fired(state: State, message: Fired, now: Millis) -> tuple[Event, ...]:
         match state.pending.get((kind, message.path)):
             case StartTimer(due=due):
                 dues.append(due)
-            case Watch(asked=waited):
-                dues.append(waited.due)
-            case AskPerson(asked=asked):
-                dues.extend((asked.expires, asked.remind, asked.escalate))
+            case Watch(asked=wait):
+                dues.append(wait.due)
+            case AskPerson(asked=request):
+                dues.extend((request.expires, request.remind, request.escalate))
             case _:
                 pass
     return (TimerFired(now, message.path, message.due),) if message.due in dues else ()
 
 
 def _recover(state: State, message: Recover, now: Millis) -> tuple[Event, ...]:
-    """A new owner: what was in flight is done again, unless its step says that a person must agree first.
+    """A new owner repeats attempts that were in flight, unless a person must allow it first.
 
-    A call of an agent counts though it came to nothing, so it is made again only if that can be paid.
+    An interrupted agent call counts in full, so it is repeated only if the limits cover another call.
     """
     lost: list[Path] = []
     doubted: list[Event] = []
@@ -164,7 +164,7 @@ def _recover(state: State, message: Recover, now: Millis) -> tuple[Event, ...]:
         if kind != "attempt" or not isinstance(effect, RunAttempt) or effect.by_hand:
             continue
         place, reserve = state.instances[path].place, effect.asked.reserve
-        if not place.step.repeatable or (reserve.calls and poor_in(after, place.ledger, reserve)):
+        if not place.step.repeatable or (reserve.calls and shortfall(after, place.ledger, reserve)):
             doubted.append(AttemptDoubted(now, path, effect.asked.attempt))
             after = evolve(after, doubted[-1])
         elif reserve.calls:
@@ -192,7 +192,7 @@ def _command(
         case Guide():
             return (GuidanceGiven(now, message.by, message.text),)
         case RaiseLimit():
-            return _raise(state, message, now)
+            return _raise_limit(state, message, now)
         case _:
             assert_never(message)
 
@@ -202,51 +202,55 @@ def _approve(state: State, message: Approve, now: Millis) -> Handled:
     if not isinstance(leaf, Leaf) or leaf.asked is None or ("person", message.path) not in state.pending:
         veto = late_veto(state, message, now)
         if veto is not None:
-            return _vetoed(state, veto, now)
-        who = leaf.given[-1].by if isinstance(leaf, Leaf) and leaf.given else None
-        by = f"; {who} has answered" if who else ""
-        return Refusal("not_waiting", f"{message.path!r} does not wait for an answer{by}")
-    step, asked = leaf.place.step, leaf.asked
+            return _veto(state, veto, now)
+        approver = leaf.given[-1].by if isinstance(leaf, Leaf) and leaf.given else None
+        by = f"; {approver} has already answered" if approver else ""
+        return Refusal("not_waiting", f"{message.path!r} is not waiting for an answer{by}")
+    step, request = leaf.place.step, leaf.asked
     allowed = actions_of(step)
     if message.action not in allowed:
         return Refusal(
-            "unknown_action", f"{message.action!r} is no answer here; choose from {', '.join(allowed)}"
+            "unknown_action", f"{message.action!r} is not a possible answer; choose from {', '.join(allowed)}"
         )
-    if asked.expires is not None and asked.expires <= now:
-        return Refusal("expired", f"the time to answer {message.path!r} is over")
-    if message.tree is not None and asked.tree is not None and message.tree != asked.tree:
+    if request.expires is not None and request.expires <= now:
+        return Refusal("expired", f"the time to answer {message.path!r} has run out")
+    if message.tree is not None and request.tree is not None and message.tree != request.tree:
         return Refusal("stale", f"the files changed after you looked at {message.path!r}; review them again")
     groups = dict(workflow_of(state, leaf.place).people)
-    if not may_answer(asked.by, message.by, groups):
-        return Refusal("not_asked", f"{message.by} is not among those who decide: {', '.join(asked.by)}")
-    if message.action == "approve" and has_answered(leaf.given, message.by):
-        return Refusal("answered", f"{message.by} has approved {message.path!r} already")
+    if not may_answer(request.by, message.by, groups):
+        return Refusal("not_asked", f"{message.by} may not answer; only {', '.join(request.by)} may")
+    if message.action == "approve" and has_approved(leaf.given, message.by):
+        return Refusal("answered", f"{message.by} has already approved {message.path!r}")
     choices = step.output.choices
     if message.action == "answer" and choices and message.answer not in choices:
-        return Refusal("unknown_answer", f"choose from {', '.join(choices)}")
+        return Refusal(
+            "unknown_answer", f"{message.answer!r} is not a possible answer; choose from {', '.join(choices)}"
+        )
     if leaf.place.role == "advice":
-        why = objection(state, leaf, decision_in(message.action, message.answer))
+        why = invalid_decision(state, leaf, decision_in(message.action, message.answer))
         if why:
             return Refusal("unknown_name", why)
-    seen = message.tree if message.tree is not None else asked.tree
-    return (ApprovalGiven(now, message.path, message.action, message.by, message.text, message.answer, seen),)
+    reviewed = message.tree if message.tree is not None else request.tree
+    return (
+        ApprovalGiven(now, message.path, message.action, message.by, message.text, message.answer, reviewed),
+    )
 
 
-def _vetoed(state: State, veto: Jump | Refusal, now: Millis) -> Handled:
-    """Back to where the rejection leads; whoever works there next hears the words."""
-    back = veto if isinstance(veto, Refusal) else _jump(state, veto, now)
-    if isinstance(veto, Refusal) or isinstance(back, Refusal) or not veto.why:
-        return back
-    return (*back, GuidanceGiven(now, veto.by, veto.why))
+def _veto(state: State, veto: Jump | Refusal, now: Millis) -> Handled:
+    """Jump to where the rejection leads, and pass its text to the next agent as guidance."""
+    events = veto if isinstance(veto, Refusal) else _jump(state, veto, now)
+    if isinstance(veto, Refusal) or isinstance(events, Refusal) or not veto.why:
+        return events
+    return (*events, GuidanceGiven(now, veto.by, veto.why))
 
 
 def _signal(state: State, message: Signal, now: Millis) -> Handled:
-    found = tuple(
+    received = tuple(
         SignalReceived(now, path, message.name, message.data, message.by)
         for (kind, path), _ in state.pending.items()
         if kind == "wait" and _waits_for(state, path, message.name)
     )
-    return found or Refusal("nobody_waits", f"no step waits for the signal {message.name!r}")
+    return received or Refusal("nobody_waits", f"no step waits for the signal {message.name!r}")
 
 
 def _waits_for(state: State, path: Any, name: str) -> bool:
@@ -255,14 +259,16 @@ def _waits_for(state: State, path: Any, name: str) -> bool:
 
 
 def _cancel(state: State, message: Cancel, now: Millis) -> Handled:
-    # Clean-up must not wait for somebody who says that the run goes on.
+    # A paused run resumes, because clean-up must not wait for a resume command.
     resumed = (RunResumed(now, message.by),) if state.paused else ()
     if state.cancelling and (state.forced or not message.force):
         return resumed
     root = state.instances[ROOT]
     assert isinstance(root, Scope)
     if root.closing and not message.force:
-        return Refusal("closing", "the main part is over and clean-up is under way; --force ends that too")
+        return Refusal(
+            "closing", "the main part has ended and clean-up is running; use --force to end that too"
+        )
     return (*resumed, CancelAsked(now, message.by, message.reason, message.force))
 
 
@@ -280,11 +286,11 @@ def _jump(state: State, message: Jump, now: Millis) -> Handled:
     return (JumpAsked(now, message.scope, index, message.by, message.why),)
 
 
-def _raise(state: State, message: RaiseLimit, now: Millis) -> Handled:
-    book = state.ledgers.get(message.ledger)
-    if book is None:
-        return Refusal("no_ledger", f"nothing counts limits at {message.ledger!r}")
-    current = getattr(book.limits, message.unit)
+def _raise_limit(state: State, message: RaiseLimit, now: Millis) -> Handled:
+    ledger = state.ledgers.get(message.ledger)
+    if ledger is None:
+        return Refusal("no_ledger", f"{message.ledger!r} has no limits of its own")
+    current = getattr(ledger.limits, message.unit)
     if current is None or message.to <= current:
         return Refusal("not_raised", f"{message.unit} is limited to {current}; a limit can only be raised")
     return (LimitRaised(now, message.ledger, message.unit, message.to, message.by),)

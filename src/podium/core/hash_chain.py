@@ -1,4 +1,4 @@
-"""The hash chain of a run: each event is bound to all before it, so that a lost or altered one shows."""
+"""The hash chain of a run: each record's hash covers all records before it, so a lost or changed one is detected."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Final, NamedTuple, NewType
 RunId = NewType("RunId", str)
 
 FIRST_HASH: Final = "0" * 64
-"""What the first event of a run is chained to."""
+"""The `prev` of a run's first event."""
 
 
 class Record(NamedTuple):
-    """One stored event in its envelope. `hash` covers everything else, and so, by `prev`, all before it."""
+    """One stored event with its envelope. `hash` covers all other fields and, through `prev`, all records before it."""
 
     run: RunId
     seq: int
     cause: str
     type: str
     body: str
-    """The event as JSON text, exactly as it was hashed."""
+    """The JSON text of the event, exactly as hashed."""
     prev: str
     hash: str
 
 
 def link(run: RunId, prev: Record | None, *, cause: str, type: str, body: str) -> Record:  # noqa: A002 (the field's name)
-    """The next record behind `prev`."""
+    """Make the record that follows `prev`."""
     seq = 1 if prev is None else prev.seq + 1
     before = FIRST_HASH if prev is None else prev.hash
     return Record(run, seq, cause, type, body, before, hash_of(run, seq, cause, type, body, before))
@@ -35,18 +35,18 @@ def link(run: RunId, prev: Record | None, *, cause: str, type: str, body: str) -
 def links(
     run: RunId, seq: int, prev: str, events: Iterable[tuple[str, str]], *, cause: str
 ) -> tuple[Record, ...]:
-    """The records of these events, each a type and a body, behind event `seq` with the hash `prev`."""
-    made: list[Record] = []
+    """Make the records of these (type, body) pairs, to follow event `seq` with the hash `prev`."""
+    records: list[Record] = []
     for kind, body in events:
         seq += 1
         own = hash_of(run, seq, cause, kind, body, prev)
-        made.append(Record(run, seq, cause, kind, body, prev, own))
+        records.append(Record(run, seq, cause, kind, body, prev, own))
         prev = own
-    return tuple(made)
+    return tuple(records)
 
 
 def hash_of(run: RunId, seq: int, cause: str, type: str, body: str, prev: str) -> str:  # noqa: A002
-    # Each part with its length, so that no two different records have the same text.
+    # Each part is preceded by its length, so that different records never give the same text.
     number = str(seq)
     text = (
         f"{len(prev)}:{prev}{len(run)}:{run}{len(number)}:{number}"
@@ -56,14 +56,14 @@ def hash_of(run: RunId, seq: int, cause: str, type: str, body: str, prev: str) -
 
 
 def first_fault(records: Iterable[Record], *, after: Record | None = None) -> str | None:
-    """What is wrong with a chain, or with its part after a record; None if nothing is."""
+    """Describe the first fault of a chain, or of its part after a record; None if it has none."""
     prev = after
     for record in records:
         expected = link(record.run, prev, cause=record.cause, type=record.type, body=record.body)
         if record.seq != expected.seq:
             return f"event {expected.seq} is missing"
         if record.prev != expected.prev:
-            return f"event {record.seq} does not follow the one before it"
+            return f"event {record.seq} does not follow event {record.seq - 1}"
         if record.hash != expected.hash:
             return f"event {record.seq} has been altered"
         prev = record

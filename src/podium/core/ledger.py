@@ -1,8 +1,8 @@
-"""Money, tokens, calls and time: reserve before a dispatch, settle after it, over the whole chain of ledgers.
+"""Accounts for money, tokens, calls and time: reserves before a dispatch and settles after it, in a chain of ledgers.
 
-A ledger belongs to the run, to a step with `limits`, or to `finally`. A step's spending counts in its own ledger
-and in every one around it, so a sub-workflow owns limits and shares those of its caller. Time and transitions of
-clean-up are its own: it has to be possible when those of the run are used up.
+The run, each step with `limits`, and `finally` have a ledger. A step's spending counts in its own ledger and in every
+enclosing one, so a sub-workflow has its own limits and shares those of its caller. `finally` has its own time and
+transitions, because it must be able to run when those of the run are used up.
 """
 
 from __future__ import annotations
@@ -19,51 +19,51 @@ from podium.core.types import MicroUsd, Millis, Path, Unit
 NOTHING: Final = Amounts()
 
 
-def opened(path: Path, parent: Path | None, limits: Limits, past: CarriedSpend | None) -> Ledger:
-    """A ledger as it begins: with what an earlier run has used in this place."""
+def new_ledger(path: Path, parent: Path | None, limits: Limits, past: CarriedSpend | None) -> Ledger:
+    """A new ledger that starts with what an earlier run used at the same address."""
     if past is None:
         return Ledger(path, parent, limits)
     return Ledger(path, parent, limits, past.spent, unknown=Amounts(past.unknown), worked=past.time)
 
 
 def chain(state: State, path: Path) -> list[Ledger]:
-    """The ledger at `path` and those around it, innermost first."""
-    book = state.ledgers[path]
-    found = [book]
-    while book.parent is not None:
-        book = state.ledgers[book.parent]
-        found.append(book)
-    return found
+    """The ledger at `path` and all enclosing ones, innermost first."""
+    ledger = state.ledgers[path]
+    ledgers = [ledger]
+    while ledger.parent is not None:
+        ledger = state.ledgers[ledger.parent]
+        ledgers.append(ledger)
+    return ledgers
 
 
-def moving(books: list[Ledger]) -> list[Ledger]:
-    """Those of a chain in which time and transitions count: all, or up to that of `finally`."""
-    if len(books) > 1:
-        for place, book in enumerate(books, start=1):
-            if book.cleans:
-                return books[:place]
-    return books
+def timed_ledgers(ledgers: list[Ledger]) -> list[Ledger]:
+    """The part of a chain in which time and transitions count: all of it, or up to the ledger of `finally`."""
+    if len(ledgers) > 1:
+        for length, ledger in enumerate(ledgers, start=1):
+            if ledger.cleans:
+                return ledgers[:length]
+    return ledgers
 
 
-def poor_in(state: State, path: Path, reserve: Amounts) -> tuple[Ledger, Unit] | None:
-    """The innermost ledger that cannot bear this reservation, and in which unit."""
-    books = chain(state, path)
-    timed = len(moving(books))
-    for place, ledger in enumerate(books):
-        unit = _short(ledger, reserve, state.at if place < timed else None)
+def shortfall(state: State, path: Path, reserve: Amounts) -> tuple[Ledger, Unit] | None:
+    """The innermost ledger that cannot cover this reservation, and the unit it lacks."""
+    ledgers = chain(state, path)
+    timed = len(timed_ledgers(ledgers))
+    for level, ledger in enumerate(ledgers):
+        unit = _short_unit(ledger, reserve, state.at if level < timed else None)
         if unit is not None:
             return ledger, unit
     return None
 
 
-def _short(ledger: Ledger, reserve: Amounts, at: Millis | None) -> Unit | None:
+def _short_unit(ledger: Ledger, reserve: Amounts, at: Millis | None) -> Unit | None:
     limits = ledger.limits
-    taken = NOTHING if limits.usd is limits.tokens is limits.calls is None else total(ledger)
-    if limits.usd is not None and reserve.usd and taken.usd + reserve.usd > limits.usd:
+    used = NOTHING if limits.usd is limits.tokens is limits.calls is None else total(ledger)
+    if limits.usd is not None and reserve.usd and used.usd + reserve.usd > limits.usd:
         return "usd"
-    if limits.tokens is not None and reserve.tokens and taken.tokens + reserve.tokens > limits.tokens:
+    if limits.tokens is not None and reserve.tokens and used.tokens + reserve.tokens > limits.tokens:
         return "tokens"
-    if limits.calls is not None and reserve.calls and taken.calls + reserve.calls > limits.calls:
+    if limits.calls is not None and reserve.calls and used.calls + reserve.calls > limits.calls:
         return "calls"
     if at is None:
         return None
@@ -75,43 +75,43 @@ def _short(ledger: Ledger, reserve: Amounts, at: Millis | None) -> Unit | None:
 
 
 def total(ledger: Ledger) -> Amounts:
-    """What counts against the limits: spent, held and unknown together."""
-    spent, held, unknown = ledger.spent, ledger.held, ledger.unknown
+    """What counts against the limits: spent, reserved and unknown amounts together."""
+    spent, reserved, unknown = ledger.spent, ledger.held, ledger.unknown
     return Amounts(
-        MicroUsd(spent.usd + held.usd + unknown.usd),
-        spent.tokens + held.tokens + unknown.tokens,
-        spent.calls + held.calls + unknown.calls,
+        MicroUsd(spent.usd + reserved.usd + unknown.usd),
+        spent.tokens + reserved.tokens + unknown.tokens,
+        spent.calls + reserved.calls + unknown.calls,
     )
 
 
 def working_time(ledger: Ledger, at: Millis) -> Millis:
-    """Wall time with at least one attempt in flight; waiting for people, quota or signals does not count."""
+    """The time with at least one attempt in flight; waiting for people, quotas or signals does not count."""
     return Millis(ledger.worked + (at - ledger.since if ledger.busy else 0))
 
 
 def time_left(state: State, path: Path) -> Millis | None:
-    """How long an attempt may take before a limit on working time is reached."""
+    """How long an attempt may run before it reaches a limit on working time."""
     least: Millis | None = None
-    for ledger in moving(chain(state, path)):
+    for ledger in timed_ledgers(chain(state, path)):
         if ledger.limits.time is not None:
-            left = Millis(ledger.limits.time - working_time(ledger, state.at))
-            least = left if least is None else min(least, left)
+            remaining = Millis(ledger.limits.time - working_time(ledger, state.at))
+            least = remaining if least is None else min(least, remaining)
     return least
 
 
 def exhausted_transitions(state: State, path: Path) -> Ledger | None:
-    """The innermost ledger that has no transitions left."""
-    for ledger in moving(chain(state, path)):
+    """The innermost ledger without any transitions left."""
+    for ledger in timed_ledgers(chain(state, path)):
         if ledger.limits.transitions is not None and ledger.transitions >= ledger.limits.transitions:
             return ledger
     return None
 
 
-def is_counted(role: Role, parent: Placement, *, index: int, visit: int) -> bool:
-    """Whether an entry is a transition.
+def counts_as_transition(role: Role, parent: Placement, *, index: int, visit: int) -> bool:
+    """Whether an entry counts as a transition.
 
-    Members and iterations are bounded by their width, gates by their step; what could go on for ever are moves of
-    control in a block, further rounds, and the questions that allow one more.
+    Only moves that could repeat without end count: moves in a block, further rounds, and questions that allow one
+    more. The number of members and iterations is bounded anyway, and gates are bounded by their step.
     """
     if role != "step":
         return role in ("question", "advice")
@@ -127,15 +127,15 @@ def is_counted(role: Role, parent: Placement, *, index: int, visit: int) -> bool
 
 
 def count_transition(draft: State, path: Path) -> None:
-    for ledger in moving(chain(draft, path)):
+    for ledger in timed_ledgers(chain(draft, path)):
         draft.ledgers.put(ledger.path, ledger._replace(transitions=ledger.transitions + 1))
 
 
-def hold(draft: State, place: Placement, event: AttemptStarted, *, timed: bool) -> None:
-    """`timed` is False for a person's work, which costs no working time."""
-    books = chain(draft, place.ledger)
-    working = len(moving(books)) if timed else 0
-    for level, ledger in enumerate(books):
+def reserve_amounts(draft: State, place: Placement, event: AttemptStarted, *, timed: bool) -> None:
+    """Reserve the amounts of an attempt. `timed` is False for a person's work, which is not working time."""
+    ledgers = chain(draft, place.ledger)
+    working = len(timed_ledgers(ledgers)) if timed else 0
+    for level, ledger in enumerate(ledgers):
         draft.ledgers.put(
             ledger.path,
             ledger._replace(
@@ -147,15 +147,15 @@ def hold(draft: State, place: Placement, event: AttemptStarted, *, timed: bool) 
 
 
 def settle(draft: State, place: Placement, reserve: Amounts, event: AttemptEnded, *, timed: bool) -> None:
-    """Give the reservation back and book what was used, or keep it as unknown where no price was told."""
+    """Release the reservation and book what was used; without a reported price, keep the reservation as unknown."""
     used = event.used
-    kept = not event.cost_known and _keeps_unknown(draft)
-    unknown = Amounts(MicroUsd(max(0, reserve.usd - used.usd))) if kept else NOTHING
-    books = chain(draft, place.ledger)
-    working = len(moving(books)) if timed else 0
-    for level, ledger in enumerate(books):
-        less = level < working
-        busy = ledger.busy - less
+    keeps_reservation = not event.cost_known and _books_unknown_cost(draft)
+    unknown = Amounts(MicroUsd(max(0, reserve.usd - used.usd))) if keeps_reservation else NOTHING
+    ledgers = chain(draft, place.ledger)
+    working = len(timed_ledgers(ledgers)) if timed else 0
+    for level, ledger in enumerate(ledgers):
+        was_timed = level < working
+        busy = ledger.busy - was_timed
         draft.ledgers.put(
             ledger.path,
             ledger._replace(
@@ -164,28 +164,28 @@ def settle(draft: State, place: Placement, reserve: Amounts, event: AttemptEnded
                 unknown=_plus(ledger.unknown, unknown),
                 window=max(ledger.window, event.window or 0),
                 busy=busy,
-                worked=Millis(ledger.worked + (event.at - ledger.since if less and not busy else 0)),
+                worked=Millis(ledger.worked + (event.at - ledger.since if was_timed and not busy else 0)),
             ),
         )
 
 
-def lose(draft: State, place: Placement, reserve: Amounts) -> None:
-    """Book a call that nobody will hear of any more with all that was reserved for it."""
-    usd = reserve.usd if _keeps_unknown(draft) else MicroUsd(0)
-    for book in chain(draft, place.ledger):
-        unknown = _plus(book.unknown, Amounts(usd, reserve.tokens, reserve.calls))
-        draft.ledgers.put(book.path, book._replace(unknown=unknown))
+def book_lost_call(draft: State, place: Placement, reserve: Amounts) -> None:
+    """Book an interrupted call with everything that was reserved for it."""
+    usd = reserve.usd if _books_unknown_cost(draft) else MicroUsd(0)
+    for ledger in chain(draft, place.ledger):
+        unknown = _plus(ledger.unknown, Amounts(usd, reserve.tokens, reserve.calls))
+        draft.ledgers.put(ledger.path, ledger._replace(unknown=unknown))
 
 
-def _keeps_unknown(state: State) -> bool:
-    """With `count_tokens` only tokens and calls bind what has no price; else its reservation stays booked."""
+def _books_unknown_cost(state: State) -> bool:
+    """Whether the reservation of a call without a price stays booked; with `count_tokens` it does not."""
     run = state.root.verb
     assert isinstance(run, Call)
     return run.workflow.unknown_cost != "count_tokens"
 
 
-def forget_downtime(draft: State, at: Millis) -> None:
-    """After a crash: the time since the last event was nobody's work."""
+def exclude_downtime(draft: State, at: Millis) -> None:
+    """Exclude the time between the last event before a crash and the recovery from the working time."""
     for path, ledger in tuple(draft.ledgers.items()):
         if ledger.busy:
             worked = Millis(ledger.worked + max(0, draft.at - ledger.since))

@@ -1,7 +1,7 @@
-"""What is said to a run: commands of people, and reports of the world.
+"""The messages a run receives: commands from people, and reports about effects.
 
 Reports that answer an effect are the events themselves (AttemptEnded, WaitEnded, FactsFound, JoinEnded); `handle`
-checks them against what is pending and stamps them with the time of the turn. A refusal is a value, not an event.
+checks them against the pending effects and sets their time to that of the turn. A refusal is a value, not an event.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Recover:
 
 @dataclass(frozen=True, slots=True)
 class Approve:
-    """A person's answer. `action` is one of the actions the question offers; `tree` is what the person saw."""
+    """A person's answer. `action` is one that the question offers; `tree` is the tree the person reviewed."""
 
     path: Path
     action: str
@@ -63,7 +63,7 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """Go back to a step of a running sequence; also how a late veto returns to its gate."""
+    """Return to an earlier step of a running sequence; a late veto also returns to its gate this way."""
 
     scope: Path
     step: str

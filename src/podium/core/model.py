@@ -1,9 +1,9 @@
-"""The static graph that every spelling of a workflow compiles to; frozen, and all that the engine knows.
+"""The static graph that a workflow in any format compiles to; the engine knows nothing else of the file.
 
 A Workflow has a body Block of Steps. A Step has one verb. Verbs that hold other steps are scopes (Block,
 Members, Review, ForEach, Repeat, Call, Gates); the rest are leaves. Loops, lists of agents and sub-workflows are
-thus expansions of one mechanism. What only an attempt needs (prompts, files, walls) is carried in Settings,
-which the core never reads.
+thus expansions of one mechanism. `settings` and `config` hold what only an attempt needs (prompts, files, the
+sandbox); the core never reads them.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from podium.core.policy import (
 from podium.core.types import Level, Millis, Outcome, Severity
 
 Fields: TypeAlias = Mapping[str, Any]
-"""JSON-like settings that are carried through the core to whoever performs an attempt."""
+"""JSON-like settings that the core passes on, unread, to the code that performs an attempt."""
 
 NO_FIELDS: Final[Fields] = MappingProxyType({})
 
 
 def no_fields() -> Mapping[Any, Any]:
-    """The default of every map in the model: one empty map that nobody can change."""
+    """Return the one empty, read-only map that is the default of every map in the model."""
     return NO_FIELDS
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where an outcome leads. `step` is an index in the same block, given when kind is "step"."""
+    """Where an outcome leads. `step` is an index in the same block and is set only for kind "step"."""
 
     kind: Literal["step", "next", "end", "fail", "break"]
     step: int = -1
@@ -52,7 +52,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The contract of a step: what kind of value it gives and what must exist afterwards."""
+    """The output contract of a step: the kind of value it returns and the files that must exist afterwards."""
 
     kind: Literal["text", "lines", "json", "schema", "choice"] = "text"
     schema: Fields | None = None
@@ -64,13 +64,13 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A text for a reader: the source, and where it came from."""
+    """A prompt or question: its source text and the file it came from."""
 
     text: str
     file: str | None = None
 
 
-# What a leaf does.
+# Verbs of leaves.
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class TeamMember:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One fresh worker. `judge` makes it a reviewer, whose answer is a verdict; `by_hand`, a person."""
+    """Work for one agent. With `judge` it is a reviewer that answers with a verdict; with `by_hand`, a person works."""
 
     role: Value = None
     agent: Value = None
@@ -103,7 +103,7 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program on a checkout. `script` is the text of a file that `shell` runs; else `argv`."""
+    """A program that runs on a checkout: `argv`, or the text `script` run by `shell`."""
 
     argv: tuple[Value, ...] = ()
     script: str | None = None
@@ -117,7 +117,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """Lands the head on a branch, or publishes it as one."""
+    """Lands the run's head on a branch, or publishes it as a branch."""
 
     land: Value = None
     message: Value = None
@@ -145,7 +145,7 @@ class Set:
 
 @dataclass(frozen=True, slots=True)
 class Oversight:
-    """Who confirms: `level` is a level, the name of a policy, or an expression that gives either."""
+    """Who must approve. `level` is a level, the name of a policy, or an expression that yields one of these."""
 
     level: Value = "auto"
     by: tuple[str, ...] = ()
@@ -160,7 +160,7 @@ class Oversight:
 
 @dataclass(frozen=True, slots=True)
 class Human:
-    """A person judges, or answers if `answers` (then `Step.output` says with what)."""
+    """A question to a person: approve or reject, or, if `answers`, give a value that fits `Step.output`."""
 
     question: Prompt
     oversight: Oversight = Oversight(level="human")
@@ -169,7 +169,7 @@ class Human:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """For something outside the run. `what` names the form, `detail` holds its own keys."""
+    """Waits for something outside the run. `what` is the kind of wait, `detail` holds the keys of that kind."""
 
     what: Literal["signal", "file", "timer", "until_time", "commit", "step", "poll"]
     detail: Fields = field(default_factory=no_fields)
@@ -177,15 +177,15 @@ class Wait:
     minute_of_day: int | None = None
 
 
-# What holds other steps.
+# Verbs that contain other steps.
 
 Join: TypeAlias = Literal["queue", "best", "discard"] | int
-"""What becomes of the trees of parallel members; a number is the size of a batch."""
+"""How the trees of parallel members are combined; a number is the batch size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Steps in one order: a sequence, a graph by `needs`, or all at once."""
+    """Steps that run in sequence, as a graph by `needs`, or in parallel."""
 
     kind: Literal["seq", "dag", "par"]
     steps: tuple[Step, ...]
@@ -195,12 +195,12 @@ class Block:
     output: Value = None
     index: Mapping[str, int] = field(default_factory=no_fields, compare=False)
     dependents: tuple[tuple[int, ...], ...] = ()
-    """Per step, the steps that need it directly (dag only)."""
+    """For each step, the steps that directly need it (dag only)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """The same task for several workers at once, unseen by each other."""
+    """The same task for several workers in parallel; none sees the others' work."""
 
     members: tuple[Step, ...]
     rule: PassRule = "all"
@@ -209,7 +209,10 @@ class Members:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """Agents judge the work of other steps. `of` names them, nearest scope first; empty = the step judged."""
+    """Agents that judge the work of the steps named in `of`, looked up from the nearest scope outwards.
+
+    If `of` is empty, they judge the step whose gate the review is.
+    """
 
     members: tuple[Step, ...]
     of: tuple[str, ...] = ()
@@ -222,7 +225,7 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class ForEach:
-    """One iteration of `body` per item; `needs` makes a graph of the items by their keys."""
+    """One iteration of `body` per item. With `needs` the items form a graph by their keys."""
 
     items: Value
     body: Step
@@ -237,7 +240,7 @@ class ForEach:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """Rounds of `body`: until `test` holds (asked after a round), or while it holds (asked before)."""
+    """Rounds of `body`: until `test` holds (evaluated after a round) or while it holds (evaluated before)."""
 
     body: Step
     test: Node
@@ -248,7 +251,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Another workflow in a frame of its own. The run itself is a Call of the main one."""
+    """Another workflow, with its own variables. The run itself is a Call of the main workflow."""
 
     workflow: Workflow
     values: tuple[tuple[str, Value], ...] = ()
@@ -256,18 +259,18 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """The checks of one attempt, in stages: commands and checks together, then reviews, then people."""
+    """The gates of one attempt, in stages: commands and checks first, then reviews, then people."""
 
     stages: tuple[tuple[Step, ...], ...]
     members: tuple[Step, ...]
-    """All of them in order; `stages` only groups them."""
+    """All gates in order; `stages` only groups them."""
 
 
 LeafVerb: TypeAlias = Agent | Command | Git | Write | Check | Set | Human | Wait
 ScopeVerb: TypeAlias = Block | Members | Review | ForEach | Repeat | Call | Gates
 Verb: TypeAlias = LeafVerb | ScopeVerb
 WorkVerb: TypeAlias = Agent | Command | Git | Write
-"""The verbs that are carried out by an attempt of a process, with a slot and a reservation."""
+"""The verbs that an attempt performs, with a slot and a reservation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,15 +289,15 @@ class Step:
     limits: Limits = NO_LIMITS
     output: Output = Output()
     touches: tuple[Value, ...] | Node | None = None
-    """Globs that may change; () changes nothing, None is undeclared: everything."""
+    """Globs of the files the step may change: () is none, None (undeclared) is all."""
     on_fail: Literal["retry", "block"] = "retry"
-    """Only for a gate: whether its failure leaves further attempts."""
+    """For gates only: whether another attempt may follow when the gate fails."""
     repeatable: bool = True
-    """False: after a crash in mid-effect a person is asked before it is done again (`recovery: ask`)."""
+    """False (`recovery: ask`): if a crash interrupts the step, a person must allow it to run again."""
     has_worker: bool = False
-    """True if an agent works here or below, so that feedback can be handed to it."""
+    """True if this step or one below it is an agent that can receive feedback."""
     parameters: tuple[tuple[str, Value], ...] = ()
-    """Values of `with`, read as `with.x`."""
+    """The values of `with`; expressions read them as `with.x`."""
     description: str = ""
     line: int = 0
     settings: Fields = field(default_factory=no_fields)
@@ -314,7 +317,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Workflow:
-    """One file with everything it stands on, ready to run."""
+    """One workflow file with its templates and configuration applied, ready to run."""
 
     name: str
     body: Block
@@ -327,7 +330,7 @@ class Workflow:
     limits: Limits = NO_LIMITS
     breaker: Breaker = Breaker()
     advisor: Step | None = None
-    """Whom the breaker asks: an agent step that answers a Decision; None asks a person."""
+    """The agent step that the breaker asks for a Decision; None asks a person."""
     policies: Mapping[str, tuple[PolicyRule, ...]] = field(default_factory=no_fields)
     people: Mapping[str, tuple[str, ...]] = field(default_factory=no_fields)
     env: tuple[str, ...] = ()
@@ -336,7 +339,7 @@ class Workflow:
     strict: bool = False
     fingerprint: str = ""
     config: Fields = field(default_factory=no_fields)
-    """agents, roles, secrets, notify, record, context, workspace, sandbox, network, protect: for the attempt."""
+    """agents, roles, secrets, notify, record, context, workspace, sandbox, network, protect: read by attempts only."""
 
 
 LEVEL_WORDS: Final[tuple[Level, ...]] = ("auto", "notify", "human")

@@ -1,4 +1,4 @@
-"""Small records that events are made of: what a run is, what was used, what was judged."""
+"""Small records inside events: facts about the run, amounts used, verdicts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from podium.core.types import MicroUsd, Millis, Path, Tree
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """What is reserved or was used: money, tokens, calls."""
+    """An amount reserved or used: money, tokens, calls."""
 
     usd: MicroUsd = MicroUsd(0)
     tokens: int = 0
@@ -20,7 +20,7 @@ class Amounts:
 
 @dataclass(frozen=True, slots=True)
 class CarriedSpend:
-    """What an earlier run has used at a step with limits of its own, in all visits."""
+    """What an earlier run used at a step that has its own limits, over all visits."""
 
     path: Path
     spent: Amounts = Amounts()
@@ -30,17 +30,17 @@ class CarriedSpend:
 
 @dataclass(frozen=True, slots=True)
 class TypicalUse:
-    """The most that a call at a step has used in earlier runs; None where nobody knows."""
+    """The most that a call of a step used in earlier runs; None if unknown."""
 
     step: str
-    """Its address without numbers."""
+    """The step's address without numbers."""
     usd: MicroUsd | None = None
     tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What `run.x` holds, fixed at the start. `utc_offset` places times of day, in minutes."""
+    """Facts fixed when the run starts; expressions read some as `run.x`. `utc_offset`, in minutes, is for times of day."""
 
     id: str
     name: str
@@ -49,30 +49,30 @@ class RunFacts:
     date: str = ""
     utc_offset: int = 0
     continues: str = ""
-    """The run whose results this one takes over where the same is asked."""
+    """The earlier run whose results this run reuses for equal requests."""
     carried: Amounts = Amounts()
-    """What that one has spent, also on what is taken over: limits are not reset by going on in another run."""
+    """What the earlier run spent, including on reused results: continuing in a new run does not reset limits."""
     carried_unknown: MicroUsd = MicroUsd(0)
-    """What it has booked for calls whose price nobody told."""
+    """What the earlier run reserved for calls whose price is unknown."""
     carried_time: Millis = Millis(0)
-    """How long it has worked."""
+    """The working time of the earlier run."""
     carried_steps: tuple[CarriedSpend, ...] = ()
-    """The same for each of its steps that has limits of its own."""
+    """The same for each of its steps that has its own limits."""
     taken: tuple[tuple[Path, int], ...] = ()
-    """Where its answers are taken over, and of how many attempts: these need nothing of any limit."""
+    """Steps whose results are reused, with the number of attempts; these count against no limit."""
     known: tuple[tuple[Path, int], ...] = ()
-    """Where else it has answers, and up to which attempt: they are looked for before a limit refuses to ask anew."""
+    """Other steps with results, up to which attempt; these are tried before a limit refuses a new call."""
     unpriced: tuple[str, ...] = ()
-    """Agents of which it was known before the run that they tell no price."""
+    """Agents known before the run to report no price."""
     accepts: tuple[str, ...] = ()
-    """Agents that may work without a price, as somebody has said before the run; `*` is all."""
+    """Agents that the user allowed, before the run, to work without a price; `*` is all."""
     usual: tuple[TypicalUse, ...] = ()
-    """What calls have used before, as it was known when the run began."""
+    """Typical use of calls, as known when the run started."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A reviewer's typed answer, bound to the tree it judged."""
+    """A reviewer's typed answer and the tree it judged."""
 
     decision: Literal["approve", "reject", "abort"]
     score: float | None = None
@@ -83,7 +83,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class RefusedMember:
-    """A member whose work did not get through a join."""
+    """A member whose work a join refused."""
 
     path: Path
     kind: Literal["conflict", "failed"]

@@ -1,8 +1,8 @@
-"""A persistent map that keeps insertion order: a big shared base and a small overlay that is copied on write.
+"""A persistent map that keeps insertion order: a large shared base and a small overlay that is copied on write.
 
 `set` copies only the overlay, which is merged into a new base once it outgrows SMALL + sqrt(n): a write costs
-O(sqrt n) with a tiny constant, a read one or two dict look-ups. A Draft can be read like a map and changes in place,
-by `put` and `discard`; a turn works on drafts and freezes them at its end, so that its writes share one copy.
+O(sqrt n) with a small constant, a read one or two dict look-ups. A MapDraft is a map that `put` and `discard` change
+in place; a turn works on drafts and freezes them at its end, so that all its writes cost one copy.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ V = TypeVar("V")
 _GONE: Final = object()
 
 SMALL: Final = 24
-"""An overlay of this size is never merged."""
+"""An overlay up to this size is never merged."""
 
 
 class PersistentMap(Generic[K, V]):
@@ -27,22 +27,22 @@ class PersistentMap(Generic[K, V]):
         self._over: dict[K, V] = {} if over is None else over
 
     def get(self, key: K) -> V | None:
-        found = self._over.get(key)
-        if found is None:
+        value = self._over.get(key)
+        if value is None:
             return self._base.get(key)
-        return None if found is _GONE else found
+        return None if value is _GONE else value
 
     def __getitem__(self, key: K) -> V:
-        found = self._over.get(key)
-        if found is None:
+        value = self._over.get(key)
+        if value is None:
             return self._base[key]
-        if found is _GONE:
+        if value is _GONE:
             raise KeyError(key)
-        return found
+        return value
 
     def __contains__(self, key: K) -> bool:
-        found = self._over.get(key)
-        return key in self._base if found is None else found is not _GONE
+        value = self._over.get(key)
+        return key in self._base if value is None else value is not _GONE
 
     def set(self, key: K, value: V) -> PersistentMap[K, V]:
         over = self._over.copy()
@@ -53,13 +53,13 @@ class PersistentMap(Generic[K, V]):
         return self.set(key, cast(V, _GONE)) if key in self else self
 
     def put(self, key: K, value: V) -> None:
-        raise TypeError("only the draft of a map changes in place")
+        raise TypeError("only a MapDraft can be changed in place")
 
     def discard(self, key: K) -> None:
-        raise TypeError("only the draft of a map changes in place")
+        raise TypeError("only a MapDraft can be changed in place")
 
     def settled(self) -> PersistentMap[K, V]:
-        """The same map, with an overlay that has grown too large merged into a new base."""
+        """The same map; an overlay that has grown too large is merged into a new base."""
         size = len(self._over) - SMALL
         if size <= 0 or size * size <= len(self._base):
             return self
@@ -100,22 +100,22 @@ class PersistentMap(Generic[K, V]):
         return isinstance(other, PersistentMap) and dict(self.items()) == dict(other.items())
 
     def __hash__(self) -> int:
-        raise TypeError("a Map is compared by value and cannot be a key")
+        raise TypeError("a PersistentMap is compared by value and cannot be hashed")
 
     def __repr__(self) -> str:
-        return f"Map({dict(self.items())!r})"
+        return f"PersistentMap({dict(self.items())!r})"
 
 
 class MapDraft(PersistentMap[K, V]):
-    """A Map that its only owner may change in place, until `freeze`. The first write makes the overlay its own."""
+    """A map that its only owner may change in place until `freeze`. The first write copies the overlay."""
 
     __slots__ = ("origin",)
 
     def __init__(self, origin: PersistentMap[K, V]) -> None:
-        self._base = origin._base  # noqa: SLF001 (a map of its own kind)
+        self._base = origin._base  # noqa: SLF001 (the same class)
         self._over = origin._over  # noqa: SLF001 (same)
         self.origin: PersistentMap[K, V] | None = origin
-        """The map it was made of, as long as nothing has been changed."""
+        """The map it was made from, until the first change."""
 
     def put(self, key: K, value: V) -> None:
         if self.origin is not None:
@@ -124,8 +124,8 @@ class MapDraft(PersistentMap[K, V]):
         self._over[key] = value
 
     def discard(self, key: K) -> None:
-        found = self._over.get(key)
-        if found is not _GONE and (found is not None or key in self._base):
+        value = self._over.get(key)
+        if value is not _GONE and (value is not None or key in self._base):
             self.put(key, cast(V, _GONE))
 
     def set(self, key: K, value: V) -> PersistentMap[K, V]:

@@ -1,4 +1,4 @@
-"""How often, how long, how much: the static rules that bound a step or a run."""
+"""Static rules that bound a step or a run: limits, retries, the breaker, estimates and approval policies."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from podium.core.fast_dataclass import dataclass
 from podium.core.types import Level, MicroUsd, Millis
 
 Count: TypeAlias = int | Node
-"""A number, or the expression that gives it when the run gets there."""
+"""A number, or an expression that is evaluated during the run."""
 
 PassRule: TypeAlias = Literal["all", "any", "majority"] | int | float
-"""How many members must pass: a word, a number, or (float) a share between 0 and 1."""
+"""How many members must pass: a keyword, a number (int), or a share between 0 and 1 (float)."""
 
 Exhausted: TypeAlias = Literal["human", "fail", "accept_best"]
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Hard ceilings; None leaves a unit free. `window` is a share of a quota window in percent."""
+    """Hard limits; None means unlimited. `window` is a percentage of a quota window."""
 
     usd: MicroUsd | None = None
     tokens: int | None = None
@@ -33,7 +33,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """That many failures within that time."""
+    """A number of failures within a period."""
 
     count: int
     within: Millis
@@ -41,7 +41,7 @@ class Failures:
 
 @dataclass(frozen=True, slots=True)
 class Breaker:
-    """Soft rules: a hit stops the run and asks. None switches a rule off. Shares are in percent."""
+    """Soft rules: when one is hit, the run stops and asks. None disables a rule. Shares are percentages."""
 
     visits: int | None = 5
     cycle: int | None = 3
@@ -72,7 +72,7 @@ class Backoff:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """When further attempts are pointless: the answers are alike (percent), or the score stands still (rounds)."""
+    """When to stop retrying: answers too similar (percent), or no better score for some rounds."""
 
     similar: int | None = None
     plateau: int | None = None
@@ -80,7 +80,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """What a step may try before it has failed."""
+    """What a step may try before it fails."""
 
     attempts: Count = 1
     transient: int = 3
@@ -91,22 +91,22 @@ class Retry:
     degrade: tuple[str, ...] = ()
     on_exhausted: Exhausted = "fail"
     stated: bool = False
-    """True when the file itself says `on_exhausted`; only then does it also answer for used-up visits."""
+    """True if the file sets `on_exhausted`; only then does it also apply when the visits are used up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What is reserved before a dispatch when nothing better is known."""
+    """What to reserve for a call when no typical use is known."""
 
     usd: MicroUsd = MicroUsd(0)
     tokens: int = 0
     cap: MicroUsd | None = None
-    """Where the step's own agent stops by itself; nothing tells more about the most it can cost."""
+    """The cost at which the step's agent stops by itself: the best upper bound for a call."""
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyRule:
-    """One line of an approval policy; the first whose `when` holds decides."""
+    """One rule of an approval policy; the first rule whose `when` holds applies."""
 
     level: Level
     when: Node | None = None

@@ -1,8 +1,8 @@
-"""The state of a run: a growing set of instances addressed by path, and what is still asked of the world.
+"""The state of a run: its instances by address, and the effects that have no outcome yet.
 
-An instance is a Place, which never changes, and what became of it: a Leaf or a Scope. Events double as facts
-(`answer`, `ending`), so that nothing is stored twice. Everything that grows with the run is a map keyed by path
-or by (scope, index); nothing here is ever scanned.
+An instance is a Leaf or a Scope; its Placement never changes. Instances keep events themselves (`answer`, `ending`),
+so that nothing is stored twice. Everything that grows with the run is a map keyed by address or by (scope, index),
+so that no step needs a scan.
 """
 
 from __future__ import annotations
@@ -40,37 +40,37 @@ from podium.core.policy import Limits
 from podium.core.types import MicroUsd, Millis, Path, Tree
 
 Merge: TypeAlias = Literal["queued", "joined"] | RefusedMember | None
-"""How far a member's tree is on its way onto the head of its scope."""
+"""The progress of merging a member's tree onto the head of its scope."""
 
 Phase: TypeAlias = Literal["ready", "open", "working", "answered", "paused", "waiting", "ended"]
 
 
 Order: TypeAlias = Literal["seq", "dag", "many", "repeat"]
-"""In which order a scope enters its children: one after the other, by needs, as many as may be, in rounds."""
+"""How a scope enters its children: one after another, by needs, in parallel, or in rounds."""
 
 Claim: TypeAlias = tuple[str, ...] | Literal["all"]
-"""The globs an attempt in flight may change."""
+"""Globs of the files that an attempt in flight may change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where an instance lives and what it was given on entry."""
+    """An instance's position in the run and the values fixed when it was entered."""
 
     path: Path
     parent: Path
     step: Step
     role: Role
     slot: int
-    """Which child of its parent it is."""
+    """Its index among the children of its parent."""
     visit: int
     frame: Path
-    """The scope whose variables it reads and sets."""
+    """The scope whose variables it reads and writes."""
     ledger: Path
     """The nearest scope with limits."""
     fanned: bool
-    """Inside an iteration of `for_each`: forward moves there are bounded by the width, not by `transitions`."""
+    """Inside a `for_each` iteration, where the number of items bounds forward moves and `transitions` does not."""
     shield: bool
-    """Inside `finally`: not stopped by a cancel."""
+    """Inside `finally`, which a plain cancel does not stop."""
     base: Tree | None
     start: Tree | None
     entered: Millis
@@ -81,14 +81,14 @@ class Placement:
 
 
 class JoinRefusal(NamedTuple):
-    """Why the work of an attempt did not go together with the work of others; kept for the attempts that follow."""
+    """Why an attempt's work could not be merged with that of others; later attempts are told about it."""
 
     attempt: int
     refused: RefusedMember
 
 
 class BestAttempt(NamedTuple):
-    """The best attempt so far among those that met the contract and passed every command and check."""
+    """The best attempt so far that met the contract and passed all command and check gates."""
 
     attempt: int
     score: float
@@ -96,7 +96,7 @@ class BestAttempt(NamedTuple):
 
 
 class UncountedTries(NamedTuple):
-    """Tries that do not count as attempts, each with a bound of its own."""
+    """Tries that do not count as attempts; each kind has its own bound."""
 
     transient: int = 0
     repair: int = 0
@@ -113,31 +113,31 @@ class Leaf:
     phase: Phase = "ready"
     cancelling: bool = False
     attempt: int = 0
-    """Identity of the effect; grows at every start."""
+    """The number of the current attempt; it increases with every start."""
     tries: int = 0
-    """What the limit counts."""
+    """Finished tries that count against `retry.attempts`."""
     soft: UncountedTries = UncountedTries()
     ticket: int = -1
-    """Its place in the queue for a slot; -1 when it is not in it."""
+    """Its number in the queue for a slot; -1 if it is not queued."""
     due: Millis | None = None
     answer: AttemptEnded | None = None
     doubted: bool = False
     asked: ApprovalAsked | None = None
     given: tuple[ApprovalGiven, ...] = ()
     silent: bool = False
-    """A person's time, or the time of a `wait`, ran out."""
+    """The time to answer, or the time of a `wait`, has run out."""
     feedback: tuple[Path, ...] = ()
-    """The newest last."""
+    """Newest last."""
     aside: Path | None = None
-    """The live child outside the ordinary ones: gates, a question."""
+    """The live child that the engine added: gates or a question."""
     told: Path | None = None
-    """The question or advice that was answered last, until it has been acted upon."""
+    """The question or advice answered last, until the answer has been acted on."""
     base: Tree | None = None
     usd: MicroUsd = MicroUsd(0)
     best: BestAttempt | None = None
     merge: Merge = None
     clash: JoinRefusal | None = None
-    """The last refusal of its work, until work of it has been joined."""
+    """The last time a join refused its work; cleared when a join accepts it."""
     facts: tuple[FactsFound, ...] = ()
     ending: StepEnded | None = None
 
@@ -155,7 +155,7 @@ class Scope:
     tries: int = 0
     total: int = 0
     next: int = 0
-    """High-water mark of entered children."""
+    """One more than the highest index entered so far."""
     live: int = 0
     ok: int = 0
     bad: int = 0
@@ -163,24 +163,24 @@ class Scope:
     aside: Path | None = None
     told: Path | None = None
     last: Path | None = None
-    """The ordinary child that ended last."""
+    """The ordinary child that ended most recently."""
     routes: tuple[Path, ...] = ()
-    """Graph: children that ended with an outcome that leads back to an ancestor."""
+    """Graph: children whose outcome leads back to an ancestor."""
     jump: int = -1
     carry: tuple[Path, ...] = ()
-    """Feedback on its way to the next worker that is entered."""
+    """Feedback for the next agent that is entered."""
     feedback: tuple[Path, ...] = ()
     ready: tuple[int, ...] = ()
-    """Graph: released, not yet entered."""
+    """Graph: children whose needs have ended and that have not been entered."""
     trail: tuple[int, ...] = ()
-    """The children entered last, for the breaker."""
+    """The children entered most recently, for the breaker."""
     head: Tree | None = None
     fork: Tree | None = None
-    """Where the head stood when the scope was opened: what parallel children start from."""
+    """The head when the scope was opened; parallel children start from it."""
     items: tuple[Any, ...] = ()
     keys: tuple[str, ...] = ()
     dependents: tuple[tuple[int, ...], ...] = ()
-    """Graph of items: per item, those that need it directly."""
+    """Graph of items: for each item, the items that directly need it."""
     leaving: bool = False
     expired: bool = False
     closing: bool = False
@@ -192,12 +192,12 @@ class Scope:
     """Tickets of the queue for joins: the next to be merged, and the next to be given out."""
     joins: int = 0
     merged: tuple[Path, ...] = ()
-    """The members of the join that ended last."""
+    """The members of the most recently ended join."""
     merge: Merge = None
     sinks: Merge = None
-    """Graph: whether the work of its branches has been merged at its end."""
+    """Graph: whether the work of its branches has been merged at the end."""
     clash: JoinRefusal | None = None
-    """The last refusal of its work or of its branches, until work of it has been joined."""
+    """The last time a join refused its work or its branches; cleared when a join accepts it."""
     base: Tree | None = None
     usd: MicroUsd = MicroUsd(0)
     facts: tuple[FactsFound, ...] = ()
@@ -212,12 +212,12 @@ Instance: TypeAlias = Leaf | Scope
 
 
 def number_of(instance: Instance) -> int:
-    """Which attempt it is at: gates, questions and feedback are addressed by this number."""
+    """The current attempt number, which is part of the addresses of gates, questions and feedback."""
     return instance.attempt if isinstance(instance, Leaf) else instance.tries + 1
 
 
 class Visit(NamedTuple):
-    """The newest visit of one child of a scope. Only a fresh result may be read."""
+    """The newest visit of one child of a scope. Only a fresh visit's result may be read."""
 
     number: int
     path: Path
@@ -232,7 +232,7 @@ class OpenNeeds(NamedTuple):
 @quick
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What a scope with limits has used, holds for attempts in flight, and cannot know."""
+    """What a scope with limits has used, has reserved for attempts in flight, and has reserved with an unknown cost."""
 
     path: Path
     parent: Path | None
@@ -240,14 +240,14 @@ class Ledger:
     spent: Amounts = Amounts()
     held: Amounts = Amounts()
     unknown: Amounts = Amounts()
-    """Reservations of attempts that ended without a price or died with their owner; never released."""
+    """Reservations of attempts that ended without a price or were interrupted by a crash; never released."""
     transitions: int = 0
     window: int = 0
     worked: Millis = Millis(0)
     busy: int = 0
     since: Millis = Millis(0)
     cleans: bool = False
-    """That of `finally`: what it uses is booked around it as well, but time and transitions are its own."""
+    """The ledger of `finally`: time and transitions count only here, everything else in the enclosing ledgers too."""
 
     if TYPE_CHECKING:
 
@@ -270,33 +270,33 @@ class State:
     claims: PersistentMap[Path, Claim] = PersistentMap()
     joins: PersistentMap[tuple[Path, int], Path] = PersistentMap()
     vars: PersistentMap[tuple[Path, str], tuple[Any]] = PersistentMap()
-    """Values are boxed, since null is a value."""
+    """Each value is in a tuple of one, because None is a valid value."""
     ledgers: PersistentMap[Path, Ledger] = PersistentMap()
     failures: tuple[Millis, ...] = ()
     guidance: tuple[str, ...] = ()
     usd: MicroUsd = MicroUsd(0)
     taken: PersistentMap[Path, int] = PersistentMap()
-    """How many attempts at a path are taken over from an earlier run."""
+    """For each address, how many attempts reuse results of an earlier run."""
     known: PersistentMap[Path, int] = PersistentMap()
-    """Up to which attempt the earlier run may have an answer, should the same be asked."""
+    """For each address, up to which attempt the earlier run may have a result for an equal request."""
     cancelling: bool = False
     forced: bool = False
     paused: bool = False
     limited: bool = False
     halt: StepEnded | None = None
-    """Where somebody who was asked by the breaker has ended the run, and how."""
+    """The step end by which a person or the advisor halted the run when the breaker asked."""
     excused: tuple[str, ...] = ()
-    """Rules of the breaker about the whole run that have been asked about, each once; and prices somebody goes without."""
+    """Run-wide breaker rules that have been asked about (each is asked once), and agents accepted without a price."""
     unpriced: tuple[str, ...] = ()
-    """Agents that have answered without a price."""
+    """Agents that have answered without reporting a price."""
     ended: RunEnded | None = None
 
     def __repr__(self) -> str:
-        """Short: asyncio writes the result of a task out when it is done with it, and a state has thousands of parts."""
+        """Short, because asyncio prints the result of a task and a state has thousands of parts."""
         return f"State(at={self.at}, instances={len(self.instances)}, ended={self.ended!r})"
 
     def _replace(self, **changes: Any) -> State:
-        """The state with these fields changed; a draft changes in place, and only evolve may do that."""
+        """The state with these fields changed. A draft changes in place; only `evolve` may call it there."""
         return replace(self, **changes)
 
 
@@ -309,67 +309,67 @@ def _change(draft: Any, **changes: Any) -> Any:
 _Opened: Any = dataclass(slots=True)(
     type("State", (), {"__annotations__": State.__annotations__, "_replace": _change})
 )
-"""What a draft is: the same fields, which can be assigned to."""
+"""The class of a draft: the same fields, but mutable."""
 
 _values: Final = attrgetter(*State.__annotations__)
 
 
 def draft(state: State) -> State:
-    """The same state, to be changed in place; for one owner, until `freeze`."""
-    made = _Opened(*_values(state))
-    made.instances = MapDraft(state.instances)
-    made.latest = MapDraft(state.latest)
-    made.unmet = MapDraft(state.unmet)
-    made.pending = MapDraft(state.pending)
-    made.queue = MapDraft(state.queue)
-    made.claims = MapDraft(state.claims)
-    made.joins = MapDraft(state.joins)
-    made.vars = MapDraft(state.vars)
-    made.ledgers = MapDraft(state.ledgers)
-    return made  # type: ignore[no-any-return]  # all that reads a state may read its draft
+    """A copy of the state that its one owner may change in place until `freeze`."""
+    copy = _Opened(*_values(state))
+    copy.instances = MapDraft(state.instances)
+    copy.latest = MapDraft(state.latest)
+    copy.unmet = MapDraft(state.unmet)
+    copy.pending = MapDraft(state.pending)
+    copy.queue = MapDraft(state.queue)
+    copy.claims = MapDraft(state.claims)
+    copy.joins = MapDraft(state.joins)
+    copy.vars = MapDraft(state.vars)
+    copy.ledgers = MapDraft(state.ledgers)
+    return copy  # type: ignore[no-any-return]  # readers of a state can read its draft
 
 
 def freeze(draft: State) -> State:
-    """The draft itself, which nobody can change from now on."""
-    made: Any = draft
-    made.instances = draft.instances.freeze()
-    made.latest = draft.latest.freeze()
-    made.unmet = draft.unmet.freeze()
-    made.pending = draft.pending.freeze()
-    made.queue = draft.queue.freeze()
-    made.claims = draft.claims.freeze()
-    made.joins = draft.joins.freeze()
-    made.vars = draft.vars.freeze()
-    made.ledgers = draft.ledgers.freeze()
-    made.__class__ = State
+    """Turn the draft into an immutable state."""
+    state: Any = draft
+    state.instances = draft.instances.freeze()
+    state.latest = draft.latest.freeze()
+    state.unmet = draft.unmet.freeze()
+    state.pending = draft.pending.freeze()
+    state.queue = draft.queue.freeze()
+    state.claims = draft.claims.freeze()
+    state.joins = draft.joins.freeze()
+    state.vars = draft.vars.freeze()
+    state.ledgers = draft.ledgers.freeze()
+    state.__class__ = State
     return draft
 
 
 def effects_of(event: Event, state: State) -> Effect | None:
-    """The effect that this event asked for, if it is still wanted."""
+    """The effect that this event requested, if it is still pending."""
     key = key_of(event)
     return None if key is None else state.pending.get(key)
 
 
 def is_parkable(state: State) -> bool:
-    """True when no process is needed until a message arrives or the next timer is due."""
-    for _, effect in state.pending.items():  # noqa: PERF102 (asked after every turn; `values` goes over `items` again)
+    """Whether no process is needed until a message arrives or the next timer is due."""
+    for _, effect in state.pending.items():  # noqa: PERF102 (called after every turn, and `values` iterates over `items` again)
         if isinstance(effect, CancelAttempt) or (isinstance(effect, RunAttempt) and not effect.by_hand):
             return False
     return True
 
 
 def next_due(state: State, *, after: int = 0) -> Millis | None:
-    """When the earliest timer of the run is due that was not due at that moment."""
+    """The due time of the run's earliest timer after `after`."""
     dues: list[Millis] = []
     for effect in state.pending.values():
         match effect:
             case StartTimer(due=due):
                 dues.append(due)
-            case Watch(asked=waited) if waited.due is not None:
-                dues.append(waited.due)
-            case AskPerson(asked=asked):
-                dues.extend(d for d in (asked.expires, asked.remind, asked.escalate) if d is not None)
+            case Watch(asked=wait) if wait.due is not None:
+                dues.append(wait.due)
+            case AskPerson(asked=request):
+                dues.extend(d for d in (request.expires, request.remind, request.escalate) if d is not None)
             case _:
                 pass
     return min((due for due in dues if due > after), default=None)

@@ -1,4 +1,4 @@
-"""One turn: a message, all that follows from it, and what has to be done about it once it is stored."""
+"""One turn: handles a message, makes all decisions that follow, and lists the effects to perform afterwards."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ class Turn(NamedTuple):
     state: State
     events: tuple[Event, ...]
     effects: tuple[Effect, ...]
-    """To be performed only after the events are stored."""
+    """Perform them only after the events are stored."""
 
 
 def turn(state: State, message: Message, now: Millis) -> Turn | Refusal:
-    """The settled state, with all events of the turn; nothing at all if the message is stale or comes twice."""
-    said = handle(state, message, now)
-    if isinstance(said, Refusal):
-        return said
-    if not said:
+    """The settled state and all events of the turn; no events if the message is stale or a duplicate."""
+    handled = handle(state, message, now)
+    if isinstance(handled, Refusal):
+        return handled
+    if not handled:
         return Turn(state, (), ())
     touched: list[Path] = []
     state = draft(state)
-    for event in said:
+    for event in handled:
         state = advance(state, event)
         touched.extend(affected(state, event))
     state, decided = settle(state, now, touched)
-    state, events = freeze(state), (*said, *decided)
+    state, events = freeze(state), (*handled, *decided)
     return Turn(state, events, new_effects(state, events))
 
 
 def new_effects(state: State, events: tuple[Event, ...]) -> tuple[Effect, ...]:
-    """The effects that these events asked for and that are still wanted, each once."""
+    """The still pending effects that these events requested, each once."""
     keys: dict[EffectKey, None] = {}
     for event in events:
         key = key_of(event)

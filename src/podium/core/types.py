@@ -1,20 +1,20 @@
-"""The closed sets of words and the units that the whole core is written in."""
+"""The units, names and closed sets of values that the whole core uses."""
 
 from __future__ import annotations
 
 from typing import Final, Literal, NewType, TypeAlias, get_args
 
 Millis = NewType("Millis", int)
-"""A moment (since the epoch) or a duration, in milliseconds. Integers, so that sums do not depend on order."""
+"""A time since the epoch or a duration, in milliseconds. An integer, so that a sum does not depend on its order."""
 
 MicroUsd = NewType("MicroUsd", int)
-"""Money, in millionths of a dollar. Integers, for the same reason."""
+"""An amount of money in millionths of a dollar. An integer, for the same reason."""
 
 Path = NewType("Path", str)
 """The address of an instance within a run; see addresses.py."""
 
 Tree = NewType("Tree", str)
-"""An opaque name of a tree of files. The core compares trees and hands them on; it never looks inside."""
+"""The opaque name of a tree of files. The core compares and passes on trees; it never reads them."""
 
 Outcome: TypeAlias = Literal[
     "passed",
@@ -32,7 +32,7 @@ Outcome: TypeAlias = Literal[
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
 
 CONTINUING_OUTCOMES: Final[frozenset[Outcome]] = frozenset({"passed", "skipped"})
-"""Outcomes after which control goes on when `on` is silent."""
+"""Outcomes after which the next step runs if `on` has no entry for them."""
 
 ROUTABLE: Final[frozenset[Outcome]] = frozenset(OUTCOMES) - {"cancelled"}
 
@@ -48,10 +48,10 @@ AnswerKind: TypeAlias = Literal[
     "transient",
     "malformed",
 ]
-"""How an attempt ended, in the terms that decide what follows. `failed` is the worker's doing, `error` the world's."""
+"""How an attempt ended, as far as it decides what follows: `failed` is caused by the worker, `error` by the host."""
 
 Reason: TypeAlias = str
-"""Why a step ended as it did: one of REASONS, or an error category of the world."""
+"""Why a step ended with its outcome: one of REASONS, or an error category reported by the host."""
 
 REASONS: Final = (
     "gates",
@@ -79,7 +79,7 @@ ONTO: Final = "onto"
 """The field of a landing's result with the tree of the branch before it is moved."""
 
 ABANDONED: Final = "abandoned"
-"""Why a run ended that nobody could carry on: with whatever was open in it."""
+"""The reason of a run that was ended with open instances because it could not be resumed."""
 
 Severity: TypeAlias = Literal["critical", "major", "minor"]
 SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)

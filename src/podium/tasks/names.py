@@ -113,7 +113,7 @@ class _Parameters(Mapping[str, Any]):
         try:
             return self._resolve(self._values[name])
         except KeyError:
-            raise MissingValue(f"there is no with.{name}") from None
+            raise MissingValue(f"with.{name} does not exist") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)

@@ -12,7 +12,7 @@ from podium.adapters.agents.claude.agent import Claude
 from podium.adapters.agents.codex.agent import Codex
 from podium.adapters.agents.gemini.agent import Gemini
 from podium.attempt.agent.verdict import review_schema, verdict_of
-from podium.core.decide.pass_rules import judged
+from podium.core.decide.pass_rules import verdict_outcome
 from podium.core.model import Review
 from podium.core.types import Tree
 from podium.ports.agent import AgentRequest, ProgramSpec
@@ -123,4 +123,4 @@ def approves(program: str, story: Story, folder: Path) -> bool:
     if result.trouble is not None:
         return False
     found = verdict_of(result.text, (result.has_value, result.value), nonce=NONCE, tree=TREE)
-    return not isinstance(found, OutputFault) and judged(found, Review(())) == "passed"
+    return not isinstance(found, OutputFault) and verdict_outcome(found, Review(())) == "passed"

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 from podium.app.forecast.simulate import assumed
 from podium.app.run.cost_history import History, Use, fitting
-from podium.core.addresses import ADVICE, FINALLY, address, child
+from podium.core.addresses import ADVICE, FINALLY, child, without_numbers
 from podium.core.model import Agent, Call, Step, Workflow
 from podium.core.state import Leaf, State
 from podium.core.types import Path
@@ -208,10 +208,10 @@ def _address(state: State, leaf: Leaf) -> Path:
     """Without numbers; an advisor has one for the whole workflow, wherever it is asked."""
     place = leaf.place
     if place.role != "advice":
-        return address(place.path)
+        return without_numbers(place.path)
     while not isinstance(place.step.verb, Call):
         place = state.instances[place.parent].place
-    return child(address(place.path), ADVICE)
+    return child(without_numbers(place.path), ADVICE)
 
 
 def _tops(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from podium.app.run.preflight import all_steps
-from podium.core.addresses import FINALLY, ROOT, address, without_visit
+from podium.core.addresses import FINALLY, ROOT, without_numbers, without_visit
 from podium.core.events import AttemptDoubted, AttemptEnded, AttemptStarted, Event, RunRecovered, RunStarted
 from podium.core.model import Agent, Call, Workflow
 from podium.core.payloads import Amounts, CarriedSpend
@@ -107,7 +107,7 @@ class _Told:
             self._lose(path)
 
     def _open(self, past: CarriedSpend) -> None:
-        if past.path == ROOT or address(past.path) in self._limited:
+        if past.path == ROOT or without_numbers(past.path) in self._limited:
             book = self.books.setdefault(past.path, _Book())
             book.add(past.spent, past.unknown)
             book.worked += past.time
@@ -117,7 +117,7 @@ class _Told:
         yield ROOT, self.books[ROOT]
         for end in (*(found.start() for found in _BEGINS.finditer(path)), len(path)):
             owner = without_visit(Path(path[:end]))
-            if address(owner) in self._limited:
+            if without_numbers(owner) in self._limited:
                 yield owner, self.books.setdefault(owner, _Book())
 
     def _book(self, path: Path, used: Amounts, unknown: int) -> None:
@@ -130,7 +130,7 @@ class _Told:
 
     def _work(self, path: Path, at: int, more: int) -> None:
         """A person's own work takes no working time, and clean-up has time of its own."""
-        if address(path) in self._by_hand:
+        if without_numbers(path) in self._by_hand:
             return
         for owner, book in self._around(path):
             if FINALLY in _BEGINS.split(path[len(owner) :]):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from podium.app.run.preflight import agent_steps
-from podium.core.addresses import address
+from podium.core.addresses import without_numbers
 from podium.core.events import AttemptEnded, AttemptStarted, Event
 from podium.core.model import Agent, Workflow
 from podium.core.payloads import TypicalUse
@@ -120,7 +120,7 @@ def history_of(runs: Iterable[Iterable[Event]]) -> History:
                 started[event.path] = event.at
             elif isinstance(event, AttemptEnded) and _tells(event):
                 took = event.at - started.get(event.path, event.at)
-                found.setdefault(address(event.path), []).append(_use(event, took))
+                found.setdefault(without_numbers(event.path), []).append(_use(event, took))
     return found
 
 

@@ -1,4 +1,4 @@
-"""What becomes of the breaker's question: a typed decision, checked, and carried out within the hard limits."""
+"""Handles the answer to the breaker's question: a typed decision, checked and followed within the hard limits."""
 
 from __future__ import annotations
 
@@ -23,108 +23,110 @@ class Decision(NamedTuple):
     by_person: bool = False
 
 
-def after_advice(state: State, scope: Scope, told_at: Path, now: Millis) -> Event | ScopeEnd | None:
-    """Carry out the decision that has just been given about this scope; None if there is none."""
-    told = state.instances[told_at]
-    if told.place.role != "advice" or told.ending is None:
+def after_advice(state: State, scope: Scope, advice_path: Path, now: Millis) -> Event | ScopeEnd | None:
+    """Follow the decision that was just made about this scope; None if there is none."""
+    advice = state.instances[advice_path]
+    if advice.place.role != "advice" or advice.ending is None:
         return None
-    rule = told.place.about.removeprefix(TO_A_PERSON)
-    hard = scope.hard if told.ending.hard is None else told.ending.hard
+    rule = advice.place.about.removeprefix(TO_A_PERSON)
+    hard = scope.hard if advice.ending.hard is None else advice.ending.hard
     if hard is not None:
-        # Also one that a sibling hit while the question was open: no answer takes a run past it.
-        return entry.stopped(state, hard, told.ending.message)
-    decision = decision_of(told)
-    if decision is None or objection(state, told, decision):
-        return _ask_a_person(state, scope, told, rule, now)
+        # A sibling may have hit a limit while the question was open; no answer can override that.
+        return entry.hard_stop(state, hard, advice.ending.message)
+    decision = decision_of(advice)
+    if decision is None or invalid_decision(state, advice, decision):
+        return _ask_person(state, scope, advice, rule, now)
     if decision.action in ("halt", "dump_context"):
-        return halted(decision, rule)
+        return halt_end(decision, rule)
     if rule == "complete" and decision.action != "retry_different":
         return None
-    return _enter(state, scope, told, decision, now)
+    return _enter(state, scope, advice, decision, now)
 
 
-def halted(decision: Decision, rule: str) -> ScopeEnd:
-    """The run stops here, whatever routes there are: else `on: {failed: ...}` would overrule who was asked."""
+def halt_end(decision: Decision, rule: str) -> ScopeEnd:
+    """End the run here whatever the routes; otherwise `on: {failed: ...}` would override the decision."""
     return ScopeEnd("failed", HALTED, 4 if decision.by_person else 1, decision.guidance or rule, hard=ROOT)
 
 
 def _enter(
-    state: State, scope: Scope, told: Instance, decision: Decision, now: Millis
+    state: State, scope: Scope, advice: Instance, decision: Decision, now: Millis
 ) -> Event | ScopeEnd | None:
-    target = told.place.target
+    target = advice.place.target
     if scope.jump not in (-1, target):
-        return None  # Meanwhile a person sent control elsewhere.
+        return None  # A person jumped to another step in the meantime.
     if decision.action == "retry_different":
         target = _index(state, scope, decision.retry_from, target)
-        if target != told.place.target:
-            return JumpOrdered(now, scope.place.path, target, (told.place.path,))
-        scope = scope._replace(carry=(*scope.carry, told.place.path))
+        if target != advice.place.target:
+            return JumpOrdered(now, scope.place.path, target, (advice.place.path,))
+        scope = scope._replace(carry=(*scope.carry, advice.place.path))
     if decision.action == "force_complete":
-        taken = breaker.best_visit(state, scope, target, _visits_named(scope, decision.use_output))
-        if taken is None:
-            return ScopeEnd("failed", "exhausted", 1, "there is no result that could be taken", final=True)
-        return entry.enter_child(state, scope, target, now, adopt=taken)
+        best = breaker.best_visit(state, scope, target, _visits_named(scope, decision.use_output))
+        if best is None:
+            return ScopeEnd(
+                "failed", "exhausted", 1, "no visit passed, so there is no result to accept", final=True
+            )
+        return entry.enter_child(state, scope, target, now, adopt=best)
     return entry.enter_child(state, scope, target, now, excused=True)
 
 
-def objection(state: State, told: Instance, decision: Decision) -> str:
-    """Why a decision cannot be carried out, with the names that there are; nothing if it can."""
-    scope, target = state.instances[told.place.parent], told.place.target
+def invalid_decision(state: State, advice: Instance, decision: Decision) -> str:
+    """Why a decision cannot be followed, with the possible names; "" if it can."""
+    scope, target = state.instances[advice.place.parent], advice.place.target
     if not isinstance(scope, Scope):
-        named = decision.retry_from or decision.use_output
-        return f"this is about one attempt, where {named!r} names nothing" if named else ""
+        target_name = decision.retry_from or decision.use_output
+        return f"{target_name!r} does not apply: the question is about one attempt" if target_name else ""
     if decision.action == "retry_different":
         name = decision.retry_from
         if _index(state, scope, name, target) >= 0:
             return ""
         names = [step.name for step in _body(scope).steps]
-        known = [each for each in names if _index(state, scope, each, target) >= 0]
-        fact = f"there is no step {name!r}" if name else "a step has to be named"
-        return f"{fact} to go back to; choose from {', '.join(known)}"
+        reachable = [each for each in names if _index(state, scope, each, target) >= 0]
+        fact = f"{name!r} is not a step to go back to" if name else "the step to go back to is missing"
+        return f"{fact}; choose from {', '.join(reachable)}"
     if decision.action != "force_complete" or not decision.use_output or target < 0:
         return ""
     if breaker.best_visit(state, scope, target, _visits_named(scope, decision.use_output)) is not None:
         return ""
     visits = ", ".join(visit.path for visit in breaker.passed_visits(state, scope, target))
-    return f"there is no result {decision.use_output!r}; choose from {visits or 'none'}"
+    return f"there is no result {decision.use_output!r}; available: {visits or 'none'}"
 
 
 def _visits_named(scope: Scope, name: str) -> tuple[Path, ...]:
-    """The addresses that somebody may mean: of the run or of this block, and the first visit has no number there."""
-    bare = name.removesuffix("~1")
-    return (Path(bare), child(scope.place.path, bare)) if name else ()
+    """The addresses that a name may mean: in the run or in this block; the first visit may be written with ~1."""
+    name_without_visit = name.removesuffix("~1")
+    return (Path(name_without_visit), child(scope.place.path, name_without_visit)) if name else ()
 
 
 def _body(scope: Scope) -> Block:
     body = body_of(scope.place.step.verb)  # type: ignore[arg-type]  # the verb of a Scope is a ScopeVerb
-    assert body is not None, "only where steps are entered by name does a rule object"
+    assert body is not None, "rules apply only where steps are entered by name"
     return body
 
 
 def _index(state: State, scope: Scope, name: str, otherwise: int) -> int:
-    """The step to go back to; only where control has been already is there a way back."""
+    """The index of the step to go back to; -1 if it has not been entered yet."""
     if not name:
         return otherwise
     index = _body(scope).index.get(name, -1)
     return index if index == otherwise or (scope.place.path, index) in state.latest else -1
 
 
-def _ask_a_person(state: State, scope: Scope, told: Instance, rule: str, now: Millis) -> Event | ScopeEnd:
-    """An advisor that gave no valid decision is not asked twice; a person who could not be asked means no."""
-    if not goes_to_a_person(told):
-        return ScopeEnd("failed", HALTED, 1, f"nobody decided about {rule}", final=True)
-    return entry.advice(state, scope, TO_A_PERSON + rule, told.place.target, now)
+def _ask_person(state: State, scope: Scope, advice: Instance, rule: str, now: Millis) -> Event | ScopeEnd:
+    """Ask a person if the advisor gave no valid decision; halt if the person gave none."""
+    if not needs_person(advice):
+        return ScopeEnd("failed", HALTED, 1, f"no decision was made about {rule}", final=True)
+    return entry.advice_entry(state, scope, TO_A_PERSON + rule, advice.place.target, now)
 
 
-def goes_to_a_person(told: Instance) -> bool:
-    """Whether a question without a valid decision is put to a person next."""
-    asked_a_person = isinstance(told.place.step.verb, Human)
-    return not asked_a_person and told.ending is not None and told.ending.outcome != "cancelled"
+def needs_person(advice: Instance) -> bool:
+    """Whether a person must be asked next, because the advice contains no valid decision."""
+    was_person = isinstance(advice.place.step.verb, Human)
+    return not was_person and advice.ending is not None and advice.ending.outcome != "cancelled"
 
 
-def decision_of(told: Instance) -> Decision | None:
-    """The decision in an advisor's or a person's answer, if it is a valid one."""
-    ending = told.ending
+def decision_of(advice: Instance) -> Decision | None:
+    """The decision in an advisor's or a person's answer; None if it is not valid."""
+    ending = advice.ending
     if ending is None or ending.outcome != "passed" or ending.result is None:
         return None
     result = ending.result
@@ -139,7 +141,7 @@ def decision_of(told: Instance) -> Decision | None:
 
 
 def decision_in(action: str, answer: Any) -> Decision:
-    """What a person decides, before it is given as an answer."""
+    """The decision that a person's answer would make."""
     return Decision(action, _field(answer, "retry_from"), "", _field(answer, "use_output"), by_person=True)
 
 

@@ -1,4 +1,4 @@
-"""Approvals: who is asked, how strictly, for how long, what an answer means, what a late veto undoes (C28)."""
+"""Approvals: whom to ask, at which level, for how long, what an answer means, and late vetoes (C28)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from podium.core.events import ApprovalAsked, ApprovalGiven, Event, StepEnded
 from podium.core.messages import Approve, Jump, Refusal
 from podium.core.model import Block, Call, Gates, Human, Oversight, Review
 from podium.core.policy import PolicyRule
-from podium.core.queries.evaluate import ask, ask_value
+from podium.core.queries.evaluate import try_evaluate, try_fill
 from podium.core.queries.graph import body_of, workflow_of
 from podium.core.state import Instance, Leaf, State
 from podium.core.types import LEVELS, Millis, Outcome
 
 
 def ask_person(state: State, leaf: Leaf, verb: Human, now: Millis) -> Event:
-    """Put the question, or answer it where the level does not want a person."""
+    """Ask the question, or pass without asking if the level does not need a person."""
     rule = _rule_for(state, leaf, verb, now)
     if isinstance(rule, StepEnded):
         return rule
@@ -26,9 +26,14 @@ def ask_person(state: State, leaf: Leaf, verb: Human, now: Millis) -> Event:
         return StepEnded(now, path, "passed", result={"verdict": {"decision": "passed", "by": []}})
     if state.started is not None and state.started.no_human and rule.level == "human":
         return StepEnded(
-            now, path, "aborted", "no_human", 1, message="a person is needed, and nobody may be asked"
+            now,
+            path,
+            "aborted",
+            "no_human",
+            1,
+            message="a person must approve, but the run may not ask a person",
         )
-    sight = _sight(state, leaf, verb)
+    oversight = _oversight_for(state, leaf, verb)
     limit = rule.veto if rule.level == "notify" else leaf.place.step.timeout
     return ApprovalAsked(
         at=now,
@@ -39,19 +44,19 @@ def ask_person(state: State, leaf: Leaf, verb: Human, now: Millis) -> Event:
         tree=start_of(leaf),
         expires=None if limit is None else Millis(now + limit),
         silence="passed" if rule.level == "notify" else "timeout",
-        remind=None if sight.remind is None else Millis(now + sight.remind),
-        escalate=None if sight.escalate_after is None else Millis(now + sight.escalate_after),
+        remind=None if oversight.remind is None else Millis(now + oversight.remind),
+        escalate=None if oversight.escalate_after is None else Millis(now + oversight.escalate_after),
         key=_key(leaf, verb),
     )
 
 
 def _key(leaf: Leaf, verb: Human) -> str:
-    asked = f"{leaf.place.about}\0{verb.question.text}"
-    return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    question = f"{leaf.place.about}\0{verb.question.text}"
+    return hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _sight(state: State, leaf: Leaf, verb: Human) -> Oversight:
-    """How people are told: for the engine's own question about a review, as that review says."""
+def _oversight_for(state: State, leaf: Leaf, verb: Human) -> Oversight:
+    """The oversight that applies: for the engine's question about a review, that of the review."""
     parent = state.instances[leaf.place.parent].place.step.verb
     return (
         parent.oversight if leaf.place.role == "question" and isinstance(parent, Review) else verb.oversight
@@ -66,38 +71,38 @@ def _rule_for(state: State, leaf: Leaf, verb: Human, now: Millis) -> PolicyRule 
 
 
 def oversight_of(
-    state: State, instance: Instance, sight: Oversight, now: Millis, *, ends: Instance | None = None
+    state: State, instance: Instance, oversight: Oversight, now: Millis, *, ends: Instance | None = None
 ) -> PolicyRule | StepEnded:
-    """The level that holds here: written, computed, or found by a policy in facts the engine measured."""
-    answer = ask_value(state, instance, sight.level, now)
+    """The rule that applies: the written or computed level, or the first matching rule of the named policy."""
+    answer = try_fill(state, instance, oversight.level, now)
     if not isinstance(answer, tuple):
-        return _unclear(ends or instance, "level may not look into files", now)
-    word = answer[0]
-    if word in LEVELS:
-        return PolicyRule(word, None, sight.by, sight.approvals, sight.veto)
-    for rule in workflow_of(state, instance.place).policies.get(str(word), ()):
-        holds = (True,) if rule.when is None else ask(state, instance, rule.when, now)
+        return _oversight_error(ends or instance, "level must not use exists or glob", now)
+    level = answer[0]
+    if level in LEVELS:
+        return PolicyRule(level, None, oversight.by, oversight.approvals, oversight.veto)
+    for rule in workflow_of(state, instance.place).policies.get(str(level), ()):
+        holds = (True,) if rule.when is None else try_evaluate(state, instance, rule.when, now)
         if isinstance(holds, StepEnded):
-            return _unclear(ends or instance, holds.message, now)
+            return _oversight_error(ends or instance, holds.message, now)
         if isinstance(holds, tuple) and holds[0] is True:
             return rule
-    return _unclear(ends or instance, f"no level and no policy is called {word!r}", now)
+    return _oversight_error(ends or instance, f"{level!r} is neither a level nor a policy", now)
 
 
-def _unclear(instance: Instance, message: str, now: Millis) -> StepEnded:
+def _oversight_error(instance: Instance, message: str, now: Millis) -> StepEnded:
     return StepEnded(now, instance.place.path, "error", "expression", 1, message=message)
 
 
 def after_person(leaf: Leaf, verb: Human, now: Millis) -> StepEnded:
-    """What the answer of a person, or their silence, amounts to."""
-    path, asked = leaf.place.path, leaf.asked
-    assert asked is not None
+    """The end of a question after a person's answer, or after the time to answer ran out."""
+    path, request = leaf.place.path, leaf.asked
+    assert request is not None
     if leaf.silent:
-        exit_code = 124 if asked.silence == "timeout" else 0
-        return StepEnded(now, path, asked.silence, exit=exit_code, tree=None)
+        exit_code = 124 if request.silence == "timeout" else 0
+        return StepEnded(now, path, request.silence, exit=exit_code, tree=None)
     last = leaf.given[-1]
     outcome = _outcome(last.action)
-    by = [given.by for given in leaf.given]
+    by = [approval.by for approval in leaf.given]
     result: dict[str, Any] = {
         "verdict": {"decision": outcome, "by": by, "tree": last.tree},
         "text": last.text,
@@ -116,68 +121,68 @@ def _outcome(action: str) -> Outcome:
         case "abort":
             return "aborted"
         case _:
-            # Answers to the engine's own questions say what to do; that they were given is all that counts here.
+            # The other actions answer the engine's own questions; the question itself has passed.
             return "passed"
 
 
-def may_answer(whom: tuple[str, ...], by: str, groups: dict[str, tuple[str, ...]]) -> bool:
-    """Whether this person is among those who are asked; an empty list means anybody."""
-    return not whom or any(by == who or by in groups.get(who, ()) for who in whom)
+def may_answer(approvers: tuple[str, ...], by: str, groups: dict[str, tuple[str, ...]]) -> bool:
+    """Whether this person may answer; an empty list of approvers means anyone."""
+    return not approvers or any(by == approver or by in groups.get(approver, ()) for approver in approvers)
 
 
-def has_answered(given: tuple[ApprovalGiven, ...], by: str) -> bool:
-    """Whether somebody is among those who have said yes so far; any other answer is the last one."""
-    return any(answer.by == by for answer in given)
+def has_approved(approvals: tuple[ApprovalGiven, ...], by: str) -> bool:
+    """Whether this person has already approved."""
+    return any(approval.by == by for approval in approvals)
 
 
 def late_veto(state: State, message: Approve, now: Millis) -> Jump | Refusal | None:
-    """The way back that it asks for; None if there was no notice that this could be a veto of."""
+    """The jump that a rejection after the fact asks for; None if nothing passed here with only a notice."""
     noticed = state.instances.get(message.path)
-    rule = None if noticed is None or message.action != "reject" else _notice(state, noticed, now)
+    rule = None if noticed is None or message.action != "reject" else _notify_rule(state, noticed, now)
     if noticed is None or rule is None:
         return None
     if not may_answer(rule.by, message.by, dict(workflow_of(state, noticed.place).people)):
-        return Refusal("not_asked", f"{message.by} is not among those who decide: {', '.join(rule.by)}")
-    back = _way_back(state, noticed)
-    if back is None:
+        return Refusal("not_asked", f"{message.by} may not answer; only {', '.join(rule.by)} may")
+    target = _veto_target(state, noticed)
+    if target is None:
         return Refusal(
-            "no_way_back", f"no route says where a rejection of {message.path!r} leads; cancel ends the run"
+            "no_way_back", f"{message.path!r} has no route for a rejection; to stop the run, cancel it"
         )
-    return Jump(back[0].place.path, back[1], message.by, message.text)
+    return Jump(target[0].place.path, target[1], message.by, message.text)
 
 
-def _notice(state: State, noticed: Instance, now: Millis) -> PolicyRule | None:
-    """The rule by which it passed without waiting for anybody."""
+def _notify_rule(state: State, noticed: Instance, now: Millis) -> PolicyRule | None:
+    """The notify rule by which the step passed without waiting for a person."""
     verb, ending = noticed.place.step.verb, noticed.ending
     if not isinstance(verb, Human | Review) or ending is None or ending.outcome != "passed":
         return None
-    if not all(_counts(state, each) for each in (noticed, _owner(state, noticed) or noticed)):
+    if not all(_is_fresh(state, each) for each in (noticed, _judged_step(state, noticed) or noticed)):
         return None
     rule = oversight_of(state, noticed, verb.oversight, now)
     return None if isinstance(rule, StepEnded) or rule.level != "notify" or rule.veto else rule
 
 
-def _counts(state: State, instance: Instance) -> bool:
-    """Whether its result has not become stale."""
+def _is_fresh(state: State, instance: Instance) -> bool:
+    """Whether its result is still valid."""
     latest = state.latest.get((instance.place.parent, instance.place.slot))
     return latest is not None and latest.path == instance.place.path and latest.fresh
 
 
-def _owner(state: State, noticed: Instance) -> Instance | None:
-    """The step whose gate it is."""
+def _judged_step(state: State, noticed: Instance) -> Instance | None:
+    """The step whose gate this is; None if it is not a gate."""
     gates = state.instances[noticed.place.parent].place
     return state.instances[gates.parent] if isinstance(gates.step.verb, Gates) else None
 
 
-def _way_back(state: State, noticed: Instance) -> tuple[Instance, str] | None:
-    """The sequence and its step: that of the gate itself, else the one that the route names."""
-    owner = _owner(state, noticed)
+def _veto_target(state: State, noticed: Instance) -> tuple[Instance, str] | None:
+    """The sequence and the step to return to: the step that the gate judges, else the route for `rejected`."""
+    owner = _judged_step(state, noticed)
     if owner is not None:
         return state.instances[owner.place.parent], owner.place.step.name
-    around = state.instances[noticed.place.parent]
+    parent = state.instances[noticed.place.parent]
     target = noticed.place.step.on.get("rejected")
-    verb = around.place.step.verb
+    verb = parent.place.step.verb
     body = body_of(verb) if isinstance(verb, Block | Call) else None
     if target is None or target.kind != "step" or body is None:
         return None
-    return around, body.steps[target.step].name
+    return parent, body.steps[target.step].name

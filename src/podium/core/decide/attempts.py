@@ -1,4 +1,4 @@
-"""What follows when an attempt has been answered: gates, another try, a fallback, a question, or the end."""
+"""Decides what follows an ended attempt: gates, another try, a fallback agent, a question, or the end."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Final, NamedTuple, assert_never
 from podium.core import addresses
 from podium.core.decide import breaker
 from podium.core.decide import entry as enter
-from podium.core.decide.advice import decision_of, goes_to_a_person, halted
+from podium.core.decide.advice import decision_of, halt_end, needs_person
 from podium.core.decide.entry import ScopeEnd
 from podium.core.decide.joins import must_merge, queue_for_join
-from podium.core.decide.pass_rules import judged
+from podium.core.decide.pass_rules import verdict_outcome
 from podium.core.events import AttemptEnded, AttemptQueued, Event, RetryScheduled, StepEnded, StepEntered
 from podium.core.model import Agent, Command, Git, Review
 from podium.core.payloads import RefusedMember
@@ -22,13 +22,13 @@ from podium.core.state import Instance, Leaf, State
 from podium.core.types import GONE, MOVED, Millis, Outcome, Path
 
 QUOTA_PAUSE = Millis(900_000)
-"""How long a used-up quota window is left alone when it does not tell when it opens again."""
+"""How long to wait for a used-up quota that does not report when it resets."""
 QUOTA_WAITS = 20
 NAMED: Final = 10
 
 
 class Failure(NamedTuple):
-    """An attempt that was not good enough."""
+    """Why an attempt failed."""
 
     outcome: Outcome
     reason: str
@@ -39,7 +39,7 @@ class Failure(NamedTuple):
 
 
 def after_attempt(state: State, leaf: Leaf, now: Millis) -> Event | None:
-    """The next decision about a leaf whose attempt has ended."""
+    """The next decision about a leaf whose attempt ended."""
     if leaf.aside is not None or leaf.merge == "queued":
         return None
     if leaf.doubted:
@@ -47,12 +47,12 @@ def after_attempt(state: State, leaf: Leaf, now: Millis) -> Event | None:
     answer = leaf.answer
     assert answer is not None
     if isinstance(leaf.merge, RefusedMember):
-        return _fail(state, leaf, _clash(leaf, leaf.merge), now)
+        return _retry_or_fail(state, leaf, _join_failure(leaf, leaf.merge), now)
     match answer.kind:
         case "ok":
             return _after_ok(state, leaf, answer, now)
         case "failed":
-            return _fail(state, leaf, _failure(leaf, answer), now)
+            return _retry_or_fail(state, leaf, _failure(leaf, answer), now)
         case "timeout":
             return _after_timeout(state, leaf, answer, now)
         case "malformed":
@@ -60,7 +60,7 @@ def after_attempt(state: State, leaf: Leaf, now: Millis) -> Event | None:
         case "blocked":
             return _end(leaf, answer, "blocked", "blocked", 1, now)
         case "transient" | "quota" | "unavailable":
-            return _after_trouble(leaf, answer, now)
+            return _after_outside_failure(leaf, answer, now)
         case "error" | "cancelled":
             return _end(leaf, answer, "error", answer.reason or "error", error_exit(answer), now)
         case _:
@@ -72,31 +72,34 @@ def _after_ok(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> Ev
     if isinstance(step.verb, Agent) and step.verb.judge:
         return _verdict(state, leaf, answer, now)
     if answer.protected:
-        objection = _unless_allowed(state, leaf, answer.protected, now)
+        objection = _check_protected(state, leaf, answer.protected, now)
         if objection is not None:
             return objection
     if step.gates is not None and not _has_landed(state, leaf, answer):
         gates_path = addresses.attempt(leaf.place.path, leaf.attempt)
         gates = state.instances.get(gates_path)
         if gates is None:
-            return enter.gates(state, leaf, now)
+            return enter.gates_entry(state, leaf, now)
         assert gates.ending is not None
         if gates.ending.outcome != "passed":
-            return _fail(state, leaf, _gate_failure(state, gates_path, gates.ending), now)
+            return _retry_or_fail(state, leaf, _gate_failure(state, gates_path, gates.ending), now)
         if isinstance(step.verb, Git):
             return AttemptQueued(now, leaf.place.path, "judged")
     return queue_for_join(state, leaf, now) or _pass(state, leaf, answer, now)
 
 
 def _has_landed(state: State, leaf: Leaf, answer: AttemptEnded) -> bool:
-    """A landing cannot be taken back, so its gates come first: what an attempt finds out would land is judged, and
-    the next one lands it, unless the branch has moved and it would be something else by now."""
+    """Whether a landing's gates passed before this attempt, so that it has landed.
+
+    A landing cannot be undone, so its gates come first: one attempt computes the result, the gates judge it, and the
+    next attempt lands it, unless the branch has moved and the result would differ.
+    """
     judged_first = isinstance(leaf.place.step.verb, Git) and answer.reason != MOVED
     return judged_first and passed_gates(state, leaf, leaf.attempt) is not None
 
 
 def passed_gates(state: State, leaf: Leaf, attempt: int) -> Instance | None:
-    """The newest gates before this attempt, if they passed; what they judged is the tree they started from."""
+    """The newest gates before this attempt, if they passed; they judged the tree they started from."""
     for number in range(attempt - 1, 0, -1):
         gates = state.instances.get(addresses.attempt(leaf.place.path, number))
         if gates is not None:
@@ -104,22 +107,22 @@ def passed_gates(state: State, leaf: Leaf, attempt: int) -> Instance | None:
     return None
 
 
-def _unless_allowed(state: State, leaf: Leaf, protected: tuple[str, ...], now: Millis) -> Event | None:
-    """Protected files were changed: the question to a person, or what follows from a no; None if they are allowed."""
-    feedback: tuple[Path, ...] = (_attempt(leaf),)
+def _check_protected(state: State, leaf: Leaf, protected: tuple[str, ...], now: Millis) -> Event | None:
+    """Ask a person about changes to protected files, or follow a rejection; None if the changes are allowed."""
+    feedback: tuple[Path, ...] = (_attempt_path(leaf),)
     final = False
     if state.started is None or not state.started.no_human:
-        asked = addresses.question(leaf.place.path, "protected", leaf.attempt)
-        told = state.instances.get(asked)
-        if told is None:
-            return or_limit(leaf, enter.question(state, leaf, "protected", now), now)
-        assert told.ending is not None
-        if told.ending.outcome == "passed":
+        question_path = addresses.question(leaf.place.path, "protected", leaf.attempt)
+        question = state.instances.get(question_path)
+        if question is None:
+            return entry_or_end(leaf, enter.question_entry(state, leaf, "protected", now), now)
+        assert question.ending is not None
+        if question.ending.outcome == "passed":
             return None
-        feedback, final = (*feedback, asked), told.ending.outcome == "aborted"
+        feedback, final = (*feedback, question_path), question.ending.outcome == "aborted"
     names = ", ".join(protected[:NAMED]) + (" and others" if len(protected) > NAMED else "")
-    message = f"protected files were changed, and nobody has allowed it: {names}"
-    return _fail(state, leaf, Failure("failed", "protected", 1, feedback, message, final), now)
+    message = f"protected files were changed without approval: {names}"
+    return _retry_or_fail(state, leaf, Failure("failed", "protected", 1, feedback, message, final), now)
 
 
 def _pass(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> StepEnded:
@@ -136,21 +139,21 @@ def _pass(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> StepEn
 
 
 def _score(state: State, leaf: Leaf) -> float | None:
-    """What the gates of the last attempt gave it."""
+    """The score that the gates gave the last attempt."""
     if leaf.place.step.gates is None:
         return None
-    gates = state.instances.get(_attempt(leaf))
+    gates = state.instances.get(_attempt_path(leaf))
     return None if gates is None or gates.ending is None else gates.ending.score
 
 
 def _verdict(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> StepEnded:
-    """A reviewer's answer. Without a valid verdict there is no approval, and nothing to rework either."""
+    """The end of a reviewer's step. Without a valid verdict it is an error: neither an approval nor a rejection."""
     review = state.instances[leaf.place.parent].place.step.verb
     verdict = answer.verdict
     if verdict is None or not isinstance(review, Review) or verdict.tree != leaf.place.start:
         reason = "contract" if verdict is None else "stale"
         return _end(leaf, answer, "error", reason, 1, now)
-    outcome = judged(verdict, review)
+    outcome = verdict_outcome(verdict, review)
     result = {**(answer.result or {}), "findings": list(verdict.findings), "decision": verdict.decision}
     reason = "" if outcome == "passed" else outcome
     exit_code = 0 if outcome == "passed" else 1
@@ -159,57 +162,57 @@ def _verdict(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> Ste
 
 def _after_doubt(state: State, leaf: Leaf, now: Millis) -> Event:
     if leaf.place.step.repeatable:
-        # Nobody is asked: it is only in doubt whether one more call can be paid, and the queue finds that out.
+        # No question is needed: only whether the limits cover another call is open, and dispatch checks that.
         return AttemptQueued(now, leaf.place.path, "lost")
-    asked = addresses.question(leaf.place.path, "consent", leaf.attempt)
-    told = state.instances.get(asked)
-    if told is None:
-        return or_limit(leaf, enter.question(state, leaf, "consent", now), now)
-    assert told.ending is not None
-    if (told.ending.result or {}).get("action") == "rerun":
+    question_path = addresses.question(leaf.place.path, "consent", leaf.attempt)
+    question = state.instances.get(question_path)
+    if question is None:
+        return entry_or_end(leaf, enter.question_entry(state, leaf, "consent", now), now)
+    assert question.ending is not None
+    if (question.ending.result or {}).get("action") == "rerun":
         return AttemptQueued(now, leaf.place.path, "consent")
-    message = "it is not known whether this step took effect, and nobody allowed to run it again"
+    message = "the step may or may not have taken effect, and it was not allowed to run again"
     return StepEnded(now, leaf.place.path, "error", "doubted", 1, message=message)
 
 
 def _after_timeout(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> Event:
-    failure = Failure("timeout", answer.reason, 124, (_attempt(leaf),), final=leaf.soft.timeouts > 1)
-    return _fail(state, leaf, failure, now)
+    failure = Failure("timeout", answer.reason, 124, (_attempt_path(leaf),), final=leaf.soft.timeouts > 1)
+    return _retry_or_fail(state, leaf, failure, now)
 
 
 def _after_malformed(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> Event:
     if leaf.soft.repair <= leaf.place.step.retry.repair:
-        return AttemptQueued(now, leaf.place.path, "repair", (_attempt(leaf),))
+        return AttemptQueued(now, leaf.place.path, "repair", (_attempt_path(leaf),))
     if isinstance(leaf.place.step.verb, Agent) and leaf.place.step.verb.judge:
         return _end(leaf, answer, "error", "contract", 1, now)
-    return _fail(state, leaf, Failure("failed", "contract", 1, (_attempt(leaf),)), now)
+    return _retry_or_fail(state, leaf, Failure("failed", "contract", 1, (_attempt_path(leaf),)), now)
 
 
-def _after_trouble(leaf: Leaf, answer: AttemptEnded, now: Millis) -> Event:
-    """The world's trouble, not the worker's: the same again later, another agent, or an error."""
+def _after_outside_failure(leaf: Leaf, answer: AttemptEnded, now: Millis) -> Event:
+    """After a failure that the worker did not cause: retry later, use another agent, or end with an error."""
     step, soft = leaf.place.step, leaf.soft
     verb = step.verb
     if answer.reason == GONE:
         return AttemptQueued(now, leaf.place.path, "lost")
     if answer.kind == "transient" and soft.transient <= step.retry.transient:
-        due = Millis(now + pause(step.retry.backoff, soft.transient, leaf.place.path))
+        due = Millis(now + backoff_delay(step.retry.backoff, soft.transient, leaf.place.path))
         return RetryScheduled(now, leaf.place.path, due, "transient")
     if isinstance(verb, Agent) and soft.fallback < len(verb.fallback):
         return AttemptQueued(now, leaf.place.path, "fallback")
     if answer.kind == "quota" and soft.quota <= QUOTA_WAITS:
         due = answer.retry_at if answer.retry_at is not None else Millis(now + QUOTA_PAUSE)
         if due <= now:
-            # It says that it is open, and refuses: asked at once, all waits would be used up in a moment.
-            due = Millis(now + pause(step.retry.backoff, soft.quota, leaf.place.path))
+            # The quota error says to retry immediately. Doing so would use up all waits at once, so back off.
+            due = Millis(now + backoff_delay(step.retry.backoff, soft.quota, leaf.place.path))
         return RetryScheduled(now, leaf.place.path, due, "quota")
     return _end(leaf, answer, "error", answer.reason or answer.kind, 1, now)
 
 
-def pause(backoff: Backoff, number: int, path: Path) -> Millis:
-    """The n-th pause. The jitter is drawn from the address, so that it is the same in a replay."""
-    plain = min(backoff.first * backoff.times ** (number - 1), backoff.max)
+def backoff_delay(backoff: Backoff, number: int, path: Path) -> Millis:
+    """The delay before the n-th retry; its jitter is derived from the address, so that a replay gives the same."""
+    delay = min(backoff.first * backoff.times ** (number - 1), backoff.max)
     draw = int.from_bytes(hashlib.sha256(f"{path}#{number}".encode()).digest()[:4]) / 2**32
-    return Millis(round(plain * (1 + backoff.jitter / 100 * (2 * draw - 1))))
+    return Millis(round(delay * (1 + backoff.jitter / 100 * (2 * draw - 1))))
 
 
 def _failure(leaf: Leaf, answer: AttemptEnded) -> Failure:
@@ -218,70 +221,72 @@ def _failure(leaf: Leaf, answer: AttemptEnded) -> Failure:
     if isinstance(verb, Command) and verb.exit_codes:
         retryable = (answer.result or {}).get("exit_code") in verb.exit_codes
     if isinstance(verb, Agent) and verb.judge:
-        return Failure("error", answer.reason or "failed", 1, (_attempt(leaf),))
+        return Failure("error", answer.reason or "failed", 1, (_attempt_path(leaf),))
     outcome: Outcome = "conflict" if answer.reason == "conflict" else "failed"
-    return Failure(outcome, answer.reason, 1, (_attempt(leaf),), final=not retryable or outcome == "conflict")
+    return Failure(
+        outcome, answer.reason, 1, (_attempt_path(leaf),), final=not retryable or outcome == "conflict"
+    )
 
 
 def _gate_failure(state: State, path: Path, ending: StepEnded) -> Failure:
     failed = failed_gates(state, state.instances[path])
     final = any(gate.place.step.on_fail == "block" for gate in failed)
-    # A gate that could not be carried out says nothing about the work, so there is nothing the worker could mend.
+    # A gate that could not run says nothing about the work, so a retry by the worker would not help.
     outcome: Outcome = ending.outcome if ending.outcome in ("aborted", "error") else "failed"
     final = final or outcome != "failed"
     feedback = tuple(gate.place.path for gate in failed)
     return Failure(outcome, ending.reason or "gates", ending.exit or 1, feedback, ending.message, final)
 
 
-def _clash(leaf: Leaf, refused: RefusedMember) -> Failure:
-    """Good in itself, but not together with what others did meanwhile."""
+def _join_failure(leaf: Leaf, refused: RefusedMember) -> Failure:
+    """The failure of work that passed on its own but could not be merged with the work of others."""
     if refused.kind == "conflict":
-        return Failure("conflict", "conflict", 1, (_attempt(leaf),), refused.detail)
-    return Failure("failed", "gates", 1, (_attempt(leaf),), refused.detail)
+        return Failure("conflict", "conflict", 1, (_attempt_path(leaf),), refused.detail)
+    return Failure("failed", "gates", 1, (_attempt_path(leaf),), refused.detail)
 
 
-def _fail(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event:
-    """An attempt was not good enough: once more with feedback, or what the step says for when that is used up."""
+def _retry_or_fail(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event:
+    """After a failed attempt: try again with feedback, or apply `on_exhausted`."""
     step, path = leaf.place.step, leaf.place.path
     gates = state.instances.get(addresses.attempt(path, leaf.attempt))
     if gates is not None and gates.ending is not None and gates.ending.hard is not None:
         hard = None if addresses.without_visit(path) == gates.ending.hard else gates.ending.hard
         return StepEnded(now, path, "failed", "limit", 5, hard=hard, message=gates.ending.message)
     if failure.final:
-        return _give_up(leaf, failure, now)
-    advised = _advised(state, leaf, failure, now)
+        return _end_failed(leaf, failure, now)
+    advised = _apply_breaker(state, leaf, failure, now)
     if advised is not None:
         return advised
     allowed = count_of(state, leaf, step.retry.attempts) + len(step.retry.degrade) + leaf.soft.granted
-    if leaf.tries + 1 < allowed and not _is_pointless(leaf):
+    if leaf.tries + 1 < allowed and not _should_stop(leaf):
         return AttemptQueued(now, path, "counted", failure.feedback)
-    return _exhausted(state, leaf, failure, now)
+    return _apply_on_exhausted(state, leaf, failure, now)
 
 
-def _advised(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event | None:
-    """The breaker's rule about attempts of one visit; None if it has nothing to say."""
+def _apply_breaker(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event | None:
+    """Apply the breaker's rule about attempts of one visit; None if it is not hit."""
     if not breaker.wants_advice(state, leaf):
         return None
-    told = _newest_advice(state, leaf)
-    if told is None:
-        return or_limit(leaf, enter.advice(state, leaf, "retries", -1, now), now)
-    assert told.ending is not None
-    if told.ending.hard is not None:
-        limit = ScopeEnd("failed", "limit", 5, hard=told.ending.hard, message=told.ending.message)
-        return or_limit(leaf, limit, now)
-    decision = decision_of(told)
-    if decision is None and goes_to_a_person(told):
-        return or_limit(leaf, enter.advice(state, leaf, TO_A_PERSON + "retries", -1, now), now)
+    advice = _newest_advice(state, leaf)
+    if advice is None:
+        return entry_or_end(leaf, enter.advice_entry(state, leaf, "retries", -1, now), now)
+    assert advice.ending is not None
+    if advice.ending.hard is not None:
+        limit = ScopeEnd("failed", "limit", 5, hard=advice.ending.hard, message=advice.ending.message)
+        return entry_or_end(leaf, limit, now)
+    decision = decision_of(advice)
+    if decision is None and needs_person(advice):
+        return entry_or_end(leaf, enter.advice_entry(state, leaf, TO_A_PERSON + "retries", -1, now), now)
     if decision is None:
-        return _give_up(leaf, failure, now)
+        return _end_failed(leaf, failure, now)
     match decision.action:
         case "proceed" | "retry_different":
-            feedback = (*failure.feedback, told.place.path)
+            feedback = (*failure.feedback, advice.place.path)
             return AttemptQueued(now, leaf.place.path, "granted", feedback)
         case "force_complete":
-            return _take_best(state, leaf, failure, now)
+            return _accept_best(state, leaf, failure, now)
         case _:
-            return or_limit(leaf, halted(decision, "retries"), now)
+            return entry_or_end(leaf, halt_end(decision, "retries"), now)
 
 
 def _newest_advice(state: State, leaf: Leaf) -> Instance | None:
@@ -290,8 +295,8 @@ def _newest_advice(state: State, leaf: Leaf) -> Instance | None:
     return person or state.instances.get(addresses.question(path, "advice", number))
 
 
-def or_limit(leaf: Leaf, entry: StepEntered | ScopeEnd, now: Millis) -> Event:
-    """The question, or the end of the step where there is no room for one."""
+def entry_or_end(leaf: Leaf, entry: StepEntered | ScopeEnd, now: Millis) -> Event:
+    """The entry of a question, or the end of the step if a limit refuses the question."""
     if isinstance(entry, StepEntered):
         return entry
     hard = None if addresses.without_visit(leaf.place.path) == entry.hard else entry.hard
@@ -300,8 +305,8 @@ def or_limit(leaf: Leaf, entry: StepEntered | ScopeEnd, now: Millis) -> Event:
     )
 
 
-def _is_pointless(leaf: Leaf) -> bool:
-    """`retry.stop`: the answers are alike, or the score has stood still."""
+def _should_stop(leaf: Leaf) -> bool:
+    """Whether `retry.stop` applies: the answers are too similar, or the score no longer improves."""
     stop = leaf.place.step.retry.stop
     likeness = None if leaf.answer is None else leaf.answer.likeness
     if stop.similar is not None and leaf.tries >= 2 and (likeness or 0) >= stop.similar:
@@ -311,40 +316,40 @@ def _is_pointless(leaf: Leaf) -> bool:
     return False
 
 
-def _exhausted(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event:
+def _apply_on_exhausted(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event:
     retry = leaf.place.step.retry
     no_human = state.started is not None and state.started.no_human
     if retry.on_exhausted == "accept_best":
-        return _take_best(state, leaf, failure, now)
+        return _accept_best(state, leaf, failure, now)
     if retry.on_exhausted == "fail" or no_human:
-        return _give_up(leaf, failure, now)
-    asked = addresses.question(leaf.place.path, "exhausted", leaf.attempt)
-    told = state.instances.get(asked)
-    if told is None:
-        return or_limit(leaf, enter.question(state, leaf, "exhausted", now), now)
-    assert told.ending is not None
-    match (told.ending.result or {}).get("action"):
+        return _end_failed(leaf, failure, now)
+    question_path = addresses.question(leaf.place.path, "exhausted", leaf.attempt)
+    question = state.instances.get(question_path)
+    if question is None:
+        return entry_or_end(leaf, enter.question_entry(state, leaf, "exhausted", now), now)
+    assert question.ending is not None
+    match (question.ending.result or {}).get("action"):
         case "retry":
-            return AttemptQueued(now, leaf.place.path, "granted", (*failure.feedback, asked))
+            return AttemptQueued(now, leaf.place.path, "granted", (*failure.feedback, question_path))
         case "accept":
-            return _take_best(state, leaf, failure, now)
+            return _accept_best(state, leaf, failure, now)
         case _:
-            return _give_up(leaf, failure, now)
+            return _end_failed(leaf, failure, now)
 
 
-def _take_best(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event:
-    """The best attempt among those whose commands and checks passed; never one of the others."""
+def _accept_best(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event:
+    """End with the best attempt whose commands and checks passed; fail if there is none."""
     if leaf.best is None or isinstance(leaf.merge, RefusedMember) or isinstance(leaf.place.step.verb, Git):
-        # What was judged and refused has not landed, and taking it would not land it.
-        return _give_up(leaf, failure, now)
+        # A landing that its gates refused has not landed, and accepting it would not land it.
+        return _end_failed(leaf, failure, now)
     answer = leaf.best.answer
     if leaf.best.attempt == leaf.attempt:
         joining = queue_for_join(state, leaf, now)
         if joining is not None:
             return joining
     elif leaf.merge is None and must_merge(state, leaf, answer.tree):
-        # Others' work is on the head by now, and only the newest tree of a member can be merged with it.
-        return _give_up(leaf, failure, now)
+        # The head has moved, and only the tree of the newest attempt can be merged onto it.
+        return _end_failed(leaf, failure, now)
     tree = None if answer.tree == leaf.base else answer.tree
     score = None if leaf.best.score < 0 else leaf.best.score
     return StepEnded(
@@ -352,7 +357,7 @@ def _take_best(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event
     )
 
 
-def _give_up(leaf: Leaf, failure: Failure, now: Millis) -> StepEnded:
+def _end_failed(leaf: Leaf, failure: Failure, now: Millis) -> StepEnded:
     result = None if leaf.answer is None else leaf.answer.result
     return StepEnded(
         now,
@@ -372,12 +377,12 @@ def _end(
 
 
 def error_exit(answer: AttemptEnded) -> int:
-    """A path that leaves the project has an exit code of its own, whoever met it."""
+    """The exit code of an error; a path outside the project has its own."""
     return 3 if answer.reason == "path" else 1
 
 
 def _degrade_of(state: State, leaf: Leaf) -> int:
-    """Which rung of the ladder this try stands on; 0 is the full task."""
+    """The index of the `degrade` entry for this try; 0 is the full task."""
     retry = leaf.place.step.retry
     over = leaf.tries - leaf.soft.granted - count_of(state, leaf, retry.attempts) + 1
     return max(0, min(over, len(retry.degrade)))
@@ -387,5 +392,5 @@ def degrade_of(state: State, leaf: Leaf) -> int:
     return _degrade_of(state, leaf) if leaf.place.step.retry.degrade else 0
 
 
-def _attempt(leaf: Leaf) -> Path:
+def _attempt_path(leaf: Leaf) -> Path:
     return addresses.attempt(leaf.place.path, leaf.attempt)

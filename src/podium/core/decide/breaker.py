@@ -1,7 +1,7 @@
-"""The soft rules: when a run goes in circles, stop and ask. Looked at just before a step of a block is entered.
+"""The breaker's soft rules, which stop a run that goes in circles; checked just before a step of a block is entered.
 
-Only moves that could go on for ever are questioned: a step that is entered again, or a total that has grown too
-large. Rules about content look at what the last visits of the step amounted to.
+They apply only to moves that could repeat without end: a step that is entered again, or a total that has become too
+large. Rules about content compare the results of the step's last visits.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from podium.core.state import Instance, Leaf, Ledger, Placement, Scope, State
 from podium.core.types import Outcome, Path, Tree
 
 PAST_KEPT: Final = 8
-"""How many visits the rules look back at, unless one of them counts further."""
+"""How many visits the rules look back at, unless a rule needs more."""
 
 
 class VisitHistory(NamedTuple):
-    """What one visit of a step amounted to."""
+    """The result of one visit of a step, as far as the rules need it."""
 
     path: Path
     digest: str
@@ -34,12 +34,12 @@ class VisitHistory(NamedTuple):
     spread: float
     outcome: Outcome
     judged: Tree | None
-    """The tree that a review was about."""
+    """The tree that a review judged."""
     findings: tuple[Mapping[str, Any], ...]
 
 
-def objection(state: State, scope: Scope, step: Step, index: int, visit: int) -> str | None:
-    """The first rule that is hit by this entry, by name."""
+def first_rule_hit(state: State, scope: Scope, step: Step, index: int, visit: int) -> str | None:
+    """The name of the first rule that this entry hits; None if it hits none."""
     rules = workflow_of(state, scope.place).breaker
     if visit > 1:
         visits = step.retry.visits if step.retry.visits is not None else rules.visits
@@ -47,17 +47,17 @@ def objection(state: State, scope: Scope, step: Step, index: int, visit: int) ->
             return "visits"
         if rules.cycle is not None and is_cycle(scope.trail, index, rules.cycle):
             return "cycle"
-        # On the way back only: what follows a version that was taken on purpose is not questioned again.
-        hit = next(_content(state, scope, index, rules), None) if scope.jump == index else None
+        # Only on a jump back: a step that follows an accepted version is not checked again.
+        hit = next(_content_rules(state, scope, index, rules), None) if scope.jump == index else None
         if hit is not None:
             return hit
-    return next(_totals(state, rules), None) if scope.next and _counts_totals(rules) else None
+    return next(_total_rules(state, rules), None) if scope.next and _has_total_rules(rules) else None
 
 
 def is_cycle(trail: tuple[int, ...], following: int, times: int) -> bool:
-    """Whether the same sequence of steps, of any length, has been gone through that often and would begin again.
+    """Whether a sequence of steps, of any length, has been repeated `times` times and is about to start again.
 
-    Asked at its beginning, so that the last round is whole: its work has been judged before anybody is asked.
+    The check is at the start of the sequence, so that the last round is complete and its work has been judged.
     """
     for length in range(1, len(trail) // times + 1):
         window = trail[-length * times :]
@@ -71,8 +71,8 @@ def _goes_back(window: tuple[int, ...]) -> bool:
     return any(later <= earlier for earlier, later in pairwise(window))
 
 
-def _content(state: State, scope: Scope, index: int, rules: Breaker) -> Iterator[str]:
-    """Rules about the visits so far of the step and of whoever sent control back to it."""
+def _content_rules(state: State, scope: Scope, index: int, rules: Breaker) -> Iterator[str]:
+    """Rules about the earlier visits of the step and of the step that jumped back to it."""
     if not any((rules.repeat, rules.similar, rules.plateau, rules.reversals, rules.disagree)):
         return
     for past in _histories(state, scope, index, _reach(rules)):
@@ -90,7 +90,7 @@ def _content(state: State, scope: Scope, index: int, rules: Breaker) -> Iterator
 
 
 def _reach(rules: Breaker) -> int:
-    """How many visits have to be looked at, so that each rule can be hit."""
+    """How many visits to look at so that every rule can be hit."""
     return max(PAST_KEPT, *((number or 0) + 1 for number in (rules.repeat, rules.plateau, rules.reversals)))
 
 
@@ -99,13 +99,13 @@ def _histories(state: State, scope: Scope, index: int, reach: int) -> Iterator[t
     if scope.last is not None and state.instances[scope.last].place.slot > index:
         slots.append(state.instances[scope.last].place.slot)
     for slot in slots:
-        past = tuple(_past(visit) for visit in _visits(state, scope, slot, 2 * reach))[-reach:]
+        past = tuple(_history_of(visit) for visit in _visits(state, scope, slot, 2 * reach))[-reach:]
         if past:
             yield past
 
 
 def _visits(state: State, scope: Scope, index: int, newest_only: int | None = None) -> Iterator[Instance]:
-    """The visits of a step of a block that came to something, oldest first; all, or among that many of the newest."""
+    """The ended visits of a block's step that were not skipped, oldest first; `newest_only` limits how far back."""
     newest = state.latest.get((scope.place.path, index))
     if newest is None:
         return
@@ -117,10 +117,10 @@ def _visits(state: State, scope: Scope, index: int, newest_only: int | None = No
             yield visit
 
 
-def _past(visit: Instance) -> VisitHistory:
+def _history_of(visit: Instance) -> VisitHistory:
     ending = visit.ending
     assert ending is not None
-    # Only work can repeat itself: a test that says the same twice is as it should be.
+    # Only the answers of working agents are compared; a test or a reviewer may well answer the same twice.
     verb = visit.place.step.verb
     works = isinstance(verb, Agent) and not verb.judge
     answer = visit.answer if isinstance(visit, Leaf) and works else None
@@ -139,7 +139,7 @@ def _past(visit: Instance) -> VisitHistory:
 
 
 def _repeats(past: tuple[VisitHistory, ...]) -> int:
-    """How many visits ended with exactly the newest content, also with others in between: to and fro is no way on."""
+    """How many visits ended with the same content as the newest, even with others in between."""
     newest = past[-1]
     if not newest.digest:
         return 0
@@ -148,8 +148,10 @@ def _repeats(past: tuple[VisitHistory, ...]) -> int:
 
 
 def reversals(past: tuple[VisitHistory, ...]) -> int:
-    """How often reviewers took back what they had said: in their own words, by calling open again what they had called
-    fixed, or by judging the same tree the other way."""
+    """How often reviewers contradicted themselves.
+
+    A finding says that it reverses an earlier one, a fixed finding is open again, or the same tree gets another verdict.
+    """
     fixed: set[str] = set()
     verdicts: dict[Tree, Outcome] = {}
     count = 0
@@ -172,14 +174,14 @@ def plateau(past: tuple[VisitHistory, ...]) -> int:
     return len(scores) - 1 - scores.index(max(scores))
 
 
-def _counts_totals(rules: Breaker) -> bool:
+def _has_total_rules(rules: Breaker) -> bool:
     return any(
         (rules.transitions, rules.time, rules.usd, rules.tokens, rules.calls, rules.near, rules.failures)
     )
 
 
-def _totals(state: State, rules: Breaker) -> Iterator[str]:
-    """Rules about the whole run; each asks once, since a total never shrinks."""
+def _total_rules(state: State, rules: Breaker) -> Iterator[str]:
+    """Rules about the whole run; each asks only once, because a total never decreases."""
     book = state.ledgers[ROOT]
     used = ledger.total(book)
     worked = ledger.working_time(book, state.at)
@@ -202,7 +204,7 @@ def _totals(state: State, rules: Breaker) -> Iterator[str]:
 
 
 def is_near(state: State, book: Ledger, percent: int) -> bool:
-    """Whether any hard limit of the run is used to this share."""
+    """Whether this percentage of any hard limit of the run is used."""
     used, limits = ledger.total(book), book.limits
     pairs = (
         (limits.usd, used.usd),
@@ -214,16 +216,15 @@ def is_near(state: State, book: Ledger, percent: int) -> bool:
     return any(limit is not None and value * 100 >= limit * percent for limit, value in pairs)
 
 
-def best_visit(state: State, scope: Scope, index: int, wanted: tuple[Path, ...] = ()) -> Path | None:
-    """The visit of a step that is taken when no further one is allowed: highest score, else the newest that passed.
-    Only the wanted one counts if somebody has named it; several addresses may mean it.
+def best_visit(state: State, scope: Scope, index: int, candidates: tuple[Path, ...] = ()) -> Path | None:
+    """The passed visit with the highest score, else the newest that passed; with `candidates`, only one of these addresses.
 
-    The score is that of its own gates, else of the reviews in this block that judged its tree.
+    The score of a visit is that of its own gates, else that of the reviews in this block that judged its tree.
     """
     best: tuple[float, Path] | None = None
     scores = _scores(state, scope)
     for ending in passed_visits(state, scope, index):
-        if wanted and ending.path not in wanted:
+        if candidates and ending.path not in candidates:
             continue
         score = scores.get(ending.tree, -1.0) if ending.score is None else ending.score
         if best is None or score >= best[0]:
@@ -232,31 +233,31 @@ def best_visit(state: State, scope: Scope, index: int, wanted: tuple[Path, ...] 
 
 
 def passed_visits(state: State, scope: Scope, index: int) -> tuple[StepEnded, ...]:
-    """How the visits of a step ended whose result could be taken, oldest first."""
+    """The ends of the visits of a step that passed, oldest first."""
     endings = [visit.ending for visit in _visits(state, scope, index)]
     return tuple([ending for ending in endings if ending is not None and ending.outcome == "passed"])
 
 
 def _scores(state: State, scope: Scope) -> dict[Tree | None, float]:
-    """What the reviews of this block gave to each tree, the newest verdict last."""
+    """The newest score that the reviews of this block gave to each tree."""
     body = body_of(scope.place.step.verb)  # type: ignore[arg-type]  # the verb of a Scope is a ScopeVerb
-    found: dict[Tree | None, float] = {}
+    scores: dict[Tree | None, float] = {}
     for index, step in enumerate(() if body is None else body.steps):
         for visit in _visits(state, scope, index) if isinstance(step.verb, Review) else ():
-            past = _past(visit)
+            past = _history_of(visit)
             if past.judged is not None and past.score is not None:
-                found[past.judged] = past.score
-    return found
+                scores[past.judged] = past.score
+    return scores
 
 
 def wants_advice(state: State, leaf: Leaf) -> bool:
-    """The rule about attempts within one visit of a step that works: whoever judges or advises is not advised."""
+    """Whether the rule about attempts within one visit is hit; it does not apply to gates, reviewers and advisors."""
     rules = workflow_of(state, leaf.place).breaker
     return rules.retries is not None and leaf.tries + 1 == rules.retries and _works(state, leaf.place)
 
 
 def _works(state: State, place: Placement) -> bool:
-    """Whether neither this instance nor one around it is a gate, a reviewer, or one of the engine's own questions."""
+    """Whether neither this instance nor an enclosing one is a gate, a review, or one of the engine's own questions."""
     while place.path != ROOT:
         if place.role in ("question", "advice") or isinstance(place.step.verb, JUDGES):
             return False

@@ -1,6 +1,6 @@
-"""Enters a child: its visit, trees and feedback, and whether limits or the breaker object.
+"""Enters a child: its visit, trees and feedback, and whether limits or the breaker prevent it.
 
-Also says how a scope's own work ended, before gates, retries, approvals and `finally` apply.
+ScopeEnd says how a scope's own work ended, before gates, retries, approvals and `finally` apply.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ class ScopeEnd(NamedTuple):
     score: float | None = None
     feedback: tuple[Path, ...] = ()
     final: bool = False
-    """Somebody decided to stop here: no further attempt of the scope."""
+    """True if a decision ends the scope: it gets no further attempt."""
 
 
 FEEDBACK_KEPT: Final = 32
-"""How many of the newest a step is handed; what came before stands with the visits before."""
+"""How many of the newest feedback items a step gets; earlier visits had the older ones."""
 
 
 class PendingEntry(NamedTuple):
-    """An entry on its way: which child, for the how manieth time, and what it makes stale."""
+    """An entry about to happen: child index, visit number, previous visit, and siblings it makes stale."""
 
     slot: int
     visit: int
@@ -50,34 +50,34 @@ class PendingEntry(NamedTuple):
 def enter_child(
     state: State, scope: Scope, index: int, now: Millis, *, excused: bool = False, adopt: Path | None = None
 ) -> StepEntered | ScopeEnd:
-    """Enter the child at `index`, unless a limit refuses it or a rule of the breaker wants to be asked first.
+    """Enter the child at `index`, unless a limit refuses it or a rule of the breaker must be asked about first.
 
-    `adopt` is the visit whose result is taken instead of working again.
+    `adopt` is the earlier visit whose result this visit takes instead of working.
     """
     step = child_step(state, scope, "step", index, "")
     before = state.latest.get((scope.place.path, index))
     visit = 1 if before is None else before.number + 1
-    if ledger.is_counted("step", scope.place, index=index, visit=visit):
-        refusal = _refused(state, scope)
+    if ledger.counts_as_transition("step", scope.place, index=index, visit=visit):
+        refusal = _transition_limit_end(state, scope)
         if refusal is not None:
             return refusal
     previous = None if before is None else state.instances[before.path]
-    way = PendingEntry(index, visit, previous, _stale(scope, index))
+    pending = PendingEntry(index, visit, previous, _stale(scope, index))
     if adopt is None and not excused and isinstance(scope.place.step.verb, BLOCKS):
-        objection = breaker.objection(state, scope, step, index, visit)
-        if objection is not None:
-            return _objected(state, scope, step, way, objection, now)
-    return _furnished(state, scope, step, way, now, adopt=adopt)
+        rule = breaker.first_rule_hit(state, scope, step, index, visit)
+        if rule is not None:
+            return _after_rule_hit(state, scope, step, pending, rule, now)
+    return _entry_event(state, scope, step, pending, now, adopt=adopt)
 
 
-def _path(scope: Scope, step: Step, index: int, visit: int) -> Path:
+def _child_path(scope: Scope, step: Step, index: int, visit: int) -> Path:
     if isinstance(scope.place.step.verb, LOOPS):
         return addresses.iteration(scope.place.path, index + 1, visit)
     return addresses.child(scope.place.path, step.name, visit)
 
 
 def _stale(scope: Scope, index: int) -> tuple[int, ...]:
-    """What a step back makes stale: in a sequence all from there on, in a graph all that needs it."""
+    """The children that a jump back makes stale: in a sequence all from there on, in a graph all that need it."""
     match scope.place.order:
         case "seq":
             return tuple(range(index, scope.next))
@@ -87,44 +87,46 @@ def _stale(scope: Scope, index: int) -> tuple[int, ...]:
             return ()
 
 
-def _refused(state: State, parent: Instance) -> ScopeEnd | None:
-    empty = ledger.exhausted_transitions(state, parent.place.ledger)
-    if empty is None:
+def _transition_limit_end(state: State, parent: Instance) -> ScopeEnd | None:
+    exhausted = ledger.exhausted_transitions(state, parent.place.ledger)
+    if exhausted is None:
         return None
-    return ScopeEnd("failed", "limit", 5, hard=empty.path, message="the limit of transitions is reached")
+    return ScopeEnd("failed", "limit", 5, hard=exhausted.path, message="the limit on transitions is reached")
 
 
-def stopped(state: State, hard: Path, message: str = "") -> ScopeEnd:
-    """The end of a scope in which something was met that no route leads around: a limit, or the word to halt."""
+def hard_stop(state: State, hard: Path, message: str = "") -> ScopeEnd:
+    """The end of a scope because of a hard limit or a decision to halt, which no route can override."""
     if state.halt is not None and hard == addresses.ROOT:
         return ScopeEnd("failed", HALTED, state.halt.exit, state.halt.message, hard=hard)
     return ScopeEnd("failed", "limit", 5, message, hard=hard)
 
 
-def limited(instance: Instance, book: Ledger, now: Millis, unit: Unit) -> StepEnded:
-    """The end of an instance that a hard limit refuses; it is hard up to the scope that owns the limit."""
+def limit_ending(instance: Instance, book: Ledger, now: Millis, unit: Unit) -> StepEnded:
+    """The end of an instance that a hard limit refuses; no route applies up to the scope that owns the limit."""
     path = instance.place.path
     hard = None if addresses.without_visit(path) == book.path else book.path
     owner = f'"{book.path}"' if book.path else "the run"
-    message = f"the limit of {unit} of {owner} is reached"
+    message = f"the limit on {unit} of {owner} is reached"
     return StepEnded(now, path, "failed", "limit", exit=5, hard=hard, message=message)
 
 
-def _objected(
-    state: State, scope: Scope, step: Step, way: PendingEntry, rule: str, now: Millis
+def _after_rule_hit(
+    state: State, scope: Scope, step: Step, pending: PendingEntry, rule: str, now: Millis
 ) -> StepEntered | ScopeEnd:
     if rule == "visits" and step.retry.stated and step.retry.on_exhausted != "human":
-        best = breaker.best_visit(state, scope, way.slot)
+        best = breaker.best_visit(state, scope, pending.slot)
         if step.retry.on_exhausted == "accept_best" and best is not None:
-            return _furnished(state, scope, step, way, now, adopt=best)
-        message = f'"{step.name}" has been entered {way.visit - 1} times'
+            return _entry_event(state, scope, step, pending, now, adopt=best)
+        message = f'"{step.name}" has been entered {pending.visit - 1} times'
         return ScopeEnd("failed", "exhausted", 1, message, final=True)
-    return advice(state, scope, rule, way.slot, now)
+    return advice_entry(state, scope, rule, pending.slot, now)
 
 
-def advice(state: State, instance: Instance, rule: str, target: int, now: Millis) -> StepEntered | ScopeEnd:
-    """Ask the advisor, or a person, what to do about a rule of the breaker."""
-    # At a leaf both may be asked about the same attempt, so the person's question has a name of its own.
+def advice_entry(
+    state: State, instance: Instance, rule: str, target: int, now: Millis
+) -> StepEntered | ScopeEnd:
+    """Ask the advisor or a person what to do about a rule of the breaker."""
+    # Both may be asked about the same attempt of a leaf, so the question to the person has its own name.
     name = "person" if rule.startswith(TO_A_PERSON) else "advice"
     entry = StepEntered(
         at=now,
@@ -138,11 +140,11 @@ def advice(state: State, instance: Instance, rule: str, target: int, now: Millis
         about=rule,
         target=target,
     )
-    return _refused(state, instance) or entry
+    return _transition_limit_end(state, instance) or entry
 
 
-def question(state: State, instance: Instance, about: str, now: Millis) -> StepEntered | ScopeEnd:
-    """One of the engine's own questions about this instance; each allows one more round, so it counts as a transition."""
+def question_entry(state: State, instance: Instance, about: str, now: Millis) -> StepEntered | ScopeEnd:
+    """Ask one of the engine's own questions; it counts as a transition, because its answer may allow one more round."""
     entry = StepEntered(
         at=now,
         path=_question_path(instance, about),
@@ -154,7 +156,7 @@ def question(state: State, instance: Instance, about: str, now: Millis) -> StepE
         start=result_tree(state, instance),
         about=about,
     )
-    return _refused(state, instance) or entry
+    return _transition_limit_end(state, instance) or entry
 
 
 def _question_path(instance: Instance, name: str) -> Path:
@@ -162,24 +164,24 @@ def _question_path(instance: Instance, name: str) -> Path:
     return addresses.question(instance.place.path, name, number)
 
 
-def gates(state: State, instance: Instance, now: Millis) -> StepEntered:
-    """The gates of the current attempt, on exactly what it captured."""
+def gates_entry(state: State, instance: Instance, now: Millis) -> StepEntered:
+    """Enter the gates of the current attempt, on exactly the tree it produced."""
     tree = result_tree(state, instance)
     path = addresses.attempt(instance.place.path, number_of(instance))
     base = instance.base
     if isinstance(instance, Leaf) and isinstance(instance.place.step.verb, Git):
-        # A landing starts from what it lands; what its gates look at is the difference to the branch.
+        # A landing starts from the tree it lands, but its gates judge the difference to the branch.
         base = ((instance.answer and instance.answer.result) or {}).get(ONTO, base)
     return StepEntered(now, path, instance.place.path, "gates", 0, 1, base=base, start=tree)
 
 
-def closing(state: State, scope: Scope, now: Millis) -> StepEntered:
+def finally_entry(state: State, scope: Scope, now: Millis) -> StepEntered:
     path, tree = addresses.child(scope.place.path, addresses.FINALLY), tree_of(state, scope)
     return StepEntered(now, path, scope.place.path, "finally", 0, 1, base=tree, start=tree)
 
 
 def result_tree(state: State, instance: Instance) -> Tree | None:
-    """The tree an instance has come to."""
+    """The resulting tree of an instance."""
     if isinstance(instance, Scope):
         return tree_of(state, instance)
     captured = None if instance.answer is None else instance.answer.tree
@@ -187,54 +189,54 @@ def result_tree(state: State, instance: Instance) -> Tree | None:
 
 
 def start_of(leaf: Leaf) -> Tree | None:
-    """Where a leaf begins: as it was entered, unless the work of its needs has been joined since."""
+    """The tree a leaf starts from: that of its entry, or the joined work of its needs if there was a join since."""
     return leaf.place.start if leaf.base == leaf.place.base else leaf.base
 
 
-def _furnished(
-    state: State, scope: Scope, step: Step, way: PendingEntry, now: Millis, *, adopt: Path | None
+def _entry_event(
+    state: State, scope: Scope, step: Step, pending: PendingEntry, now: Millis, *, adopt: Path | None
 ) -> StepEntered:
-    """The entry with its trees and feedback."""
-    base, start = _trees(state, scope, way)
+    """The event of an entry, with its trees and feedback."""
+    base, start = _trees(state, scope, pending)
     feedback = scope.feedback + scope.carry
-    if way.previous is not None:
-        feedback = way.previous.feedback + feedback
+    if pending.previous is not None:
+        feedback = pending.previous.feedback + feedback
     return StepEntered(
         at=now,
-        path=_path(scope, step, way.slot, way.visit),
+        path=_child_path(scope, step, pending.slot, pending.visit),
         parent=scope.place.path,
         role="step",
-        index=way.slot,
-        visit=way.visit,
+        index=pending.slot,
+        visit=pending.visit,
         base=base,
         start=start,
         feedback=tuple(dict.fromkeys(feedback))[-FEEDBACK_KEPT:] if feedback else (),
-        stale=way.stale,
-        held=_is_held(state, scope, step, way.slot),
+        stale=pending.stale,
+        held=_is_not_ready(state, scope, step, pending.slot),
         adopt=adopt,
     )
 
 
-def _trees(state: State, scope: Scope, way: PendingEntry) -> tuple[Tree | None, Tree | None]:
-    """What a child builds on, and where it starts.
+def _trees(state: State, scope: Scope, pending: PendingEntry) -> tuple[Tree | None, Tree | None]:
+    """The tree a child builds on, and the tree it starts from.
 
-    A later visit goes on from the step's own last tree, unless what it stands on has changed meanwhile.
+    A later visit starts from the step's own last tree, unless its base has changed in the meantime.
     """
-    base = _base(state, scope, way)
-    if way.previous is None or way.previous.base != base:
+    base = _base(state, scope, pending)
+    if pending.previous is None or pending.previous.base != base:
         return base, base
-    return base, result_tree(state, way.previous)
+    return base, result_tree(state, pending.previous)
 
 
-def _base(state: State, scope: Scope, way: PendingEntry) -> Tree | None:
+def _base(state: State, scope: Scope, pending: PendingEntry) -> Tree | None:
     verb = scope.place.step.verb
     match scope.place.order:
-        case "seq" if way.stale:
-            return _head_before(state, scope, way.stale)
+        case "seq" if pending.stale:
+            return _head_before(state, scope, pending.stale)
         case "seq" | "repeat":
             return scope.head
         case "dag":
-            return base_in_graph(state, scope, way.slot)[0]
+            return base_in_graph(state, scope, pending.slot)[0]
         case _:
             if isinstance(verb, TOGETHER):
                 return scope.fork
@@ -242,14 +244,14 @@ def _base(state: State, scope: Scope, way: PendingEntry) -> Tree | None:
 
 
 def _head_before(state: State, scope: Scope, stale: tuple[int, ...]) -> Tree | None:
-    """The head of a sequence as it was before all that a step back makes stale; the target may have been jumped over."""
+    """The head of a sequence before the first stale child that ran; the target itself may have been skipped by a route."""
     visits = (state.latest.get((scope.place.path, index)) for index in stale)
     first = next(visit for visit in visits if visit is not None and visit.fresh)
     return state.instances[first.path].place.base
 
 
-def _is_held(state: State, scope: Scope, step: Step, index: int) -> bool:
-    """Whether something has to be found out before the child may take a slot."""
+def _is_not_ready(state: State, scope: Scope, step: Step, index: int) -> bool:
+    """Whether a condition or a join must be settled before the child may be queued for a slot."""
     if step.when is not None:
         return True
     if scope.place.order != "dag":
@@ -259,7 +261,7 @@ def _is_held(state: State, scope: Scope, step: Step, index: int) -> bool:
 
 
 def width(state: State, scope: Scope) -> int:
-    """How many children of a scope may live at once."""
+    """How many children of a scope may run at once."""
     verb = scope.place.step.verb
     parallel: Count
     match verb:

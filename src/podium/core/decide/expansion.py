@@ -1,4 +1,4 @@
-"""Opening a scope: how many children it has, and for loops over items which they are."""
+"""Opens a scope: the number of its children and, for loops, the items."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 from podium.core import ledger
 from podium.core.addresses import ROOT
-from podium.core.decide.entry import limited
+from podium.core.decide.entry import limit_ending
 from podium.core.events import Event, FactsAsked, StepEnded, StepExpanded
 from podium.core.expressions.nodes import ExprError, NeedFact, Node, evaluate
 from podium.core.model import Call, ForEach, Repeat
-from podium.core.queries.evaluate import ask_value, broken
+from podium.core.queries.evaluate import expression_error, try_fill
 from podium.core.queries.graph import children_of, tree_in_view
 from podium.core.queries.names import InstanceNames
 from podium.core.state import Scope, State
@@ -20,42 +20,42 @@ from podium.core.types import Millis
 
 
 def expansion(state: State, scope: Scope, now: Millis) -> Event:
-    """The event that opens this scope, or says why it cannot be opened."""
+    """The event that opens this scope, or that ends it because it cannot be opened."""
     verb, path = scope.place.step.verb, scope.place.path
     match verb:
         case Call() if path != ROOT:
-            return _call(state, scope, verb, now)
+            return _open_call(state, scope, verb, now)
         case ForEach():
-            return _items(state, scope, verb, now)
+            return _open_loop(state, scope, verb, now)
         case Repeat():
             return StepExpanded(now, path, 0)
         case _:
             return StepExpanded(now, path, len(children_of(verb)))  # type: ignore[arg-type]  # a scope's verb
 
 
-def _call(state: State, scope: Scope, verb: Call, now: Millis) -> Event:
-    answer = ask_value(state, scope, dict(verb.values), now)
+def _open_call(state: State, scope: Scope, verb: Call, now: Millis) -> Event:
+    answer = try_fill(state, scope, dict(verb.values), now)
     if not isinstance(answer, tuple):
         return answer
-    given: Mapping[str, Any] = answer[0]
-    inputs = {i.name: given.get(i.name, i.default) for i in verb.workflow.inputs}
+    values: Mapping[str, Any] = answer[0]
+    inputs = {i.name: values.get(i.name, i.default) for i in verb.workflow.inputs}
     return StepExpanded(now, scope.place.path, len(verb.workflow.body.steps), items=(inputs,))
 
 
-def _items(state: State, scope: Scope, verb: ForEach, now: Millis) -> Event:
-    answer = ask_value(state, scope, verb.items, now)
+def _open_loop(state: State, scope: Scope, verb: ForEach, now: Millis) -> Event:
+    answer = try_fill(state, scope, verb.items, now)
     if not isinstance(answer, tuple):
         return answer
     if not isinstance(answer[0], list | tuple):
-        return broken(scope, ExprError("for_each needs a list"), now)
+        return expression_error(scope, ExprError("for_each needs a list"), now)
     try:
-        items = _filtered(state, scope, verb, list(answer[0]))
-        keys = tuple(_text(state, scope, verb, verb.key, item) for item in items) if verb.key else ()
+        items = _filter_items(state, scope, verb, list(answer[0]))
+        keys = tuple(_item_key(state, scope, verb, verb.key, item) for item in items) if verb.key else ()
         needs = _needs(state, scope, verb, items, keys)
     except NeedFact as need:
         return FactsAsked(now, scope.place.path, need.query[0], need.query[1], tree_in_view(scope))
     except ExprError as error:
-        return broken(scope, error, now)
+        return expression_error(scope, error, now)
     too_wide = _over_width(state, scope, len(items), now)
     return too_wide or StepExpanded(now, scope.place.path, len(items), tuple(items), keys, needs)
 
@@ -63,43 +63,43 @@ def _items(state: State, scope: Scope, verb: ForEach, now: Millis) -> Event:
 def _over_width(state: State, scope: Scope, total: int, now: Millis) -> StepEnded | None:
     for book in ledger.chain(state, scope.place.ledger):
         if book.limits.members is not None and total > book.limits.members:
-            return limited(scope, book, now, "members")
+            return limit_ending(scope, book, now, "members")
     return None
 
 
-class _Each:
-    """The names an item's own expressions see: those of the loop, and the item."""
+class _ItemNames:
+    """The names visible to an item's own expressions: those of the loop, and the item."""
 
-    __slots__ = ("_here", "_item", "_name")
+    __slots__ = ("_item", "_name", "_names")
 
-    def __init__(self, here: InstanceNames, name: str, item: Any) -> None:
-        self._here, self._name, self._item = here, name, item
+    def __init__(self, names: InstanceNames, name: str, item: Any) -> None:
+        self._names, self._name, self._item = names, name, item
 
     def lookup(self, name: str) -> Any:
-        return self._item if name == self._name else self._here.lookup(name)
+        return self._item if name == self._name else self._names.lookup(name)
 
     def fact(self, query: tuple[str, str]) -> Any:
-        return self._here.fact(query)
+        return self._names.fact(query)
 
 
 def _evaluate(state: State, scope: Scope, verb: ForEach, node: Node, item: Any) -> Any:
-    return evaluate(node, _Each(InstanceNames(state, scope), verb.name, item))
+    return evaluate(node, _ItemNames(InstanceNames(state, scope), verb.name, item))
 
 
-def _filtered(state: State, scope: Scope, verb: ForEach, items: list[Any]) -> list[Any]:
+def _filter_items(state: State, scope: Scope, verb: ForEach, items: list[Any]) -> list[Any]:
     if verb.where is None:
         return items
-    kept = []
+    selected = []
     for item in items:
         holds = _evaluate(state, scope, verb, verb.where, item)
         if not isinstance(holds, bool):
-            raise ExprError("where must be true or false")
+            raise ExprError("where must yield true or false")
         if holds:
-            kept.append(item)
-    return kept
+            selected.append(item)
+    return selected
 
 
-def _text(state: State, scope: Scope, verb: ForEach, node: Node, item: Any) -> str:
+def _item_key(state: State, scope: Scope, verb: ForEach, node: Node, item: Any) -> str:
     value = _evaluate(state, scope, verb, node, item)
     if not isinstance(value, str):
         raise ExprError("the key of an item must be text")
@@ -109,21 +109,21 @@ def _text(state: State, scope: Scope, verb: ForEach, node: Node, item: Any) -> s
 def _needs(
     state: State, scope: Scope, verb: ForEach, items: list[Any], keys: tuple[str, ...]
 ) -> tuple[tuple[int, ...], ...]:
-    """Which items come before which, by their keys."""
+    """For each item, the indexes of the items it needs, by their keys."""
     if verb.needs is None:
         return ()
     if len(set(keys)) != len(items):
-        raise ExprError("items with needs must have different keys")
+        raise ExprError("items with needs must have distinct keys")
     index = {key: number for number, key in enumerate(keys)}
     needs: list[tuple[int, ...]] = []
     for number, item in enumerate(items):
-        wanted = _evaluate(state, scope, verb, verb.needs, item)
-        if not isinstance(wanted, list | tuple):
-            raise ExprError("needs must give a list of keys")
-        missing = [key for key in wanted if key not in index]
+        needed_keys = _evaluate(state, scope, verb, verb.needs, item)
+        if not isinstance(needed_keys, list | tuple):
+            raise ExprError("needs must yield a list of keys")
+        missing = [key for key in needed_keys if key not in index]
         if missing:
             raise ExprError(f"{keys[number]} needs {missing[0]}, which does not exist")
-        needs.append(tuple(sorted({index[key] for key in wanted})))
+        needs.append(tuple(sorted({index[key] for key in needed_keys})))
     _check_cycles(keys, needs)
     return tuple(needs)
 

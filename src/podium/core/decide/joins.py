@@ -1,4 +1,4 @@
-"""How trees come together: members queue up to be merged onto the head, branches of a graph are merged at its end."""
+"""Decides about joins: members queue to be merged onto the head, branches of a graph are merged at its end."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from podium.core.types import Millis, Tree
 
 
 def queue_for_join(state: State, member: Instance, now: Millis) -> JoinQueued | None:
-    """A member that has passed and changed files must be merged, unless the head has not moved since it began."""
+    """Queue a member that passed and changed files for merging, unless the head has not moved since it started."""
     if member.merge is not None or not must_merge(state, member, result_tree(state, member)):
         return None
     return JoinQueued(now, member.place.path)
 
 
 def must_merge(state: State, member: Instance, tree: Tree | None) -> bool:
-    """Whether this tree of a member can reach the head of its scope only by a merge."""
+    """Whether this tree of a member must be merged to get onto the head of its scope."""
     if member.place.path == ROOT or member.place.role != "step" or tree is None or tree == member.base:
         return False
     scope = state.instances[member.place.parent]
     if not isinstance(scope, Scope) or not merges_members(scope):
         return False
-    nobody_before = scope.joins == scope.joined and ("join", scope.place.path) not in state.pending
-    return not (nobody_before and scope.head == member.base)
+    is_first = scope.joins == scope.joined and ("join", scope.place.path) not in state.pending
+    return not (is_first and scope.head == member.base)
 
 
 def merges_members(scope: Scope) -> bool:
@@ -46,9 +46,9 @@ def merges_members(scope: Scope) -> bool:
 
 
 def ask_for_join(state: State, scope: Scope, now: Millis, *, more: bool) -> JoinAsked | None:
-    """Merge the members that wait for it: one at a time, or a batch when it is full or nobody else can come.
+    """Merge waiting members: one at a time, or as a batch when it is full or no further member can come.
 
-    `more` tells that another member is about to be entered.
+    `more` is whether another member is about to be entered.
     """
     waiting = scope.joins - scope.joined
     if not waiting or scope.head is None or ("join", scope.place.path) in state.pending:
@@ -67,27 +67,27 @@ def ask_for_join(state: State, scope: Scope, now: Millis, *, more: bool) -> Join
 
 
 def join_needs(state: State, child: Instance, now: Millis) -> JoinAsked | StepEnded | None:
-    """Before a child of a graph begins: the work of its needs in one tree."""
+    """Merge the work of a child's needs into one tree before the child starts."""
     if child.merge is not None:
-        return _clash(child, now) if isinstance(child.merge, RefusedMember) else None
+        return _conflict_ending(child, now) if isinstance(child.merge, RefusedMember) else None
     if child.place.path == ROOT or child.place.role != "step":
         return None
     scope = state.instances[child.place.parent]
     if not isinstance(scope, Scope) or scope.place.order != "dag":
         return None
-    onto, others = base_in_graph(state, scope, child.place.slot)
-    if onto is None or not others:
+    onto, to_merge = base_in_graph(state, scope, child.place.slot)
+    if onto is None or not to_merge:
         return None
-    return JoinAsked(now, child.place.path, onto, scope.fork, others, gated=False)
+    return JoinAsked(now, child.place.path, onto, scope.fork, to_merge, gated=False)
 
 
-def _clash(child: Instance, now: Millis) -> StepEnded:
+def _conflict_ending(child: Instance, now: Millis) -> StepEnded:
     assert isinstance(child.merge, RefusedMember)
     return StepEnded(now, child.place.path, "conflict", "conflict", exit=1, message=child.merge.detail)
 
 
 def join_sinks(state: State, scope: Scope, now: Millis) -> JoinAsked | ScopeEnd | None:
-    """At the end of a graph: the work of all its branches in one tree."""
+    """Merge the work of all branches into one tree at the end of a graph."""
     if isinstance(scope.sinks, RefusedMember):
         feedback = (addresses.attempt(scope.place.path, number_of(scope)),)
         return ScopeEnd("conflict", "conflict", 1, scope.sinks.detail, feedback=feedback)
@@ -98,7 +98,7 @@ def join_sinks(state: State, scope: Scope, now: Millis) -> JoinAsked | ScopeEnd 
 
 
 def final_tree(state: State, scope: Scope) -> Tree | None:
-    """What a scope that has passed hands to its parent; None if nothing has changed."""
+    """The tree that a passed scope hands to its parent; None if nothing has changed."""
     if isinstance(scope.place.step.verb, JUDGES):
         return None
     tree = tree_of(state, scope)

@@ -1,4 +1,4 @@
-"""Pass rules and verdicts: what several answers amount to."""
+"""Pass rules and verdicts: the outcome of several members or reviewers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from podium.core.policy import PassRule
 from podium.core.types import SEVERITIES, Outcome, Severity
 
 
-def needed(rule: PassRule, total: int) -> int:
+def required_passes(rule: PassRule, total: int) -> int:
     """How many of `total` members must pass."""
     match rule:
         case "all":
@@ -28,22 +28,22 @@ def needed(rule: PassRule, total: int) -> int:
             return rule
 
 
-def tallied(rule: PassRule, *, ok: int, total: int) -> Literal["passed", "partial", "failed"]:
-    """An empty list passes, except under a fixed number."""
-    if ok >= needed(rule, total):
+def tally(rule: PassRule, *, ok: int, total: int) -> Literal["passed", "partial", "failed"]:
+    """The outcome of members under a pass rule; an empty list passes unless the rule is a fixed number."""
+    if ok >= required_passes(rule, total):
         return "passed"
     return "partial" if ok else "failed"
 
 
-def judged(verdict: Verdict, review: Review) -> Literal["passed", "rejected", "aborted"]:
-    """What one reviewer's answer means: findings at or above the bar block, those below do not."""
+def verdict_outcome(verdict: Verdict, review: Review) -> Literal["passed", "rejected", "aborted"]:
+    """The outcome of one reviewer's verdict: open findings at or above the bar reject the work, others do not."""
     if verdict.decision == "abort":
         return "aborted"
     if any(blocks(finding, review.bar) for finding in verdict.findings):
         return "rejected"
     if review.min_score is not None and (verdict.score is None or verdict.score < review.min_score):
         return "rejected"
-    # A no with nothing but lesser findings is a yes; one that says what is fixed by now remains a no.
+    # A rejection with open findings only below the bar passes; one without open findings stays a rejection.
     if verdict.decision == "approve" or any(map(_is_open, verdict.findings)):
         return "passed"
     return "rejected"
@@ -61,7 +61,7 @@ def _is_open(finding: Any) -> bool:
 
 
 class Panel(NamedTuple):
-    """What a panel of reviewers amounts to."""
+    """The outcome of a panel of reviewers."""
 
     outcome: Outcome
     reason: str
@@ -70,14 +70,14 @@ class Panel(NamedTuple):
 
 
 def panel(review: Review, members: Iterable[StepEnded]) -> Panel:
-    """Enough approvals pass; else hopeless, then a valid rejection, then no valid verdict at all: never approval."""
+    """Passed with enough approvals; else aborted, rejected or timed out, in this order; an error if no verdict is valid."""
     endings = list(members)
     scores = [ending.score for ending in endings if ending.score is not None]
     score = sum(scores) / len(scores) if scores else None
     spread = max(scores) - min(scores) if scores else 0.0
     outcomes = [ending.outcome for ending in endings if ending.outcome != "skipped"]
     ok = outcomes.count("passed")
-    if ok >= max(1, needed(review.rule, len(outcomes))):
+    if ok >= max(1, required_passes(review.rule, len(outcomes))):
         return Panel("passed", "", score, spread)
     if "aborted" in outcomes:
         return Panel("aborted", "aborted", score, spread)

@@ -1,4 +1,4 @@
-"""What a scope does next: enter a child, wait, or come to an end. One file for sequences, graphs, lists and loops."""
+"""The next decision of a scope: enter a child, wait, or end. For sequences, graphs, parallel members and loops."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final, TypeAlias, assert_never
 from podium.core.decide import pass_rules
 from podium.core.decide.advice import after_advice
 from podium.core.decide.completion import complete_scope
-from podium.core.decide.entry import ScopeEnd, enter_child, question, stopped, width
+from podium.core.decide.entry import ScopeEnd, enter_child, hard_stop, question_entry, width
 from podium.core.decide.joins import ask_for_join, join_sinks
 from podium.core.events import Event, JumpOrdered, StepEnded
 from podium.core.expressions.nodes import ExprError, NeedFact
@@ -15,20 +15,20 @@ from podium.core.expressions.templates import fill
 from podium.core.expressions.values import Meter, as_text
 from podium.core.model import Block, Call, Check, Command, ForEach, Gates, Members, Repeat, Review, Target
 from podium.core.policy import PassRule
-from podium.core.queries.evaluate import ask_bool, count_of
+from podium.core.queries.evaluate import count_of, try_condition
 from podium.core.queries.graph import dependents_of, fresh_children, is_accepted
 from podium.core.queries.names import InstanceNames
 from podium.core.state import Instance, Scope, State
 from podium.core.types import CONTINUING_OUTCOMES, Millis
 
 Move: TypeAlias = Event | ScopeEnd | None
-"""An event, the end of the scope's own work, or nothing to do now."""
+"""An event, the end of the scope's own work, or nothing to decide now."""
 
 NEXT: Final = Target("next")
 
 
 def next_scope_event(state: State, scope: Scope, now: Millis) -> Event | None:
-    """The next decision of an open scope that is still wanted."""
+    """The next decision of an open scope that is not being cancelled."""
     if scope.aside is not None or ("fact", scope.place.path) in state.pending:
         return None
     advised = None if scope.told is None else after_advice(state, scope, scope.told, now)
@@ -36,7 +36,7 @@ def next_scope_event(state: State, scope: Scope, now: Millis) -> Event | None:
     if not isinstance(move, ScopeEnd):
         return move
     if scope.live:
-        # Siblings never cancel each other: what is under way is finished and merged, and nothing new is begun.
+        # Siblings never cancel each other: running children finish and are merged, but no new child is entered.
         return ask_for_join(state, scope, now, more=False)
     return complete_scope(state, scope, move, now)
 
@@ -48,7 +48,7 @@ def _move(state: State, scope: Scope, now: Millis) -> Move:
         case "dag":
             return _graph(state, scope, now)
         case "many":
-            return _many(state, scope, now)
+            return _parallel(state, scope, now)
         case "repeat":
             return _repeat(state, scope, now)
         case _ as order:
@@ -66,25 +66,25 @@ def _sequence(state: State, scope: Scope, now: Millis) -> Move:
     ending = last.ending
     assert ending is not None
     if ending.hard is not None:
-        return stopped(state, ending.hard, ending.message)
+        return hard_stop(state, ending.hard, ending.message)
     if ending.leaves:
-        return _as_block(ending, leaves=True)
+        return _block_end(ending, leaves=True)
     target = last.place.step.on.get(ending.outcome)
     if target is None:
         if ending.outcome not in CONTINUING_OUTCOMES:
-            return _as_block(ending)
+            return _block_end(ending)
         target = NEXT
     return _follow(state, scope, last, target, now)
 
 
 def _follow(state: State, scope: Scope, last: Instance, target: Target, now: Millis) -> Move:
-    """Go where an outcome of a sequence's step leads."""
+    """Follow the route of an outcome in a sequence."""
     ending = last.ending
     assert ending is not None
     match target.kind:
         case "step":
             if target.step < scope.next:
-                # The way back is a decision of its own, so that the feedback survives a crash right after it.
+                # The jump back is an event of its own, so that its feedback survives a crash right after it.
                 return JumpOrdered(now, scope.place.path, target.step, (last.place.path,))
             return enter_child(state, scope, target.step, now)
         case "next":
@@ -93,28 +93,28 @@ def _follow(state: State, scope: Scope, last: Instance, target: Target, now: Mil
                 enter_child(state, scope, following, now) if following < scope.total else ScopeEnd("passed")
             )
         case "end":
-            return ScopeEnd("passed", message=_text(state, last, target))
+            return ScopeEnd("passed", message=_route_message(state, last, target))
         case "fail":
-            return _as_block(ending, message=_text(state, last, target))
+            return _block_end(ending, message=_route_message(state, last, target))
         case "break":
-            return _as_block(ending, leaves=True)
+            return _block_end(ending, leaves=True)
         case _:
             assert_never(target.kind)
 
 
-def _text(state: State, last: Instance, target: Target) -> str:
-    """What a route says; it is about an end that is decided already, so what is missing in it changes nothing."""
+def _route_message(state: State, last: Instance, target: Target) -> str:
+    """The message of a route. The end is already decided, so an error in the message does not change it."""
     try:
-        said = fill(target.message, InstanceNames(state, last))
-        return "" if said is None else as_text(said, Meter())
+        message = fill(target.message, InstanceNames(state, last))
+        return "" if message is None else as_text(message, Meter())
     except ExprError as error:
         return str(error)
     except NeedFact:
         return ""
 
 
-def _as_block(ending: StepEnded, *, leaves: bool = False, message: str = "") -> ScopeEnd:
-    """The end of a block because of this end of one of its steps."""
+def _block_end(ending: StepEnded, *, leaves: bool = False, message: str = "") -> ScopeEnd:
+    """The end of a block that follows from the end of one of its steps."""
     if ending.outcome in CONTINUING_OUTCOMES and leaves:
         return ScopeEnd("passed", leaves=True)
     return ScopeEnd(
@@ -128,14 +128,14 @@ def _as_block(ending: StepEnded, *, leaves: bool = False, message: str = "") -> 
 
 def _graph(state: State, scope: Scope, now: Millis) -> Move:
     if scope.jump >= 0:
-        return None if _in_the_way(state, scope) else enter_child(state, scope, scope.jump, now)
+        return None if _is_jump_blocked(state, scope) else enter_child(state, scope, scope.jump, now)
     if scope.routes and scope.hard is None:
         came_from = state.instances[scope.routes[0]]
         assert came_from.ending is not None
         target = came_from.place.step.on[came_from.ending.outcome]
         return JumpOrdered(now, scope.place.path, target.step, (came_from.place.path,))
-    wanted = not scope.leaving and (scope.hard is None or state.halt is None)
-    more = bool(scope.ready) and scope.live < width(state, scope) and wanted
+    may_enter = not scope.leaving and (scope.hard is None or state.halt is None)
+    more = bool(scope.ready) and scope.live < width(state, scope) and may_enter
     pending = ask_for_join(state, scope, now, more=more)
     if pending is not None:
         return pending
@@ -144,25 +144,25 @@ def _graph(state: State, scope: Scope, now: Millis) -> Move:
     if scope.live or ("join", scope.place.path) in state.pending:
         return None
     if isinstance(scope.place.step.verb, ForEach):
-        return _by_rule(state, scope)
+        return _rule_end(state, scope)
     if scope.hard is not None:
-        return stopped(state, scope.hard)
+        return hard_stop(state, scope.hard)
     if scope.bad:
         first = _first_bad(state, scope)
         last = state.instances[first.path]
-        said = _text(state, last, last.place.step.on.get(first.outcome, NEXT))
+        message = _route_message(state, last, last.place.step.on.get(first.outcome, NEXT))
         return ScopeEnd(
             "failed",
             first.reason or first.outcome,
             first.exit or 1,
-            said or first.message,
+            message or first.message,
             leaves=scope.leaving,
         )
     return join_sinks(state, scope, now) or ScopeEnd("passed", leaves=scope.leaving)
 
 
-def _in_the_way(state: State, scope: Scope) -> bool:
-    """Whether something that the way back makes stale is still running; it cancels itself."""
+def _is_jump_blocked(state: State, scope: Scope) -> bool:
+    """Whether a child that the jump back makes stale is still running; it will cancel itself."""
     if not scope.live:
         return False
     stale, dependents, todo = {scope.jump}, dependents_of(scope), [scope.jump]
@@ -176,7 +176,7 @@ def _in_the_way(state: State, scope: Scope) -> bool:
     return False
 
 
-def _many(state: State, scope: Scope, now: Millis) -> Move:
+def _parallel(state: State, scope: Scope, now: Millis) -> Move:
     more = scope.next < _open_until(scope) and scope.live < width(state, scope)
     pending = ask_for_join(state, scope, now, more=more)
     if pending is not None:
@@ -187,16 +187,16 @@ def _many(state: State, scope: Scope, now: Millis) -> Move:
         return None
     verb = scope.place.step.verb
     if scope.hard is not None:
-        return stopped(state, scope.hard)
+        return hard_stop(state, scope.hard)
     if isinstance(verb, Review):
-        return _panel(state, scope, verb)
+        return _panel_end(state, scope, verb)
     if isinstance(verb, Gates):
-        return _gates(state, scope, verb)
-    return _by_rule(state, scope)
+        return _gates_end(state, scope, verb)
+    return _rule_end(state, scope)
 
 
 def _open_until(scope: Scope) -> int:
-    """How many children may have been entered so far."""
+    """How many children may be entered by now."""
     verb = scope.place.step.verb
     if scope.leaving or scope.hard is not None:
         return scope.next
@@ -205,23 +205,23 @@ def _open_until(scope: Scope) -> int:
     bound = 0
     for stage in verb.stages:
         bound += len(stage)
-        # A stage opens only when all before it has been passed: reviews cost money, people cost patience.
+        # A stage opens only after all gates before it have passed, because reviews and people are expensive.
         if scope.next < bound or scope.live or scope.bad:
             return max(scope.next, bound)
     return bound
 
 
-def _by_rule(state: State, scope: Scope) -> ScopeEnd:
+def _rule_end(state: State, scope: Scope) -> ScopeEnd:
     verb = scope.place.step.verb
     rule: PassRule = verb.workflow.body.rule if isinstance(verb, Call) else "all"
     if isinstance(verb, Block | Members | ForEach):
         rule = verb.rule
     if scope.hard is not None:
-        return stopped(state, scope.hard)
-    # Left early, the loop is judged by what is done.
+        return hard_stop(state, scope.hard)
+    # A loop that was left early is judged by the iterations that ran.
     total = (scope.next if scope.leaving else scope.total) - scope.skipped
-    outcome = pass_rules.tallied(rule, ok=scope.ok, total=total)
-    # A block is not the loop that is left, only in its way.
+    outcome = pass_rules.tally(rule, ok=scope.ok, total=total)
+    # A block passes the break on to the loop that encloses it.
     leaves = scope.leaving and isinstance(verb, Block)
     if outcome == "passed":
         return ScopeEnd("passed", leaves=leaves)
@@ -229,27 +229,27 @@ def _by_rule(state: State, scope: Scope) -> ScopeEnd:
     return ScopeEnd(outcome, "members", code, leaves=leaves)
 
 
-def _panel(state: State, scope: Scope, review: Review) -> ScopeEnd:
+def _panel_end(state: State, scope: Scope, review: Review) -> ScopeEnd:
     endings = [_ending(state, scope, index) for index in range(scope.total)]
-    found = pass_rules.panel(review, endings)
+    verdict = pass_rules.panel(review, endings)
     codes = {"passed": 0, "timeout": 124, "error": max(ending.exit for ending in endings)}
-    exit_code = codes.get(found.outcome, 1)
+    exit_code = codes.get(verdict.outcome, 1)
     findings = [f for e in endings if e.result for f in e.result.get("findings", ())]
     result = {
         "findings": findings,
-        "spread": found.spread,
+        "spread": verdict.spread,
         "verdict": {
-            "decision": found.outcome,
-            "score": found.score,
+            "decision": verdict.outcome,
+            "score": verdict.score,
             "by": [step.name for step in review.members],
             "tree": scope.fork,
         },
     }
-    return ScopeEnd(found.outcome, found.reason, exit_code, result=result, score=found.score)
+    return ScopeEnd(verdict.outcome, verdict.reason, exit_code, result=result, score=verdict.score)
 
 
-def _gates(state: State, scope: Scope, verb: Gates) -> ScopeEnd:
-    """Fit = every command and check has passed; the score is that of the reviews."""
+def _gates_end(state: State, scope: Scope, verb: Gates) -> ScopeEnd:
+    """The end of gates: `fit` if every command and check passed; the score is the mean of the reviews."""
     endings = [_ending(state, scope, index) for index in range(scope.next)]
     commands = sum(isinstance(gate.verb, Command | Check) for gate in verb.members)
     fit = all(ending.outcome in CONTINUING_OUTCOMES for ending in endings[:commands])
@@ -263,7 +263,7 @@ def _gates(state: State, scope: Scope, verb: Gates) -> ScopeEnd:
         for gate, e in zip(verb.members, endings, strict=False)
         if e.outcome not in CONTINUING_OUTCOMES
     ]
-    message = "; ".join(_said_by(name, ending) for name, ending in bad)
+    message = "; ".join(_gate_summary(name, ending) for name, ending in bad)
     worst = next((e for _, e in bad if e.outcome == "aborted"), None)
     if worst is not None:
         return ScopeEnd("aborted", "aborted", worst.exit, message, result=result, score=score)
@@ -273,10 +273,10 @@ def _gates(state: State, scope: Scope, verb: Gates) -> ScopeEnd:
     return ScopeEnd("failed", "gates", bad[0][1].exit, message, result=result, score=score)
 
 
-def _said_by(gate: str, ending: StepEnded) -> str:
-    """One line; the whole of it stands with the gate itself."""
-    told = ending.message or str((ending.result or {}).get("message") or "")
-    first = told.strip().partition("\n")[0]
+def _gate_summary(gate: str, ending: StepEnded) -> str:
+    """The first line of a gate's message; the gate itself has the rest."""
+    message = ending.message or str((ending.result or {}).get("message") or "")
+    first = message.strip().partition("\n")[0]
     return f"{gate} {ending.outcome}: {first}" if first else f"{gate} {ending.outcome}"
 
 
@@ -287,7 +287,7 @@ def _ending(state: State, scope: Scope, index: int) -> StepEnded:
 
 
 def _first_bad(state: State, scope: Scope) -> StepEnded:
-    """The failure that comes first in order and is nobody's consequence; O(width), asked once at the end."""
+    """The first failure in order that is not the consequence of another. O(width), but called once, at the end."""
     bad = [
         child.ending
         for child in fresh_children(state, scope)
@@ -306,17 +306,17 @@ def _repeat(state: State, scope: Scope, now: Millis) -> Move:
         ending = last.ending
         assert ending is not None
         if ending.hard is not None:
-            return stopped(state, ending.hard)
+            return hard_stop(state, ending.hard)
         if ending.outcome not in CONTINUING_OUTCOMES:
-            return _as_block(ending)
+            return _block_end(ending)
         if ending.leaves:
             return ScopeEnd("passed")
-    return _another_round(state, scope, verb, last, now)
+    return _next_round(state, scope, verb, last, now)
 
 
-def _another_round(state: State, scope: Scope, verb: Repeat, last: Instance | None, now: Millis) -> Move:
+def _next_round(state: State, scope: Scope, verb: Repeat, last: Instance | None, now: Millis) -> Move:
     if verb.kind == "while" or last is not None:
-        holds = ask_bool(state, scope, verb.test, now, inner=last, testing=True)
+        holds = try_condition(state, scope, verb.test, now, inner=last, testing=True)
         if not isinstance(holds, bool):
             return holds
         if holds == (verb.kind == "until"):
@@ -331,11 +331,11 @@ def _another_round(state: State, scope: Scope, verb: Repeat, last: Instance | No
 
 
 def _after_exhausted(state: State, scope: Scope, now: Millis) -> Move:
-    """A person says whether a loop that used up its rounds goes on, counts as done, or has failed."""
-    told = None if scope.told is None else state.instances[scope.told]
-    if told is None or told.place.about != "exhausted" or told.ending is None:
-        return question(state, scope, "exhausted", now)
-    match (told.ending.result or {}).get("action"):
+    """Ask a person whether a loop without rounds left continues, counts as done, or fails; follow the answer."""
+    answer = None if scope.told is None else state.instances[scope.told]
+    if answer is None or answer.place.about != "exhausted" or answer.ending is None:
+        return question_entry(state, scope, "exhausted", now)
+    match (answer.ending.result or {}).get("action"):
         case "retry":
             return enter_child(state, scope, scope.next, now)
         case "accept":

@@ -1,4 +1,4 @@
-"""Bookkeeping of the end of an instance: what its parent, the graph and the breaker learn from it. Called by evolve only."""
+"""Applies the end of an instance to its parent, the graph and the breaker's data. Called by evolve only."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ MAY_ASK: Final[Mapping[Phase, tuple[EffectKind, ...]]] = {
     "answered": (),
     "ended": (),
 }
-"""What may be pending in which phase and is no longer wanted when the instance ends."""
+"""The effects that may be pending in each phase and are dropped when the instance ends."""
 
 
-def ended(state: State, event: StepEnded) -> State:
+def end(state: State, event: StepEnded) -> State:
     instance = state.instances.get(event.path)
     if instance is None:
-        raise IllegalEvent(f"there is no {event.path!r}")
+        raise IllegalEvent(f"{event.path!r} has not been entered")
     phases_after(instance, event)
     busy = isinstance(instance, Scope) and instance.live
     if busy or instance.aside is not None or ("attempt", event.path) in state.pending:
-        raise IllegalEvent(f"{event.path!r} cannot end while something in it is live")
+        raise IllegalEvent(f"{event.path!r} cannot end while a child or an attempt of it is running")
     if isinstance(instance, Leaf):
         if instance.ticket >= 0:
             state = state._replace(head=leave_queue(state, instance))
-        over: Instance = instance._replace(phase="ended", ending=event, ticket=-1)
+        ended_instance: Instance = instance._replace(phase="ended", ending=event, ticket=-1)
     else:
         _drop_tickets(state, instance)
-        over = instance._replace(phase="ended", ending=event)
-    state.instances.put(event.path, over)
+        ended_instance = instance._replace(phase="ended", ending=event)
+    state.instances.put(event.path, ended_instance)
     for kind in MAY_ASK[instance.phase]:
         state.pending.discard((kind, event.path))
     for name, value in event.sets:
@@ -52,25 +52,25 @@ def ended(state: State, event: StepEnded) -> State:
         state = state._replace(limited=True)
     if event.reason == HALTED and event.hard is not None and state.halt is None:
         state = state._replace(halt=event)
-    return state if event.path == addresses.ROOT else _tell_parent(state, over, event)
+    return state if event.path == addresses.ROOT else _update_parent(state, ended_instance, event)
 
 
 def _drop_tickets(state: State, scope: Scope) -> None:
-    """Members of a cancelled scope may still have been waiting for their turn to be merged."""
+    """Remove the members of a cancelled scope that were still waiting to be merged."""
     for number in range(scope.joined, scope.joins):
         state.joins.discard((scope.place.path, number))
 
 
-def _tell_parent(state: State, child: Instance, event: StepEnded) -> State:
+def _update_parent(state: State, child: Instance, event: StepEnded) -> State:
     parent = state.instances[child.place.parent]
     if child.place.role != "step":
-        # Clean-up and gates must not hide an answer that the end of the scope rests upon.
-        spoke = child.place.role in ("question", "advice")
-        told = parent._replace(aside=None, told=event.path if spoke else parent.told)
-        if isinstance(told, Leaf) and child.place.role == "gates":
-            told = told._replace(best=_better(told, event))
-        state.instances.put(parent.place.path, told)
-        return _excused(state, child, event)
+        # `finally` and gates must not replace an answer that the end of the scope still depends on.
+        is_answer = child.place.role in ("question", "advice")
+        changed = parent._replace(aside=None, told=event.path if is_answer else parent.told)
+        if isinstance(changed, Leaf) and child.place.role == "gates":
+            changed = changed._replace(best=_best_attempt(changed, event))
+        state.instances.put(parent.place.path, changed)
+        return _record_accepted_price(state, child, event)
     assert isinstance(parent, Scope)
     key = (parent.place.path, child.place.slot)
     visit = state.latest[key]
@@ -93,15 +93,15 @@ def _tell_parent(state: State, child: Instance, event: StepEnded) -> State:
     return state
 
 
-def _excused(state: State, child: Instance, event: StepEnded) -> State:
-    """Whoever goes on without the price of an agent does so for the whole run."""
+def _record_accepted_price(state: State, child: Instance, event: StepEnded) -> State:
+    """Record that a person accepted an agent without a price; this holds for the whole run."""
     about = child.place.about
-    goes_on = about.startswith(PRICE) and (event.result or {}).get("action") == "proceed"
-    return state._replace(excused=(*state.excused, about)) if goes_on else state
+    accepted = about.startswith(PRICE) and (event.result or {}).get("action") == "proceed"
+    return state._replace(excused=(*state.excused, about)) if accepted else state
 
 
-def _better(leaf: Leaf, gates: StepEnded) -> BestAttempt | None:
-    """The best attempt after these gates: it must be fit, then the higher score wins, then the later one."""
+def _best_attempt(leaf: Leaf, gates: StepEnded) -> BestAttempt | None:
+    """The best attempt after these gates: only fit ones count; the higher score wins, then the later attempt."""
     fit = bool(gates.result and gates.result.get("fit"))
     if not fit or leaf.answer is None:
         return leaf.best
@@ -112,13 +112,13 @@ def _better(leaf: Leaf, gates: StepEnded) -> BestAttempt | None:
 
 
 def _head_after(scope: Scope, child: Instance, event: StepEnded) -> Tree | None:
-    """A child that has passed moves the head of a sequence; a member that was not merged moves it if it leads."""
+    """The head after a child ended: a passed child of a sequence moves it, a member only if nothing else has moved it."""
     if event.outcome != "passed" or event.tree is None or child.merge == "joined":
         return scope.head
     order = scope.place.order
     if order in ("seq", "repeat"):
         return event.tree
-    # The branches of a graph of steps are merged at its end; items, also those with needs, one by one.
+    # The branches of a graph of steps are merged at its end; items are merged one by one, even with needs.
     is_graph = order == "dag" and not isinstance(scope.place.step.verb, ForEach)
     if is_graph or join_of(scope) in ("best", "discard") or scope.head != child.base:
         return scope.head
@@ -126,7 +126,7 @@ def _head_after(scope: Scope, child: Instance, event: StepEnded) -> Tree | None:
 
 
 def _routes(scope: Scope, child: Instance, event: StepEnded) -> tuple[Path, ...]:
-    """In a graph, an outcome that leads back is kept until the way back is free."""
+    """In a graph, an outcome that leads back is kept until the jump back is possible."""
     target = child.place.step.on.get(event.outcome)
     if target is None or target.kind != "step" or event.hard is not None or scope.place.order != "dag":
         return scope.routes
@@ -138,9 +138,9 @@ def _release_dependents(state: State, scope: Scope, child: Instance, event: Step
     bad = not is_accepted(child.place.step, event)
     ready = scope.ready
     for index in dependents_of(scope)[child.place.slot]:
-        left = state.unmet[(path, index)]
-        left = OpenNeeds(left.left - 1, left.bad or bad)
-        state.unmet.put((path, index), left)
-        if left.left == 0:
+        before = state.unmet[(path, index)]
+        needs = OpenNeeds(before.left - 1, before.bad or bad)
+        state.unmet.put((path, index), needs)
+        if needs.left == 0:
             ready = (*ready, index)
     return scope._replace(ready=ready)

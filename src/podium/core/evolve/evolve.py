@@ -1,8 +1,8 @@
-"""The only place where a run changes: bookkeeping of one event at a time.
+"""The only place where the state of a run changes: applies one event at a time.
 
-Rule 1: `evolve` never chooses. What could have gone otherwise stands in the event.
+Rule 1: `evolve` never decides. Whatever could have been decided otherwise is a field of the event.
 Rule 2: it is strict. An event that the lifecycle table or a guard does not allow raises IllegalEvent.
-Rule 3: it must be able to read old logs for ever; rules that may improve live in `decide`.
+Rule 3: it must always be able to read old logs; rules that may change belong in `decide`.
 """
 
 from __future__ import annotations
@@ -11,41 +11,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, assert_never
 
-from podium.core import addresses, ledger
-from podium.core.events import (
-    ApprovalAsked,
-    ApprovalGiven,
-    AttemptDoubted,
-    AttemptEnded,
-    AttemptQueued,
-    AttemptStarted,
-    CancelAsked,
-    CancelOrdered,
-    Event,
-    FactsAsked,
-    FactsFound,
-    GuidanceGiven,
-    JoinAsked,
-    JoinEnded,
-    JoinQueued,
-    JumpAsked,
-    JumpOrdered,
-    LimitRaised,
-    RetryScheduled,
-    RunEnded,
-    RunPaused,
-    RunRecovered,
-    RunResumed,
-    RunStarted,
-    SignalReceived,
-    StepEnded,
-    StepEntered,
-    StepExpanded,
-    StepReopened,
-    TimerFired,
-    WaitEnded,
-    WaitStarted,
-)
+from podium.core import addresses, events, ledger
+from podium.core.events import Event, RunEvent
 from podium.core.evolve import endings, joins, leaves, scopes
 from podium.core.evolve.lifecycle import IllegalEvent
 from podium.core.model import Call, Step, Workflow
@@ -57,14 +24,14 @@ from podium.core.types import ABANDONED
 
 
 def initial(workflow: Workflow) -> State:
-    """A run of this workflow before its first event."""
+    """The state of a run of this workflow before its first event."""
     return State(root=Step(name="", verb=Call(workflow)))
 
 
-def fold(workflow: Workflow, events: Iterable[Event]) -> State:
-    """The state a log stands for."""
+def fold(workflow: Workflow, log: Iterable[Event]) -> State:
+    """The state after all events of a log."""
     state = draft(initial(workflow))
-    for event in events:
+    for event in log:
         state = advance(state, event)
     return freeze(state)
 
@@ -75,9 +42,9 @@ def evolve(state: State, event: Event) -> State:
 
 
 def advance(state: State, event: Event) -> State:
-    """`evolve` for the one owner of a draft: its maps change in place, what it returns takes its place."""
-    if (state.started is None) != isinstance(event, RunStarted):
-        raise IllegalEvent(f"{type(event).__name__} cannot be the first event, or comes twice")
+    """`evolve` for the owner of a draft: changes its maps in place and returns the state to use from now on."""
+    if (state.started is None) != isinstance(event, events.RunStarted):
+        raise IllegalEvent(f"RunStarted must be the first event and occur once; got {type(event).__name__}")
     if state.ended is not None:
         raise IllegalEvent(f"{type(event).__name__} after the end of the run")
     changed = _apply(state, event)
@@ -86,92 +53,82 @@ def advance(state: State, event: Event) -> State:
 
 def _apply(state: State, event: Event) -> State:
     match event:
-        case StepEntered():
-            return scopes.entered(state, event)
-        case StepEnded():
-            return endings.ended(state, event)
-        case AttemptStarted():
-            return leaves.started(state, event)
-        case AttemptEnded():
-            return leaves.answered(state, event)
-        case StepExpanded():
-            return scopes.expanded(state, event)
-        case StepReopened():
-            return scopes.reopened(state, event)
-        case JumpOrdered() | JumpAsked():
-            return scopes.jumping(state, event)
-        case JoinQueued() | JoinAsked() | JoinEnded():
-            return joins.joining(state, event)
-        case AttemptDoubted():
-            return leaves.doubted(state, event)
-        case AttemptQueued() | RetryScheduled():
-            return leaves.again(state, event)
-        case WaitStarted() | ApprovalAsked():
-            return leaves.waiting(state, event)
-        case WaitEnded() | SignalReceived():
-            return leaves.arrived(state, event)
-        case ApprovalGiven():
-            return leaves.approved(state, event)
-        case TimerFired():
-            return leaves.fired(state, event)
-        case FactsAsked() | FactsFound():
-            return leaves.facts(state, event)
-        case CancelOrdered():
-            return leaves.cancelling(state, event)
+        case events.StepEntered():
+            return scopes.enter(state, event)
+        case events.StepEnded():
+            return endings.end(state, event)
+        case events.AttemptStarted():
+            return leaves.start_attempt(state, event)
+        case events.AttemptEnded():
+            return leaves.end_attempt(state, event)
+        case events.StepExpanded():
+            return scopes.expand(state, event)
+        case events.StepReopened():
+            return scopes.reopen(state, event)
+        case events.JumpOrdered() | events.JumpAsked():
+            return scopes.jump(state, event)
+        case events.JoinQueued() | events.JoinAsked() | events.JoinEnded():
+            return joins.apply_join(state, event)
+        case events.AttemptDoubted():
+            return leaves.doubt_attempt(state, event)
+        case events.AttemptQueued() | events.RetryScheduled():
+            return leaves.queue_attempt(state, event)
+        case events.WaitStarted() | events.ApprovalAsked():
+            return leaves.start_waiting(state, event)
+        case events.WaitEnded() | events.SignalReceived():
+            return leaves.end_wait(state, event)
+        case events.ApprovalGiven():
+            return leaves.record_approval(state, event)
+        case events.TimerFired():
+            return leaves.fire_timer(state, event)
+        case events.FactsAsked() | events.FactsFound():
+            return leaves.record_facts(state, event)
+        case events.CancelOrdered():
+            return leaves.cancel(state, event)
         case (
-            RunStarted()
-            | CancelAsked()
-            | RunPaused()
-            | RunResumed()
-            | GuidanceGiven()
-            | LimitRaised()
-            | RunRecovered()
-            | RunEnded()
+            events.RunStarted()
+            | events.CancelAsked()
+            | events.RunPaused()
+            | events.RunResumed()
+            | events.GuidanceGiven()
+            | events.LimitRaised()
+            | events.RunRecovered()
+            | events.RunEnded()
         ):
             return _apply_to_run(state, event)
         case _:
             assert_never(event)
 
 
-def _apply_to_run(
-    state: State,
-    event: RunStarted
-    | CancelAsked
-    | RunPaused
-    | RunResumed
-    | GuidanceGiven
-    | LimitRaised
-    | RunRecovered
-    | RunEnded,
-) -> State:
+def _apply_to_run(state: State, event: RunEvent) -> State:
     match event:
-        case RunStarted():
-            return _started(state, event)
-        case CancelAsked():
+        case events.RunStarted():
+            return _start_run(state, event)
+        case events.CancelAsked():
             return state._replace(cancelling=True, forced=state.forced or event.force)
-        case RunPaused():
+        case events.RunPaused():
             return state._replace(paused=True)
-        case RunResumed():
+        case events.RunResumed():
             return state._replace(paused=False)
-        case GuidanceGiven():
+        case events.GuidanceGiven():
             return state._replace(guidance=(*state.guidance, event.text))
-        case LimitRaised():
-            return _raised(state, event)
-        case RunRecovered():
-            ledger.forget_downtime(state, event.at)
+        case events.LimitRaised():
+            return _raise_limit(state, event)
+        case events.RunRecovered():
+            ledger.exclude_downtime(state, event.at)
             for path in event.lost:
-                leaves.lost(state, path)
+                leaves.book_lost_attempt(state, path)
             return state
-        case RunEnded():
+        case events.RunEnded():
             is_open = state.instances[addresses.ROOT].phase != "ended" or state.pending
             if is_open and event.reason != ABANDONED:
-                raise IllegalEvent("the run cannot end while something is open")
+                raise IllegalEvent("the run cannot end while a step or an effect is open")
             return state._replace(ended=event)
         case _:
             assert_never(event)
 
 
-def _started(state: State, event: RunStarted) -> State:
+def _start_run(state: State, event: events.RunStarted) -> State:
     call = state.root.verb
     assert isinstance(call, Call)
     place = Placement(
@@ -195,17 +152,17 @@ def _started(state: State, event: RunStarted) -> State:
     )
     state.instances.put(addresses.ROOT, Scope(place, head=event.tree, base=event.tree))
     run = event.run
-    past = CarriedSpend(addresses.ROOT, run.carried, run.carried_unknown, run.carried_time)
-    state.ledgers.put(addresses.ROOT, ledger.opened(addresses.ROOT, None, call.workflow.limits, past))
+    carried = CarriedSpend(addresses.ROOT, run.carried, run.carried_unknown, run.carried_time)
+    state.ledgers.put(addresses.ROOT, ledger.new_ledger(addresses.ROOT, None, call.workflow.limits, carried))
     state.vars.put((addresses.ROOT, scopes.INPUTS), (event.inputs,))
     return state._replace(
         started=event, taken=PersistentMap(dict(run.taken)), known=PersistentMap(dict(run.known))
     )
 
 
-def _raised(state: State, event: LimitRaised) -> State:
-    found = state.ledgers[event.ledger]
+def _raise_limit(state: State, event: events.LimitRaised) -> State:
+    ledger_before = state.ledgers[event.ledger]
     changes: dict[str, Any] = {event.unit: event.to}
-    limits = replace(found.limits, **changes)
-    state.ledgers.put(event.ledger, found._replace(limits=limits))
+    limits = replace(ledger_before.limits, **changes)
+    state.ledgers.put(event.ledger, ledger_before._replace(limits=limits))
     return state

@@ -1,4 +1,4 @@
-"""Bookkeeping of joins: members queue up, their trees are merged onto the head of their scope. Called by evolve only."""
+"""Applies join events: members queue, and their trees are merged onto the head of their scope. Called by evolve only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from podium.core.payloads import RefusedMember
 from podium.core.state import Instance, JoinRefusal, Leaf, Merge, Scope, State, number_of
 
 
-def joining(state: State, event: JoinQueued | JoinAsked | JoinEnded) -> State:
+def apply_join(state: State, event: JoinQueued | JoinAsked | JoinEnded) -> State:
     instance = state.instances[event.path]
     phases_after(instance, event)
     match event:
@@ -19,11 +19,11 @@ def joining(state: State, event: JoinQueued | JoinAsked | JoinEnded) -> State:
             return _queue_for_join(state, instance)
         case JoinAsked():
             if ("join", event.path) in state.pending:
-                raise IllegalEvent(f"{event.path!r} has asked for a join already")
+                raise IllegalEvent(f"{event.path!r} has already requested a join")
             state.pending.put(("join", event.path), JoinTrees(event))
             return state
         case JoinEnded():
-            return _joined(state, instance, event)
+            return _end_join(state, instance, event)
         case _:
             assert_never(event)
 
@@ -38,13 +38,13 @@ def _queue_for_join(state: State, member: Instance) -> State:
     return state
 
 
-def _joined(state: State, instance: Instance, event: JoinEnded) -> State:
+def _end_join(state: State, instance: Instance, event: JoinEnded) -> State:
     effect = state.pending.get(("join", event.path))
     if not isinstance(effect, JoinTrees):
-        raise IllegalEvent(f"{event.path!r} asked for no join")
+        raise IllegalEvent(f"{event.path!r} has not requested a join")
     state.pending.discard(("join", event.path))
     if not effect.asked.gated:
-        # The base of one child of a graph, or the result of the graph: only the instance itself is concerned.
+        # The join made the base of one child of a graph, or the result of a graph, so only that instance changes.
         merge: Merge = event.refused[0] if event.refused else "joined"
         if isinstance(instance, Leaf):
             changed: Instance = instance._replace(merge=merge, base=event.tree)
@@ -52,7 +52,9 @@ def _joined(state: State, instance: Instance, event: JoinEnded) -> State:
             changed = instance._replace(merge=merge, base=event.tree, head=event.tree)
         else:
             changed = instance._replace(
-                sinks=merge, head=event.tree or instance.head, clash=_clash(instance, merge) or instance.clash
+                sinks=merge,
+                head=event.tree or instance.head,
+                clash=_join_refusal(instance, merge) or instance.clash,
             )
         state.instances.put(event.path, changed)
         return state
@@ -62,7 +64,7 @@ def _joined(state: State, instance: Instance, event: JoinEnded) -> State:
         outcome: Merge = refused.get(path, "joined")
         member = state.instances[path]
         state.joins.discard((event.path, number))
-        state.instances.put(path, member._replace(merge=outcome, clash=_clash(member, outcome)))
+        state.instances.put(path, member._replace(merge=outcome, clash=_join_refusal(member, outcome)))
     scope = instance._replace(
         joined=instance.joined + len(effect.asked.members),
         merged=tuple(path for path, _ in effect.asked.members),
@@ -72,5 +74,5 @@ def _joined(state: State, instance: Instance, event: JoinEnded) -> State:
     return state
 
 
-def _clash(instance: Instance, merge: Merge) -> JoinRefusal | None:
+def _join_refusal(instance: Instance, merge: Merge) -> JoinRefusal | None:
     return JoinRefusal(number_of(instance), merge) if isinstance(merge, RefusedMember) else None

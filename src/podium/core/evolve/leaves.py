@@ -1,4 +1,4 @@
-"""Bookkeeping of leaves: attempts, waits, people, timers, facts. Called by evolve only."""
+"""Applies the events of leaves: attempts, waits, approvals, timers, facts. Called by evolve only."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from podium.core.types import AnswerKind, MicroUsd, Millis, Path
 
 FAILURES_KEPT = 64
 ANSWERED: Final[tuple[AnswerKind, ...]] = ("ok", "blocked")
-"""How a call ends that came to its answer: whoever tells no price then tells none."""
+"""The kinds of answers that come with a price if the agent reports prices at all."""
 
 
-def started(state: State, event: AttemptStarted) -> State:
+def start_attempt(state: State, event: AttemptStarted) -> State:
     leaf, phase = _leaf(state, event)
     if event.attempt != leaf.attempt + 1 or leaf.cancelling:
         raise IllegalEvent(f"attempt {event.attempt} of {event.path!r} cannot start now")
     by_hand = is_by_hand(leaf)
     head = leave_queue(state, leaf)
-    ledger.hold(state, leaf.place, event, timed=not by_hand)
+    ledger.reserve_amounts(state, leaf.place, event, timed=not by_hand)
     working = leaf._replace(phase=phase, attempt=event.attempt, ticket=-1, doubted=False, merge=None)
     state.instances.put(event.path, working)
     state.pending.put(("attempt", event.path), RunAttempt(event, by_hand))
@@ -56,27 +56,27 @@ def started(state: State, event: AttemptStarted) -> State:
     )
 
 
-def answered(state: State, event: AttemptEnded) -> State:
+def end_attempt(state: State, event: AttemptEnded) -> State:
     leaf, phase = _leaf(state, event)
-    state = _attempt_over(state, leaf, event.attempt, event)
+    state = _settle_attempt(state, leaf, event.attempt, event)
     if event.kind in ("failed", "timeout", "error"):
         state = state._replace(failures=(*state.failures, event.at)[-FAILURES_KEPT:])
-    answered_leaf = leaf._replace(phase=phase, answer=event, soft=_after(leaf.soft, event))
+    answered_leaf = leaf._replace(phase=phase, answer=event, soft=_count_uncounted(leaf.soft, event))
     state.instances.put(event.path, answered_leaf)
     if not event.cost_known and event.kind in ANSWERED and isinstance(leaf.place.step.verb, Agent):
-        state = _without_price(state, leaf, event)
+        state = _record_missing_price(state, leaf, event)
     if event.used.usd:
         _charge(state, event.path, event.used.usd)
     return state
 
 
-def _without_price(state: State, leaf: Leaf, event: AttemptEnded) -> State:
+def _record_missing_price(state: State, leaf: Leaf, event: AttemptEnded) -> State:
     agent = str((event.result or {}).get("agent") or agent_of(leaf) or leaf.place.step.name)
     return state if agent in state.unpriced else state._replace(unpriced=(*state.unpriced, agent))
 
 
 def agent_of(leaf: Leaf) -> str | None:
-    """The agent that a file names for the next attempt; None if the attempt finds out."""
+    """The agent that the file names for the next attempt; None if the attempt chooses it."""
     verb = leaf.place.step.verb
     assert isinstance(verb, Agent)
     if leaf.soft.fallback:
@@ -85,7 +85,7 @@ def agent_of(leaf: Leaf) -> str | None:
 
 
 def _charge(state: State, path: Path, usd: MicroUsd) -> None:
-    """Book a cost on the instance and on everything around it, for `steps.x.usd`."""
+    """Add a cost to the instance and all enclosing ones, for `steps.x.usd`."""
     while True:
         instance = state.instances[path]
         state.instances.put(path, instance._replace(usd=MicroUsd(instance.usd + usd)))
@@ -94,25 +94,25 @@ def _charge(state: State, path: Path, usd: MicroUsd) -> None:
         path = instance.place.parent
 
 
-def doubted(state: State, event: AttemptDoubted) -> State:
+def doubt_attempt(state: State, event: AttemptDoubted) -> State:
     leaf, phase = _leaf(state, event)
-    # Whether it took effect is not known, so neither is what it used: the reservation stays booked as unknown.
-    lost(state, event.path)
+    # It is not known whether the attempt took effect or what it used, so its reservation stays booked as unknown.
+    book_lost_attempt(state, event.path)
     answer = AttemptEnded(event.at, event.path, event.attempt, "error", reason="doubted", cost_known=False)
-    state = _attempt_over(state, leaf, event.attempt, replace(answer, cost_known=True))
+    state = _settle_attempt(state, leaf, event.attempt, replace(answer, cost_known=True))
     state.instances.put(event.path, leaf._replace(phase=phase, doubted=True, answer=answer))
     return state
 
 
-def lost(state: State, path: Path) -> None:
-    """A call has died with its owner: it was made, and nobody will know what it used."""
+def book_lost_attempt(state: State, path: Path) -> None:
+    """Book a call that a crash interrupted: it was made, but what it used will never be known."""
     effect = state.pending.get(("attempt", path))
     if not isinstance(effect, RunAttempt):
         raise IllegalEvent(f"no attempt of {path!r} is in flight")
-    ledger.lose(state, state.instances[path].place, effect.asked.reserve)
+    ledger.book_lost_call(state, state.instances[path].place, effect.asked.reserve)
 
 
-def _attempt_over(state: State, leaf: Leaf, attempt: int, event: AttemptEnded) -> State:
+def _settle_attempt(state: State, leaf: Leaf, attempt: int, event: AttemptEnded) -> State:
     path = leaf.place.path
     effect = state.pending.get(("attempt", path))
     if not isinstance(effect, IN_FLIGHT) or attempt != leaf.attempt:
@@ -124,7 +124,7 @@ def _attempt_over(state: State, leaf: Leaf, attempt: int, event: AttemptEnded) -
     return state._replace(busy=state.busy - (not by_hand), usd=MicroUsd(state.usd + event.used.usd))
 
 
-def _after(soft: UncountedTries, event: AttemptEnded) -> UncountedTries:
+def _count_uncounted(soft: UncountedTries, event: AttemptEnded) -> UncountedTries:
     match event.kind:
         case "transient":
             return soft._replace(transient=soft.transient + 1)
@@ -138,13 +138,13 @@ def _after(soft: UncountedTries, event: AttemptEnded) -> UncountedTries:
             return soft
 
 
-def again(state: State, event: AttemptQueued | RetryScheduled) -> State:
+def queue_attempt(state: State, event: AttemptQueued | RetryScheduled) -> State:
     leaf, phase = _leaf(state, event)
     if leaf.ticket >= 0:
-        raise IllegalEvent(f"{event.path!r} is in the queue already")
+        raise IllegalEvent(f"{event.path!r} is already in the queue")
     soft = leaf.soft
     if event.why == "counted":
-        # A counted try starts afresh: what was transient before does not narrow it.
+        # A counted try gets the full number of transient and repair tries again.
         soft = soft._replace(transient=0, repair=0)
     elif event.why == "granted":
         soft = soft._replace(transient=0, repair=0, granted=soft.granted + 1)
@@ -152,8 +152,8 @@ def again(state: State, event: AttemptQueued | RetryScheduled) -> State:
         soft = soft._replace(fallback=soft.fallback + 1)
     counted = event.why in ("counted", "granted")
     if isinstance(leaf.merge, RefusedMember):
-        # What it clashed with is on the head by now: only from there can the next try agree with it. Whatever was
-        # best so far lacks that work, so it cannot be taken any more.
+        # The conflicting work is on the head by now, so only a try that starts from the head can agree with it. The best
+        # attempt so far lacks that work, so it can no longer be accepted.
         scope = state.instances[leaf.place.parent]
         assert isinstance(scope, Scope)
         leaf = leaf._replace(base=scope.head, answer=None, best=None)
@@ -173,7 +173,7 @@ def again(state: State, event: AttemptQueued | RetryScheduled) -> State:
     return join_queue(state, leaf)
 
 
-def waiting(state: State, event: WaitStarted | ApprovalAsked) -> State:
+def start_waiting(state: State, event: WaitStarted | ApprovalAsked) -> State:
     leaf, phase = _leaf(state, event)
     if isinstance(event, WaitStarted):
         state.instances.put(event.path, leaf._replace(phase=phase, due=event.due))
@@ -184,7 +184,7 @@ def waiting(state: State, event: WaitStarted | ApprovalAsked) -> State:
     return state
 
 
-def arrived(state: State, event: WaitEnded | SignalReceived) -> State:
+def end_wait(state: State, event: WaitEnded | SignalReceived) -> State:
     leaf, phase = _leaf(state, event)
     if isinstance(event, SignalReceived):
         event = WaitEnded(event.at, event.path, "ok", result={"output": event.data})
@@ -194,22 +194,22 @@ def arrived(state: State, event: WaitEnded | SignalReceived) -> State:
     return state
 
 
-def approved(state: State, event: ApprovalGiven) -> State:
+def record_approval(state: State, event: ApprovalGiven) -> State:
     leaf, _ = _leaf(state, event)
     assert leaf.asked is not None
-    others = tuple([answer for answer in leaf.given if answer.by != event.by])
-    if event.action == "approve" and others != leaf.given:
-        raise IllegalEvent(f"{event.by} has approved {event.path!r} already")
-    given = (*others, event)  # As long as the question is open, somebody who has said yes may still say no.
-    enough = event.action != "approve" or len(given) >= leaf.asked.approvals
+    earlier = tuple([answer for answer in leaf.given if answer.by != event.by])
+    if event.action == "approve" and earlier != leaf.given:
+        raise IllegalEvent(f"{event.by} has already approved {event.path!r}")
+    approvals = (*earlier, event)  # While the question is open, a person who approved may still reject.
+    enough = event.action != "approve" or len(approvals) >= leaf.asked.approvals
     phase: Phase = "answered" if enough else "waiting"
-    state.instances.put(event.path, leaf._replace(phase=phase, given=given))
+    state.instances.put(event.path, leaf._replace(phase=phase, given=approvals))
     if enough:
         state.pending.discard(("person", event.path))
     return state
 
 
-def fired(state: State, event: TimerFired) -> State:
+def fire_timer(state: State, event: TimerFired) -> State:
     instance, phases = _instance(state, event)
     if isinstance(instance, Scope):
         _check_due(state, event)
@@ -220,7 +220,7 @@ def fired(state: State, event: TimerFired) -> State:
         _check_due(state, event)
         state.pending.discard(("timer", event.path))
         return join_queue(state, instance._replace(phase=phases[0], due=None))
-    return _time_is_up(state, instance, event)
+    return _fire_leaf_timer(state, instance, event)
 
 
 def _check_due(state: State, event: TimerFired) -> None:
@@ -229,49 +229,49 @@ def _check_due(state: State, event: TimerFired) -> None:
         raise IllegalEvent(f"no timer of {event.path!r} is due at {event.due}")
 
 
-def _time_is_up(state: State, leaf: Leaf, event: TimerFired) -> State:
-    """A waiting leaf: its own time is over, or a person is to be reminded, or somebody else is to be told."""
-    path, asked = event.path, leaf.asked
-    if leaf.due == event.due or (asked is not None and asked.expires == event.due):
+def _fire_leaf_timer(state: State, leaf: Leaf, event: TimerFired) -> State:
+    """Apply a timer to a waiting leaf: its time is up, a reminder is due, or the question is escalated."""
+    path, request = event.path, leaf.asked
+    if leaf.due == event.due or (request is not None and request.expires == event.due):
         state.instances.put(path, leaf._replace(phase="answered", silent=True))
         state.pending.discard(("wait", path))
         state.pending.discard(("person", path))
         return state
     verb = leaf.place.step.verb
-    if asked is None or not isinstance(verb, Human) or event.due not in (asked.remind, asked.escalate):
+    if request is None or not isinstance(verb, Human) or event.due not in (request.remind, request.escalate):
         raise IllegalEvent(f"no timer of {path!r} is due at {event.due}")
-    if asked.remind == event.due:
+    if request.remind == event.due:
         every = verb.oversight.remind
-        asked = replace(asked, remind=None if every is None else Millis(event.due + every))
+        request = replace(request, remind=None if every is None else Millis(event.due + every))
     else:
-        # Where anybody may answer, telling more people must not shut the others out.
-        wider = (*asked.by, *verb.oversight.escalate_to) if asked.by else ()
-        asked = replace(asked, escalate=None, by=wider)
-    state.instances.put(path, leaf._replace(asked=asked))
-    state.pending.put(("person", path), AskPerson(asked))
+        # An empty `by` means that anyone may answer, which an escalation must not restrict.
+        wider = (*request.by, *verb.oversight.escalate_to) if request.by else ()
+        request = replace(request, escalate=None, by=wider)
+    state.instances.put(path, leaf._replace(asked=request))
+    state.pending.put(("person", path), AskPerson(request))
     return state
 
 
-def facts(state: State, event: FactsAsked | FactsFound) -> State:
+def record_facts(state: State, event: FactsAsked | FactsFound) -> State:
     instance, _ = _instance(state, event)
     if isinstance(event, FactsAsked):
         if ("fact", event.path) in state.pending:
-            raise IllegalEvent(f"{event.path!r} has asked already")
+            raise IllegalEvent(f"{event.path!r} has already requested a fact")
         state.pending.put(("fact", event.path), FindFact(event))
         return state
     if ("fact", event.path) not in state.pending:
-        raise IllegalEvent(f"{event.path!r} did not ask for a fact")
-    # Facts are about a tree: of another tree they are of no use any more.
-    known = (*(fact for fact in instance.facts if fact.tree == event.tree), event)
-    state.instances.put(event.path, instance._replace(facts=known))
+        raise IllegalEvent(f"{event.path!r} has not requested a fact")
+    # A fact holds for one tree; facts about other trees are dropped.
+    facts_of_tree = (*(fact for fact in instance.facts if fact.tree == event.tree), event)
+    state.instances.put(event.path, instance._replace(facts=facts_of_tree))
     state.pending.discard(("fact", event.path))
     return state
 
 
-def cancelling(state: State, event: CancelOrdered) -> State:
+def cancel(state: State, event: CancelOrdered) -> State:
     instance, _ = _instance(state, event)
     if instance.cancelling:
-        raise IllegalEvent(f"{event.path!r} is being cancelled already")
+        raise IllegalEvent(f"{event.path!r} is already being cancelled")
     effect = state.pending.get(("attempt", event.path))
     if isinstance(effect, RunAttempt):
         state.pending.put(("attempt", event.path), CancelAttempt(effect.asked, effect.by_hand))
@@ -280,19 +280,19 @@ def cancelling(state: State, event: CancelOrdered) -> State:
 
 
 def join_queue(state: State, leaf: Leaf) -> State:
-    """Give the leaf a ticket for a slot."""
+    """Put the leaf into the queue for a slot."""
     state.instances.put(leaf.place.path, leaf._replace(ticket=state.tail))
     return take_ticket(state, leaf.place.path)
 
 
 def take_ticket(state: State, path: Path) -> State:
-    """Queue up for a slot; the leaf at this path has the number of the ticket already."""
+    """Add an entry to the queue for a slot; the leaf at this address already has its number."""
     state.queue.put(state.tail, path)
     return state._replace(tail=state.tail + 1)
 
 
 def leave_queue(state: State, leaf: Leaf) -> int:
-    """Take back the ticket of the leaf; the new head of the queue."""
+    """Remove the leaf from the queue and return the new head of the queue."""
     state.queue.discard(leaf.ticket)
     head = state.head
     while head < state.tail and head not in state.queue:
@@ -308,12 +308,12 @@ def is_by_hand(leaf: Leaf) -> bool:
 def _instance(state: State, event: InstanceEvent) -> tuple[Instance, tuple[Phase, ...]]:
     instance = state.instances.get(event.path)
     if instance is None:
-        raise IllegalEvent(f"there is no {event.path!r}")
+        raise IllegalEvent(f"{event.path!r} has not been entered")
     return instance, phases_after(instance, event)
 
 
 def _leaf(state: State, event: InstanceEvent) -> tuple[Leaf, Phase]:
     instance, phases = _instance(state, event)
-    # The table has these events for leaves only.
+    # The lifecycle table allows these events for leaves only.
     assert isinstance(instance, Leaf)
     return instance, phases[0]

@@ -1,8 +1,8 @@
-"""The one table of what may happen to an instance in which phase; the docs' diagram is drawn from it.
+"""The table of the events that an instance allows in each phase; the diagram in the docs is drawn from it.
 
 Rule 1: an event that the table does not allow raises; it is never skipped.
-Rule 2: where two phases are listed, the first is usual and the second is for an answer that is not the last one
-(a reminder, the first of two approvals).
+Rule 2: where two phases are listed, the first is the usual one and the second applies when a further answer is needed
+(after a reminder, or after the first of two approvals).
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ Row: TypeAlias = Mapping[type[InstanceEvent], tuple[Phase, ...]]
 
 
 class IllegalEvent(Exception):
-    """The log or the code is broken: this event cannot happen here."""
+    """The event is not possible in this state: the log is damaged or the code is wrong."""
 
 
 def _row(rows: dict[type[InstanceEvent], tuple[Phase, ...]], phase: Phase) -> Row:
-    """A phase's own rows, and the one that every living phase has."""
+    """The rows of a phase, with the one row that every phase before the end has."""
     return {**rows, CancelOrdered: (phase,)}
 
 
@@ -124,7 +124,7 @@ _SCOPE: Final = _rows("scope")
 
 
 def phases_after(instance: Instance, event: InstanceEvent) -> tuple[Phase, ...]:
-    """Where this event may lead from here; raises if it is not allowed."""
+    """The phases that this event may lead to; raises IllegalEvent if it is not allowed."""
     rows = _LEAF if isinstance(instance, Leaf) else _SCOPE
     phases = rows[instance.phase].get(type(event))
     if phases is None:

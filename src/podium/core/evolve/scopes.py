@@ -1,4 +1,4 @@
-"""Bookkeeping between a scope and the children it enters. Called by evolve only."""
+"""Applies the events of scopes: entering children, expanding, reopening, jumping. Called by evolve only."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ from podium.core.state import Instance, Leaf, Ledger, OpenNeeds, Placement, Scop
 from podium.core.types import MicroUsd, Millis, Path
 
 INPUTS: Final = "#inputs"
-"""The key of a frame's inputs among its variables; `#` cannot stand in a name."""
+"""The key of a workflow's inputs among its variables; no variable can have a name with `#`."""
 
 TRAIL_KEPT: Final = 64
 TRAIL_MOST: Final = 1024
-"""A bound for what each entry copies, so that a long sequence costs no more than its length."""
+"""The maximum length of the trail, which every entry copies; otherwise a long sequence would cost its length squared."""
 FINALLY_TIME: Final = Millis(600_000)
 FINALLY_TRANSITIONS: Final = 200
 
 
-def entered(state: State, event: StepEntered) -> State:
+def enter(state: State, event: StepEntered) -> State:
     parent = state.instances.get(event.parent)
-    # What a call costs is asked before it is made; all else is about something that has begun.
+    # Only the question about a price is asked before its parent starts.
     too_early = parent is not None and parent.phase == "ready" and not event.about.startswith(PRICE)
     if parent is None or too_early or parent.phase == "ended" or event.path in state.instances:
         raise IllegalEvent(f"{event.path!r} cannot be entered now")
     if event.role == "step" and not isinstance(parent, Scope):
-        raise IllegalEvent(f"{event.parent!r} has no steps of its own")
-    above, step = parent.place, child_step(state, parent, event.role, event.index, event.about)
-    own = _own_ledger(state, parent, step, event)
-    if own is not None and own.path not in state.ledgers:
-        state.ledgers.put(own.path, own)
-    if ledger.is_counted(event.role, above, index=event.index, visit=event.visit):
-        ledger.count_transition(state, above.ledger)
-    state = _note_in_parent(state, parent, step, event)
+        raise IllegalEvent(f"{event.parent!r} is not a scope and has no child steps")
+    parent_place, step = parent.place, child_step(state, parent, event.role, event.index, event.about)
+    own_ledger = _own_ledger(state, parent, step, event)
+    if own_ledger is not None and own_ledger.path not in state.ledgers:
+        state.ledgers.put(own_ledger.path, own_ledger)
+    if ledger.counts_as_transition(event.role, parent_place, index=event.index, visit=event.visit):
+        ledger.count_transition(state, parent_place.ledger)
+    state = _update_parent(state, parent, step, event)
     place = Placement(
         path=event.path,
         parent=event.parent,
@@ -60,9 +60,9 @@ def entered(state: State, event: StepEntered) -> State:
         slot=event.index,
         visit=event.visit,
         frame=frame_of_child(parent, step, event.path),
-        ledger=above.ledger if own is None else own.path,
-        fanned=above.fanned or isinstance(above.step.verb, ForEach),
-        shield=above.shield or event.role == "finally",
+        ledger=parent_place.ledger if own_ledger is None else own_ledger.path,
+        fanned=parent_place.fanned or isinstance(parent_place.step.verb, ForEach),
+        shield=parent_place.shield or event.role == "finally",
         base=event.base,
         start=event.start,
         entered=event.at,
@@ -71,10 +71,10 @@ def entered(state: State, event: StepEntered) -> State:
         adopt=event.adopt,
         order=order_of_verb(step.verb),
     )
-    return _settle_in(state, place, event)
+    return _create_instance(state, place, event)
 
 
-def _settle_in(state: State, place: Placement, event: StepEntered) -> State:
+def _create_instance(state: State, place: Placement, event: StepEntered) -> State:
     verb = place.step.verb
     if isinstance(verb, SCOPES):
         scope = Scope(place, head=event.start, base=event.base, feedback=event.feedback)
@@ -87,10 +87,10 @@ def _settle_in(state: State, place: Placement, event: StepEntered) -> State:
 
 
 def _own_ledger(state: State, parent: Instance, step: Step, event: StepEntered) -> Ledger | None:
-    """The ledger this step brings with it, shared by all its visits."""
+    """The step's own ledger, shared by all its visits; None if it has no limits."""
     if event.role == "finally":
-        around = parent.place.ledger
-        return Ledger(event.path, around, _limits_of_finally(state, around), cleans=True)
+        enclosing = parent.place.ledger
+        return Ledger(event.path, enclosing, _limits_of_finally(state, enclosing), cleans=True)
     limits = step.limits
     if isinstance(step.verb, Call) and limits == NO_LIMITS:
         limits = step.verb.workflow.limits
@@ -98,49 +98,52 @@ def _own_ledger(state: State, parent: Instance, step: Step, event: StepEntered) 
         return None
     path = addresses.without_visit(event.path)
     assert state.started is not None
-    past = next((one for one in state.started.run.carried_steps if one.path == path), None)
-    return ledger.opened(path, parent.place.ledger, limits, past)
+    carried = next((spend for spend in state.started.run.carried_steps if spend.path == path), None)
+    return ledger.new_ledger(path, parent.place.ledger, limits, carried)
 
 
 def _limits_of_finally(state: State, path: Path) -> Limits:
-    """Time and transitions of its own; of the rest, what the run has left: nothing once a hard limit was hit."""
+    """Its own time and transitions, and what the run has left of the rest: nothing once a hard limit was hit."""
     books = ledger.chain(state, path)
 
-    def left(unit: Literal["usd", "tokens", "calls"]) -> int | None:
-        most = [(getattr(book.limits, unit), getattr(ledger.total(book), unit)) for book in books]
-        rest = [max(0, limit - used) for limit, used in most if limit is not None]
-        return 0 if state.limited else min(rest, default=None)
+    def remaining(unit: Literal["usd", "tokens", "calls"]) -> int | None:
+        pairs = [(getattr(book.limits, unit), getattr(ledger.total(book), unit)) for book in books]
+        remainders = [max(0, limit - used) for limit, used in pairs if limit is not None]
+        return 0 if state.limited else min(remainders, default=None)
 
-    usd, members = left("usd"), [book.limits.members for book in books if book.limits.members is not None]
+    usd, members = (
+        remaining("usd"),
+        [book.limits.members for book in books if book.limits.members is not None],
+    )
     return Limits(
         usd=None if usd is None else MicroUsd(usd),
-        tokens=left("tokens"),
-        calls=left("calls"),
+        tokens=remaining("tokens"),
+        calls=remaining("calls"),
         time=FINALLY_TIME,
         transitions=FINALLY_TRANSITIONS,
         members=min(members, default=None),
     )
 
 
-def _note_in_parent(state: State, parent: Instance, step: Step, event: StepEntered) -> State:
+def _update_parent(state: State, parent: Instance, step: Step, event: StepEntered) -> State:
     if event.role != "step":
-        state.instances.put(event.parent, _with_aside(parent, event))
+        state.instances.put(event.parent, _with_side_child(parent, event))
         return state._replace(excused=(*state.excused, event.about)) if event.role == "advice" else state
     assert isinstance(parent, Scope)
     back = bool(event.stale) and parent.place.order == "seq"
     if event.stale:
-        parent = _unrelease(state, _make_stale(state, parent, event.stale), event)
+        parent = _reset_needs(state, _make_stale(state, parent, event.stale), event)
     scope = parent._replace(
         live=parent.live + 1,
-        # A sequence that has gone back has not been further than this.
+        # After a jump back, the steps beyond this one count as not entered.
         next=event.index + 1 if back else max(parent.next, event.index + 1),
         jump=-1,
         told=None,
-        carry=() if step.has_worker else _once((*parent.carry, *event.feedback)),
+        carry=() if step.has_worker else _deduplicate((*parent.carry, *event.feedback)),
         ready=parent.ready[1:] if parent.ready and parent.ready[0] == event.index else parent.ready,
         trail=(*_trail(state, parent), event.index),
         head=event.base if back else parent.head,
-        # Another round asks again: work in the project itself changes files and no tree.
+        # Each round looks up facts again, because work in the project itself changes files but no tree.
         facts=() if isinstance(parent.place.step.verb, Repeat) else parent.facts,
     )
     state.instances.put(event.parent, scope)
@@ -149,21 +152,21 @@ def _note_in_parent(state: State, parent: Instance, step: Step, event: StepEnter
 
 
 def _trail(state: State, scope: Scope) -> tuple[int, ...]:
-    """So long that a cycle through the whole block, also one that goes through parts of it twice, can be noticed."""
+    """The trail without its oldest entries, long enough to detect any cycle through the block."""
     if len(scope.trail) < TRAIL_KEPT:
         return scope.trail
-    kept = TRAIL_KEPT
+    length = TRAIL_KEPT
     if isinstance(scope.place.step.verb, BLOCKS):
         rounds = workflow_of(state, scope.place).breaker.cycle or 0
-        kept = min(TRAIL_MOST, max(TRAIL_KEPT, 2 * rounds * scope.total))
-    return scope.trail[1 - kept :]
+        length = min(TRAIL_MOST, max(TRAIL_KEPT, 2 * rounds * scope.total))
+    return scope.trail[1 - length :]
 
 
-def _once(feedback: tuple[Path, ...]) -> tuple[Path, ...]:
+def _deduplicate(feedback: tuple[Path, ...]) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(feedback)) if len(feedback) > 1 else feedback
 
 
-def _with_aside(parent: Instance, event: StepEntered) -> Instance:
+def _with_side_child(parent: Instance, event: StepEntered) -> Instance:
     if isinstance(parent, Leaf):
         return parent._replace(aside=event.path)
     return parent._replace(
@@ -174,45 +177,49 @@ def _with_aside(parent: Instance, event: StepEntered) -> Instance:
 
 
 def _make_stale(state: State, scope: Scope, stale: tuple[int, ...]) -> Scope:
-    """From here on these results may not be read, and no longer count for the scope."""
+    """Mark these results as stale: they can no longer be read and no longer count for the scope."""
     path = scope.place.path
     for index in stale:
         visit = state.latest.get((path, index))
         if visit is not None and visit.fresh:
             state.latest.put((path, index), visit._replace(fresh=False))
             scope = _untally(scope, state.instances[visit.path])
-    gone = set(stale)
-    routes = tuple(p for p in scope.routes if state.instances[p].place.slot not in gone)
+    stale_indexes = set(stale)
+    routes = tuple(p for p in scope.routes if state.instances[p].place.slot not in stale_indexes)
     return scope._replace(routes=routes)
 
 
-def _unrelease(state: State, scope: Scope, event: StepEntered) -> Scope:
-    """A graph went back: what depends on the entered child waits for it again."""
+def _reset_needs(state: State, scope: Scope, event: StepEntered) -> Scope:
+    """After a jump back in a graph, make the dependents of the entered child wait for it again."""
     if scope.place.order != "dag":
         return scope
     path, stale = scope.place.path, set(event.stale)
     for index in event.stale:
-        waits = _waits_for(state, scope, index, stale)
-        # What the entered child needs is over; whether that went well counts for this visit as well.
+        waits = _open_needs(state, scope, index, stale)
+        # The needs of the entered child have ended; whether they succeeded also counts for this visit.
         state.unmet.put((path, index), waits._replace(left=0) if index == event.index else waits)
     return scope._replace(ready=tuple(index for index in scope.ready if index not in stale))
 
 
-def _waits_for(state: State, scope: Scope, index: int, stale: set[int]) -> OpenNeeds:
-    """What a child of a graph still needs: what has become stale, and what was not over yet."""
-    left, bad = 0, False
+def _open_needs(state: State, scope: Scope, index: int, stale: set[int]) -> OpenNeeds:
+    """The open needs of a child of a graph: those that are stale or have not ended."""
+    open_count, bad = 0, False
     for need in children_of(scope.place.step.verb)[index].needs:  # type: ignore[arg-type]  # Block or Call
         visit = state.latest.get((scope.place.path, need))
         if need in stale or visit is None or not visit.fresh:
-            left += 1
+            open_count += 1
             continue
-        done = state.instances[visit.path]
-        bad = bad or done.ending is None or not is_accepted(done.place.step, done.ending)
-    return OpenNeeds(left, bad)
+        need_instance = state.instances[visit.path]
+        bad = (
+            bad
+            or need_instance.ending is None
+            or not is_accepted(need_instance.place.step, need_instance.ending)
+        )
+    return OpenNeeds(open_count, bad)
 
 
 def _untally(scope: Scope, child: Instance) -> Scope:
-    """Take back that an ended child was counted for or against its scope."""
+    """Undo that an ended child was counted for or against its scope."""
     match side_of(child):
         case "bad":
             return scope._replace(bad=scope.bad - 1)
@@ -223,7 +230,7 @@ def _untally(scope: Scope, child: Instance) -> Scope:
 
 
 def side_of(child: Instance) -> Literal["ok", "skipped", "bad"]:
-    """What an ended child is counted as by its scope."""
+    """Whether an ended child counts as ok, skipped or bad for its scope."""
     ending = child.ending
     assert ending is not None
     if not is_accepted(child.place.step, ending):
@@ -231,7 +238,7 @@ def side_of(child: Instance) -> Literal["ok", "skipped", "bad"]:
     return "skipped" if ending.outcome == "skipped" else "ok"
 
 
-def expanded(state: State, event: StepExpanded) -> State:
+def expand(state: State, event: StepExpanded) -> State:
     scope = _scope(state, event)
     if event.due is not None:
         state.pending.put(("timer", event.path), StartTimer(event.path, event.due))
@@ -251,73 +258,73 @@ def expanded(state: State, event: StepExpanded) -> State:
 
 def _reverse(needs: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
     dependents: list[list[int]] = [[] for _ in needs]
-    for index, wanted in enumerate(needs):
-        for need in wanted:
+    for index, of_index in enumerate(needs):
+        for need in of_index:
             dependents[need].append(index)
     return tuple(map(tuple, dependents))
 
 
 def _release(state: State, scope: Scope) -> State:
-    """Open a scope; in a graph count what each child waits for, and what waits for nothing is ready."""
+    """Open a scope; in a graph, count the needs of each child and mark those without any as ready."""
     path = scope.place.path
     if scope.place.order == "dag":
         needs = needs_of(scope)
-        for index, wanted in enumerate(needs):
-            state.unmet.put((path, index), OpenNeeds(len(wanted), False))
-        scope = scope._replace(ready=tuple(i for i, wanted in enumerate(needs) if not wanted))
+        for index, of_index in enumerate(needs):
+            state.unmet.put((path, index), OpenNeeds(len(of_index), False))
+        scope = scope._replace(ready=tuple(i for i, of_index in enumerate(needs) if not of_index))
     state.instances.put(path, scope)
     return state
 
 
 def needs_of(scope: Scope) -> tuple[tuple[int, ...], ...]:
-    """Per child of a graph, what it needs. O(width)."""
+    """For each child of a graph, its needs. O(width)."""
     verb = scope.place.step.verb
     if isinstance(verb, BLOCKS):
         return tuple(step.needs for step in children_of(verb))
     return _reverse(scope.dependents)
 
 
-def reopened(state: State, event: StepReopened) -> State:
-    """Another attempt of a scope: all its children are stale, its head stays where the last attempt left it.
+def reopen(state: State, event: StepReopened) -> State:
+    """Start another attempt of a scope: all its children become stale, and its head stays where the last attempt left it.
 
-    Unless its work clashed: what it clashed with is on the head by now, and only from there can it agree with that.
+    If a join refused its work, it starts from the head of its parent instead, which holds the conflicting work.
     """
     scope = _scope(state, event)
     if scope.live or event.attempt != scope.tries + 2:
         raise IllegalEvent(f"{event.path!r} cannot be tried again now")
-    kept = _make_stale(state, scope, tuple(range(scope.next)))
-    if isinstance(kept.merge, RefusedMember):
-        above = state.instances[kept.place.parent]
-        assert isinstance(above, Scope)
-        kept = kept._replace(base=above.head, head=above.head)
-    fresh = Scope(
-        kept.place,
+    previous = _make_stale(state, scope, tuple(range(scope.next)))
+    if isinstance(previous.merge, RefusedMember):
+        parent = state.instances[previous.place.parent]
+        assert isinstance(parent, Scope)
+        previous = previous._replace(base=parent.head, head=parent.head)
+    reopened = Scope(
+        previous.place,
         phase="open",
-        cancelling=kept.cancelling,
-        tries=kept.tries + 1,
-        total=kept.total,
-        feedback=(*kept.feedback, *event.feedback),
-        head=kept.head,
-        fork=kept.head,
-        base=kept.base,
-        items=kept.items,
-        keys=kept.keys,
-        dependents=kept.dependents,
-        asked=kept.asked,
-        joins=kept.joins,
-        joined=kept.joined,
-        clash=kept.clash,
-        expired=kept.expired,
-        usd=kept.usd,
+        cancelling=previous.cancelling,
+        tries=previous.tries + 1,
+        total=previous.total,
+        feedback=(*previous.feedback, *event.feedback),
+        head=previous.head,
+        fork=previous.head,
+        base=previous.base,
+        items=previous.items,
+        keys=previous.keys,
+        dependents=previous.dependents,
+        asked=previous.asked,
+        joins=previous.joins,
+        joined=previous.joined,
+        clash=previous.clash,
+        expired=previous.expired,
+        usd=previous.usd,
     )
-    return _release(state, fresh)
+    return _release(state, reopened)
 
 
-def jumping(state: State, event: JumpOrdered | JumpAsked) -> State:
+def jump(state: State, event: JumpOrdered | JumpAsked) -> State:
     scope = _scope(state, event)
     if isinstance(event, JumpOrdered):
         if scope.jump == event.target:
-            raise IllegalEvent(f"{event.path!r} is on its way back already")
+            raise IllegalEvent(f"{event.path!r} is already jumping to this step")
         routes = tuple(path for path in scope.routes if path not in event.feedback)
         carry = (*scope.carry, *event.feedback)
         jumped = scope._replace(jump=event.target, carry=carry, routes=routes, told=None)
@@ -330,6 +337,6 @@ def jumping(state: State, event: JumpOrdered | JumpAsked) -> State:
 def _scope(state: State, event: InstanceEvent) -> Scope:
     instance = state.instances.get(event.path)
     if not isinstance(instance, Scope):
-        raise IllegalEvent(f"there is no scope {event.path!r}")
+        raise IllegalEvent(f"{event.path!r} is not a scope that has been entered")
     phases_after(instance, event)
     return instance

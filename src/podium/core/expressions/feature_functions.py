@@ -1,8 +1,8 @@
-"""A feature - phases of components behind interfaces - as the lists that loops run over.
+"""Turns a feature (phases of components with interfaces) into the lists that loops iterate over.
 
-The shapes people and planners write differ: phases, components and interfaces are maps by name in a file, lists
-with ids in an answer. Both become the same items here. At load for a feature in a file, during the run for one
-that a step answered; then by the names in FUNCTIONS, which no author can call.
+In a file, phases, components and interfaces are maps by name; in an agent's answer they are lists with ids. Both
+become the same items here: when the file is loaded, or, for a feature that a step answered, during the run through
+the names in FUNCTIONS, which the author of a workflow cannot call.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ Item: TypeAlias = Mapping[str, Any]
 
 
 def phases(feature: Any, strict: Any = False) -> list[dict[str, Any]]:
-    """Each phase with its id, the phases it waits for, and its components. `strict`: one after another."""
-    found: list[dict[str, Any]] = []
+    """Each phase with its id, the phases it needs, and its components. With `strict` each needs all before it."""
+    result: list[dict[str, Any]] = []
     for phase in _phases_of(feature):
-        earlier = [item["id"] for item in found]
+        earlier = [item["id"] for item in result]
         entry = {"title": phase["id"], "description": "", "barrier": "strict", **phase}
         entry["interfaces"] = interfaces_of_phase(phase)
-        entry["components"] = named(phase.get("components"), "a component")
+        entry["components"] = entries_with_ids(phase.get("components"), "a component")
         entry["needs"] = earlier if strict else _phases_before(entry, earlier)
-        found.append(entry)
-    return found
+        result.append(entry)
+    return result
 
 
 def _phases_of(feature: Any) -> list[dict[str, Any]]:
-    return named(_map(feature, "a feature").get("phases"), "a phase")
+    return entries_with_ids(_map(feature, "a feature").get("phases"), "a phase")
 
 
 def _phases_before(phase: Item, earlier: list[str]) -> list[str]:
@@ -42,7 +42,7 @@ def _phases_before(phase: Item, earlier: list[str]) -> list[str]:
 
 
 def components(phase: Any) -> list[dict[str, Any]]:
-    """The components of one phase; what they need of other phases was settled before the phase began."""
+    """The components of one phase. Needs in other phases are left out; they are met before the phase starts."""
     own = str(_map(phase, "a phase").get("id", ""))
     return [
         {
@@ -53,14 +53,14 @@ def components(phase: Any) -> list[dict[str, Any]]:
             "phase": own,
             "needs": _needs_within(_needs(component), own),
         }
-        for component in named(phase.get("components"), "a component")
+        for component in entries_with_ids(phase.get("components"), "a component")
     ]
 
 
 def _needs(component: Item) -> list[str]:
     needs = component.get("needs") or ()
     if not is_list(needs) or not all(isinstance(need, str) for need in needs):
-        raise WrongType(f"the needs of {component['id']} are not a list of names")
+        raise WrongType(f"the needs of {component['id']} must be a list of names")
     return [str(need) for need in needs]
 
 
@@ -70,7 +70,7 @@ def _needs_within(needs: list[str], own: str) -> list[str]:
 
 
 def interfaces(feature: Any) -> dict[str, Any]:
-    """All interfaces of all phases by name, each with the phase it belongs to."""
+    """All interfaces of all phases by name, each with the id of its phase."""
     return {
         name: {**interface, "phase": phase["id"]}
         for phase in _phases_of(feature)
@@ -79,46 +79,46 @@ def interfaces(feature: Any) -> dict[str, Any]:
 
 
 def interfaces_of_phase(phase: Item) -> dict[str, Any]:
-    entries = named(phase.get("interfaces"), "an interface")
+    entries = entries_with_ids(phase.get("interfaces"), "an interface")
     return {entry["id"]: {"check": None, **entry} for entry in entries}
 
 
 def designed(phase: Any, design: Any) -> dict[str, Any]:
-    """The phase with the components and interfaces that its design answered."""
-    known, answer = _map(phase, "a phase"), _map(design, "a phase")
+    """The phase with the components and interfaces from the answer of its design step."""
+    planned, answer = _map(phase, "a phase"), _map(design, "a phase")
     parts = {key: answer[key] for key in ("title", "description", "components") if answer.get(key)}
-    merged = {**interfaces_of_phase(known), **interfaces_of_phase(answer)}
-    return {**known, **parts, "interfaces": merged}
+    merged = {**interfaces_of_phase(planned), **interfaces_of_phase(answer)}
+    return {**planned, **parts, "interfaces": merged}
 
 
-def checks(found: Any) -> list[Any]:
-    """The commands that prove the interfaces unbroken."""
-    return [entry["check"] for entry in _map(found, "interfaces").values() if entry.get("check")]
+def checks(interfaces: Any) -> list[Any]:
+    """The commands that check that the interfaces still hold."""
+    return [entry["check"] for entry in _map(interfaces, "interfaces").values() if entry.get("check")]
 
 
-def files(found: Any) -> list[str]:
-    return [entry["file"] for entry in _map(found, "interfaces").values() if entry.get("file")]
+def files(interfaces: Any) -> list[str]:
+    return [entry["file"] for entry in _map(interfaces, "interfaces").values() if entry.get("file")]
 
 
-def named(entries: Any, what: str) -> list[dict[str, Any]]:
-    """A map by name or a list of maps with ids, as the latter."""
+def entries_with_ids(entries: Any, noun: str) -> list[dict[str, Any]]:
+    """The entries of a map by name, or of a list of maps, as a list of maps with ids."""
     if is_map(entries):
-        known: Item = entries
-        return [{"id": str(name), **_map(entry or {}, what)} for name, entry in known.items()]
+        by_name: Item = entries
+        return [{"id": str(name), **_map(entry or {}, noun)} for name, entry in by_name.items()]
     if entries is not None and not is_list(entries):
-        raise WrongType(f"{what} stands neither in a map nor in a list")
-    listed: list[Any] = list(entries or ())
-    return [{"id": _id_of(entry, number, what), **entry} for number, entry in enumerate(listed, 1)]
+        raise WrongType(f"{noun} must be in a map or a list, not in {phrase(kind_of(entries))}")
+    items: list[Any] = list(entries or ())
+    return [{"id": _id_of(entry, number, noun), **entry} for number, entry in enumerate(items, 1)]
 
 
-def _id_of(entry: Any, number: int, what: str) -> str:
-    known = _map(entry, what)
-    return str(known.get("id") or known.get("name") or number)
+def _id_of(entry: Any, number: int, noun: str) -> str:
+    fields = _map(entry, noun)
+    return str(fields.get("id") or fields.get("name") or number)
 
 
-def _map(value: Any, what: str) -> Item:
+def _map(value: Any, noun: str) -> Item:
     if not is_map(value):
-        raise WrongType(f"{what} is a map, not {phrase(kind_of(value))}")
+        raise WrongType(f"{noun} must be a map, not {phrase(kind_of(value))}")
     return value
 
 
@@ -132,4 +132,4 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
         "_files": files,
     }
 )
-"""Known to the evaluator, refused by the parser: only compiled features call them."""
+"""The evaluator knows these functions, but the parser refuses them: only compiled features call them."""

@@ -1,6 +1,6 @@
-"""The functions of expressions and prompts: each from values to a value, bounded, and the same wherever it runs.
+"""The functions of expressions and prompts: pure, bounded, and with the same result on every machine.
 
-`exists`, `glob` and `touched` ask about the world and are answered by whoever evaluates; ARITY knows them too.
+ARITY also lists `exists`, `glob` and `touched`, which depend on the project's files; the evaluator answers them.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ _PER_GLOB: Final = 500
 
 
 def call(name: str, args: Sequence[Json], meter: Meter) -> Json:
-    """The result of a function that needs nothing but its arguments."""
+    """Call a function that depends only on its arguments."""
     check_arity(name, len(args))
     if name in INTERNAL:
         return bounded(INTERNAL[name](*args))
     return bounded(_PURE[name](meter, *args))
 
 
-def check_arity(name: str, given: int) -> None:
+def check_arity(name: str, count: int) -> None:
     if name in INTERNAL:
         return
     if name not in ARITY:
         raise WrongType(f'calls to "{name}" are not allowed')
     least, most = ARITY[name]
-    if given < least or (most is not None and given > most):
-        raise WrongType(f"{name} takes {arity_phrase(name)}, not {given}")
+    if count < least or (most is not None and count > most):
+        raise WrongType(f"{name} takes {arity_phrase(name)}, not {count}")
 
 
 def arity_phrase(name: str) -> str:
@@ -69,11 +69,11 @@ def arity_phrase(name: str) -> str:
 
 
 def touched(paths: Json, globs: Iterable[Json], meter: Meter) -> bool:
-    """Whether one of the changed paths is matched by one of the globs."""
+    """Whether any changed path matches any of the globs."""
     patterns = [text_of(glob, "touched") for glob in globs]
-    found = [text_of(path, "touched") for path in list_of(paths, "touched")]
-    meter.spend(_PER_GLOB * len(patterns) * len(found))
-    return any(glob_matches(pattern, path) for pattern in patterns for path in found)
+    changed = [text_of(path, "touched") for path in list_of(paths, "touched")]
+    meter.spend(_PER_GLOB * len(patterns) * len(changed))
+    return any(glob_matches(pattern, path) for pattern in patterns for path in changed)
 
 
 def text_of(value: Json, function: str) -> str:
@@ -109,14 +109,14 @@ def _max(meter: Meter, *values: Json) -> Json:
 
 
 def _comparable(name: str, values: Sequence[Json], meter: Meter) -> Sequence[Any]:
-    """Several values, or the elements of one list: all numbers or all texts."""
+    """Several values, or the elements of one list, if they are all numbers or all texts."""
     items = list_of(values[0], name) if len(values) == 1 else values
     if not items:
         raise MissingValue(f"{name} of an empty list")
     meter.spend(PER_ITEM * len(items))
     kinds = {kind_of(item) for item in items}
     if kinds not in ({"number"}, {"text"}):
-        raise WrongType(f"{name} needs numbers or texts, all of one kind")
+        raise WrongType(f"{name} needs only numbers or only texts")
     return items
 
 
@@ -138,12 +138,12 @@ def _all(meter: Meter, values: Json) -> Json:
 
 
 def _booleans(name: str, values: Json, meter: Meter) -> list[bool]:
-    found: list[bool] = []
+    booleans: list[bool] = []
     for value in _each(name, values, meter):
         if not isinstance(value, bool):
             raise WrongType(f"{name} needs a list of booleans; one element is {phrase(kind_of(value))}")
-        found.append(value)
-    return found
+        booleans.append(value)
+    return booleans
 
 
 def _each(name: str, values: Json, meter: Meter) -> Sequence[Json]:
@@ -153,22 +153,22 @@ def _each(name: str, values: Json, meter: Meter) -> Sequence[Json]:
 
 
 def _lower(meter: Meter, text: Json) -> Json:
-    return _read("lower", text, meter).lower()
+    return _metered_text("lower", text, meter).lower()
 
 
 def _upper(meter: Meter, text: Json) -> Json:
-    return _read("upper", text, meter).upper()
+    return _metered_text("upper", text, meter).upper()
 
 
 def _strip(meter: Meter, text: Json) -> Json:
-    return _read("strip", text, meter).strip()
+    return _metered_text("strip", text, meter).strip()
 
 
-def _read(name: str, value: Json, meter: Meter) -> str:
-    """A text that will be gone through from end to end."""
+def _metered_text(name: str, value: Json, meter: Meter) -> str:
+    """The text, with the work of reading all of it counted."""
     text = text_of(value, name)
     if len(text) > MAX_TEXT:
-        raise TooBig(f"{name} of a text of {len(text)} characters; at most {MAX_TEXT}")
+        raise TooBig(f"{name} of a text of {len(text)} characters; the maximum is {MAX_TEXT}")
     meter.spend(len(text))
     return text
 
@@ -176,13 +176,13 @@ def _read(name: str, value: Json, meter: Meter) -> str:
 def _split(meter: Meter, text: Json, separator: Json = None) -> Json:
     mark = None if separator is None else text_of(separator, "split")
     if mark == "":
-        raise ExprError("split needs a separator that is not empty")
-    return tuple(_read("split", text, meter).split(mark, MAX_ELEMENTS))
+        raise ExprError("the separator of split must not be empty")
+    return tuple(_metered_text("split", text, meter).split(mark, MAX_ELEMENTS))
 
 
 def _lines(meter: Meter, text: Json) -> Json:
-    """Without the ends of the lines; a last end of line starts no further one."""
-    rows = _read("lines", text, meter).replace("\r\n", "\n").split("\n", MAX_ELEMENTS + 1)
+    """Split into lines without line ends; a final line end does not start another line."""
+    rows = _metered_text("lines", text, meter).replace("\r\n", "\n").split("\n", MAX_ELEMENTS + 1)
     return tuple(rows[:-1] if rows[-1] == "" else rows)
 
 
@@ -202,12 +202,12 @@ def _join(meter: Meter, values: Json, separator: Json = "") -> Json:
 
 
 def _json(meter: Meter, text: Json) -> Json:
-    source = _read("json", text, meter)
+    source = _metered_text("json", text, meter)
     meter.spend(2 * len(source))
     try:
         value = json.loads(source, parse_constant=_no_constant)
     except RecursionError as error:
-        # Deeper than the bound in any case: how deep exactly the parser gives up depends on the caller.
+        # It is beyond our bound in any case; the exact depth at which the parser gives up depends on the caller.
         raise TooBig("json is nested too deep") from error
     except ValueError as error:
         raise WrongType(f"this text is not JSON: {error}") from error
@@ -221,12 +221,12 @@ def _no_constant(name: str) -> None:
 
 
 def _check_texts(value: Json) -> None:
-    """Half a character (a lone surrogate) can be spelled in JSON but not be stored in any file."""
+    """Refuse lone surrogates, which JSON can contain but UTF-8 cannot."""
     if isinstance(value, str) and not value.isascii():
         try:
             value.encode()
         except UnicodeEncodeError as error:
-            raise WrongType("this JSON contains half a character") from error
+            raise WrongType("this JSON contains a lone surrogate") from error
     elif is_list(value):
         for item in value:
             _check_texts(item)
@@ -237,17 +237,17 @@ def _check_texts(value: Json) -> None:
 
 
 def _number(meter: Meter, text: Json) -> Json:
-    source = _read("number", text, meter).strip()
-    found = _NUMBER.fullmatch(source)
-    if found is None:
+    source = _metered_text("number", text, meter).strip()
+    match = _NUMBER.fullmatch(source)
+    if match is None:
         raise WrongType(f'"{source[:40]}" is not a number')
     if len(source) > 400:
-        raise TooBig("a number of more than 400 characters")
-    return finite(float(source) if found[1] or found[2] else int(source))
+        raise TooBig("a number with more than 400 characters")
+    return finite(float(source) if match[1] or match[2] else int(source))
 
 
 def _slug(meter: Meter, text: Json) -> Json:
-    return "-".join(_WORD.findall(_read("slug", text, meter).lower()))
+    return "-".join(_WORD.findall(_metered_text("slug", text, meter).lower()))
 
 
 def _range(meter: Meter, *bounds: Json) -> Json:
@@ -257,9 +257,9 @@ def _range(meter: Meter, *bounds: Json) -> Json:
             raise WrongType(f"range needs whole numbers, not {phrase(kind_of(bound))}")
         numbers.append(int(finite(bound)))
     if len(numbers) == 3 and numbers[2] == 0:
-        raise ExprError("range needs a step that is not 0")
+        raise ExprError("the step of range must not be 0")
     span = range(*numbers)
-    # len() of a range fails beyond the machine's word, so the size is asked by an index.
+    # len() of a range overflows beyond the machine's word size, so index into it instead.
     if span[MAX_ELEMENTS : MAX_ELEMENTS + 1]:
         raise TooBig(f"range of more than {MAX_ELEMENTS} elements")
     meter.spend(PER_ITEM * len(span))
@@ -276,7 +276,7 @@ def _unique(meter: Meter, values: Json) -> Json:
 def _matches(meter: Meter, text: Json, pattern: Json) -> Json:
     subject = text_of(text, "matches")
     if len(subject) > MAX_TEXT:
-        raise TooBig(f"matches on a text of {len(subject)} characters; at most {MAX_TEXT}")
+        raise TooBig(f"matches on a text of {len(subject)} characters; the maximum is {MAX_TEXT}")
     from podium.core.expressions.regex import search
 
     return search(subject, text_of(pattern, "matches"), meter)
@@ -317,4 +317,4 @@ ARITY: Final[Mapping[str, Arity]] = {
     "glob": (1, 1),
     "touched": (1, None),
 }
-"""Every function with the least and the most arguments it takes."""
+"""The minimum and maximum number of arguments of every function."""

@@ -1,7 +1,7 @@
-"""Evaluates the expressions of a workflow: names, fields, comparisons and a fixed set of functions, over JSON values.
+"""Evaluates expressions: names, fields, comparisons and a fixed set of functions over JSON values.
 
-Rule 1: values are looked up in maps, never in objects. Rule 2: types never convert. Rule 3: an expression has no
-loop and at most 200 parts, and what its functions do is metered; so every evaluation ends, and soon.
+Rule 1: fields are looked up in maps, never in objects. Rule 2: values are never converted. Rule 3: an expression has
+no loop and at most 200 parts, and the work of its functions is metered, so every evaluation ends soon.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ Node: TypeAlias = (
 
 
 class NeedFact(Exception):
-    """The answer to this question about the world must first be asked for; evaluate again when it is known."""
+    """The expression needs a fact about the project's files; evaluate it again when the fact is known."""
 
     def __init__(self, query: tuple[str, str]) -> None:
         super().__init__(query)
@@ -116,19 +116,19 @@ class NeedFact(Exception):
 
 
 class Names(Protocol):
-    """What an expression can see."""
+    """The names and facts that an expression can read."""
 
     def lookup(self, name: str) -> Json:
-        """Raises MissingValue."""
+        """The value of a name; raises MissingValue."""
         ...
 
     def fact(self, query: tuple[str, str]) -> Json:
-        """Answers ("exists", path) and ("glob", pattern), or raises NeedFact."""
+        """The answer to ("exists", path) or ("glob", pattern); raises NeedFact if it is not known yet."""
         ...
 
 
 def evaluate(node: Node, names: Names) -> Json:
-    """Raises ExprError; NeedFact passes through."""
+    """Evaluate an expression; raises ExprError, or NeedFact if `names` does."""
     return bounded(_value(node, names, Meter()))
 
 
@@ -182,7 +182,7 @@ def _call(node: Call, names: Names, meter: Meter) -> Json:
 
 
 def show(node: Node) -> str:
-    """How a message calls a value: `steps.plan.output`."""
+    """The name of a value in a message, such as `steps.plan.output`."""
     match node:
         case Name(name):
             return name

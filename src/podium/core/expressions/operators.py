@@ -1,4 +1,4 @@
-"""What the signs of an expression do with two values. Types never convert: a wrong kind is an error."""
+"""The operators of expressions. They never convert values: a value of the wrong kind is an error."""
 
 from __future__ import annotations
 
@@ -67,35 +67,35 @@ def number(value: Json, sign: str) -> int | float:
     return finite(value)
 
 
-def truth(value: Json, where: str) -> bool:
+def truth(value: Json, operator_name: str) -> bool:
     if not isinstance(value, bool):
-        raise WrongType(f"{where} needs true or false, not {phrase(kind_of(value))}")
+        raise WrongType(f"{operator_name} needs true or false, not {phrase(kind_of(value))}")
     return value
 
 
-def field(value: Json, name: str, called: Callable[[], str]) -> Json:
-    """`called` is how a message names the value; worked out only if there is one."""
+def field(value: Json, name: str, name_of_value: Callable[[], str]) -> Json:
+    """The field of a map. `name_of_value` returns the name of the value for an error message."""
     if is_map(value):
-        # Not asked with `in` first: a lazy map would compute the value twice.
+        # No `in` test first, because a lazy map would then compute the value twice.
         try:
             return value[name]
         except KeyError:
-            raise MissingValue(f'{called()} has no "{name}"') from None
+            raise MissingValue(f'{name_of_value()} has no "{name}"') from None
     if value is None:
-        raise MissingValue(f'{called()} is null and has no "{name}"')
-    raise WrongType(f'{called()} is {phrase(kind_of(value))} and has no "{name}"')
+        raise MissingValue(f'{name_of_value()} is null and has no "{name}"')
+    raise WrongType(f'{name_of_value()} is {phrase(kind_of(value))} and has no "{name}"')
 
 
-def item(value: Json, index: Json, called: Callable[[], str]) -> Json:
+def item(value: Json, index: Json, name_of_value: Callable[[], str]) -> Json:
     if isinstance(index, str):
-        return field(value, index, called)
+        return field(value, index, name_of_value)
     if value is None:
-        raise MissingValue(f"{called()} is null and has no elements")
+        raise MissingValue(f"{name_of_value()} is null and has no elements")
     if not is_list(value) or type(index) is not int:
         wrong = phrase(kind_of(index))
-        raise WrongType(f"{called()} is {phrase(kind_of(value))}; {wrong} cannot select from it")
+        raise WrongType(f"{name_of_value()} is {phrase(kind_of(value))}; {wrong} cannot select from it")
     if not -len(value) <= index < len(value):
-        raise MissingValue(f"{called()} has {len(value)} elements and no [{index}]")
+        raise MissingValue(f"{name_of_value()} has {len(value)} elements and no [{index}]")
     return value[index]
 
 
@@ -118,14 +118,14 @@ def _same_kind(left: Json, right: Json) -> None:
         raise WrongType(f"cannot compare {phrase(kind_of(left))} with {phrase(kind_of(right))}")
 
 
-def _contains(whole: Json, part: Json, meter: Meter) -> bool:
-    if is_list(whole):
-        meter.spend(PER_ITEM * len(whole))
-        wanted = identity(part, meter)
-        return any(identity(element, meter) == wanted for element in whole)
-    if isinstance(part, str) and isinstance(whole, str):
-        meter.spend(len(whole) + len(part))
-        return part in whole
-    if isinstance(part, str) and is_map(whole):
-        return part in whole
-    raise WrongType(f"cannot look for {phrase(kind_of(part))} in {phrase(kind_of(whole))}")
+def _contains(container: Json, element: Json, meter: Meter) -> bool:
+    if is_list(container):
+        meter.spend(PER_ITEM * len(container))
+        target = identity(element, meter)
+        return any(identity(item, meter) == target for item in container)
+    if isinstance(element, str) and isinstance(container, str):
+        meter.spend(len(container) + len(element))
+        return element in container
+    if isinstance(element, str) and is_map(container):
+        return element in container
+    raise WrongType(f"cannot look for {phrase(kind_of(element))} in {phrase(kind_of(container))}")

@@ -1,9 +1,9 @@
-"""Searches with regular expressions that cannot run away, judged without a clock by what they would have to try.
+"""Searches with regular expressions in bounded time: the cost is estimated before the search, without a clock.
 
-The steps for a text are estimated from the shape of the pattern: every choice multiplies the ways to go on, and
-a repeat offers one way more than the longest run of its characters. First for the worst text of that length; if
-that is too much, for the runs this text really has. The estimate is an upper bound in units of about 1 ns;
-tests/core/test_pattern.py and tools/fuzz.py hold it against measured time.
+The number of steps is estimated from the shape of the pattern: every choice multiplies the ways to match, and a
+repeat adds one way more than the longest run of its characters. The first estimate is for the worst text of that
+length; if that is too much, the second is for the runs in this text. The estimate is an upper bound in units of about
+1 ns; tests/core/test_pattern.py and tools/fuzz.py compare it with measured time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import takewhile
 from typing import Final, Protocol, assert_never
 
 from podium.core.expressions.regex_shape import (
-    ENDLESS,
+    UNBOUNDED,
     Anchor,
     Atom,
     Choice,
@@ -33,7 +33,7 @@ MAX_PATTERN: Final = 500
 MAX_GROUPS: Final = 30
 MAX_STEPS: Final = 30_000_000
 
-# Measured on CPython 3.11, rounded up: what each part costs, in steps.
+# The cost of each part in steps, measured on CPython 3.11 and rounded up.
 PER_PLACE: Final = 25
 PER_READ_ASCII: Final = 8
 PER_READ: Final = 220
@@ -53,11 +53,11 @@ class Checked:
     parts: Parts
     flags: int
     scans: int
-    """How many times a text is read through to learn what it really has."""
+    """How many passes over a text are needed to count its runs."""
 
 
 def search(text: str, pattern: str, meter: Meter) -> bool:
-    """Whether the pattern is found anywhere in the text."""
+    """Whether the pattern matches anywhere in the text."""
     checked = check_pattern(pattern)
     steps = _steps(checked, Worst(len(text)))
     if steps > MAX_STEPS and (reading := _reading(checked, text)) <= MAX_STEPS:
@@ -66,21 +66,21 @@ def search(text: str, pattern: str, meter: Meter) -> bool:
     if steps > MAX_STEPS:
         raise TooBig(
             f'pattern "{pattern}" may need too many steps on this text of {len(text)} characters; '
-            f"any text of up to {_permitted(checked)} is fine"
+            f"texts of up to {_permitted(checked)} characters are possible"
         )
     meter.spend(steps // STEPS_PER_WORK)
     return checked.compiled.search(text) is not None
 
 
 def _reading(checked: Checked, text: str) -> int:
-    """The steps it takes to learn what the text really has."""
+    """The steps needed to count the runs in the text."""
     return len(text) * checked.scans * (PER_READ_ASCII if text.isascii() else PER_READ)
 
 
 @lru_cache(maxsize=512)
 def check_pattern(pattern: str) -> Checked:
     if len(pattern) > MAX_PATTERN:
-        raise TooBig(f"a pattern of {len(pattern)} characters; at most {MAX_PATTERN}")
+        raise TooBig(f"a pattern of {len(pattern)} characters; the maximum is {MAX_PATTERN}")
     if pattern.count("(") > MAX_GROUPS:
         raise TooBig(f"a pattern with more than {MAX_GROUPS} groups")
     _refuse_unclear_sets(pattern)
@@ -89,47 +89,47 @@ def check_pattern(pattern: str) -> Checked:
         classes = {*alphabets(parts), *(atom.source for atom in head(parts) if atom.literal is None)}
         return Checked(re.compile(pattern), parts, flags, len(classes))
     except (re.error, OverflowError) as error:
-        raise WrongType(f'"{pattern}" is not a pattern: {error}') from error
+        raise WrongType(f'"{pattern}" is not a valid pattern: {error}') from error
 
 
 def _refuse_unclear_sets(pattern: str) -> None:
-    """`re` warns that these may change their meaning; a warning is not an answer a workflow can show."""
-    bare = re.sub(r"\\.", "xx", pattern, flags=re.DOTALL)
-    if re.search(r"\[\[|\[\^?\]?[^\]]*(?:--|&&|~~|\|\|)", bare):
-        raise WrongType(f'"{pattern}" is not a pattern: write [ - & ~ | inside [...] with a backslash')
+    """Refuse sets for which `re` warns that their meaning may change; a workflow cannot show a warning."""
+    unescaped = re.sub(r"\\.", "xx", pattern, flags=re.DOTALL)
+    if re.search(r"\[\[|\[\^?\]?[^\]]*(?:--|&&|~~|\|\|)", unescaped):
+        raise WrongType(f'"{pattern}" is not a valid pattern: inside [...] put a backslash before [ - & ~ |')
 
 
 class Text(Protocol):
-    """What is known of the text: all of it, or only how long it is."""
+    """What the estimate knows of the text: all of it, or only its length."""
 
     @property
     def length(self) -> int:
-        """In characters."""
+        """The number of characters."""
         ...
 
     def longest(self, alphabet: str) -> int:
-        """How many characters of this class stand side by side at most; 1 for the empty class."""
+        """The length of the longest run of characters of this class; 1 for the empty class."""
         ...
 
-    def has(self, letter: str) -> bool:
-        """Whether a match can need this letter and get it."""
+    def has(self, char: str) -> bool:
+        """Whether the text may contain this character."""
         ...
 
     def places(self, head: tuple[Atom, ...]) -> int:
-        """How often a match can begin that starts with these characters."""
+        """At how many positions a match with these first characters can start."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Worst:
-    """The text of this length that makes the most work."""
+    """The most expensive text of this length."""
 
     length: int
 
     def longest(self, alphabet: str) -> int:
         return self.length if alphabet else 1
 
-    def has(self, letter: str) -> bool:
+    def has(self, char: str) -> bool:
         return True
 
     def places(self, head: tuple[Atom, ...]) -> int:
@@ -140,7 +140,7 @@ class Worst:
 class Actual:
     text: str
     flags: int
-    known: dict[str, tuple[int, int]] = field(default_factory=dict)
+    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def length(self) -> int:
@@ -149,22 +149,22 @@ class Actual:
     def longest(self, alphabet: str) -> int:
         return self._counted(alphabet)[0] if alphabet else 1
 
-    def has(self, letter: str) -> bool:
-        return letter in self.text
+    def has(self, char: str) -> bool:
+        return char in self.text
 
     def places(self, head: tuple[Atom, ...]) -> int:
         word = "".join(atom.literal or "" for atom in takewhile(lambda atom: atom.literal, head))
-        # Places where a word stands may overlap, at most as many as it is long.
+        # Occurrences of a word may overlap, at most as many at once as it has characters.
         bounds = [len(word) * self.text.count(word)] if word else []
         bounds += [self._counted(atom.source)[1] for atom in head if atom.literal is None]
         return min(bounds, default=self.length + 1)
 
     def _counted(self, alphabet: str) -> tuple[int, int]:
-        """The longest run of these characters, and how many there are."""
-        if alphabet not in self.known:
+        """The length of the longest run of these characters, and their total number."""
+        if alphabet not in self.counts:
             count = _count_ascii if self.text.isascii() else _count
-            self.known[alphabet] = count(self.text, alphabet, self.flags)
-        return self.known[alphabet]
+            self.counts[alphabet] = count(self.text, alphabet, self.flags)
+        return self.counts[alphabet]
 
 
 def _count(text: str, alphabet: str, flags: int) -> tuple[int, int]:
@@ -173,12 +173,12 @@ def _count(text: str, alphabet: str, flags: int) -> tuple[int, int]:
 
 
 def _count_ascii(text: str, alphabet: str, flags: int) -> tuple[int, int]:
-    """The same thirty times faster: characters of the class become x, and runs are looked for by bisection."""
+    """The same, thirty times as fast: map characters of the class to x, and find the longest run by bisection."""
     marks = text.translate(_marks(alphabet, flags))
     low, high = 0, 1
     while "x" * high in marks:
         low, high = high, high * 2
-    # For a long run an upper bound is good enough; looking for the exact end of it is slow.
+    # An upper bound is good enough for a long run; finding its exact length is slow.
     while high - low > 1 and high <= 1024:
         middle = (low + high) // 2
         low, high = (middle, high) if "x" * middle in marks else (low, middle)
@@ -218,20 +218,20 @@ def _steps(checked: Checked, text: Text) -> int:
 
 
 def _cost(parts: Parts, flags: int, text: Text) -> tuple[int, int]:
-    """In how many ways the parts can be got through, and how many steps all the trying takes."""
+    """In how many ways the parts can match, and how many steps it takes to try them all."""
     ways = steps = before = 1
     last: Part | None = None
     for part in parts:
         part_ways, part_steps = _part_cost(part, flags, text)
-        steps = min(ENDLESS, steps + ways * part_steps)
+        steps = min(UNBOUNDED, steps + ways * part_steps)
         after = before if _ends(last, part, flags) else ways
-        before, ways = ways, min(ENDLESS, after * part_ways)
+        before, ways = ways, min(UNBOUNDED, after * part_ways)
         last = part
     return ways, steps
 
 
 def _ends(repeat: Part | None, part: Part, flags: int) -> bool:
-    """Whether this letter is foreign to the repeat before it, which can then stop at one place only."""
+    """Whether the repeat before this character cannot match it, so that the repeat can end in one place only."""
     return (
         isinstance(part, Atom)
         and part.literal is not None
@@ -243,8 +243,8 @@ def _ends(repeat: Part | None, part: Part, flags: int) -> bool:
 
 def _part_cost(part: Part, flags: int, text: Text) -> tuple[int, int]:
     match part:
-        case Atom(literal=letter):
-            return (1, PER_CLASS) if letter is None else (int(text.has(letter)), PER_LETTER)
+        case Atom(literal=char):
+            return (1, PER_CLASS) if char is None else (int(text.has(char)), PER_LETTER)
         case Anchor():
             return 1, PER_ANCHOR
         case Choice(branches, disjoint):
@@ -267,9 +267,9 @@ def _repeat_cost(part: Repeat, flags: int, text: Text) -> tuple[int, int]:
     if body_ways <= 1:
         return max(1, times - part.least + 1), (times + 1) * each
     ways, steps, paths = 0, each, 1
-    # The sum passes every bound within 62 rounds, so there is no need to count further.
-    for done in range(min(times, 62)):
-        ways += paths if done >= part.least else 0
+    # The sum exceeds every bound within 62 rounds, so further rounds do not matter.
+    for count in range(min(times, 62)):
+        ways += paths if count >= part.least else 0
         steps += paths * each
         paths *= body_ways
-    return min(ENDLESS, ways + paths), min(ENDLESS, steps)
+    return min(UNBOUNDED, ways + paths), min(UNBOUNDED, steps)

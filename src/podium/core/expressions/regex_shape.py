@@ -1,6 +1,6 @@
-"""The shape of a regular expression: what it repeats and where it must choose, which is all its cost depends on.
+"""The shape of a regular expression: its repeats and choices, which determine the cost of a search.
 
-Refused here is what can never be bounded: references back, looking around, an endless repeat inside another.
+Constructs without a bound are refused: back-references, lookaround, an unbounded repeat inside another.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, assert_never
 
-# The parser of `re` is private, but it alone knows what `re` will do with a pattern; a grammar of our own would
-# drift. Only `parse` is used, and operators are told by their names, which are as old as the module.
-from re import _parser  # type: ignore[attr-defined]  # isort: skip  # typeshed leaves it out
+# The parser of `re` is private, but only it is certain to read a pattern as `re` does; a parser of our own would
+# drift. We use only `parse` and the names of the operators, which have never changed.
+from re import _parser  # type: ignore[attr-defined]  # isort: skip  # missing in typeshed
 
 from podium.core.expressions.values import TooBig, WrongType
 
-ENDLESS: Final = 2**62
+UNBOUNDED: Final = 2**62
 ANYTHING: Final = r"[\s\S]"
 
 _CATEGORIES: Final[Mapping[str, str]] = {
@@ -28,10 +28,10 @@ _CATEGORIES: Final[Mapping[str, str]] = {
     "CATEGORY_NOT_WORD": r"\W",
 }
 _REFUSED: Final[Mapping[str, str]] = {
-    "GROUPREF": "a reference back",
+    "GROUPREF": "a back-reference",
     "GROUPREF_EXISTS": "a conditional group",
-    "ASSERT": "looking ahead or behind",
-    "ASSERT_NOT": "looking ahead or behind",
+    "ASSERT": "lookahead or lookbehind",
+    "ASSERT_NOT": "lookahead or lookbehind",
     "ATOMIC_GROUP": "an atomic group",
     "POSSESSIVE_REPEAT": "a possessive repeat",
 }
@@ -52,8 +52,11 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """`simple` repeats a bare character, which is a fast loop; `fixed`: the body has no choice of its own;
-    `alphabet` is the class of all its characters, or empty if it takes none."""
+    """A repeated body.
+
+    `simple`: the body is a single character outside a group, which `re` runs as a fast loop. `fixed`: the body contains
+    no choice. `alphabet` is the class of all characters of the body, or empty if it has none.
+    """
 
     body: Parts
     least: int
@@ -65,7 +68,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """`disjoint`: every branch begins with a different letter, so that at most one can go on."""
+    """Alternatives. `disjoint`: each branch starts with a different character, so that at most one can match."""
 
     branches: tuple[Parts, ...]
     disjoint: bool
@@ -76,14 +79,14 @@ Parts: TypeAlias = tuple[Part, ...]
 
 
 def shape_of(pattern: str) -> tuple[Parts, int]:
-    """The parts and the flags. Raises what `re` raises for what is no pattern at all."""
+    """The parts and the flags of a pattern. Raises what `re` raises for an invalid pattern."""
     tree = _parser.parse(pattern)
     flags: int = tree.state.flags
     return _parts(tree, flags, inside_repeat=False), flags
 
 
 def alphabets(parts: Parts) -> Iterable[str]:
-    """The classes of characters that are repeated somewhere."""
+    """The character classes of all repeats."""
     for part in parts:
         if isinstance(part, Repeat):
             yield part.alphabet
@@ -94,7 +97,7 @@ def alphabets(parts: Parts) -> Iterable[str]:
 
 
 def head(parts: Parts) -> Iterable[Atom]:
-    """The characters that every match begins with, as far as they are certain."""
+    """The first characters of every match, as far as they are certain."""
     for part in parts:
         match part:
             case Anchor():
@@ -120,7 +123,9 @@ def _parts(tree: Iterable[tuple[Any, Any]], flags: int, *, inside_repeat: bool) 
             case "SUBPATTERN":
                 _, added, removed, inner = value
                 if added or removed:
-                    raise WrongType("flags are given for the whole pattern, as in (?i)...")
+                    raise WrongType(
+                        "flags for a part of a pattern are not allowed; write them once at the start, as in (?i)..."
+                    )
                 parts.extend(_parts(inner, flags, inside_repeat=inside_repeat))
             case "BRANCH":
                 branches = tuple(_parts(branch, flags, inside_repeat=inside_repeat) for branch in value[1])
@@ -148,9 +153,9 @@ def _member(kind: str, value: Any, flags: int) -> str:
     if kind == "LITERAL":
         return _escape(value)
     if kind == "RANGE":
-        # `re` folds the case of a range character by character when it compiles: a wide one takes seconds.
+        # `re` folds the case of a range one character at a time when it compiles; a wide range takes seconds.
         if flags & re.IGNORECASE and value[1] - value[0] > 1000:
-            raise TooBig("a range of more than 1000 characters together with (?i)")
+            raise TooBig("a range of more than 1000 characters is not allowed together with (?i)")
         return f"{_escape(value[0])}-{_escape(value[1])}"
     return _CATEGORIES[str(value)]
 
@@ -161,19 +166,19 @@ def _escape(code: int) -> str:
 
 def _is_disjoint(branches: tuple[Parts, ...]) -> bool:
     heads = [branch[0] for branch in branches if branch]
-    letters = {first.literal for first in heads if isinstance(first, Atom) and first.literal is not None}
-    return len(letters) == len(branches)
+    chars = {first.literal for first in heads if isinstance(first, Atom) and first.literal is not None}
+    return len(chars) == len(branches)
 
 
 def _repeat(value: Any, flags: int, inside_repeat: bool) -> Repeat:
     least, most, tree = value
-    endless = str(most) == "MAXREPEAT"
-    if endless and inside_repeat:
-        raise WrongType("an endless repeat inside another is not allowed in a pattern")
-    body = _parts(tree, flags, inside_repeat=inside_repeat or endless)
+    unbounded = str(most) == "MAXREPEAT"
+    if unbounded and inside_repeat:
+        raise WrongType("an unbounded repeat inside another is not allowed in a pattern")
+    body = _parts(tree, flags, inside_repeat=inside_repeat or unbounded)
     fixed = all(isinstance(part, Atom) for part in body)
     simple = fixed and len(body) == 1 and str(tree[0][0]) != "SUBPATTERN"
-    return Repeat(body, least, ENDLESS if endless else most, simple, fixed, _alphabet(body))
+    return Repeat(body, least, UNBOUNDED if unbounded else most, simple, fixed, _alphabet(body))
 
 
 def _alphabet(body: Parts) -> str:

@@ -1,7 +1,7 @@
-"""Values that are only known when the run gets there: literals with `${{ }}` inserted, and what they refer to.
+"""Values with `${{ }}` inserts, which are filled in during the run, and the names that they read.
 
-A value that is exactly one insert is a bare node and keeps its type. Inside text an insert is written out, and
-what was inserted is never parsed again.
+A value that is exactly one insert keeps its type. Inside a text an insert is converted to text, which is never parsed
+again.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ _NODES = (Const, Name, Field, Item, Not, And, Or, Compare, Arith, Negate, IfElse
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What is read: `steps.plan.output.title` is a chain of four. `optional`: its absence is provided for."""
+    """A name that a value reads, as a chain: `steps.plan.output.title` has four parts. `optional`: it has a default."""
 
     chain: tuple[str, ...]
     optional: bool = False
 
 
 def fill(value: Value, names: Names) -> Json:
-    """The value with every insert evaluated. Raises ExprError; NeedFact passes through."""
+    """The value with every insert evaluated; raises ExprError, or NeedFact if `names` does."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, Text):
-        return _written(value, names)
+        return _fill_text(value, names)
     if isinstance(value, _NODES):
         return evaluate(value, names)
     if isinstance(value, Mapping):
@@ -63,31 +63,33 @@ def fill(value: Value, names: Names) -> Json:
 
 
 def fill_argv(values: Iterable[Value], names: Names) -> tuple[str, ...]:
-    """The words of a command; an element that is exactly one insert and gives a list becomes several words."""
-    words: list[str] = []
+    """The arguments of a command; an element that is exactly one insert and yields a list becomes several arguments."""
+    argv: list[str] = []
     for value in values:
         filled = fill(value, names)
         if isinstance(value, _NODES) and is_list(filled):
-            words.extend(as_text(word, Meter()) for word in filled)
+            argv.extend(as_text(item, Meter()) for item in filled)
         else:
-            words.append(as_text(filled, Meter()))
-    return tuple(words)
+            argv.append(as_text(filled, Meter()))
+    return tuple(argv)
 
 
 def references(value: Value) -> tuple[Reference, ...]:
-    """Everything the value reads, in order, each once."""
-    return tuple(dict.fromkeys(found for node in _nodes(value) for found in _reads(node, optional=False)))
+    """The names that the value reads, in order, each once."""
+    return tuple(
+        dict.fromkeys(reference for node in _nodes(value) for reference in _reads(node, optional=False))
+    )
 
 
 def calls(value: Value) -> tuple[str, ...]:
-    """The functions the value uses, in order, each once."""
+    """The functions that the value calls, in order, each once."""
     return tuple(
         dict.fromkeys(node.function for top in _nodes(value) for node in walk(top) if isinstance(node, Call))
     )
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """The node and everything below it."""
+    """The node and all nodes below it."""
     yield node
     for child in children(node):
         yield from walk(child)
@@ -112,7 +114,7 @@ def children(node: Node) -> tuple[Node, ...]:
 
 
 def chain_of(node: Node) -> tuple[str, ...] | None:
-    """The names of a plain chain, `steps["plan"].output` too; None for anything else."""
+    """The names of a chain such as `a.b` or `steps["plan"].output`; None for any other node."""
     match node:
         case Name(name):
             return (name,)
@@ -123,22 +125,24 @@ def chain_of(node: Node) -> tuple[str, ...] | None:
             return None
 
 
-def _written(value: Text, names: Names) -> str:
+def _fill_text(value: Text, names: Names) -> str:
     meter = Meter()
-    words: list[str] = []
+    texts: list[str] = []
     size = 0
     for part in value.parts:
-        words.append(part if isinstance(part, str) else _insert(part, names, meter))
-        size += len(words[-1])
+        texts.append(part if isinstance(part, str) else _insert(part, names, meter))
+        size += len(texts[-1])
         if size > MAX_TEXT:
-            raise TooBig(f"a text of more than {MAX_TEXT} characters")
-    return "".join(words)
+            raise TooBig(f"the text has more than {MAX_TEXT} characters")
+    return "".join(texts)
 
 
 def _insert(node: Node, names: Names, meter: Meter) -> str:
     filled = evaluate(node, names)
     if filled is None:
-        raise MissingValue(f"{'.'.join(chain_of(node) or ('the value',))} is null and stands inside a text")
+        raise MissingValue(
+            f"{'.'.join(chain_of(node) or ('the value',))} is null, which cannot be inserted into a text"
+        )
     return as_text(filled, meter)
 
 

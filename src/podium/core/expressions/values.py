@@ -1,7 +1,7 @@
-"""The values an expression may hold: their kinds, their bounds, and what is raised when one does not fit.
+"""The values of expressions: their kinds, their bounds, and the errors about them.
 
-Values are what JSON knows, nothing else. A list may be any Sequence and a map any Mapping, also a lazy one:
-only `in`, `[]`, `len` and iteration are ever used on them.
+A value is a JSON value. A list may be any Sequence and a map any Mapping, even a lazy one: the code uses only `in`,
+`[]`, `len` and iteration on them.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ MAX_INT: Final = 2**63 - 1
 MIN_INT: Final = -(2**63)
 MAX_NODES: Final = 200
 
-# Work is counted in units of roughly 10 ns, so that an evaluation stays near 100 ms even when all is used up.
+# Work is counted in units of about 10 ns, so that no evaluation takes much more than 100 ms.
 MAX_WORK: Final = 10_000_000
 PER_VALUE: Final = 60
 PER_ITEM: Final = 20
 
 
 class ExprError(Exception):
-    """The expression cannot be evaluated; the message says why."""
+    """An expression cannot be evaluated."""
 
 
 class MissingValue(ExprError):
-    """A name, field or element is not there. `default(x, y)` answers exactly this."""
+    """A name, field or element does not exist. `default(x, y)` handles exactly this error."""
 
     def __str__(self) -> str:
         return f"E_VAR_MISSING: {super().__str__()}"
 
 
 class WrongType(ExprError):
-    """A value is of another kind than what is done with it needs."""
+    """A value has the wrong kind for the operation."""
 
 
 class TooBig(ExprError):
-    """A value or the work for it passes a bound."""
+    """A value, or the work to compute it, exceeds a bound."""
 
 
 class Meter:
-    """Counts the work of one evaluation, so that every expression ends soon, and at the same point everywhere.
+    """Counts the work of one evaluation and stops it at a bound.
 
-    A clock would make the outcome depend on the machine; counted work is the same in a replay.
+    With a clock the outcome would depend on the machine; the counted work is the same in every replay.
     """
 
     __slots__ = ("nodes", "work")
@@ -61,12 +61,12 @@ class Meter:
     def enter(self) -> None:
         self.nodes -= 1
         if self.nodes < 0:
-            raise TooBig(f"an expression has at most {MAX_NODES} parts")
+            raise TooBig(f"the expression has more than {MAX_NODES} parts")
 
     def spend(self, work: int) -> None:
         self.work -= work
         if self.work < 0:
-            raise TooBig("this takes too much work; give it less data")
+            raise TooBig("this is too much work; use less data")
 
 
 _KINDS: Final[Mapping[type, Kind]] = {
@@ -90,18 +90,18 @@ _PHRASES: Final[Mapping[Kind, str]] = {
 
 
 def kind_of(value: Json) -> Kind:
-    known = _KINDS.get(type(value))
-    if known is not None:
-        return known
+    kind = _KINDS.get(type(value))
+    if kind is not None:
+        return kind
     if isinstance(value, Mapping):
         return "map"
     if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
         return "list"
-    raise WrongType(f"{type(value).__name__} is not a value an expression can hold")
+    raise WrongType(f"an expression cannot use a value of type {type(value).__name__}")
 
 
 def phrase(kind: Kind) -> str:
-    """As it stands in a message: `text`, `a number`."""
+    """The kind as a phrase for a message: `text`, `a number`."""
     return _PHRASES[kind]
 
 
@@ -118,28 +118,28 @@ def is_number(value: Json) -> TypeGuard[int | float]:
 
 
 def bounded(value: Json) -> Json:
-    """The value itself, if a result may be as big."""
+    """The value itself; raises TooBig if it is too large for a result."""
     if isinstance(value, str) and len(value) > MAX_TEXT:
-        raise TooBig(f"a text of {len(value)} characters; at most {MAX_TEXT}")
+        raise TooBig(f"a text of {len(value)} characters; the maximum is {MAX_TEXT}")
     if is_list(value) and len(value) > MAX_ELEMENTS:
-        raise TooBig(f"a list of {len(value)} elements; at most {MAX_ELEMENTS}")
+        raise TooBig(f"a list of {len(value)} elements; the maximum is {MAX_ELEMENTS}")
     return finite(value) if is_number(value) else value
 
 
 def finite(value: int | float) -> int | float:
     if isinstance(value, int) and not MIN_INT <= value <= MAX_INT:
-        raise TooBig("a whole number beyond 64 bits")
+        raise TooBig("the integer does not fit into 64 bits")
     if not math.isfinite(value):
-        raise TooBig("a number that is infinite or not a number")
+        raise TooBig("the number is infinite or NaN")
     return value
 
 
 def identity(value: Json, meter: Meter, depth: int = 0) -> Hashable:
-    """Equal for equal values and hashable: 1 and 1.0 are the same, 1 and true are not."""
+    """A hashable key, equal for equal values: 1 equals 1.0, but not true."""
     kind = kind_of(value)
     meter.spend(PER_VALUE)
     if depth > MAX_DEPTH:
-        raise TooBig(f"a value is nested more than {MAX_DEPTH} deep")
+        raise TooBig(f"the value is nested more than {MAX_DEPTH} levels deep")
     if is_list(value):
         return kind, tuple(identity(item, meter, depth + 1) for item in value)
     if is_map(value):
@@ -148,10 +148,10 @@ def identity(value: Json, meter: Meter, depth: int = 0) -> Hashable:
 
 
 def plain(value: Json, meter: Meter, depth: int = 0) -> Any:
-    """The value as dict, list and scalars, all within the bounds; the JSON encoder knows no other maps."""
+    """The value as dicts, lists and scalars, within the bounds, because the JSON encoder accepts no other maps."""
     meter.spend(PER_VALUE)
     if depth > MAX_DEPTH:
-        raise TooBig(f"a value is nested more than {MAX_DEPTH} deep")
+        raise TooBig(f"the value is nested more than {MAX_DEPTH} levels deep")
     bounded(value)
     if is_list(value):
         return [plain(item, meter, depth + 1) for item in value]
@@ -167,12 +167,12 @@ def as_json(value: Json, meter: Meter, indent: int | None = None) -> str:
 
 
 def as_text(value: Json, meter: Meter) -> str:
-    """How a value is written into a text."""
+    """The text of a value that is inserted into a text."""
     if isinstance(value, str):
         bounded(value)
         return value
     if value is None:
-        raise MissingValue("null cannot be written into a text")
+        raise MissingValue("null cannot be inserted into a text")
     if isinstance(value, bool):
         return "true" if value else "false"
     return repr(finite(value)) if is_number(value) else as_json(value, meter)

@@ -1,4 +1,4 @@
-"""Evaluating an expression for an instance: to a value, to a question the world must answer first, or to a failure."""
+"""Evaluates an expression for an instance: the result is a value, a fact to find first, or the end of the instance."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from podium.core.state import Instance, State
 from podium.core.types import Millis
 
 Answer: TypeAlias = tuple[Any] | FactsAsked | StepEnded
-"""The value, boxed; or the event that has to come first; or the end of the instance."""
+"""The value in a tuple of one, the event that requests a fact, or the end of the instance."""
 
 
-def ask(
+def try_evaluate(
     state: State,
     instance: Instance,
     node: Node,
@@ -26,26 +26,26 @@ def ask(
     inner: Instance | None = None,
     testing: bool = False,
 ) -> Answer:
-    """The value of an expression."""
+    """Evaluate an expression."""
     try:
         return (evaluate(node, InstanceNames(state, instance, inner=inner, testing=testing)),)
     except NeedFact as need:
-        return _look(instance, need.query, now)
+        return _request_fact(instance, need.query, now)
     except ExprError as error:
-        return broken(instance, error, now)
+        return expression_error(instance, error, now)
 
 
-def ask_value(state: State, instance: Instance, value: Value, now: Millis, *, inside: bool = False) -> Answer:
-    """A literal with its inserts filled in."""
+def try_fill(state: State, instance: Instance, value: Value, now: Millis, *, inside: bool = False) -> Answer:
+    """Fill in the inserts of a value."""
     try:
         return (fill(value, InstanceNames(state, instance, inside=inside)),)
     except NeedFact as need:
-        return _look(instance, need.query, now)
+        return _request_fact(instance, need.query, now)
     except ExprError as error:
-        return broken(instance, error, now)
+        return expression_error(instance, error, now)
 
 
-def ask_bool(
+def try_condition(
     state: State,
     instance: Instance,
     node: Node,
@@ -54,16 +54,16 @@ def ask_bool(
     inner: Instance | None = None,
     testing: bool = False,
 ) -> bool | FactsAsked | StepEnded:
-    answer = ask(state, instance, node, now, inner=inner, testing=testing)
+    answer = try_evaluate(state, instance, node, now, inner=inner, testing=testing)
     if not isinstance(answer, tuple):
         return answer
     if isinstance(answer[0], bool):
         return answer[0]
-    return broken(instance, ExprError("a condition must be true or false"), now)
+    return expression_error(instance, ExprError("a condition must be true or false"), now)
 
 
 def count_of(state: State, instance: Instance, count: Count) -> int:
-    """A number that may be an expression of what is known at the start; 1 if it gives no number."""
+    """The value of a count; 1 if its expression does not yield a positive integer."""
     if isinstance(count, int):
         return count
     try:
@@ -73,9 +73,9 @@ def count_of(state: State, instance: Instance, count: Count) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 1
 
 
-def broken(instance: Instance, error: Exception, now: Millis) -> StepEnded:
+def expression_error(instance: Instance, error: Exception, now: Millis) -> StepEnded:
     return StepEnded(now, instance.place.path, "error", "expression", exit=1, message=str(error))
 
 
-def _look(instance: Instance, query: tuple[str, str], now: Millis) -> FactsAsked:
+def _request_fact(instance: Instance, query: tuple[str, str], now: Millis) -> FactsAsked:
     return FactsAsked(now, instance.place.path, query[0], query[1], tree_in_view(instance))

@@ -1,4 +1,4 @@
-"""How instances relate to the static graph: whose child is what, in which order, with whose variables."""
+"""How instances relate to the static graph: children, their order, and whose variables they use."""
 
 from __future__ import annotations
 
@@ -34,31 +34,31 @@ BLOCKS: Final = (Block, Call)
 LOOPS: Final = (ForEach, Repeat)
 JUDGES: Final = (Gates, Review)
 TOGETHER: Final = (Gates, Review, Members)
-"""What judges or works on the same tree side by side."""
+"""The verbs whose children all judge, or work from, the same tree."""
 WORK: Final = (Agent, Command, Git, Write)
 
 QUESTIONS: Final = {
     name: Step(name=f"!{name}", verb=Human(Prompt(text)))
     for name, text in {
-        "exhausted": "The attempts are used up. Once more with guidance, take the best, or fail?",
-        "consent": "It is not known whether this step took effect before the crash. Run it again?",
-        "price": "What its calls cost is not told; each is booked with what is reserved for it. Go on?",
-        "protected": "Protected files were changed. Take them over?",
-        "advice": "A rule of the breaker was hit. What now?",
+        "exhausted": "All attempts are used up. Retry with guidance, accept the best attempt, or fail?",
+        "consent": "A crash interrupted this step, and it may already have taken effect. Run it again?",
+        "price": "This agent reports no price; each call counts with the full amount reserved for it. Continue?",
+        "protected": "Protected files were changed. Accept the changes?",
+        "advice": "A rule of the breaker was hit. What should the run do?",
         "confirm": "The reviewers approve. Do you?",
-        "veto": "The reviewers approve. You may still object.",
+        "veto": "The reviewers approve. You can still reject the work.",
     }.items()
 }
-"""The engine's own questions; `!` keeps their names out of reach of a file."""
+"""The engine's own questions; no step in a file can have a name with `!`."""
 
 PRICE: Final = "price:"
-"""Begins what a question is about when an agent tells no price; its name follows."""
+"""The prefix of `about` in a question about an agent without a price; the agent's name follows."""
 
 TO_A_PERSON: Final = "person:"
-"""Begins what an advice is about when the advisor could not give it and a person is asked instead."""
+"""The prefix of `about` in advice that a person is asked for, because the advisor gave no valid decision."""
 
 HALTED: Final = "halted"
-"""The reason of an end that somebody who was asked has decided."""
+"""The reason of an end that a person or the advisor decided."""
 
 ACTIONS: Final = {
     "!exhausted": ("retry", "accept", "fail"),
@@ -69,7 +69,7 @@ ACTIONS: Final = {
 
 
 def actions_of(step: Step) -> tuple[str, ...]:
-    """What a person may answer to this question."""
+    """The actions that a person may answer this question with."""
     special = ACTIONS.get(step.name)
     if special is not None:
         return special
@@ -79,7 +79,7 @@ def actions_of(step: Step) -> tuple[str, ...]:
 
 
 def order_of(scope: Scope) -> Order:
-    """In which order a scope enters its children; worked out once, when it is entered."""
+    """The order in which a scope enters its children; computed once, when it is entered."""
     return scope.place.order
 
 
@@ -102,7 +102,7 @@ def _block_order(block: Block) -> Order:
 
 
 def body_of(verb: ScopeVerb) -> Block | None:
-    """The block whose names the children of this scope can see."""
+    """The block whose step names are visible to the children of this scope."""
     match verb:
         case Call():
             return verb.workflow.body
@@ -113,7 +113,7 @@ def body_of(verb: ScopeVerb) -> Block | None:
 
 
 def children_of(verb: ScopeVerb) -> tuple[Step, ...]:
-    """The static children; empty for loops, whose children are iterations of one body."""
+    """The static children; () for loops, whose children are iterations of one body."""
     match verb:
         case Call():
             return verb.workflow.body.steps
@@ -126,26 +126,26 @@ def children_of(verb: ScopeVerb) -> tuple[Step, ...]:
 
 
 def dependents_of(scope: Scope) -> tuple[tuple[int, ...], ...]:
-    """Per child of a graph, the children that need it directly."""
+    """For each child of a graph, the children that directly need it."""
     verb = scope.place.step.verb
     body = verb.workflow.body if isinstance(verb, Call) else verb
     return body.dependents if isinstance(body, Block) else scope.dependents
 
 
 def descendants_of(scope: Scope, index: int) -> tuple[int, ...]:
-    """This child of a graph and everything that needs it, directly or not, in order."""
+    """This child of a graph and all children that directly or indirectly need it, in order."""
     dependents = dependents_of(scope)
-    found, todo = {index}, [index]
+    descendants, todo = {index}, [index]
     while todo:
         for dependent in dependents[todo.pop()]:
-            if dependent not in found:
-                found.add(dependent)
+            if dependent not in descendants:
+                descendants.add(dependent)
                 todo.append(dependent)
-    return tuple(sorted(found))
+    return tuple(sorted(descendants))
 
 
 def join_of(scope: Scope) -> Join:
-    """What becomes of the trees of this scope's parallel members."""
+    """How the trees of this scope's parallel members are combined."""
     match verb := scope.place.step.verb:
         case Call():
             return verb.workflow.body.join
@@ -181,7 +181,7 @@ def child_step(state: State, parent: Instance, role: Role, index: int, about: st
 
 
 def workflow_of(state: State, place: Placement) -> Workflow:
-    """The file an instance belongs to: that of the nearest Call around it (or of itself)."""
+    """The workflow an instance belongs to: that of its own or the nearest enclosing Call."""
     verb = place.step.verb
     while not isinstance(verb, Call):
         place = state.instances[place.parent].place
@@ -190,7 +190,7 @@ def workflow_of(state: State, place: Placement) -> Workflow:
 
 
 def frame_of_child(parent: Instance, step: Step, path: Path) -> Path:
-    """Whose variables a child reads and sets: parallel members and iterations get a copy of their own."""
+    """The address whose variables a child uses: its own for parallel members and iterations, else its parent's."""
     verb = parent.place.step.verb
     shared = parent.place.path if isinstance(verb, Call) else parent.place.frame
     if isinstance(step.verb, Call) or not isinstance(parent, Scope):
@@ -207,7 +207,7 @@ def frame_of_child(parent: Instance, step: Step, path: Path) -> Path:
 
 
 def is_accepted(step: Step, ending: StepEnded) -> bool:
-    """Whether a child's end counts as done for its parent: a good outcome, or one that `on` accepts."""
+    """Whether a child's end is a success for its parent: a continuing outcome, or one that `on` accepts."""
     if ending.hard is not None:
         return False
     target = step.on.get(ending.outcome)
@@ -217,12 +217,12 @@ def is_accepted(step: Step, ending: StepEnded) -> bool:
 
 
 def tree_in_view(instance: Instance) -> Tree | None:
-    """The tree that questions about files are asked of."""
+    """The tree in which facts about files are looked up."""
     return instance.head if isinstance(instance, Scope) and instance.phase == "open" else instance.base
 
 
 def fresh_children(state: State, scope: Scope) -> Iterator[Instance]:
-    """The children whose results count, in their order. O(width)."""
+    """The children whose results are valid, in order. O(width)."""
     for index in range(scope.next):
         visit = state.latest.get((scope.place.path, index))
         if visit is not None and visit.fresh:
@@ -230,7 +230,7 @@ def fresh_children(state: State, scope: Scope) -> Iterator[Instance]:
 
 
 def failed_gates(state: State, gates: Instance) -> tuple[Instance, ...]:
-    """The gates of an attempt that it did not pass, in their order."""
+    """The gates that an attempt did not pass, in order."""
     assert isinstance(gates, Scope)
     return tuple(
         gate
@@ -240,14 +240,14 @@ def failed_gates(state: State, gates: Instance) -> tuple[Instance, ...]:
 
 
 def live_children(state: State, scope: Instance) -> tuple[Path, ...]:
-    """All living children. O(width): asked once, when a scope is cancelled."""
-    found: list[Path] = []
+    """All children that have not ended. O(width), but called only once, when a scope is cancelled."""
+    addresses: list[Path] = []
     if scope.aside is not None:
-        found.append(scope.aside)
+        addresses.append(scope.aside)
     if isinstance(scope, Leaf):
-        return tuple(found)
+        return tuple(addresses)
     for index in range(scope.next):
         visit = state.latest.get((scope.place.path, index))
         if visit is not None and state.instances[visit.path].phase != "ended":
-            found.append(visit.path)
-    return tuple(found)
+            addresses.append(visit.path)
+    return tuple(addresses)

@@ -1,7 +1,7 @@
-"""What the names in an expression mean at one place of a run.
+"""The values of the names in an expression, for one instance of a run.
 
-Values are looked up when they are asked for, through maps that compute their fields lazily: reading one field of
-one step costs the same in a run of ten steps and of ten thousand.
+Maps compute their fields on demand, so that reading one field of one step costs the same in a run of ten steps and in
+one of ten thousand.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ DOLLAR = 1_000_000
 _ALWAYS = ("inputs", "vars", "steps", "run", "env", "with", "loop", "feedback", "work", "change")
 
 
-class Lazy(Mapping[str, Any]):
-    """A map whose values are computed on demand; only `find` knows which there are."""
+class LazyMap(Mapping[str, Any]):
+    """A map whose values `find` computes on demand."""
 
     __slots__ = ("_find", "_keys")
 
@@ -45,8 +45,8 @@ class Lazy(Mapping[str, Any]):
 class InstanceNames:
     """The names visible to one instance.
 
-    `testing` is how the test of a loop sees it, and `inner` lets it look into the newest round, if there was one;
-    `inside` is how a workflow sees itself, not its caller.
+    `testing`: for the test of a loop; `inner` is the loop's newest round, whose steps the test can read. `inside`: for the
+    outputs of a workflow, which see its own names and not its caller's.
     """
 
     __slots__ = ("_inner", "_inside", "_instance", "_state", "_testing")
@@ -71,15 +71,15 @@ class InstanceNames:
             case "inputs":
                 return self._inputs()
             case "vars":
-                return Lazy(self._var, self._var_names)
+                return LazyMap(self._var, self._var_names)
             case "steps":
-                return Lazy(self._step, lambda: ())
+                return LazyMap(self._step, lambda: ())
             case "run":
                 return self._run()
             case "env":
                 return self._started().env
             case "with":
-                return Lazy(self._parameter, self._parameter_names)
+                return LazyMap(self._parameter, self._parameter_names)
             case "loop":
                 return self._loop()
             case "feedback":
@@ -92,9 +92,9 @@ class InstanceNames:
                 return self._item(name)
 
     def fact(self, query: tuple[str, str]) -> Any:
-        for found in self._instance.facts:
-            if (found.function, found.argument, found.tree) == (*query, tree_in_view(self._instance)):
-                return found.value
+        for fact in self._instance.facts:
+            if (fact.function, fact.argument, fact.tree) == (*query, tree_in_view(self._instance)):
+                return fact.value
         raise NeedFact(query)
 
     def _started(self) -> Any:
@@ -102,7 +102,7 @@ class InstanceNames:
         return self._state.started
 
     def _call(self) -> Scope:
-        """The Call whose inputs and variables are visible here."""
+        """The Call whose inputs and variables this instance sees."""
         instance = self._instance
         if self._inside or instance.place.path == ROOT:
             assert isinstance(instance, Scope)
@@ -114,25 +114,25 @@ class InstanceNames:
                 return instance
 
     def _inputs(self) -> Any:
-        found = self._state.vars.get((self._call().place.path, INPUTS))
-        return {} if found is None else found[0]
+        boxed = self._state.vars.get((self._call().place.path, INPUTS))
+        return {} if boxed is None else boxed[0]
 
     def _var(self, name: str) -> Any:
         call = self._call()
         frame = call.place.path if self._inside else self._instance.place.frame
         assert isinstance(call.place.step.verb, Call)
         while True:
-            found = self._state.vars.get((frame, name))
-            if found is not None:
-                return found[0]
+            boxed = self._state.vars.get((frame, name))
+            if boxed is not None:
+                return boxed[0]
             if frame == call.place.path:
                 break
             parent = self._state.instances[self._state.instances[frame].place.parent]
             frame = parent.place.path if isinstance(parent.place.step.verb, Call) else parent.place.frame
-        known = call.place.step.verb.workflow.vars
-        if name not in known:
-            raise MissingValue(f"nothing has set vars.{name}")
-        return known[name]
+        initial = call.place.step.verb.workflow.vars
+        if name not in initial:
+            raise MissingValue(f"vars.{name} has not been set")
+        return initial[name]
 
     def _var_names(self) -> tuple[str, ...]:
         verb = self._call().place.step.verb
@@ -141,12 +141,12 @@ class InstanceNames:
 
     def _run(self) -> Mapping[str, Any]:
         facts = self._started().run
-        known = {name: getattr(facts, name) for name in ("id", "name", "branch", "base", "date")}
-        known["usd"] = self._state.usd / DOLLAR
+        values = {name: getattr(facts, name) for name in ("id", "name", "branch", "base", "date")}
+        values["usd"] = self._state.usd / DOLLAR
         call = self._call()
         if call.closing:
-            known["outcome"], known["reason"] = _so_far(self._state, call)
-        return known
+            values["outcome"], values["reason"] = _body_outcome(self._state, call)
+        return values
 
     def visible(self) -> tuple[str, ...]:
         """Every name that `lookup` may know here; some of them may have no value."""
@@ -156,27 +156,27 @@ class InstanceNames:
 
     def step_names(self) -> tuple[str, ...]:
         """The steps that `steps.x` may name here, whether they have a result or not."""
-        scopes = (scope.place.step.verb for scope in self._around() if isinstance(scope, Scope))
+        scopes = (scope.place.step.verb for scope in self._enclosing() if isinstance(scope, Scope))
         bodies = (body_of(verb) for verb in scopes)  # type: ignore[arg-type]  # the verb of a Scope is a ScopeVerb
         return tuple(dict.fromkeys(name for body in bodies if body is not None for name in body.index))
 
     def parameter(self, name: str) -> tuple[Value, InstanceNames]:
         """What `with` says of a name, and the names that are visible there. Raises MissingValue."""
-        for instance in self._around():
+        for instance in self._enclosing():
             for key, value in instance.place.step.parameters:
                 if key == name:
                     return value, InstanceNames(self._state, instance)
-        raise MissingValue(f"there is no with.{name}")
+        raise MissingValue(f"with.{name} does not exist")
 
     def _parameter(self, name: str) -> Any:
         value, outside = self.parameter(name)
         return fill(value, outside)
 
     def _parameter_names(self) -> tuple[str, ...]:
-        return tuple(key for instance in self._around() for key, _ in instance.place.step.parameters)
+        return tuple(key for instance in self._enclosing() for key, _ in instance.place.step.parameters)
 
-    def _around(self) -> Iterator[Instance]:
-        """This instance and what is around it, up to and including the Call."""
+    def _enclosing(self) -> Iterator[Instance]:
+        """This instance and all enclosing ones, up to and including the Call."""
         instance, call = self._instance, self._call().place.path
         while True:
             yield instance
@@ -185,9 +185,9 @@ class InstanceNames:
             instance = self._state.instances[instance.place.parent]
 
     def _loops(self) -> Iterator[tuple[Scope, Instance]]:
-        """The loops around, innermost first, each with the iteration we are in."""
+        """The enclosing loops, innermost first, each with the current iteration."""
         below = self._inner
-        for instance in self._around():
+        for instance in self._enclosing():
             if below is not None and isinstance(instance.place.step.verb, ForEach | Repeat):
                 assert isinstance(instance, Scope)
                 if below.place.role == "step":
@@ -195,49 +195,49 @@ class InstanceNames:
             below = instance
 
     def _loop(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] | None = None
+        loop: Mapping[str, Any] | None = None
         rounds = [(scope, iteration.place.slot) for scope, iteration in self._loops()]
         if self._testing and self._inner is None:
             assert isinstance(self._instance, Scope)
-            rounds.insert(0, (self._instance, -1))  # Before its first round it is this loop all the same.
+            rounds.insert(0, (self._instance, -1))  # `loop` exists before the first round, too.
         for scope, slot in reversed(rounds):
-            outer = {} if found is None else {"outer": found}
+            outer = {} if loop is None else {"outer": loop}
             elapsed = (self._state.at - scope.place.entered) / 1000
-            found = {"index": slot, "number": slot + 1, "total": scope.total, "elapsed": elapsed, **outer}
-        if found is None:
-            raise MissingValue("there is no loop here")
-        return found
+            loop = {"index": slot, "number": slot + 1, "total": scope.total, "elapsed": elapsed, **outer}
+        if loop is None:
+            raise MissingValue("loop is only available inside a loop")
+        return loop
 
     def _item(self, name: str) -> Any:
         for scope, iteration in self._loops():
             verb = scope.place.step.verb
             if isinstance(verb, ForEach) and verb.name == name:
                 return scope.items[iteration.place.slot]
-        for instance in self._around():
+        for instance in self._enclosing():
             verb = instance.place.step.verb
             if name == "member" and isinstance(verb, Agent) and verb.member is not None:
                 return verb.member
             for key, value in instance.place.step.parameters:
                 if key == name:
                     return fill(value, InstanceNames(self._state, instance))
-        raise MissingValue(f"{name} is not known here")
+        raise MissingValue(f"{name} is not defined here")
 
     def _step(self, name: str) -> Any:
         inner = self._inner
         if inner is not None:
             if inner.place.step.name == name:
                 return fields_of(self._state, inner)
-            found = self._child(inner, name)
-            if found is not None:
-                return fields_of(self._state, found)
-        for instance in self._around():
-            found = self._child(instance, name)
-            if found is not None:
-                return fields_of(self._state, found)
-        raise MissingValue(f"steps.{name} has no result that may be read here")
+            child = self._child(inner, name)
+            if child is not None:
+                return fields_of(self._state, child)
+        for instance in self._enclosing():
+            child = self._child(instance, name)
+            if child is not None:
+                return fields_of(self._state, child)
+        raise MissingValue(f"steps.{name} has no valid result that can be read here")
 
     def _child(self, scope: Instance, name: str) -> Instance | None:
-        """The newest valid visit of a step of this scope."""
+        """The newest visit of a step of this scope, if its result is valid."""
         verb = scope.place.step.verb
         if not isinstance(scope, Scope):
             return None
@@ -251,32 +251,32 @@ class InstanceNames:
         return self._state.instances[visit.path]
 
     def _judged(self) -> Instance:
-        """What a gate judges: the step around it; what a review judges: the last step it names."""
-        for instance in self._around():
+        """The judged step: for a gate the enclosing step, for a review the last step in `of`."""
+        for instance in self._enclosing():
             verb = instance.place.step.verb
             if isinstance(verb, Gates):
                 return self._state.instances[instance.place.parent]
             if isinstance(verb, Review) and verb.of:
                 return work_of(self._state, instance, verb.of[-1])
-        raise MissingValue("nothing is judged here")
+        raise MissingValue("work and change are only available in gates and reviews")
 
     def _change(self) -> Any:
         judged = self._judged()
         answer = judged.answer if isinstance(judged, Leaf) else None
         none: Mapping[str, Any] = {"files": 0, "added": 0, "removed": 0, "paths": []}
         change = none if answer is None or answer.change is None else answer.change
-        return {**change, **self._reported(judged)}
+        return {**change, **self._measured(judged)}
 
-    def _reported(self, judged: Instance) -> Mapping[str, Any]:
-        """What the commands among its gates have measured, for those who judge after them.
+    def _measured(self, judged: Instance) -> Mapping[str, Any]:
+        """The coverage and test results of its command gates, for the reviews and people that judge after them.
 
-        Commands and checks run at once: what one of them saw of another would be a matter of speed.
+        Commands and checks themselves see nothing, because they run in parallel and the result would depend on timing.
         """
         if isinstance(self._instance.place.step.verb, Command | Check):
             return {}
         gates = self._state.instances.get(addresses.attempt(judged.place.path, number_of(judged)))
-        judges = fresh_children(self._state, gates) if isinstance(gates, Scope) else ()
-        reports = [_result(judge) for judge in judges]
+        children = fresh_children(self._state, gates) if isinstance(gates, Scope) else ()
+        reports = [_result(gate) for gate in children]
         covered = [report["coverage"] for report in reports if "coverage" in report]
         tests = [{"tests": report["tests"]} for report in reports if "tests" in report]
         return {**({"coverage": min(covered)} if covered else {}), **(tests[-1] if tests else {})}
@@ -286,8 +286,8 @@ def _result(instance: Instance) -> Mapping[str, Any]:
     return (None if instance.ending is None else instance.ending.result) or {}
 
 
-def _so_far(state: State, call: Scope) -> tuple[str, str]:
-    """How the body of a workflow ended, for its `finally`."""
+def _body_outcome(state: State, call: Scope) -> tuple[str, str]:
+    """The outcome and reason of a workflow's body, for its `finally`."""
     if call.cancelling:
         return "cancelled", ""
     last = None if call.last is None else state.instances[call.last].ending

@@ -1,4 +1,4 @@
-"""The readable fields of `steps.X`, computed from its instance when they are asked for."""
+"""The fields of `steps.X`, computed on demand from the step's instance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OF_SCOPES: Final = ("output", "members", "missing", "iterations", "steps")
 
 
 class Fields(Mapping[str, Any]):
-    """`steps.X` of one ended (or judged) instance."""
+    """`steps.X` for an instance that has ended or is being judged."""
 
     __slots__ = ("_instance", "_state")
 
@@ -76,7 +76,7 @@ def fields_of(state: State, instance: Instance) -> Mapping[str, Any]:
 
 
 def work_of(state: State, judge: Instance, name: str) -> Instance:
-    """The step that a review judges, by name, from the judge's own block outwards."""
+    """The judged step with this name, looked up from the reviewer's own block outwards."""
     path = judge.place.parent
     while True:
         scope = state.instances[path]
@@ -87,7 +87,7 @@ def work_of(state: State, judge: Instance, name: str) -> Instance:
             if visit is not None and visit.fresh:
                 return state.instances[visit.path]
         if isinstance(verb, Call):
-            raise MissingValue(f"there is no work of {name} to judge")
+            raise MissingValue(f"step {name} has no valid result to judge")
         path = scope.place.parent
 
 
@@ -98,9 +98,9 @@ def _of_scope(state: State, scope: Scope, key: str) -> Any:
         case "output":
             return _output(state, scope, children)
         case "members" if not isinstance(verb, ForEach | Repeat):
-            return [_member(state, child) for child in children if _passed(child)]
+            return [_member(state, child) for child in children if _has_passed(child)]
         case "missing":
-            return [_missing(scope, child) for child in children if not _passed(child)]
+            return [_missing(scope, child) for child in children if not _has_passed(child)]
         case "iterations" if isinstance(verb, ForEach | Repeat):
             return [_iteration(state, scope, child) for child in children]
         case "steps" if isinstance(verb, Block | Call):
@@ -109,30 +109,30 @@ def _of_scope(state: State, scope: Scope, key: str) -> Any:
             raise MissingValue(f"{scope.place.path} has no {key}")
 
 
-def _passed(child: Instance) -> bool:
+def _has_passed(child: Instance) -> bool:
     return child.ending is not None and child.ending.outcome == "passed"
 
 
 def _output(state: State, scope: Scope, children: list[Instance]) -> Any:
     verb = scope.place.step.verb
-    done = [child for child in children if _passed(child)]
+    passed = [child for child in children if _has_passed(child)]
     match verb:
         case ForEach():
-            return [_output_of(state, child) for child in done]
+            return [_output_of(state, child) for child in passed]
         case Repeat():
             return _output_of(state, children[-1]) if children else None
         case Members() | Review():
-            return {child.place.step.name: _output_of(state, child) for child in done}
+            return {child.place.step.name: _output_of(state, child) for child in passed}
         case _:
-            return _block_output(state, verb, done)  # type: ignore[arg-type]  # Block, Call or Gates
+            return _block_output(state, verb, passed)  # type: ignore[arg-type]  # Block, Call or Gates
 
 
-def _block_output(state: State, verb: ScopeVerb, done: list[Instance]) -> Any:
+def _block_output(state: State, verb: ScopeVerb, passed: list[Instance]) -> Any:
     body = body_of(verb)
     if body is None or body.kind != "seq":
-        return {child.place.step.name: _output_of(state, child) for child in done}
-    # A step without an output of its own (a check, an approval) does not hide the one before it.
-    for child in reversed(done):
+        return {child.place.step.name: _output_of(state, child) for child in passed}
+    # A step without an output (a check, an approval) does not hide the output before it.
+    for child in reversed(passed):
         value = _output_of(state, child)
         if value is not None:
             return value
@@ -148,8 +148,8 @@ def _output_of(state: State, child: Instance) -> Any:
 
 def _member(state: State, child: Instance) -> Mapping[str, Any]:
     fields = Fields(state, child)
-    kept = {key: fields[key] for key in ("output", "text", "files", "verdict") if _has(fields, key)}
-    return {"name": child.place.step.name, "output": None, "text": "", "files": [], **kept}
+    stored = {key: fields[key] for key in ("output", "text", "files", "verdict") if _has(fields, key)}
+    return {"name": child.place.step.name, "output": None, "text": "", "files": [], **stored}
 
 
 def _has(fields: Fields, key: str) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from podium.core.addresses import FINALLY, ROOT, child, iteration
-from podium.core.decide.pass_rules import needed
+from podium.core.decide.pass_rules import required_passes
 from podium.core.model import Block, Call, ForEach, Members, Repeat, Step
 from podium.core.queries.graph import WORK
 from podium.core.types import CONTINUING_OUTCOMES, Outcome, Path
@@ -147,7 +147,7 @@ def ends_of(step: Step, count: int, outcome: Outcome) -> tuple[Outcome, ...]:
     if isinstance(verb, Block) and verb.kind == "dag":
         # The others first: what needs a failed step is not done at all.
         return tuple("passed" if verb.dependents[index] else "failed" for index in range(count))
-    good = max(0, needed(verb.rule, count) - 1) if outcome == "partial" else 0
+    good = max(0, required_passes(verb.rule, count) - 1) if outcome == "partial" else 0
     return _all_of("passed", good) + _all_of("failed", count - good)
 
 

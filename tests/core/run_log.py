@@ -1,4 +1,4 @@
-"""What a log tells, put in order: per path its static step, its parent, its entries, attempts and end."""
+"""An index of a log: for each address its static step, parent, entry, attempts and end."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from podium.core.types import CONTINUING_OUTCOMES, Path
 
 
 @dataclass
-class Tale:
-    """One instance, as the log tells it."""
+class InstanceLog:
+    """The events of one instance."""
 
     path: Path
     parent: Path | None
@@ -43,62 +43,67 @@ class Tale:
         return -1 if self.entered is None else self.entered.index
 
 
-class Story:
-    """A log, read once."""
+class RunLog:
+    """A log, indexed by instance."""
 
     def __init__(self, workflow: Workflow, log: Sequence[Event]) -> None:
         self.log = log
-        self.tales: dict[Path, Tale] = {Path(""): Tale(Path(""), None, Step("", Call(workflow)), None)}
+        self.instances: dict[Path, InstanceLog] = {
+            Path(""): InstanceLog(Path(""), None, Step("", Call(workflow)), None)
+        }
         self.end: RunEnded | None = None
         for event in log:
-            self._hear(event)
+            self._index(event)
 
-    def _hear(self, event: Event) -> None:
+    def _index(self, event: Event) -> None:
         match event:
             case StepEntered():
-                parent = self.tales[event.parent]
-                self.tales[event.path] = Tale(
+                parent = self.instances[event.parent]
+                self.instances[event.path] = InstanceLog(
                     event.path, event.parent, static_child(parent.step, event), event
                 )
                 (parent.children if event.role == "step" else parent.asides).append(event.path)
             case StepExpanded():
-                self.tales[event.path].expanded = event
+                self.instances[event.path].expanded = event
             case AttemptStarted():
-                self.tales[event.path].started.append(event)
+                self.instances[event.path].started.append(event)
             case AttemptEnded():
-                self.tales[event.path].answers.append(event)
+                self.instances[event.path].answers.append(event)
             case AttemptQueued():
-                self.tales[event.path].queued.append(event)
+                self.instances[event.path].queued.append(event)
             case StepEnded():
-                self.tales[event.path].ended = event
+                self.instances[event.path].ended = event
             case RunEnded():
                 self.end = event
             case _:
                 pass
 
-    def __iter__(self) -> Iterator[Tale]:
-        return iter(self.tales.values())
+    def __iter__(self) -> Iterator[InstanceLog]:
+        return iter(self.instances.values())
 
-    def newest(self, tale: Tale) -> list[Tale]:
+    def newest(self, instance: InstanceLog) -> list[InstanceLog]:
         """The last visit of each ordinary child, in the order of the children."""
-        latest: dict[int, Tale] = {}
-        for path in tale.children:
-            latest[self.tales[path].index] = self.tales[path]
+        latest: dict[int, InstanceLog] = {}
+        for path in instance.children:
+            latest[self.instances[path].index] = self.instances[path]
         return [latest[index] for index in sorted(latest)]
 
-    def around(self, path: Path) -> Iterator[Tale]:
-        """The instance and everything around it, up to the root."""
-        tale: Tale | None = self.tales[path]
-        while tale is not None:
-            yield tale
-            tale = None if tale.parent is None else self.tales[tale.parent]
+    def around(self, path: Path) -> Iterator[InstanceLog]:
+        """The instance and all enclosing ones, up to the root."""
+        instance: InstanceLog | None = self.instances[path]
+        while instance is not None:
+            yield instance
+            instance = None if instance.parent is None else self.instances[instance.parent]
 
     def is_shielded(self, path: Path) -> bool:
-        return any(tale.entered is not None and tale.entered.role == "finally" for tale in self.around(path))
+        return any(
+            instance.entered is not None and instance.entered.role == "finally"
+            for instance in self.around(path)
+        )
 
 
 def static_child(step: Step | None, event: StepEntered) -> Step | None:
-    """The step of the file that an entry is about, found without the core's own help."""
+    """The step that an entry is about, found without the core's own code."""
     match event.role:
         case "question" | "advice":
             return None
@@ -128,7 +133,7 @@ def _ordinary(step: Step, index: int) -> Step:
 
 
 def body_of(step: Step | None) -> Block | None:
-    """The block of a scope, if it is one of blocks."""
+    """The block of a Block or Call; None for any other step."""
     match None if step is None else step.verb:
         case Call(workflow=workflow):
             return workflow.body
@@ -139,7 +144,7 @@ def body_of(step: Step | None) -> Block | None:
 
 
 def is_fine(step: Step, ended: StepEnded) -> bool:
-    """Whether this end lets the block go on (language.md 5)."""
+    """Whether the block continues after this end (language.md 5)."""
     if ended.hard is not None:
         return False
     target = step.on.get(ended.outcome)
@@ -150,8 +155,8 @@ def is_fine(step: Step, ended: StepEnded) -> bool:
 
 def entries(log: Sequence[Event]) -> dict[Path, list[StepEntered]]:
     """The ordinary entries into each scope, in order."""
-    found: dict[Path, list[StepEntered]] = defaultdict(list)
+    by_scope: dict[Path, list[StepEntered]] = defaultdict(list)
     for event in log:
         if isinstance(event, StepEntered) and event.role == "step":
-            found[event.parent].append(event)
-    return found
+            by_scope[event.parent].append(event)
+    return by_scope
