@@ -1,4 +1,4 @@
-"""What an engine costs that only waits: memory, and the share of a core."""
+"""What an engine or a watch costs that only waits: memory, and the share of a core."""
 
 from __future__ import annotations
 
@@ -16,32 +16,55 @@ from bench.engine import Cost
 from bench.startup import compiled_in
 
 WORKFLOW: Final = "podium: 1\nname: idle\nsteps:\n  hold: {wait: {timer: 10m}}\n"
+EMPTY: Final = 'podium: 1\nname: empty\nsteps:\n  done: {run: ["true"]}\n'
+IGNORED_FOLDERS: Final = 400
+FILES_EACH: Final = 50
 SECONDS: Final = 5.0
 CALM_S: Final = 0.5
 TICK: Final = 1 / os.sysconf("SC_CLK_TCK")
 
 
 def costs() -> tuple[Cost, ...]:
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "project"
+        folder.mkdir()
+        (folder / "w.yaml").write_text(WORKFLOW, "utf-8")
         # The first one compiles what it imports, and keeps the memory that took.
-        with _waiting(Path(folder)) as pid:
+        with _waiting(folder, "run") as pid:
             _come_to_rest(pid)
-        with _waiting(Path(folder)) as pid:
+        with _waiting(folder, "run") as pid:
             _come_to_rest(pid)
             share, memory = _share(pid), _resident_mb(pid)
     return (
         Cost("memory of an engine that waits", memory, "MB", 60),
         Cost("its share of a core", share * 100, "%", 1),
+        Cost("share of a watch by 20,000 ignored files", _watching() * 100, "%", 1),
     )
 
 
+def _watching() -> float:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "project"
+        folder.mkdir()
+        (folder / "w.yaml").write_text(EMPTY, "utf-8")
+        (folder / ".gitignore").write_text(".podium/\nnode_modules/\n", "utf-8")
+        subprocess.run(("git", "init", "--quiet"), cwd=folder, check=True)
+        for number in range(IGNORED_FOLDERS):
+            package = folder / f"node_modules/p{number}"
+            package.mkdir(parents=True)
+            for file in range(FILES_EACH):
+                (package / f"{file}.js").touch()
+        with _waiting(folder, "watch") as pid:
+            _come_to_rest(pid)
+            return _share(pid)
+
+
 @contextmanager
-def _waiting(folder: Path) -> Iterator[int]:
-    (folder / "w.yaml").write_text(WORKFLOW, "utf-8")
-    env = {**compiled_in(folder / "compiled"), "HOME": str(folder)}
-    command = (sys.executable, "-m", "podium", "run", "w.yaml")
+def _waiting(folder: Path, command: str) -> Iterator[int]:
+    # Next to the project, not in it: there, a compiled module would be a changed file.
+    env = {**compiled_in(folder.parent / "compiled"), "HOME": str(folder.parent)}
     child = subprocess.Popen(
-        command,
+        (sys.executable, "-m", "podium", command, "w.yaml"),
         cwd=folder,
         env=env,
         stdin=subprocess.DEVNULL,

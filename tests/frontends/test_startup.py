@@ -31,7 +31,7 @@ finally:
 """
 
 THE_RUN = ("podium.core.decide", "podium.core.evolve", "podium.core.events", "podium.core.state")
-THE_WORLD = ("asyncio", "anyio", "apsw", "podium.ports", "podium.process", "podium.simulate")
+THE_WORLD = ("asyncio", "anyio", "apsw", "podium.ports", "podium.process", "podium.simulate", "watchfiles")
 
 
 def modules(*arguments: str, cwd: Path) -> set[str]:
@@ -79,6 +79,11 @@ def test_validate_reads_of_an_agent_only_its_registration(tmp_path: Path) -> Non
         "podium.adapters.agents.codex",
     }
     assert not found & {*THE_RUN, *THE_WORLD, "importlib.metadata", "podium.ports.agent"} - {"podium.ports"}
+
+
+@pytest.mark.req("C23")
+def test_only_a_watch_that_waits_needs_watchfiles(tmp_path: Path) -> None:
+    assert "watchfiles" not in modules("watch", "--help", cwd=tmp_path)
 
 
 def test_validate_compiles_only_what_has_no_mistake(tmp_path: Path) -> None:

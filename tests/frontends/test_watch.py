@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from podium.app.run.watch import arrived, changed, inbox, look, seen_by
+from podium.app.run.watch import (
+    WatchedProject,
+    arrived,
+    changed,
+    inbox,
+    list_files,
+    wait_for_files,
+    watched_project,
+    without_news,
+)
 from podium.errors import ConfigurationError
-from tests.engine.kit import Project
+from tests.engine.kit import Project, git
 
 pytestmark = pytest.mark.slow
 
@@ -83,6 +94,41 @@ def test_a_mistake_in_the_file_is_told_and_the_next_save_runs_again(project: Pro
 
 
 @pytest.mark.req("R228")
+@pytest.mark.parametrize("noise", ["node_modules/lib/x.js", "build/deep/x", "app.log"])
+def test_a_write_to_an_ignored_file_starts_nothing_and_one_to_a_tracked_file_one_run(
+    project: Project, noise: str
+) -> None:
+    project.write("data.txt", "one")
+    project.write("node_modules/lib/y.js", "")
+    project.write(".gitignore", ".podium/\nnode_modules/\n/build\n*.log\n")
+    project.write("flow.yaml", FLOW.replace("READ", "data.txt"))
+    project.commit()
+    with watch(project, "flow.yaml", "--runs", "2") as process:
+        wait_for(process, "watching")
+        project.write(noise, "noise")
+        project.write("data.txt", "two")
+        _, told = process.communicate(timeout=240)
+    assert "changed: data.txt\n" in told
+    assert sorted(said(project)) == ["one", "two"]
+
+
+@pytest.mark.req("R228")
+def test_a_tracked_file_in_an_ignored_folder_starts_a_run(project: Project) -> None:
+    project.write("build/data.txt", "one")
+    project.write("flow.yaml", FLOW.replace("READ", "build/data.txt"))
+    project.commit()
+    project.write(".gitignore", ".podium/\nbuild/\n")
+    project.commit()
+    with watch(project, "flow.yaml", "--runs", "2") as process:
+        wait_for(process, "watching")
+        project.write("build/other.txt", "noise")
+        project.write("build/data.txt", "two")
+        _, told = process.communicate(timeout=240)
+    assert "changed: build/data.txt\n" in told
+    assert sorted(said(project)) == ["one", "two"]
+
+
+@pytest.mark.req("R228")
 def test_what_somebody_saves_during_a_run_starts_the_next(project: Project) -> None:
     """A command that waits for a file tells that the run has begun, and holds it until the edit is made."""
     ends = project.root.parent / "ends"
@@ -110,8 +156,8 @@ def test_what_a_run_lands_or_does_in_the_project_itself_is_no_news() -> None:
     before = {"kept": (1, 1), "edited": (1, 1), "landed": (1, 1), "removed": (1, 1)}
     after = {"kept": (1, 1), "edited": (2, 1), "landed": (2, 1), "added": (2, 1)}
     own = frozenset({"landed", "added", "removed"})
-    assert changed(seen_by(before, after, own), after) == ("edited",)
-    assert changed(seen_by(before, after, None), after) == ()
+    assert changed(without_news(before, after, own), after) == ("edited",)
+    assert changed(without_news(before, after, None), after) == ()
 
 
 STEPS = """\
@@ -164,6 +210,20 @@ def test_each_new_file_becomes_a_run(project: Project) -> None:
 
 
 @pytest.mark.req("R206", "C12")
+def test_each_new_file_becomes_a_run_also_in_a_folder_that_git_ignores(project: Project) -> None:
+    project.write(".gitignore", ".podium/\ntodo/\n")
+    project.write("task.yaml", TASK.replace("cat, '${{ inputs.task }}'", "echo, '${{ inputs.task }}'"))
+    project.commit()
+    (project.root / "todo").mkdir()
+    with watch(project, "task.yaml", "--mode", "enqueue", "--folder", "todo", "--runs", "1") as process:
+        wait_for(process, "watching")
+        project.write("todo/first.md", "first")
+        process.communicate(timeout=240)
+    assert process.returncode == 0
+    assert said(project) == ["todo/first.md"]
+
+
+@pytest.mark.req("R206", "C12")
 def test_a_file_whose_run_cannot_begin_is_taken_once_it_can(project: Project) -> None:
     project.write("todo/first.md", "first")
     project.write("task.yaml", TASK)
@@ -190,10 +250,10 @@ def test_it_names_what_is_missing_before_it_waits(project: Project) -> None:
 
 
 @pytest.mark.req("R228")
-def test_a_look_tells_new_changed_and_lost_files_apart(tmp_path: Path) -> None:
+def test_new_changed_and_lost_files_are_told_apart(tmp_path: Path) -> None:
     for name in ("a", "b", "d", "same"):
         (tmp_path / name).write_text("1")
-    before = look(tmp_path)
+    before = list_files(WatchedProject(tmp_path, None)).files
     (tmp_path / "a").unlink()
     (tmp_path / "b").write_text("22")
     (tmp_path / "c").touch()
@@ -201,7 +261,7 @@ def test_a_look_tells_new_changed_and_lost_files_apart(tmp_path: Path) -> None:
     for own in (".git", ".podium"):
         (tmp_path / own).mkdir()
         (tmp_path / own / "x").touch()
-    after = look(tmp_path)
+    after = list_files(WatchedProject(tmp_path, None)).files
     assert changed(before, after) == ("a", "b", "c", "d")
     assert arrived(before, after) == ("c",)
 
@@ -213,7 +273,63 @@ def test_what_people_write_into_the_own_folder_is_looked_at_and_records_are_not(
         path = tmp_path / ".podium" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-    assert tuple(look(tmp_path)) == tuple(f".podium/{name}" for name in written)
+    project = WatchedProject(tmp_path, None)
+    assert tuple(list_files(project).files) == tuple(f".podium/{name}" for name in written)
+
+
+@pytest.mark.req("R228")
+def test_files_count_by_the_rules_of_git_and_podiums_own_folder_by_its_own(project: Project) -> None:
+    project.write(".gitignore", ".podium/*\n*.log\nbuild/\n!kept.log\n")
+    project.write("build/tracked", "")
+    git(project.root, "add", "--force", "build/tracked")
+    for name in (
+        "build/x",
+        "src/a.log",
+        "src/kept.log",
+        ".podium/config.yaml",
+        ".podium/runs/x",
+        "new/only.log",
+    ):
+        project.write(name, "")
+    found = list_files(watched_project(project.office))
+    assert set(found.files) == {
+        ".gitignore",
+        ".podium/config.yaml",
+        "README.md",
+        "build/tracked",
+        "src/kept.log",
+    }
+    assert str(project.root / "new") in found.folders, "another file may come into it"
+
+
+@pytest.mark.req("R228")
+@pytest.mark.parametrize("name", [b"new/deep/file", b"caf\xe9", b"caf\xe9/file"])
+def test_a_file_in_a_new_folder_or_with_a_name_that_is_not_utf_8_is_noticed(
+    tmp_path: Path, name: bytes
+) -> None:
+    """The second file comes when the first has been noticed, so that a new folder must be watched as well."""
+    project = WatchedProject(tmp_path, None)
+    before = list_files(project).files
+    for path in (name, name + b"2"):
+        with ThreadPoolExecutor(1) as pool:
+            after = pool.submit(wait_for_files, project, before)
+            place = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + path))
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.touch()
+            assert changed(before, after.result(60)) == (os.fsdecode(path),)
+        before = after.result()
+
+
+@pytest.mark.req("R228")
+def test_a_folder_that_is_removed_while_it_is_watched_takes_its_files_along(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old/file").touch()
+    project = WatchedProject(tmp_path, None)
+    before = list_files(project).files
+    with ThreadPoolExecutor(1) as pool:
+        after = pool.submit(wait_for_files, project, before)
+        shutil.rmtree(tmp_path / "old")
+        assert after.result(60) == {}
 
 
 @pytest.mark.parametrize(("folder", "why"), [("../x", "leaves the project"), ("nowhere", "is not a folder")])

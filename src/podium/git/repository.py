@@ -173,6 +173,17 @@ def read_uncommitted(repository: Repository) -> tuple[str, ...]:
     return tuple(path for path in paths if path.split("/")[0] != STATE_DIR)
 
 
+def read_ignored(repository: Repository) -> tuple[str, ...]:
+    """Untracked paths in the user's work tree that git ignores; a folder stands for all that is in it."""
+    out = run(
+        personal(repository), "status", "--porcelain=v1", "-z", "--untracked-files=normal", "--no-renames",
+        # Not `ls-files --ignored --directory`, which also names a folder that holds ignored files only.
+        "--ignored=matching", "--ignore-submodules=all",
+    ).out  # fmt: skip
+    paths = (record[3:] for record in out.split(b"\0") if record.startswith(b"!! "))
+    return tuple(os.fsdecode(path.removesuffix(b"/")) for path in paths)
+
+
 def tree_with_uncommitted(repository: Repository) -> Tree:
     """HEAD with the user's uncommitted files, by a copy of the index; the user's own index and files stay as they are."""
     with tempfile.TemporaryDirectory(dir=repository.store) as folder:

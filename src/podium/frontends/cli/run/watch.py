@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,7 +16,18 @@ from podium.app.query.runs import find_run
 from podium.app.run.definition import project_files
 from podium.app.run.rerun import preview_rerun, start_rerun
 from podium.app.run.start import RunRequest, StartedRun, start_run
-from podium.app.run.watch import Seen, arrived, changed, inbox, look, own_changes, seen_by
+from podium.app.run.watch import (
+    Files,
+    WatchedProject,
+    arrived,
+    changed,
+    inbox,
+    list_files,
+    own_changes,
+    wait_for_files,
+    watched_project,
+    without_news,
+)
 from podium.app.values import parse_vars
 from podium.core.hash_chain import RunId
 from podium.errors import ConfigurationError, PathViolation
@@ -25,7 +35,6 @@ from podium.frontends.cli.confirm_rerun import as_text
 from podium.frontends.cli.foreground import drive_with_display, open_project_for
 from podium.frontends.cli.output import complain
 
-POLL_S: Final = 0.5
 SHOWN: Final = 3
 
 
@@ -74,9 +83,9 @@ def command(  # noqa: PLR0913  # one argument per option
 ) -> int:
     """Watch the project and run a workflow in it.
 
-    Files are checked twice a second; a run starts once nothing has changed between two checks. Changes made by
-    a run do not start another. A mistake in the file is reported, and the next save is tried. Ctrl-C stops
-    watching. The exit code is that of the last run.
+    A run starts once files have changed and nothing else changes for half a second. Files that git ignores do
+    not count, and changes made by a run do not start another. A mistake in the file is reported, and the next
+    save is tried. Ctrl-C stops watching. The exit code is that of the last run.
     """
     office = open_project_for(file)
     workflow = open_workflow(file, user_dir=office.user_dir, project=office.project)
@@ -108,31 +117,27 @@ def command(  # noqa: PLR0913  # one argument per option
 
 
 def _reruns(office: Office, order: RunRequest, *, sparing: bool) -> Iterator[StartedRun]:
-    seen = look(office.project)
+    project = watched_project(office)
+    files = list_files(project).files
     begun = start_run(office, order)
     while True:
         yield begun
-        seen = seen_by(seen, look(office.project), own_changes(office, begun))
-        begun, seen = _next(office, order, begun.run, seen, sparing=sparing)
+        files = without_news(files, list_files(project).files, own_changes(office, begun))
+        start = partial(_affected, office, order, begun.run) if sparing else partial(_anew, office, order)
+        begun, files = _next(project, start, files)
 
 
 def _next(
-    office: Office, order: RunRequest, earlier: RunId, seen: Seen, *, sparing: bool
-) -> tuple[StartedRun, Seen]:
-    """The next run that can begin, and what the project was like then."""
-    last = seen
+    project: WatchedProject, start: Callable[[Sequence[str]], StartedRun], files: Files
+) -> tuple[StartedRun, Files]:
+    """The next run that can begin, and the files at that time."""
+    last = files
     while True:
         click.echo("watching; Ctrl-C ends it", err=True)
-        now = _settled(office.project, last)
+        now = wait_for_files(project, last)
         _tell(changed(last, now))
         # An edit that could not begin a run is still new to the one that can.
-        paths = changed(seen, now) if sparing else ()
-        start = (
-            partial(_affected, office, order, earlier, paths)
-            if sparing
-            else partial(start_run, office, order)
-        )
-        begun = _tried(start)
+        begun = _tried(partial(start, changed(files, now)))
         if begun is not None:
             return begun, now
         last = now
@@ -152,6 +157,10 @@ def _tried(start: Callable[[], StartedRun]) -> StartedRun | None:
         return None
 
 
+def _anew(office: Office, order: RunRequest, _: Sequence[str]) -> StartedRun:
+    return start_run(office, order)
+
+
 def _affected(office: Office, order: RunRequest, earlier: RunId, paths: Sequence[str]) -> StartedRun:
     """Goes on from the earlier run after an edit of its definition; any other file may matter to every step."""
     head = find_run(office.store, earlier)
@@ -166,45 +175,27 @@ def _enqueued(
     office: Office, order: RunRequest, folder: Path, *, into: str, is_input: bool
 ) -> Iterator[StartedRun]:
     """Files that are there when the watch begins are work too; each is taken once."""
-    done: Seen = {}
+    project = watched_project(office, folder)
+    start = f"{folder.relative_to(project.root)}/"
+    done: Files = {}
+    # Of the whole project: a run that could not begin may begin after an edit of its workflow.
+    files = wait_for_files(project)
     while True:
-        # Of the whole project: a run that could not begin may begin after an edit of its workflow.
-        before = look(office.project)
-        now = _quiet(folder)
+        now = {path: mark for path, mark in files.items() if path.startswith(start.removeprefix("./"))}
         refused = set()
-        for name in arrived(done, now):
-            path = str((folder / name).relative_to(office.project.resolve()))
+        for path in arrived(done, now):
             click.echo(f"new: {path}", err=True)
             begun = _tried(partial(start_run, office, _given(order, {into: path}, is_input=is_input)))
             if begun is None:
-                refused.add(name)
+                refused.add(path)
             else:
                 yield begun
-        done = {name: mark for name, mark in now.items() if name not in refused}
+        done = {path: mark for path, mark in now.items() if path not in refused}
         click.echo("watching; Ctrl-C ends it", err=True)
-        _settled(office.project, before)
+        files = wait_for_files(project, files)
 
 
 def _given(order: RunRequest, values: Mapping[str, str], *, is_input: bool) -> RunRequest:
     if is_input:
         return replace(order, inputs={**order.inputs, **values})
     return replace(order, vars={**order.vars, **values})
-
-
-def _settled(folder: Path, before: Seen) -> Seen:
-    """The first quiet look that differs from `before`."""
-    while True:
-        now = _quiet(folder)
-        if changed(before, now):
-            return now
-
-
-def _quiet(folder: Path) -> Seen:
-    """The first look that is the same half a second later: what is still being written is left alone."""
-    last = look(folder)
-    while True:
-        time.sleep(POLL_S)
-        now = look(folder)
-        if now == last:
-            return now
-        last = now
