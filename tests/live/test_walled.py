@@ -16,7 +16,8 @@ from tests.git.kit import Project, new_project
 from tests.installed import built_in
 from tests.live.kit import patch
 from tests.live.programs import found
-from tests.live.walled_kit import KEY, leads_to, needs_walls, play, trust, vendor
+from tests.live.walled_kit import KEY, leads_to, needs_walls, play, vendor
+from tests.relays import trust
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import ssl
-import subprocess
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from podium.testing.models.server import ModelServer
 from tests.attempt.asked import Asked, Clock
 from tests.attempt.runs import Played, bench
 from tests.git.kit import Project
+from tests.relays import Trust
 
 KEY = "dummy-key-4711-of-nobody"
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")
@@ -112,27 +112,6 @@ def leads_to(port: int) -> Callable[[str, int], Awaitable[Sequence[tuple[str, in
         return [("127.0.0.1", port)]
 
     return resolve
-
-
-@dataclass(frozen=True, slots=True)
-class Trust:
-    """An authority that nobody knows who is not told of it, and what it says about a host."""
-
-    authority: Path
-    certificate: Path
-    key: Path
-
-
-def trust(folder: Path, host: str) -> Trust:
-    made = Trust(folder / "ca.pem", folder / "host.pem", folder / "host.key")
-    new = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2"
-    signed = f"-CA {made.authority} -CAkey {folder / 'ca.key'} -addext basicConstraints=critical,CA:FALSE"
-    for words in (
-        f"{new} -subj /CN=nobody -keyout {folder / 'ca.key'} -out {made.authority}",
-        f"{new} -subj /CN={host} -keyout {made.key} -out {made.certificate} {signed} -addext subjectAltName=DNS:{host}",
-    ):
-        subprocess.run(words.split(), check=True, capture_output=True)
-    return made
 
 
 @contextmanager

@@ -23,6 +23,8 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from podium.egress.allowed_calls import Rule, check, rules
 from podium.egress.refusal import LINGER_S, refuse
 from podium.egress.request_head import END, MOST_HEAD, PIECE, Head, HungUp, Refused, body_length, read_head
+from podium.egress.tunnel import connect_proxy, open_tunnel
+from podium.egress.user_proxy import UserProxy, proxy_for
 from podium.ports.sandbox import EgressDecision, OnDecision, Service
 
 MOST_BODY: Final = 64 * 1024 * 1024
@@ -56,7 +58,8 @@ class Upstream:
     """Where the calls go, and how they are made there."""
 
     def __init__(self, service: Service) -> None:
-        parts = urlsplit(service.upstream)
+        self._url = service.upstream
+        parts = urlsplit(self._url)
         self.tls = parts.scheme == "https"
         self.host = parts.hostname or ""
         self.port = parts.port or (443 if self.tls else 80)
@@ -69,9 +72,18 @@ class Upstream:
     def _trust(self) -> ssl.SSLContext:
         return ssl.create_default_context()
 
+    @cached_property
+    def proxy(self) -> UserProxy | None:
+        """Raises OSError."""
+        return proxy_for(self._url)
+
     async def connect(self) -> ByteStream:
-        """Raises OSError, TimeoutError."""
+        """Raises OSError, BrokenResourceError, EndOfStream."""
         with anyio.fail_after(CONNECT_S):
+            if self.proxy is not None:
+                if self.tls:
+                    return await open_tunnel(self.proxy, self.host, self.port, self._trust)
+                return await connect_proxy(self.proxy, self._trust)
             if not self.tls:
                 return await anyio.connect_tcp(self.host, self.port)
             return await anyio.connect_tcp(
@@ -88,7 +100,13 @@ class Upstream:
         fields = [("Host", self.authority), *_passed(head, self.headers), *self.headers]
         if length or head.method not in ("GET", "HEAD"):
             fields.append(("Content-Length", str(length)))
-        lines = [f"{head.method} {self.prefix}{head.target} HTTP/1.1", "Connection: close"]
+        origin = ""
+        if self.proxy is not None and not self.tls:
+            # A proxy for plain HTTP is told the whole address; through a tunnel it sees none of this.
+            origin = f"http://{self.authority}"
+            if self.proxy.authorization is not None:
+                fields.append(("Proxy-Authorization", self.proxy.authorization))
+        lines = [f"{head.method} {origin}{self.prefix}{head.target} HTTP/1.1", "Connection: close"]
         return "\r\n".join([*lines, *(f"{name}: {value}" for name, value in fields), "", ""]).encode(
             "latin-1"
         )
@@ -128,7 +146,7 @@ async def broker(stream: SocketStream, upstream: Upstream, tell: OnDecision) -> 
         await refuse(stream, rest, refused)
         return
     try:
-        await _carry(stream, rest, upstream, upstream.written(head, length), length, call)
+        await _carry(stream, rest, upstream, head, length, call)
     finally:
         tell(EgressDecision("broker", True, what, call.status, call.reason))
     if call.reason:
@@ -152,22 +170,22 @@ async def _carry(
     stream: SocketStream,
     rest: BufferedByteReceiveStream,
     upstream: Upstream,
-    head: bytes,
+    head: Head,
     length: int,
     call: _Call,
 ) -> None:
     """Fills in what became of it: a status without a reason has been passed on."""
     try:
         server = await upstream.connect()
-    except (OSError, TimeoutError) as error:
-        why = str(error) or "it did not answer in time"
+    except (OSError, anyio.BrokenResourceError, anyio.EndOfStream) as error:
+        why = str(error) or ("no answer in time" if isinstance(error, TimeoutError) else "it hung up")
         call.status, call.reason = 502, f"the model API at {upstream.authority} cannot be reached: {why}"
         return
     async with server, anyio.create_task_group() as group:
         asked = anyio.Event()
 
         async def ask() -> None:
-            if not await _ask(rest, server, head, length):
+            if not await _ask(rest, server, upstream.written(head, length), length):
                 group.cancel_scope.cancel()
             asked.set()
 

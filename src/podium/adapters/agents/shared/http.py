@@ -1,22 +1,28 @@
-"""One request to a model's API, from a thread of its own; whoever waits can be cancelled, which hangs up."""
+"""One request to a model's API; cancelling the caller hangs up.
+
+Rules: no redirection is followed, because a key goes only where the user said; no message contains a header; an answer
+is read up to a bound.
+"""
 
 from __future__ import annotations
 
-import http.client
 import json
-import socket
+import ssl
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
-from urllib.parse import urlsplit
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
 
 from anyio import to_thread
+
+from podium.egress.user_proxy import ProxyFailed, UserProxy, proxy_for
+
+if TYPE_CHECKING:
+    from httpx2 import AsyncClient
 
 CONNECT_S: Final = 10.0
 MOST: Final = 32 * 1024 * 1024
 """Bytes of an answer that are read; no text of that size could be used."""
-PIECE: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +34,15 @@ class Answer:
 
 
 class Unreachable(Exception):
-    """Nobody is there, or the address is none."""
+    """No server answers at the address, or the address cannot be used."""
 
 
 class Silent(Exception):
-    """It is there and says nothing any more."""
+    """The server stopped sending."""
 
 
 class BrokenOff(Exception):
-    """The line was cut in the middle of the answer. `body` is what there is of it."""
+    """The connection ended in the middle of the answer. `body` is what there is of it."""
 
     def __init__(self, message: str, body: bytes = b"") -> None:
         super().__init__(message)
@@ -50,66 +56,66 @@ async def post(
     headers: Mapping[str, str] | None = None,
     silence_s: float | None = None,
 ) -> Answer:
-    """Raises Unreachable, Silent, BrokenOff. Redirections are not followed: a key goes where the user said."""
-    call = _Call(url, json.dumps(value).encode(), dict(headers or {}), silence_s)
+    """Raises Unreachable, Silent, BrokenOff."""
     try:
-        return await to_thread.run_sync(call.made, abandon_on_cancel=True)
-    finally:
-        call.hang_up()
+        proxy = proxy_for(url)
+    except ProxyFailed as error:
+        raise Unreachable(str(error)) from error
+    uses_tls = url.startswith("https:") or (proxy is not None and proxy.tls)
+    trust = await to_thread.run_sync(_load, uses_tls)
+    import httpx2
 
-
-class _Call:
-    """Owns the connection, so that another thread can hang up."""
-
-    def __init__(self, url: str, body: bytes, headers: dict[str, str], silence_s: float | None) -> None:
-        self._url, self._body, self._headers, self._silence_s = url, body, headers, silence_s
-        self._socket: socket.socket | None = None
-        self._over = False
-
-    def made(self) -> Answer:
-        parts = urlsplit(self._url)
-        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        connection = kind(parts.hostname or "", parts.port, timeout=CONNECT_S)
-        try:
-            self._connect(connection)
-            headers = {"Content-Type": "application/json", "Connection": "close", **self._headers}
-            target = parts.path + (f"?{parts.query}" if parts.query else "")
-            return self._answer(connection, target, headers)
-        finally:
-            connection.close()
-
-    def _connect(self, connection: http.client.HTTPConnection) -> None:
-        try:
-            connection.connect()
-        except (OSError, ValueError) as error:
-            raise Unreachable(str(error)) from error
-        self._socket = connection.sock
-        self._socket.settimeout(self._silence_s)
-        if self._over:
-            self.hang_up()
-
-    def _answer(self, connection: http.client.HTTPConnection, target: str, headers: dict[str, str]) -> Answer:
-        body = bytearray()
-        try:
-            connection.request("POST", target, self._body, headers)
-            response = connection.getresponse()
-            while piece := response.read1(PIECE):
+    body = bytearray()
+    through = "" if proxy is None else f"through the proxy {proxy.name}: "
+    try:
+        async with (
+            _client(trust, proxy, silence_s) as client,
+            client.stream("POST", url, content=json.dumps(value), headers=headers) as response,
+        ):
+            async for piece in response.aiter_bytes():
                 body += piece
                 if len(body) > MOST:
                     raise BrokenOff(f"the answer has more than {MOST} bytes")
-        except TimeoutError as error:
-            raise Silent(f"nothing came for {self._silence_s:g} s") from error
-        except (OSError, http.client.HTTPException) as error:
-            raise BrokenOff(f"{type(error).__name__}: {error}", bytes(body)) from error
-        told = {name.lower(): value for name, value in response.getheaders()}
-        length = told.get("content-length", "")
-        # A line that was cut looks like an end to `read1`.
-        if length.isdecimal() and len(body) < int(length):
-            raise BrokenOff(f"{len(body)} of {length} bytes came", bytes(body))
-        return Answer(response.status, told, bytes(body))
+            return Answer(response.status_code, dict(response.headers), bytes(body))
+    except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
+        raise Unreachable(f"{through}{str(error) or 'no connection in time'}") from error
+    except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError) as error:
+        raise Unreachable("the address cannot be used") from error
+    except httpx2.TimeoutException as error:
+        raise Silent(f"nothing came for {silence_s:g} s") from error
+    except httpx2.LocalProtocolError as error:
+        # Its message quotes the header that cannot be sent, which may be the one with the key.
+        raise Unreachable("a header cannot be sent; look for line breaks in the key") from error
+    except httpx2.RequestError as error:
+        raise BrokenOff(f"{type(error).__name__}: {error}", bytes(body)) from error
 
-    def hang_up(self) -> None:
-        self._over = True
-        if self._socket is not None:
-            with suppress(OSError):
-                self._socket.shutdown(socket.SHUT_RDWR)
+
+def _client(trust: ssl.SSLContext, proxy: UserProxy | None, silence_s: float | None) -> AsyncClient:
+    import httpx2
+
+    by = None
+    if proxy is not None:
+        fields = {} if proxy.authorization is None else {"Proxy-Authorization": proxy.authorization}
+        scheme = "https" if proxy.tls else "http"
+        host = f"[{proxy.host}]" if ":" in proxy.host else proxy.host
+        by = httpx2.Proxy(
+            f"{scheme}://{host}:{proxy.port}", ssl_context=trust if proxy.tls else None, headers=fields
+        )
+    return httpx2.AsyncClient(
+        verify=trust,
+        proxy=by,
+        trust_env=False,
+        timeout=httpx2.Timeout(silence_s, connect=CONNECT_S),
+        headers={"User-Agent": "podium", "Content-Type": "application/json", "Connection": "close"},
+    )
+
+
+@cache
+def _load(uses_tls: bool) -> ssl.SSLContext:
+    """Certificates that are trusted, and httpx2: each takes 100 ms and more, so once per process and in a thread.
+
+    Without TLS no certificate is loaded, so that none is trusted either.
+    """
+    import httpx2  # noqa: F401
+
+    return ssl.create_default_context() if uses_tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
