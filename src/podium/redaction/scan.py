@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from podium.redaction.rules import KEYS, NAMED, NAMES, PLACEHOLDER, RULES, UUID
+from podium.redaction.rules import KEYS, NAMED, NAMES, PLACEHOLDER, UUID, read_rules
 
 PASSWORD_LENGTH: Final = 8
 KEY_LENGTH: Final = 16
@@ -64,7 +64,7 @@ def find(text: str) -> tuple[SecretMatch, ...]:
 
 
 def _known(text: str) -> Iterator[SecretMatch]:
-    for rule in RULES:
+    for rule in read_rules():
         for at in _places(text, rule.literals):
             match = rule.pattern.match(text, at)
             if match is None:
