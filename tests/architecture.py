@@ -56,6 +56,32 @@ MAX_SMALL_MODULES: Final = 18
 COMMANDS: Final = "frontends/cli"
 """The command line has a module for each command, however short."""
 
+AGENTS: Final = "adapters/agents"
+SHARED: Final = "shared"
+"""The only folder of AGENTS that is not an agent."""
+DIALECTS: Final = "workflow/dialects"
+"""Other formats name agents in their own way, and the translation has to know how."""
+AGENT_WORDS: Final = frozenset({"command"})
+"""Names of agents that are also keys of settings, logs and other formats: a literal says nothing."""
+ORDINARY_WORDS: Final = frozenset({"api", "recorded", "scripted"})
+"""Names of agents that also occur in sentences: only a text that is nothing else names the agent."""
+NAMED_AGENTS: Final = {
+    "adapters/agents/registry.py": "the list of them",
+    "attempt/command/judge_tree.py": "files in a tree that steer agents, whichever agent judges it",
+    "frontends/cli/options.py": "an example in a help text",
+    "testing/models/server.py": "vendors' APIs that the model server for tests speaks",
+}
+"""Modules that may name agents in texts, with the reason."""
+IMPORTED_AGENTS: Final = {
+    ("wiring.py", "scripted"): "plays all agents in `podium test`",
+    ("wiring.py", "recorded"): "plays all agents with --replay",
+    (
+        "adapters/agents/recorded/agent.py",
+        "scripted",
+    ): "a recording is played by the process that plays a script",
+}
+"""Which module may import from which agent's folder, with the reason."""
+
 
 @dataclass(frozen=True, slots=True)
 class Import:
@@ -182,6 +208,52 @@ def map_faults(src: Path, text: str) -> tuple[str, ...]:
         for name in sorted({d.rstrip("/") for d in drawn} - names - {"data"})
     ]
     return (*missing, *gone)
+
+
+def agent_folders(src: Path) -> frozenset[str]:
+    folders = (path.parent.name for path in (src / PACKAGE / AGENTS).glob("*/__init__.py"))
+    return frozenset(folders) - {SHARED}
+
+
+def agent_faults(src: Path) -> tuple[str, ...]:
+    """Nothing outside an agent's folder names the agent in a text or imports from the folder."""
+    names = agent_folders(src)
+    faults = []
+    for path in modules(src).values():
+        module = path.relative_to(src / PACKAGE).as_posix()
+        if module in NAMED_AGENTS or module.startswith(f"{DIALECTS}/"):
+            continue
+        own = next((name for name in names if module.startswith(f"{AGENTS}/{name}/")), "")
+        faults += [
+            f"{module}:{line}: names the agent {name}"
+            for line, text in literals(path.read_text("utf-8"))
+            for name in sorted(named_agents(text, names - AGENT_WORDS - {own}))
+        ]
+    for found in imports(src):
+        parts = found.target.split(".")
+        module = found.where.rpartition(":")[0].removeprefix(f"{PACKAGE}/")
+        if parts[1:3] != AGENTS.split("/") or len(parts) < 4 or parts[3] not in names:
+            continue
+        if not module.startswith(f"{AGENTS}/{parts[3]}/") and (module, parts[3]) not in IMPORTED_AGENTS:
+            faults.append(f"{found.where}: imports from the folder of the agent {parts[3]}")
+    return tuple(faults)
+
+
+def named_agents(text: str, names: frozenset[str]) -> frozenset[str]:
+    words = frozenset(re.findall(r"[a-z0-9_]+", text.lower()))
+    return frozenset(name for name in words & names if name not in ORDINARY_WORDS or text == name)
+
+
+@cache
+def literals(source: str) -> tuple[tuple[int, str], ...]:
+    """The texts of a module that are not docstrings, with their lines."""
+    nodes = list(ast.walk(ast.parse(source)))
+    alone = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    return tuple(
+        (node.lineno, node.value)
+        for node in nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone
+    )
 
 
 def modules(src: Path) -> dict[str, Path]:

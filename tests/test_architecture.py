@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
 import pytest
 
+from podium.adapters.agents.registry import BUILT_IN
 from tests import architecture
 
+NAMED = tuple(architecture.NAMED_AGENTS)
+IMPORTED = tuple(architecture.IMPORTED_AGENTS)
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src"
 
@@ -50,6 +54,60 @@ def test_small_modules_become_fewer_and_never_more() -> None:
 @pytest.mark.parametrize("page", ["README.md", "AGENTS.md", "docs/explanation/architecture.md"])
 def test_the_maps_show_what_is_there(page: str) -> None:
     assert architecture.map_faults(SRC, (ROOT / page).read_text("utf-8")) == ()
+
+
+@pytest.mark.req("R013")
+def test_only_the_folder_of_an_agent_knows_the_agent() -> None:
+    assert architecture.agent_faults(SRC) == ()
+
+
+@pytest.mark.req("R013")
+def test_the_registry_lists_exactly_the_folders_of_agents() -> None:
+    assert set(BUILT_IN) == architecture.agent_folders(SRC)
+    assert len(set(BUILT_IN)) == len(BUILT_IN)
+
+
+def test_every_exception_for_naming_an_agent_is_still_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(architecture, "NAMED_AGENTS", {})
+    monkeypatch.setattr(architecture, "IMPORTED_AGENTS", {})
+    faults = "\n".join(architecture.agent_faults(SRC))
+
+    assert [module for module in NAMED if f"{module}:" not in faults] == []
+    imported = re.findall(r"(?m)^podium/(.*):\d+: imports from the folder of the agent (\w+)", faults)
+    assert set(imported) == set(IMPORTED)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "complaint"),
+    [
+        ("app/list.py", 'PROGRAMS = ("claude", "codex")', "app/list.py:1: names the agent claude"),
+        ("app/list.py", 'print("start claude once")', "app/list.py:1: names the agent claude"),
+        ("app/list.py", 'print(f"no {x} but Claude")', "app/list.py:1: names the agent claude"),
+        (
+            "app/list.py",
+            "def f():\n    from podium.adapters.agents.claude.agent import Claude",
+            "podium/app/list.py:2: imports from the folder of the agent claude",
+        ),
+        (
+            "adapters/agents/codex/agent.py",
+            "from podium.adapters.agents import claude",
+            "podium/adapters/agents/codex/agent.py:1: imports from the folder of the agent claude",
+        ),
+        ("app/list.py", '"""How claude is listed."""', None),
+        ("app/list.py", 'x = "claudette"', None),
+        ("app/list.py", 'x = "what was recorded"', None),
+        ("app/list.py", 'x = "recorded"', "app/list.py:1: names the agent recorded"),
+        ("workflow/dialects/old.py", 'x = "claude"', None),
+        ("adapters/agents/claude/agent.py", 'x = "claude"', None),
+    ],
+)
+def test_an_agent_that_is_named_outside_its_folder_is_reported(
+    tmp_path: Path, path: str, text: str, complaint: str | None
+) -> None:
+    agents = {f"adapters/agents/{name}/__init__.py": "" for name in ("claude", "recorded", "shared")}
+    faults = architecture.agent_faults(plant(tmp_path, {**agents, path: text}))
+
+    assert list(faults) == ([] if complaint is None else [complaint])
 
 
 CLEAN = {
