@@ -11,7 +11,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from podium.errors import PathViolation
+from podium.files import atomic
 from podium.files.inside import open_inside
 from podium.ports.agent import InstalledAgent
 from podium.ports.agent_type import AgentType, Credentials, LoginFile
@@ -100,7 +100,7 @@ class Logins:
             current = self._places[name].read_bytes()
             if not _is_renewed(self._files[name], current, content):
                 return False
-            _replace(self._places[name], content)
+            atomic.write(self._places[name], content)
         self.contents[name] = content
         return True
 
@@ -170,19 +170,6 @@ def _locked(place: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
-
-
-def _replace(place: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(place)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def tokens_of(logins: Mapping[str, bytes]) -> dict[str, str]:
