@@ -1,6 +1,7 @@
 """Tasks as JSON and back.
 
-Rule 1: the round trip is the identity, up to tuples inside of free values, which become lists. Rule 2: it is strict. An
+Rule 1: the round trip is the identity. Free values of the compiled workflow are frozen (MappingProxyType, tuple), those
+of a run are plain (dict, list); the hash by which an earlier answer is found depends on it. Rule 2: it is strict. An
 unknown type, an unknown or missing field or a value of the wrong kind raises CodecError.
 """
 
@@ -85,20 +86,26 @@ def _is_default(field: Field[Any], value: Any) -> bool:
     return False
 
 
-def _decode_any(value: Json) -> Any:
+def _decode_any(value: Json, frozen: bool = False) -> Any:
     match value:
         case None | bool() | int() | float() | str():
             return value
         case list():
-            return [_decode_any(inner) for inner in value]
-        case {"type": "map", "items": {**items}} if len(value) == 2:
-            return {name: _decode_any(inner) for name, inner in items.items()}
+            items = (_decode_any(inner, frozen) for inner in value)
+            return tuple(items) if frozen else list(items)
+        case {"type": "map", "items": dict(inner)} if len(value) == 2:
+            return _decode_map(inner, frozen)
         case {"type": str(name)}:
             return _decode_record(name, value)
         case dict():
-            return {name: _decode_any(inner) for name, inner in value.items()}
+            return _decode_map(value, frozen)
         case _:
             raise CodecError(f"{type(value).__name__} is not JSON")
+
+
+def _decode_map(value: dict[str, Json], frozen: bool) -> Mapping[str, Any]:
+    decoded = {name: _decode_any(inner, frozen) for name, inner in value.items()}
+    return types.MappingProxyType(decoded) if frozen else decoded
 
 
 def _decode_record(name: str, value: Mapping[str, Json]) -> Any:
@@ -123,8 +130,14 @@ def _readers(cls: Any) -> tuple[Mapping[str, Reader], tuple[str, ...]]:
     """How each field is read, and which fields must be there."""
     # The alias Value is recursive, and whatever a template may be is told apart by its tag.
     hints = get_type_hints(cls, localns={"Value": Any})
+    is_compiled = cls.__module__ in _COMPILED
     readers = {
-        field.name: _reader(f"{cls.__name__}.{field.name}", hints[field.name]) for field in fields(cls)
+        field.name: _reader(
+            f"{cls.__name__}.{field.name}",
+            hints[field.name],
+            frozen=is_compiled or (cls, field.name) in _COMPILED_FIELDS,
+        )
+        for field in fields(cls)
     }
     required = tuple(
         field.name for field in fields(cls) if field.default is MISSING and field.default_factory is MISSING
@@ -132,15 +145,14 @@ def _readers(cls: Any) -> tuple[Mapping[str, Reader], tuple[str, ...]]:
     return readers, required
 
 
-def _reader(where: str, hint: Any) -> Reader:
+def _reader(where: str, hint: Any, *, frozen: bool) -> Reader:
     kinds = tuple(_kinds(hint))
-    if not kinds or any(kind is Any for kind in kinds):
-        return _decode_any
 
     def read(value: Json) -> Any:
-        decoded = _decode_any(value)
+        if Any in kinds:
+            return _decode_any(value, frozen)
         for kind in kinds:
-            found = _fit(where, kind, value, decoded)
+            found = _fit(where, kind, value, frozen)
             if found is not MISSING:
                 return found
         raise CodecError(f"{where} cannot be {value!r}")
@@ -157,17 +169,18 @@ def _kinds(hint: Any) -> Iterator[Any]:
     elif isinstance(hint, type) or get_origin(hint) in (tuple, Literal):
         yield hint
     elif get_origin(hint) is not None and issubclass(get_origin(hint), Mapping):
-        yield dict
+        yield Mapping
     else:
         yield Any
 
 
-def _fit(where: str, kind: Any, value: Json, decoded: Any) -> Any:
+def _fit(where: str, kind: Any, value: Json, frozen: bool) -> Any:
     """The value as this kind; MISSING if it is not one."""
+    if get_origin(kind) is tuple:
+        return _tuple(where, get_args(kind), value, frozen) if isinstance(value, list) else MISSING
+    decoded = _decode_any(value, frozen)
     if get_origin(kind) is Literal:
         return decoded if decoded in get_args(kind) else MISSING
-    if get_origin(kind) is tuple:
-        return _tuple(where, get_args(kind), value) if isinstance(value, list) else MISSING
     if kind is float and type(decoded) is int:
         return decoded
     if kind in (int, float, bool, str, types.NoneType):
@@ -175,15 +188,19 @@ def _fit(where: str, kind: Any, value: Json, decoded: Any) -> Any:
     return decoded if isinstance(decoded, kind) else MISSING
 
 
-def _tuple(where: str, args: tuple[Any, ...], value: list[Json]) -> Any:
+def _tuple(where: str, args: tuple[Any, ...], value: list[Json], frozen: bool) -> Any:
     if args[-1] is Ellipsis:
-        read = _reader(where, args[0])
+        read = _reader(where, args[0], frozen=frozen)
         return tuple(read(item) for item in value)
     if len(args) != len(value):
         return MISSING
-    return tuple(_reader(where, arg)(item) for arg, item in zip(args, value, strict=True))
+    return tuple(_reader(where, arg, frozen=frozen)(item) for arg, item in zip(args, value, strict=True))
 
 
+_COMPILED: Final = frozenset(module.__name__ for module in (nodes, templates, policy, model))
+_COMPILED_FIELDS: Final = frozenset(
+    {(names.Deferred, "value"), (task.AgentWork, "config"), (run_context.AgentUse, "config")}
+)
 # Two classes have the name Call: a call of a function in an expression, and of another workflow.
 _TAGS: Final[dict[type[Any], str]] = {
     cls: "CallWorkflow" if cls is model.Call else cls.__name__
