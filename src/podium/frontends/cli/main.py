@@ -9,13 +9,16 @@ import gc
 import sys
 from importlib import import_module
 from types import ModuleType
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
 from podium import __version__
 from podium.errors import EXIT_CANCELLED, PodiumError, disk_fault
 from podium.frontends.cli.streams import let_go, open_streams
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 COMMANDS: Final = {
     "demo": "Watch a scripted team repair a small project.",
@@ -95,6 +98,14 @@ class LazyGroup(click.Group):
             # The reader of our output has gone (`podium ... | head`). Not left to click, which ends with 1 for it.
             let_go()
             return 0 if ctx.invoked_subcommand in READ_ONLY_COMMANDS else EXIT_CANCELLED
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Names and help lines without importing a command; click's own way would import all of them."""
+        from click.shell_completion import CompletionItem
+
+        names = [name for name in COMMANDS if name.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(CompletionItem(name, help=COMMANDS[name]) for name in names), *options]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for group, heading in HEADINGS.items():

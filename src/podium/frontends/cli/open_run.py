@@ -14,6 +14,7 @@ import click
 
 from podium.app.paths import project_root
 from podium.core.types import Millis
+from podium.frontends.cli.completion import complete_run
 from podium.frontends.cli.safe_terminal import COLOURS
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 LOOK_S: Final = 0.2
 """How long a follower waits between two looks."""
 
-run_argument = click.argument("run", required=False, metavar="[RUN]")
+run_argument = click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_run)
 
 
 class OpenedRun(NamedTuple):

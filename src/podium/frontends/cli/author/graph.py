@@ -8,11 +8,12 @@ import click
 
 from podium.app.author.load import open_workflow
 from podium.app.paths import user_dir
+from podium.frontends.cli.completion import complete_workflow
 from podium.views.text.graph import as_mermaid, as_text
 
 
 @click.command("graph", short_help="Draw the steps of a workflow and their routes.")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path), shell_complete=complete_workflow)
 @click.option(
     "--format", "form", type=click.Choice(["text", "mermaid"]), default="text", help="How to draw it."
 )

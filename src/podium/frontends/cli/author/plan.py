@@ -12,6 +12,7 @@ import click
 from podium.app.author.load import open_workflow, parse_inputs
 from podium.app.paths import user_dir
 from podium.app.values import parse_settings
+from podium.frontends.cli.completion import complete_workflow
 from podium.frontends.cli.options import set_option
 from podium.views.format import count, dollars, duration
 from podium.views.plain import many
@@ -29,7 +30,7 @@ NAMES = {"calls": "agent calls", "tokens": "tokens", "usd": "cost", "time": "tim
 
 
 @click.command("plan", short_help="Forecast the calls, tokens, cost and time of a workflow.")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path), shell_complete=complete_workflow)
 @click.option(
     "-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="Value of an input; repeatable."
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from podium.frontends.cli.completion import complete_step, complete_workflow_or_run
 from podium.frontends.cli.options import set_option
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @click.command("prompt", short_help="Print the prompt of a step, or one that a run sent.")
-@click.argument("source", metavar="FILE|RUN")
-@click.argument("step")
+@click.argument("source", metavar="FILE|RUN", shell_complete=complete_workflow_or_run)
+@click.argument("step", shell_complete=complete_step)
 @click.option(
     "-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="Value of an input; repeatable."
 )

@@ -9,11 +9,12 @@ import click
 from podium.app.author.load import resolved
 from podium.app.paths import user_dir
 from podium.app.values import parse_settings
+from podium.frontends.cli.completion import complete_workflow
 from podium.frontends.cli.options import set_option
 
 
 @click.command("resolve", short_help="Print the workflow with templates and configuration applied.")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path), shell_complete=complete_workflow)
 @set_option
 @click.option("--origin", is_flag=True, help="Annotate each key with the file and line it came from.")
 def command(file: Path, settings: tuple[str, ...], origin: bool) -> int:

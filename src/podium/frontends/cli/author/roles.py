@@ -10,6 +10,7 @@ import click
 
 from podium.app.paths import project_root, user_dir
 from podium.files.project_paths import ProjectPaths
+from podium.frontends.cli.completion import complete_role
 from podium.frontends.cli.output import table
 
 
@@ -42,7 +43,7 @@ def list_command(as_json: bool) -> int:
 
 
 @command.command("show")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_role)
 @click.option("--origin", is_flag=True, help="Annotate each key with the file and line it came from.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print a JSON object; its schema: podium schema --of role."

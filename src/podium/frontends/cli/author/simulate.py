@@ -15,6 +15,7 @@ from podium.app.forecast.simulate import forecast, rehearse
 from podium.app.paths import user_dir
 from podium.app.values import parse_settings
 from podium.errors import EXIT_WAITING
+from podium.frontends.cli.completion import complete_workflow
 from podium.frontends.cli.options import set_option
 from podium.simulate.statistics import Spread, Survey, said
 from podium.views.format import count, dollars, duration
@@ -25,7 +26,7 @@ MICRO = 1_000_000
 
 
 @click.command("simulate", short_help="Simulate a workflow without agents, network or cost.")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path), shell_complete=complete_workflow)
 @click.option("-n", "--runs", type=click.IntRange(1, 1_000_000), help="Number of random runs.")
 @click.option("--cast", type=click.Path(path_type=Path), help="Scripted answers, a YAML list of rules.")
 @click.option(

@@ -9,13 +9,14 @@ import click
 
 from podium.app.workflow_tests.expect import Failure
 from podium.app.workflow_tests.suite import Result, data_of, exit_code, find_cases, results
+from podium.frontends.cli.completion import complete_test_file
 from podium.views.files.junit import JUnitCase, junit
 from podium.views.plain import harmless, many
 from podium.wiring import open_stage
 
 
 @click.command("test", short_help="Test workflows with scripted or recorded agents.")
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), shell_complete=complete_test_file)
 @click.option("-k", "containing", metavar="TEXT", default="", help="Only tests whose names contain this.")
 @click.option(
     "--junit", "junit_file", type=click.Path(path_type=Path), metavar="FILE", help="Also write JUnit XML."

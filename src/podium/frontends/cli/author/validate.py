@@ -9,12 +9,15 @@ import click
 from podium.app.author.load import check
 from podium.app.paths import user_dir
 from podium.app.values import parse_settings
+from podium.frontends.cli.completion import complete_workflow
 from podium.frontends.cli.options import set_option
 from podium.frontends.cli.output import tell_problems
 
 
 @click.command("validate", short_help="Check workflow files and report every mistake by line.")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument(
+    "files", nargs=-1, required=True, type=click.Path(path_type=Path), shell_complete=complete_workflow
+)
 @set_option
 @click.option("--json", "as_json", is_flag=True, help="Print the problems as one JSON list.")
 def command(files: tuple[Path, ...], settings: tuple[str, ...], as_json: bool) -> int:

@@ -6,14 +6,15 @@ import click
 
 from podium.app.run.answer import speaker, value_given
 from podium.app.values import parse_value
+from podium.frontends.cli.completion import complete_open_run, complete_question
 from podium.frontends.cli.foreground import open_current_project, send_command
 from podium.frontends.cli.sender import by_option, detach_option, json_option, run_named
 
 
 @click.command("answer", short_help="Answer a question with a value.")
 @click.argument("value")
-@click.argument("run", required=False)
-@click.argument("step", required=False)
+@click.argument("run", required=False, shell_complete=complete_open_run)
+@click.argument("step", required=False, shell_complete=complete_question)
 @by_option
 @detach_option
 @json_option

@@ -8,12 +8,13 @@ from dataclasses import asdict
 import click
 
 from podium.app.run.apply import apply
+from podium.frontends.cli.completion import complete_run
 from podium.frontends.cli.foreground import open_current_project
 from podium.frontends.cli.sender import run_named
 
 
 @click.command("apply", short_help="Merge a finished run's changes into a branch.")
-@click.argument("run", required=False)
+@click.argument("run", required=False, shell_complete=complete_run)
 @click.option("--branch", metavar="NAME", help="Target branch (default: the one checked out).")
 @click.option("-m", "--message", metavar="TEXT", help="Commit message.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")

@@ -5,16 +5,23 @@ from __future__ import annotations
 import click
 
 from podium.app.run.answer import approval, speaker
+from podium.frontends.cli.completion import complete_open_run, complete_question, complete_step
 from podium.frontends.cli.foreground import open_current_project, send_command
 from podium.frontends.cli.sender import by_option, detach_option, json_option, run_named
 
 
 @click.command("approve", short_help="Approve what a run is waiting for.")
-@click.argument("run", required=False)
-@click.argument("step", required=False)
+@click.argument("run", required=False, shell_complete=complete_open_run)
+@click.argument("step", required=False, shell_complete=complete_question)
 @click.option("--action", metavar="WORD", help="Another action that the question offers; see `podium inbox`.")
 @click.option("--feedback", default="", metavar="WORDS", help="Text to pass on with the answer.")
-@click.option("--from", "retry_from", metavar="STEP", help="With retry_different: the step to return to.")
+@click.option(
+    "--from",
+    "retry_from",
+    metavar="STEP",
+    help="With retry_different: the step to return to.",
+    shell_complete=complete_step,
+)
 @click.option(
     "--use", "use_output", metavar="VISIT", help="With force_complete: the visit to accept, such as write~2."
 )

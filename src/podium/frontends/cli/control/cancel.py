@@ -10,13 +10,14 @@ from podium.app.run.answer import speaker, view_of
 from podium.app.run.send import abandon
 from podium.core.messages import Cancel
 from podium.errors import EXIT_CANCELLED, ConfigurationError, PathViolation
+from podium.frontends.cli.completion import complete_open_run
 from podium.frontends.cli.foreground import open_current_project, send_command
 from podium.frontends.cli.sender import by_option, json_option, run_named
 from podium.views.files.run_json import run_data
 
 
 @click.command("cancel", short_help="Cancel a run; its `finally` steps still run.")
-@click.argument("run", required=False)
+@click.argument("run", required=False, shell_complete=complete_open_run)
 @click.option("--reason", default="", metavar="WORDS", help="Reason to record in the log.")
 @click.option(
     "--force",

@@ -10,12 +10,13 @@ import click
 from podium.app.run.answer import speaker
 from podium.app.run.send import send
 from podium.core.messages import Guide
+from podium.frontends.cli.completion import complete_open_run
 from podium.frontends.cli.foreground import open_current_project
 from podium.frontends.cli.sender import by_option, run_named
 
 
 @click.command("guide", short_help="Send guidance to the agents of a run.")
-@click.argument("run")
+@click.argument("run", shell_complete=complete_open_run)
 @click.argument("text")
 @by_option
 def command(run: str, text: str, by: str | None) -> int:

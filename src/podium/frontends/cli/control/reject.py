@@ -5,13 +5,14 @@ from __future__ import annotations
 import click
 
 from podium.app.run.answer import rejection, speaker
+from podium.frontends.cli.completion import complete_open_run, complete_question
 from podium.frontends.cli.foreground import open_current_project, send_command
 from podium.frontends.cli.sender import by_option, detach_option, json_option, run_named
 
 
 @click.command("reject", short_help="Reject what a run is waiting for, with a reason.")
-@click.argument("run", required=False)
-@click.argument("step", required=False)
+@click.argument("run", required=False, shell_complete=complete_open_run)
+@click.argument("step", required=False, shell_complete=complete_question)
 @click.option(
     "--feedback", default="", metavar="WORDS", help="Reason, passed to the agent that does the work again."
 )

@@ -7,12 +7,13 @@ import click
 from podium.app.run.answer import speaker
 from podium.app.values import parse_value
 from podium.core.messages import Signal
+from podium.frontends.cli.completion import complete_open_run
 from podium.frontends.cli.foreground import open_current_project, send_command
 from podium.frontends.cli.sender import by_option, detach_option, json_option, run_named
 
 
 @click.command("signal", short_help="Send a signal that a run is waiting for.")
-@click.argument("run")
+@click.argument("run", shell_complete=complete_open_run)
 @click.argument("name")
 @click.option("--data", metavar="VALUE", help="Output of the waiting step, as JSON or text.")
 @by_option

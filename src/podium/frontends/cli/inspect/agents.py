@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from podium.app.paths import user_dir
+from podium.frontends.cli.completion import complete_workflow
 from podium.frontends.cli.output import complain, table
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("agents", short_help="List agents: what is installed, and how each logs in.")
-@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.argument("file", required=False, type=click.Path(path_type=Path), shell_complete=complete_workflow)
 @click.option("--matrix", "as_matrix", is_flag=True, help="Print what each agent type supports.")
 @click.option(
     "--gpu", "as_gpu", is_flag=True, help="Print the GPUs and the local models that fit this machine."

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from podium.frontends.cli.completion import complete_run
+
 if TYPE_CHECKING:
     from podium.views.run.costs import CostReport, CostRow
 
@@ -14,7 +16,7 @@ WAYS = ("agent", "model", "role", "step", "workflow", "run", "day")
 
 
 @click.command("costs", short_help="Show the cost of runs by agent, role, step or day.")
-@click.argument("run", required=False, metavar="[RUN]")
+@click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_run)
 @click.option("--by", type=click.Choice(WAYS), default="agent", show_default=True, help="Grouping.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; its schema: podium schema --of costs.")
 def command(run: str | None, by: str, as_json: bool) -> int:

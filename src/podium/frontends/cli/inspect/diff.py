@@ -9,6 +9,7 @@ import click
 from podium.app.paths import user_dir
 from podium.app.query.diff import Span, asked_in, change_of, read_changes, read_diff
 from podium.app.query.runs import show
+from podium.frontends.cli.completion import complete_step
 from podium.frontends.cli.open_run import found, painter, run_argument
 from podium.views.plain import many
 from podium.views.run.view import RunView
@@ -17,7 +18,7 @@ from podium.views.text.terminal import Paint
 
 @click.command("diff", short_help="Show the changes of a run or a step.")
 @run_argument
-@click.argument("step", required=False, metavar="[STEP]")
+@click.argument("step", required=False, metavar="[STEP]", shell_complete=complete_step)
 @click.option("--stat", is_flag=True, help="Only file names and line counts.")
 def command(run: str | None, step: str | None, stat: bool) -> int:
     """Show the changes of a run since its base; with STEP, the changes of that step.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from podium.app.paths import user_dir
+from podium.frontends.cli.completion import complete_sandbox, complete_workflow
 from podium.frontends.cli.output import complain
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ NOBODY = 'podium: 1\nname: doctor\nsteps: {look: {run: ["true"]}}\n'
 
 
 @click.command("doctor", short_help="Check that agents and workflows can run on this machine.")
-@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.argument("file", required=False, type=click.Path(path_type=Path), shell_complete=complete_workflow)
 @click.option(
     "--probe",
     "probing",
@@ -35,6 +36,7 @@ NOBODY = 'podium: 1\nname: doctor\nsteps: {look: {run: ["true"]}}\n'
     "--sandbox",
     metavar="LEVEL",
     help="Sandbox level to check for: auto (default), container, bubblewrap, limits or none.",
+    shell_complete=complete_sandbox,
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Print a JSON object; its schema: podium schema --of doctor."

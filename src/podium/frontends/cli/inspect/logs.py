@@ -13,13 +13,14 @@ from podium.app.paths import user_dir
 from podium.app.query.inbox import ENDED
 from podium.app.query.logs import LogFile, follow_logs, log_files, pieces
 from podium.app.query.runs import find_run, show
+from podium.frontends.cli.completion import complete_step
 from podium.frontends.cli.open_run import OpenedRun, found, run_argument, wait
 from podium.process.ansi import PlainStream
 
 
 @click.command("logs", short_help="Print the prompts, answers and output of a run.")
 @run_argument
-@click.argument("step", required=False, metavar="[STEP]")
+@click.argument("step", required=False, metavar="[STEP]", shell_complete=complete_step)
 @click.option("-f", "--follow", "following", is_flag=True, help="Follow until the run ends.")
 @click.option("--failed", is_flag=True, help="Only steps and gates that did not pass.")
 def command(run: str | None, step: str | None, following: bool, failed: bool) -> int:

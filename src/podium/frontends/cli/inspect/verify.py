@@ -10,11 +10,12 @@ import click
 from podium.app.archive.check_export import check_export, is_export
 from podium.app.archive.verify import verify
 from podium.errors import EXIT_FAILED
+from podium.frontends.cli.completion import complete_run_or_folder
 from podium.frontends.cli.open_run import found
 
 
 @click.command("verify", short_help="Verify that a run's log or an export is complete.")
-@click.argument("run", required=False, metavar="[RUN|FOLDER]")
+@click.argument("run", required=False, metavar="[RUN|FOLDER]", shell_complete=complete_run_or_folder)
 @click.option(
     "--json", "as_json", is_flag=True, help="Print it as JSON; its schema: podium schema --of verify."
 )

@@ -6,14 +6,22 @@ import click
 
 from podium.app.run.rerun import preview_rerun
 from podium.app.values import parse_values
+from podium.frontends.cli.completion import complete_run, complete_step
 from podium.frontends.cli.confirm_rerun import dry_option, go_on_from, yes_option
 from podium.frontends.cli.foreground import open_current_project
 from podium.frontends.cli.sender import detach_option, json_option, run_named
 
 
 @click.command("fork", short_help="Start a new run from a step of an earlier run.")
-@click.argument("run")
-@click.option("--from", "step", metavar="STEP", required=True, help="First step to run again.")
+@click.argument("run", shell_complete=complete_run)
+@click.option(
+    "--from",
+    "step",
+    metavar="STEP",
+    required=True,
+    help="First step to run again.",
+    shell_complete=complete_step,
+)
 @click.option(
     "-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="New value of an input; repeatable."
 )

@@ -5,14 +5,15 @@ from __future__ import annotations
 import click
 
 from podium.app.run.rerun import preview_rerun
+from podium.frontends.cli.completion import complete_run, complete_step
 from podium.frontends.cli.confirm_rerun import dry_option, go_on_from, yes_option
 from podium.frontends.cli.foreground import open_current_project
 from podium.frontends.cli.sender import detach_option, json_option, run_named
 
 
 @click.command("rerun", short_help="Run a step again in a new run that reuses all other results.")
-@click.argument("run")
-@click.argument("step")
+@click.argument("run", shell_complete=complete_run)
+@click.argument("step", shell_complete=complete_step)
 @click.option("--downstream", is_flag=True, help="Also run everything after it again.")
 @dry_option
 @yes_option

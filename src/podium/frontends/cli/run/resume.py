@@ -10,13 +10,14 @@ from podium.app.run.rerun import preview_rerun
 from podium.app.run.start import open_run
 from podium.core.messages import Message, Resume
 from podium.frontends.cli.background import go_on_in_background
+from podium.frontends.cli.completion import complete_open_run
 from podium.frontends.cli.confirm_rerun import dry_option, go_on_from, yes_option
 from podium.frontends.cli.foreground import drive_with_display, open_current_project
 from podium.frontends.cli.sender import detach_option, json_option, run_named
 
 
 @click.command("resume", short_help="Resume a parked, paused, interrupted or killed run.")
-@click.argument("run", required=False)
+@click.argument("run", required=False, shell_complete=complete_open_run)
 @click.option("--accept-changes", is_flag=True, help="Continue in a new run with the current definition.")
 @dry_option
 @yes_option

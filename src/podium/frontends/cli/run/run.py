@@ -13,6 +13,7 @@ from podium.app.run.start import RunRequest, StartedRun, start_run
 from podium.app.values import parse_settings, parse_vars, read_values
 from podium.errors import ConfigurationError
 from podium.frontends.cli.background import go_on_in_background
+from podium.frontends.cli.completion import complete_sandbox, complete_workflow
 from podium.frontends.cli.foreground import drive_with_display, is_terminal, open_project_for
 from podium.frontends.cli.gitignore import offer_ignore_lines
 from podium.frontends.cli.options import set_option
@@ -27,7 +28,7 @@ SHOWN = 5
 
 
 @click.command("run", short_help="Run a workflow.")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path), shell_complete=complete_workflow)
 @click.option(
     "-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="Value of an input; repeatable."
 )
@@ -51,7 +52,10 @@ SHOWN = 5
 @click.option("--dirty", is_flag=True, help="Include uncommitted files.")
 @click.option("--no-human", is_flag=True, help="Fail instead of asking a person (for CI).")
 @click.option(
-    "--sandbox", metavar="LEVEL", help="Sandbox level: auto (default), container, bubblewrap, limits or none."
+    "--sandbox",
+    metavar="LEVEL",
+    help="Sandbox level: auto (default), container, bubblewrap, limits or none.",
+    shell_complete=complete_sandbox,
 )
 @click.option(
     "--record",

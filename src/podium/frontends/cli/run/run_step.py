@@ -13,13 +13,14 @@ from podium.app.run.run_step import StepTrial, change_of, prepared
 from podium.app.run.start import drive
 from podium.app.values import parse_vars, read_values
 from podium.files.project_paths import ProjectPaths
+from podium.frontends.cli.completion import complete_sandbox, complete_step, complete_workflow
 from podium.frontends.cli.foreground import Foreground, open_project_for
 from podium.wiring import open_store
 
 
 @click.command("run-step", short_help="Run a single step and discard the result.")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.argument("step")
+@click.argument("file", type=click.Path(path_type=Path), shell_complete=complete_workflow)
+@click.argument("step", shell_complete=complete_step)
 @click.option(
     "-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="Value of an input; repeatable."
 )
@@ -40,7 +41,10 @@ from podium.wiring import open_store
 @click.option("--dirty", is_flag=True, help="Include uncommitted files.")
 @click.option("--no-human", is_flag=True, help="Fail instead of asking a person.")
 @click.option(
-    "--sandbox", metavar="LEVEL", help="Sandbox level: auto (default), container, bubblewrap, limits or none."
+    "--sandbox",
+    metavar="LEVEL",
+    help="Sandbox level: auto (default), container, bubblewrap, limits or none.",
+    shell_complete=complete_sandbox,
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON.")
 def command(  # noqa: PLR0913  # one argument per option

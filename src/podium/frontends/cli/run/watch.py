@@ -31,6 +31,7 @@ from podium.app.run.watch import (
 from podium.app.values import parse_vars
 from podium.core.hash_chain import RunId
 from podium.errors import ConfigurationError, PathViolation
+from podium.frontends.cli.completion import complete_sandbox, complete_workflow
 from podium.frontends.cli.confirm_rerun import as_text
 from podium.frontends.cli.foreground import drive_with_display, open_project_for
 from podium.frontends.cli.output import complain
@@ -39,7 +40,7 @@ SHOWN: Final = 3
 
 
 @click.command("watch", short_help="Run a workflow whenever files change, or once per new file.")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path), shell_complete=complete_workflow)
 @click.option(
     "--mode",
     type=click.Choice(["rerun", "affected", "enqueue"]),
@@ -68,7 +69,10 @@ SHOWN: Final = 3
 @click.option("--runs", "most", type=click.IntRange(min=1), help="Stop after this many runs.")
 @click.option("--no-human", is_flag=True, help="Fail instead of asking a person.")
 @click.option(
-    "--sandbox", metavar="LEVEL", help="Sandbox level: auto (default), container, bubblewrap, limits or none."
+    "--sandbox",
+    metavar="LEVEL",
+    help="Sandbox level: auto (default), container, bubblewrap, limits or none.",
+    shell_complete=complete_sandbox,
 )
 def command(  # noqa: PLR0913  # one argument per option
     file: Path,

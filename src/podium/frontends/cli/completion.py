@@ -1,0 +1,206 @@
+"""What the Tab key offers for arguments: runs, steps, open questions, workflow files, roles.
+
+A shell starts `podium` for every press of the key and shows whatever it prints. So a completer reads as little as it can,
+offers nothing where something is wrong, and imports what it needs only when it is asked.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import click
+from click.shell_completion import CompletionItem
+
+from podium.errors import PodiumError
+
+if TYPE_CHECKING:
+    from podium.ports.store import RunHead, Store
+    from podium.views.run.view import RunView
+
+Items: TypeAlias = list[CompletionItem]
+Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], Items]
+
+SANDBOX_LEVELS: Final = ("auto", "container", "bubblewrap", "limits", "none")
+MOST_RUNS: Final = 100
+MOST_ENTRIES: Final = 5_000
+"""So many names are looked at for workflow files."""
+DEPTH: Final = 3
+"""Folders below the one that was typed."""
+HEAD: Final = 4_096
+SKIPPED: Final = frozenset({"node_modules", "venv", "target", "dist", "build"})
+
+
+def _quietly(offer: Callable[[click.Context, str], Iterable[CompletionItem]]) -> Completer:
+    """Nothing instead of an error, and nothing that a shell or a terminal would take for something else."""
+
+    @wraps(offer)
+    def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> Items:
+        try:
+            items = list(offer(ctx, incomplete))
+        except (PodiumError, OSError, ValueError):
+            return []
+        return [item for item in items if item.value.isprintable() and " " not in item.value]
+
+    return complete
+
+
+@_quietly
+def complete_run(_: click.Context, incomplete: str) -> Iterator[CompletionItem]:
+    return (_run_item(head) for head in _heads(incomplete))
+
+
+@_quietly
+def complete_open_run(_: click.Context, incomplete: str) -> Iterator[CompletionItem]:
+    """Only runs that have not ended."""
+    from podium.app.query.inbox import ENDED
+
+    return (_run_item(head) for head in _heads(incomplete) if head.status not in ENDED)
+
+
+@_quietly
+def complete_run_or_folder(_: click.Context, incomplete: str) -> Iterable[CompletionItem]:
+    runs: Items = []
+    with suppress(PodiumError):
+        runs.extend(_run_item(head) for head in _heads(incomplete))
+    return runs or [CompletionItem(incomplete, type="dir")]
+
+
+@_quietly
+def complete_step(ctx: click.Context, incomplete: str) -> Iterator[CompletionItem]:
+    """Steps of the file or of the run that stands before it on the command line."""
+    source = ctx.params.get("file") or ctx.params.get("source")
+    if source and Path(source).is_file():
+        names = _steps_of_file(Path(source))
+    else:
+        names = _steps_of_run(source or ctx.params.get("run"), incomplete)
+    return (CompletionItem(name) for name in dict.fromkeys(names) if name.startswith(incomplete))
+
+
+@_quietly
+def complete_question(ctx: click.Context, incomplete: str) -> Iterator[CompletionItem]:
+    """The open questions of the run."""
+    pending = _view(ctx.params.get("run")).pending
+    return (CompletionItem(one.path, help=one.kind) for one in pending if one.path.startswith(incomplete))
+
+
+@_quietly
+def complete_role(_: click.Context, incomplete: str) -> Iterator[CompletionItem]:
+    from podium.app.author.roles import list_roles
+    from podium.app.paths import project_root, user_dir
+
+    roles = list_roles(project_root(Path.cwd()), user_dir=user_dir())
+    return (
+        CompletionItem(role.name, help=role.description) for role in roles if role.name.startswith(incomplete)
+    )
+
+
+@_quietly
+def complete_sandbox(_: click.Context, incomplete: str) -> Iterator[CompletionItem]:
+    return (CompletionItem(level) for level in SANDBOX_LEVELS if level.startswith(incomplete))
+
+
+@_quietly
+def complete_workflow(_: click.Context, incomplete: str) -> Iterable[CompletionItem]:
+    """Workflow files below the folder; if none fits, YAML files, which may be of another format; else any file."""
+    files = [path for path in _yaml_files(incomplete) if not path.endswith((".test.yaml", ".test.yml"))]
+    items = [CompletionItem(path) for path in files if _is_workflow(path)]
+    return items or [CompletionItem(path) for path in files] or [CompletionItem(incomplete, type="file")]
+
+
+@_quietly
+def complete_workflow_or_run(_: click.Context, incomplete: str) -> Iterable[CompletionItem]:
+    files = [CompletionItem(path) for path in _yaml_files(incomplete) if _is_workflow(path)]
+    with suppress(PodiumError):
+        files.extend(_run_item(head) for head in _heads(incomplete))
+    return files or [CompletionItem(incomplete, type="file")]
+
+
+@_quietly
+def complete_test_file(_: click.Context, incomplete: str) -> Iterable[CompletionItem]:
+    files = [path for path in _yaml_files(incomplete) if path.endswith((".test.yaml", ".test.yml"))]
+    return [CompletionItem(path) for path in files] or [CompletionItem(incomplete, type="file")]
+
+
+@contextmanager
+def _opened() -> Iterator[tuple[Store, Path]]:
+    from podium.app.paths import project_root
+    from podium.wiring import open_store
+
+    project = project_root(Path.cwd())
+    store = open_store(project)
+    try:
+        yield store, project
+    finally:
+        store.close()
+
+
+def _heads(incomplete: str) -> tuple[RunHead, ...]:
+    """The newest runs whose id begins like this."""
+    with _opened() as (store, _):
+        return tuple(head for head in store.heads() if head.run.startswith(incomplete))[:MOST_RUNS]
+
+
+def _view(run: str | None) -> RunView:
+    from podium.app.paths import user_dir
+    from podium.app.query.runs import find_run, show
+
+    with _opened() as (store, project):
+        return show(store, project, find_run(store, run), user_dir=user_dir())
+
+
+def _run_item(head: RunHead) -> CompletionItem:
+    return CompletionItem(head.run, help=f"{head.workflow}, {head.status}")
+
+
+def _steps_of_file(path: Path) -> Iterator[str]:
+    from podium.app.author.load import open_workflow
+    from podium.app.paths import project_root, user_dir
+    from podium.app.run.preflight import all_steps
+
+    workflow = open_workflow(path, user_dir=user_dir(), project=project_root(path.parent))
+    return (step.name for _, step, _ in all_steps(workflow))
+
+
+def _steps_of_run(run: str | None, incomplete: str) -> Iterator[str]:
+    """Names; addresses as well once something was typed that only an address has."""
+    steps = _view(run).steps
+    yield from (step.step for step in steps if step.role != "gates")
+    if any(sign in incomplete for sign in "/~#"):
+        yield from (step.path for step in steps)
+
+
+def _yaml_files(incomplete: str) -> Iterator[str]:
+    """Paths that continue what was typed, in folders that are not far below."""
+    top, _, name = incomplete.rpartition("/")
+    base = f"{top}/" if "/" in incomplete else ""
+    left = MOST_ENTRIES
+    for folder, folders, names in os.walk(base or "."):
+        below = Path(folder).relative_to(base or ".").parts
+        left -= len(folders) + len(names)
+        if left < 0:
+            return
+        # Only directly in the folder that was typed does a name have to continue what was typed.
+        start = "" if below else name
+        is_deep = len(below) >= DEPTH
+        folders[:] = (
+            [] if is_deep else sorted(one for one in folders if one.startswith(start) and _is_entered(one))
+        )
+        for one in sorted(names):
+            if one.startswith(start) and one.endswith((".yaml", ".yml")):
+                yield base + "/".join((*below, one))
+
+
+def _is_entered(folder: str) -> bool:
+    return not folder.startswith(".") and folder not in SKIPPED
+
+
+def _is_workflow(path: str) -> bool:
+    with suppress(OSError), Path(path).open("rb") as file:
+        head = file.read(HEAD)
+        return head.startswith(b"podium:") or b"\npodium:" in head
+    return False
