@@ -14,7 +14,8 @@ from podium.credentials import read_keys, tokens_of
 from podium.ports.agent import AgentRequest, ProgramSpec
 from podium.ports.agent_type import Credentials
 from podium.redaction.mask import Mask
-from podium.wiring import agent_uses, agents_for, make_site, used_agents
+from podium.tasks.run_context import RunContext
+from podium.wiring import agent_uses, agents_for, make_site, played_by, used_agents
 from tests.attempt.asked import AGENTS, Asked, ask
 from tests.git.kit import Project
 from tests.installed import agent
@@ -105,6 +106,22 @@ def test_a_site_hides_the_keys_and_logins_of_all_agents_of_a_workflow_and_of_tho
     ]  # fmt: skip
     _, unused = agents_for(agent_uses(open_workflow(tmp_path / "inner.yaml", project=tmp_path)), env)
     assert unused.contents == {}, "its agents have a key"
+
+
+def test_a_stand_in_plays_types_that_are_not_installed_and_needs_nothing_of_the_user(tmp_path: Path) -> None:
+    file = tmp_path / "flow.yaml"
+    file.write_text(
+        "podium: 1\nname: flow\nagents: {k: {type: knitted}}\nsteps: {a: {agent: k, prompt: x}}\n"
+    )
+    workflow = open_workflow(file, project=tmp_path)
+    stand_in = Command()
+
+    agents, logins = played_by(stand_in, RunContext(RunId("20260101-a"), agents=agent_uses(workflow)))
+
+    assert {agents[name].adapter for name in ("knitted", "claude")} == {stand_in}
+    assert [agents["claude"].type.program, agents["claude"].type.credentials] == ["", None]
+    assert agents["claude"].type.capabilities.vendor == "anthropic", "what it once cost can still be told"
+    assert logins.contents == {}
 
 
 def test_what_is_put_into_a_home_is_for_its_owner_alone(tmp_path: Path) -> None:

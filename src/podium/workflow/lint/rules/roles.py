@@ -29,15 +29,14 @@ def _exists(mention: AgentMention) -> Iterator[Problem]:
     """Rule 21."""
     context, name, kind = mention.context, mention.name, mention.kind
     # Roles first: looking for an agent that is not built in reads the metadata of all installed packages.
-    is_role = context.role(name) is not None
-    if is_role and kind != "agent":
+    if kind != "agent" and context.role(name) is not None:
         return
     is_agent = context.is_agent(name)
     if is_agent and kind != "role":
         return
     if kind == "role" and is_agent:
         hint = f'"{name}" is an agent; write agent: {name}'
-    elif kind == "agent" and is_role:
+    elif kind == "agent" and name in context.role_names:
         hint = f'"{name}" is a role; write role: {name}'
     else:
         hint = did_you_mean(name, _names(context, kind))
