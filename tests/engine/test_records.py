@@ -290,7 +290,7 @@ def test_the_manifest_is_yaml_and_the_summary_says_what_matters(told: Told, fold
         "| `implement#1/tests` | failed | 1 failed: greet() returned None |",
         "| `review/reviewer_codex` | approve | 9 |",
         "| `approve` | approve | person1 |",
-        "## Where the work is",
+        "## Result",
         "`podium diff r1` to see the change",
     ):
         assert text in summary, text

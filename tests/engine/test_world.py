@@ -200,7 +200,7 @@ def test_the_summary_has_tokens_cost_phases_scores_and_the_conclusion(project: P
         "| `audit/w` | approve | 8 |",
         "$0.75, 2,030 tokens in 2 agent calls.",
         "| w |  | 2 | 2,000 | 0 | 30 | $0.75 |",
-        "- `land` put commit ",
+        "- `land` committed ",
     ):
         assert words in summary, summary
 

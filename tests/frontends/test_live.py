@@ -95,7 +95,7 @@ def test_a_terminal_has_a_line_per_active_step_with_time_cost_and_what_it_waits_
     play(told, live)
     live.update(view_of(told), Millis(told.events[-1].at + 65_000))
 
-    assert screen.lines[-2] == "?? approve  1m05s  waits for an answer of anybody"
+    assert screen.lines[-2] == "?? approve  1m05s  waits for an answer from anyone"
     assert re.fullmatch(
         r"    ?\d+m\d\ds  \$\d+\.\d\d spent, \$0\.00 reserved, at most \$5\.00", screen.lines[-1]
     )
@@ -134,7 +134,7 @@ def test_the_summary_has_outcome_steps_cost_time_the_work_and_the_next_command(t
         "ship r1  passed",
         "ok implement",
         "$0.36",
-        "the work is tree",
+        "result: tree",
         "podium diff r1",
         "podium apply r1",
     ):

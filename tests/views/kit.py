@@ -1,4 +1,4 @@
-"""Simulated runs as a project would have them: their events in a store, their folder beside it."""
+"""Simulated runs in a project: their events in a store, and their run folders."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ SILENT = CAST + "- match: {step: approve}\n  silent: true\n"
 
 
 class Told(NamedTuple):
-    """A run and what it was made from."""
+    """A simulated run with its workflow and events."""
 
     workflow: Workflow
     events: tuple[Event, ...]
     state: State
 
     def until(self, number: int) -> Told:
-        """The same run when it had so many events."""
+        """The same run after its first `number` events."""
         events = self.events[:number]
         return Told(self.workflow, events, fold(self.workflow, events))
 
@@ -71,7 +71,7 @@ class Told(NamedTuple):
 
 
 def tell(folder: Path, *, flow: str = FLOW, cast: str | None = CAST, run: str = "r1", **inputs: Any) -> Told:
-    """One simulated run of a workflow that is written into the folder."""
+    """Simulate one run of a workflow, which is written into the folder."""
     file = folder / "ship.yaml"
     file.write_text(flow)
     script = NO_CAST
@@ -85,16 +85,18 @@ def tell(folder: Path, *, flow: str = FLOW, cast: str | None = CAST, run: str = 
 
 
 def keep(
-    store: Store, told: Told, *, run: str = "r1", created: int = 1, status: str | None = None
+    store: Store, run_events: Told, *, run: str = "r1", created: int = 1, status: str | None = None
 ) -> RunHead:
-    """Put a run into a store, as the engine would."""
+    """Store a run like the engine does."""
     name = RunId(run)
     if status is None:
-        status = "waiting" if told.state.ended is None else told.state.ended.status
+        status = "waiting" if run_events.state.ended is None else run_events.state.ended.status
     source = json.dumps({"file": "ship.yaml"})
-    fingerprint = told.workflow.fingerprint
-    store.create(RunHead(name, told.workflow.name, fingerprint, created, 0, 0, FIRST_HASH, status, source))
-    bodies = [(type(event).__name__, json.dumps(encode(event))) for event in told.events]
+    fingerprint = run_events.workflow.fingerprint
+    store.create(
+        RunHead(name, run_events.workflow.name, fingerprint, created, 0, 0, FIRST_HASH, status, source)
+    )
+    bodies = [(type(event).__name__, json.dumps(encode(event))) for event in run_events.events]
     store.append(name, bodies, after=0, epoch=0, cause="test", status=status)
     head = store.head(name)
     assert head is not None
@@ -102,7 +104,7 @@ def keep(
 
 
 def project(folder: Path, *tales: tuple[str, Told]) -> Path:
-    """A project with these runs, the last one the newest, each with its folder."""
+    """A project with these runs, oldest first, each with its folder."""
     store = SqliteStore(folder / ".podium" / "podium.db")
     for number, (run, told) in enumerate(tales, start=1):
         head = keep(store, told, run=run, created=number)

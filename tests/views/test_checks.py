@@ -1,4 +1,4 @@
-"""A check that was not true says so in the words of its file, also to readers of the stored view."""
+"""A failed check shows its expression, also in the stored view."""
 
 from __future__ import annotations
 

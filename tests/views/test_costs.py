@@ -1,4 +1,4 @@
-"""What runs have cost is added up by whatever is asked, once, with the unknown apart."""
+"""The costs of runs are summed by any column, each once, with unknown costs counted separately."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from podium.core.events import AttemptDoubted, AttemptEnded, AttemptStarted, Event
 from podium.core.payloads import Amounts
 from podium.core.types import MicroUsd, Millis, Path
-from podium.views.run.costs import By, CostRow, bill
+from podium.views.run.costs import By, CostRow, cost_report
 
 DAY = 86_400_000
 
@@ -57,21 +57,21 @@ RUNS: list[tuple[str, str, list[Event]]] = [
         ("day", [("1970-01-01", 800), ("1970-01-02", 200)]),
     ],
 )
-def test_every_way_to_add_up_gives_the_same_total(by: By, rows: list[tuple[str, int]]) -> None:
+def test_every_grouping_gives_the_same_total(by: By, rows: list[tuple[str, int]]) -> None:
     """R208"""
-    found = bill(RUNS, by)
+    found = cost_report(RUNS, by)
 
     assert sorted((row.name, row.usd) for row in found.rows) == sorted(rows)
     assert found.total == CostRow("total", 5, 6, 400, MicroUsd(1000), 3)
 
 
-def test_the_dearest_comes_first_and_days_come_in_their_order() -> None:
-    assert [row.name for row in bill(RUNS, "run").rows] == ["r1", "r2", "r3"]
-    assert [row.name for row in bill(reversed(RUNS), "day").rows] == ["1970-01-01", "1970-01-02"]
+def test_rows_are_sorted_by_cost_and_days_by_time() -> None:
+    assert [row.name for row in cost_report(RUNS, "run").rows] == ["r1", "r2", "r3"]
+    assert [row.name for row in cost_report(reversed(RUNS), "day").rows] == ["1970-01-01", "1970-01-02"]
 
 
-def test_what_was_taken_over_is_counted_where_it_was_paid() -> None:
-    only = bill([RUNS[1]], "step")
+def test_reused_results_count_in_the_run_that_paid_for_them() -> None:
+    only = cost_report([RUNS[1]], "step")
 
     assert [(row.name, row.usd) for row in only.rows] == [("ship: fix", 200)]
 
@@ -79,4 +79,4 @@ def test_what_was_taken_over_is_counted_where_it_was_paid() -> None:
 def test_commands_cost_nothing_and_are_not_listed() -> None:
     free = AttemptEnded(Millis(0), Path("tests"), 1, "ok", result={"text": ""})
 
-    assert bill([("r", "w", [free])], "agent").rows == ()
+    assert cost_report([("r", "w", [free])], "agent").rows == ()

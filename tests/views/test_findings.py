@@ -1,4 +1,4 @@
-"""The ledger of findings over the rounds of a review, and its trend."""
+"""The findings over the rounds of a review, and their trend."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ import pytest
 
 from podium.core.payloads import Verdict
 from podium.core.types import Path
-from podium.views.run.findings import Judged, Reviewed, reviews_of
+from podium.views.run.findings import JudgedStep, ReviewHistory, reviews_of
 
 
-def said(path: str, score: float | None, *findings: tuple[str, str]) -> Judged:
+def said(path: str, score: float | None, *findings: tuple[str, str]) -> JudgedStep:
     found: tuple[dict[str, Any], ...] = tuple(
         {"id": name, "status": status, "severity": "major", "path": "a.py", "issue": f"issue {name}"}
         for name, status in findings
     )
-    return Judged(Path(path), Verdict("reject", score, found))
+    return JudgedStep(Path(path), Verdict("reject", score, found))
 
 
-def only(*judged: Judged) -> Reviewed:
+def only(*judged: JudgedStep) -> ReviewHistory:
     (found,) = reviews_of(judged)
     return found
 
 
 @pytest.mark.req("X5")
-def test_a_finding_keeps_where_it_was_seen_first_and_last_and_its_newest_status() -> None:
+def test_a_finding_has_its_first_and_last_round_and_its_newest_status() -> None:
     found = only(
         said("review/w", 4, ("F1", "open"), ("F2", "open")),
         said("review~2/w", 6, ("F1", "fixed"), ("F3", "open")),
@@ -43,14 +43,14 @@ def test_a_finding_keeps_where_it_was_seen_first_and_last_and_its_newest_status(
     assert found.open == (2, 2, 2)
 
 
-def test_the_same_id_of_two_reviewers_is_two_findings_and_their_scores_are_one_round() -> None:
+def test_the_same_id_from_two_reviewers_is_two_findings_in_one_round() -> None:
     found = only(said("it#1/look/v", 4, ("F1", "open")), said("it#1/look/w", 8, ("F1", "fixed")))
 
     assert (found.review, found.scores, found.open, found.trend) == ("it/look", (6.0,), (1,), "")
     assert [(one.by, one.status) for one in found.findings] == [("v", "open"), ("w", "fixed")]
 
 
-def test_reviews_are_told_apart_and_their_rounds_are_visits_or_attempts() -> None:
+def test_rounds_of_a_review_are_visits_or_attempts() -> None:
     found = reviews_of(
         [
             said("a", 1),
@@ -79,7 +79,7 @@ def test_reviews_are_told_apart_and_their_rounds_are_visits_or_attempts() -> Non
         ((5,), (1,), ""),
     ],
 )
-def test_a_trend_goes_by_scores_else_by_what_is_open(
+def test_a_trend_depends_on_scores_else_on_open_findings(
     scores: tuple[float | None, ...], still_open: tuple[int, ...], trend: str
 ) -> None:
     most = max(still_open)

@@ -1,4 +1,4 @@
-"""A run as people look at it: from events alone, with the words of its workflow, and as JSON."""
+"""The view of a run: from events alone, with texts of its workflow, and as JSON."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from podium.views.files.run_json import list_data, run_data
 from podium.views.format import iso
 from podium.views.run.builder import RunViewBuilder, run_view
 from podium.views.run.questions import with_state
-from podium.views.run.stored_text import has_words_for, with_stored
+from podium.views.run.stored_text import has_texts_for, with_stored
 from podium.views.run.view import active, with_status
 from tests.views.kit import CAST, SILENT, Told, conforms, tell
 
@@ -67,8 +67,8 @@ def test_a_view_has_every_step_with_its_outcome_attempts_time_and_cost(done: Tol
     assert view.pending == ()
 
 
-def test_the_view_agrees_with_the_state_on_money_at_every_moment(done: Told) -> None:
-    """P18: events alone say what the state says."""
+def test_the_view_agrees_with_the_state_on_costs_after_every_event(done: Told) -> None:
+    """P18: the view from events alone agrees with the state."""
     for told in done.moments():
         view = run_view(told.events)
         assert view.usd == told.state.usd
@@ -79,7 +79,7 @@ def test_the_view_agrees_with_the_state_on_money_at_every_moment(done: Told) -> 
             assert (step.status == "ended") == (instance.phase == "ended")
 
 
-def test_a_view_that_grows_is_the_view_of_the_whole(done: Told) -> None:
+def test_an_incremental_view_equals_the_view_of_all_events(done: Told) -> None:
     account = RunViewBuilder()
     for event in done.events:
         account.feed((event,))
@@ -89,7 +89,7 @@ def test_a_view_that_grows_is_the_view_of_the_whole(done: Told) -> None:
 
 
 @pytest.mark.req("R150")
-def test_the_json_of_every_moment_conforms_to_its_schema(done: Told) -> None:
+def test_the_json_after_every_event_conforms_to_its_schema(done: Told) -> None:
     for told in done.moments():
         for view in (run_view(told.events), with_state(run_view(told.events), told.state)):
             data = json.loads(json.dumps(run_data(view)))
@@ -99,7 +99,7 @@ def test_the_json_of_every_moment_conforms_to_its_schema(done: Told) -> None:
             conforms([json.loads(json.dumps(list_data(view)))], "runs")
 
 
-def test_the_head_follows_the_work_and_ends_as_the_state_says(done: Told) -> None:
+def test_the_head_of_the_view_is_that_of_the_state(done: Told) -> None:
     trees = [run_view(told.events).tree for told in done.moments()]
 
     assert trees[0] == run_view(done.events).base
@@ -109,7 +109,7 @@ def test_the_head_follows_the_work_and_ends_as_the_state_says(done: Told) -> Non
     assert trees[-1] == root.tree
 
 
-def test_a_question_is_in_words_with_its_actions_and_what_it_shows(waiting: Told) -> None:
+def test_a_pending_question_has_its_text_actions_and_shown_fields(waiting: Told) -> None:
     view = with_state(run_view(waiting.events), waiting.state)
 
     (asked,) = view.pending
@@ -121,7 +121,7 @@ def test_a_question_is_in_words_with_its_actions_and_what_it_shows(waiting: Told
     assert [(limit.unit, limit.limit) for limit in view.limits if limit.unit == "usd"] == [("usd", 5.0)]
 
 
-def test_events_alone_know_that_and_since_when_a_person_is_asked(waiting: Told) -> None:
+def test_events_alone_show_that_and_since_when_a_person_is_asked(waiting: Told) -> None:
     (bare,) = run_view(waiting.events).pending
     (worded,) = with_state(run_view(waiting.events), waiting.state).pending
 
@@ -129,16 +129,16 @@ def test_events_alone_know_that_and_since_when_a_person_is_asked(waiting: Told) 
     assert bare.question == ""
 
 
-def test_stored_words_are_taken_up_while_the_question_is_the_same(waiting: Told) -> None:
+def test_stored_texts_are_used_while_the_question_is_the_same(waiting: Told) -> None:
     full = with_state(run_view(waiting.events), waiting.state)
     data = json.loads(json.dumps(run_data(full)))
     bare = run_view(waiting.events)
 
-    assert has_words_for(bare, data)
+    assert has_texts_for(bare, data)
     assert with_stored(bare, data).pending[0].question == "Land this?"
     assert [limit.limit for limit in with_stored(bare, data).limits] == [limit.limit for limit in full.limits]
     data["pending"][0]["since"] = "1999-01-01T00:00:00.000Z"
-    assert not has_words_for(bare, data)
+    assert not has_texts_for(bare, data)
     assert with_stored(bare, data).pending[0].question == ""
 
 
@@ -146,13 +146,13 @@ def test_stored_words_are_taken_up_while_the_question_is_the_same(waiting: Told)
     "data",
     [{}, {"pending": None, "limits": []}, {"pending": [1, {}]}, {"limits": {"usd": {"limit": "x"}, "n": 3}}],
 )
-def test_a_stored_view_of_another_shape_does_no_harm(waiting: Told, data: dict[str, object]) -> None:
+def test_a_stored_view_of_another_shape_is_ignored(waiting: Told, data: dict[str, object]) -> None:
     bare = run_view(waiting.events)
 
     assert with_stored(bare, data)._replace(limits=()) == bare
 
 
-def test_work_by_hand_is_told_from_the_stored_view(tmp_path: Path) -> None:
+def test_work_by_hand_is_known_from_the_stored_view(tmp_path: Path) -> None:
     flow = "podium: 1\nname: hand\nsteps:\n  do: {agent: human, prompt: Do it by hand.}\n"
     told = tell(tmp_path, flow=flow, cast=None).until(4)
     assert isinstance(told.events[-1], AttemptStarted)
@@ -167,7 +167,7 @@ def test_work_by_hand_is_told_from_the_stored_view(tmp_path: Path) -> None:
     ]
 
 
-def test_waiting_for_a_quota_window_is_waiting_and_a_short_pause_is_not() -> None:
+def test_a_run_that_waits_for_a_quota_is_waiting_and_one_that_backs_off_is_running() -> None:
     for why, status, kind in (("quota", "waiting", "quota"), ("transient", "running", "retry")):
         scheduled = RetryScheduled(Millis(2), Address("a"), Millis(9000), why)  # type: ignore[arg-type]  # of the set
         over = AttemptEnded(Millis(2), Address("a"), 1, "quota")
@@ -193,7 +193,7 @@ def test_a_wait_is_pending_until_it_ends() -> None:
     assert run_view([*waits, WaitEnded(Millis(2), Address("a"), "ok")]).pending == ()
 
 
-def test_a_lost_call_has_an_unknown_cost_which_is_not_zero_and_a_lost_command_has_none() -> None:
+def test_a_lost_call_has_an_unknown_cost_and_a_lost_command_none() -> None:
     called = replace(started("a"), reserve=Amounts(calls=1))
     view = run_view([entered("a"), called, AttemptDoubted(Millis(1), Address("a"), 1)])
     ran = run_view([entered("a"), started("a"), AttemptDoubted(Millis(1), Address("a"), 1)])
@@ -204,7 +204,7 @@ def test_a_lost_call_has_an_unknown_cost_which_is_not_zero_and_a_lost_command_ha
     assert run_data(view)["steps"][0]["cost_usd"] is None
 
 
-def test_costs_are_booked_on_everything_around() -> None:
+def test_costs_are_added_to_all_enclosing_steps() -> None:
     inner = Address("a/b")
     ended = AttemptEnded(Millis(2), inner, 1, "ok", used=Amounts(MicroUsd(5), 7, 1))
     view = run_view([entered("a"), entered("a/b", parent="a"), started("a/b"), ended])
@@ -213,7 +213,7 @@ def test_costs_are_booked_on_everything_around() -> None:
     assert (view.usd, view.tokens, view.calls) == (5, 7, 1)
 
 
-def test_the_engines_own_questions_are_told_apart_by_their_names() -> None:
+def test_the_kind_of_an_engine_question_is_its_name() -> None:
     path = "a#3/!exhausted"
     asked = ApprovalAsked(Millis(1), Address(path), "human", (), 1)
     (pending,) = run_view([entered("a"), entered(path, parent="a"), asked]).pending
@@ -229,14 +229,14 @@ def test_a_step_is_queued_again_and_a_scope_counts_its_attempts() -> None:
     assert run_view([entered("a"), reopened]).steps[0].attempts == 2
 
 
-def test_active_steps_are_those_something_happens_in(done: Told, waiting: Told) -> None:
+def test_active_steps_are_those_that_work_or_wait(done: Told, waiting: Told) -> None:
     for told in done.moments():
         busy = {path for (kind, path), _ in told.state.pending.items() if kind == "attempt"}
         assert {step.path for step in active(run_view(told.events)) if step.worked} >= busy
     assert [step.path for step in active(run_view(waiting.events))] == ["approve"]
 
 
-def test_the_engine_knows_better_whether_a_run_waits_but_not_whether_it_has_ended(
+def test_the_stored_status_decides_between_waiting_and_parked_but_not_the_end(
     done: Told, waiting: Told
 ) -> None:
     assert with_status(run_view(waiting.events), "parked").status == "parked"
@@ -253,8 +253,8 @@ def test_a_view_of_no_events_is_empty_and_conforms() -> None:
     conforms(run_data(run_view(())), "run")
 
 
-def test_a_long_run_is_read_in_linear_time(tmp_path: Path) -> None:
-    """Counted, not timed: per event a bounded number of records is made anew."""
+def test_a_long_run_is_viewed_in_linear_time(tmp_path: Path) -> None:
+    """Counted and not timed: each event creates a bounded number of records."""
     items = ", ".join(f"i{n}" for n in range(100))
     flow = f"podium: 1\nname: long\nsteps:\n  each:\n    for_each: [{items}]\n    run: [echo, x]\n"
     told = tell(tmp_path, flow=flow, cast=CAST)

@@ -1,4 +1,4 @@
-"""What people look at: outlines, graphs, traces and numbers."""
+"""Outlines, graphs, traces and formatted numbers."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_mermaid_chart_has_nodes_groups_and_labelled_edges(flow: Path) -> None
     assert "  people --> panel" in chart
 
 
-def test_a_trace_is_read_from_the_events_alone(flow: Path) -> None:
+def test_a_trace_needs_only_the_events(flow: Path) -> None:
     workflow = open_workflow(flow)
     run = simulate(workflow, ScriptedWorld(NO_CAST))
 
@@ -111,14 +111,14 @@ def test_a_trace_is_read_from_the_events_alone(flow: Path) -> None:
     ]
 
 
-def test_a_trace_of_nothing_is_empty() -> None:
+def test_a_trace_without_events_is_empty() -> None:
     empty = trace(())
 
     assert (empty.status, empty.steps, empty.ended) == (None, (), 0)
 
 
 @pytest.mark.parametrize(
-    ("shown", "expected"),
+    ("text", "expected"),
     [
         (dollars(MicroUsd(0)), "$0.00"),
         (dollars(MicroUsd(1_234_567)), "$1.23"),
@@ -135,5 +135,5 @@ def test_a_trace_of_nothing_is_empty() -> None:
         (count(34_000_000), "34M"),
     ],
 )
-def test_numbers_are_short(shown: str, expected: str) -> None:
-    assert shown == expected
+def test_numbers_are_short(text: str, expected: str) -> None:
+    assert text == expected

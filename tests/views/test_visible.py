@@ -1,4 +1,4 @@
-"""What a terminal would obey is written out."""
+"""Control characters and invisible characters are escaped."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from podium.views.plain import visible
         ("\udcff", r"\udcff"),
     ],
 )
-def test_signs_that_a_terminal_obeys_or_hides_are_written_out(text: str, shown: str) -> None:
+def test_control_and_invisible_characters_are_escaped(text: str, shown: str) -> None:
     assert visible(text, but=("\x1b[31m", "\x1b[0m")) == shown
 
 
-def test_json_stays_the_same_value() -> None:
+def test_escaped_json_keeps_its_value() -> None:
     value = {"said": "\x1b[2J\x7f\x9b\u202e\U000e0041 é"}
 
     assert json.loads(visible(json.dumps(value, ensure_ascii=False))) == value

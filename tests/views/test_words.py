@@ -1,4 +1,4 @@
-"""What people read about a run: the audit log, what it waits for, and the commands that carry it on."""
+"""Texts about a run: the audit log, what it waits for, and the next commands."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ from podium.views.files.audit_log import audit_line
 from podium.views.files.growing_logs import level_of
 from podium.views.files.run_json import run_data
 from podium.views.files.summary import summary_text
-from podium.views.plain import as_text, many, one_line, short
+from podium.views.format import plural
+from podium.views.plain import as_text, one_line, short_id
 from podium.views.run.builder import RunViewBuilder, run_view
 from podium.views.run.view import Pending, RunView
 from podium.views.text.next_steps import Hint, answers_to, next_steps, waits_for
@@ -48,7 +49,7 @@ TREE = Tree("0123456789abcdef")
 
 
 def told(*events: Event) -> str | None:
-    """What is said of the last of these events."""
+    """The audit line of the last of these events."""
     account = RunViewBuilder()
     account.feed(events)
     return audit_line(events[-1], account)
@@ -70,18 +71,18 @@ def told(*events: Event) -> str | None:
         (SignalReceived(NOW, A, "deployed", None, "ci"), "signal    a got deployed by ci"),
         (
             AttemptDoubted(NOW, A, 1),
-            "doubt     a attempt 1: not known whether it took effect before the crash",
+            "doubt     a attempt 1: it may have taken effect before the crash",
         ),
         (
             JoinEnded(NOW, A, None, (RefusedMember(Path("b"), "conflict", "both changed x"),)),
             "join      a refused b conflict: both changed x",
         ),
-        (CancelAsked(NOW, "ann", "enough", force=True), "command   cancel by force by ann: enough"),
+        (CancelAsked(NOW, "ann", "enough", force=True), "command   cancel (forced) by ann: enough"),
         (RunPaused(NOW, "ann"), "command   pause by ann"),
         (RunResumed(NOW, "ann"), "command   resume by ann"),
         (GuidanceGiven(NOW, "ann", "use x"), 'command   guidance by ann: "use x"'),
         (LimitRaised(NOW, Path(""), "usd", 9, "ann"), "command   limit usd raised to 9 by ann"),
-        (JumpAsked(NOW, A, 0, "ann", "wrong"), "command   back in a by ann: wrong"),
+        (JumpAsked(NOW, A, 0, "ann", "wrong"), "command   jump back in a by ann: wrong"),
         (RunRecovered(NOW, 3), "run       taken over by owner 3"),
         (
             RunEnded(NOW, "limited", "failed", "limit", 5, {}, "money"),
@@ -94,7 +95,7 @@ def told(*events: Event) -> str | None:
         (StepEnded(NOW, A, "passed"), None),
         (
             StepEnded(NOW, A, "passed", result={"output": {"commit": "f" * 40, "branch": "main"}}),
-            "landing   a put commit ffffffffff on main",
+            "landing   a committed ffffffffff to main",
         ),
         (StepEnded(NOW, A, "passed", result={"output": {"commit": "f" * 40, "message": "m"}}), None),
         (
@@ -105,17 +106,17 @@ def told(*events: Event) -> str | None:
         (TimerFired(NOW, A, NOW), None),
     ],
 )
-def test_the_audit_log_has_a_line_for_what_let_a_change_through(event: Event, line: str | None) -> None:
+def test_the_audit_log_has_a_line_for_each_decision(event: Event, line: str | None) -> None:
     assert told(ENTERED, event) == line
 
 
-def test_a_reminder_says_that_nobody_has_answered() -> None:
+def test_a_reminder_says_that_the_question_is_unanswered() -> None:
     asked = ApprovalAsked(NOW, A, "human", (), 1)
 
     assert told(ENTERED, asked, TimerFired(NOW, A, NOW)) == "silence   a has not been answered"
 
 
-def test_levels_of_the_log_tell_failures_from_troubles_and_news() -> None:
+def test_log_levels_distinguish_failures_warnings_and_information() -> None:
     assert level_of(StepEnded(NOW, A, "failed")) == "ERROR"
     assert level_of(RunEnded(NOW, "cancelled", "cancelled", "", 130, {})) == "ERROR"
     assert level_of(AttemptEnded(NOW, A, 1, "quota")) == "WARNING"
@@ -130,28 +131,28 @@ def pending(kind: str, **fields: object) -> Pending:
 @pytest.mark.parametrize(
     ("waiting", "words", "first"),
     [
-        (pending("approval", by=("ann",)), "an answer of ann", "podium approve r a"),
+        (pending("approval", by=("ann",)), "an answer from ann", "podium approve r a"),
         (
             pending("approval", approvals=2, given=("ann",)),
-            "an answer of anybody (1 of 2)",
+            "an answer from anyone (1 of 2)",
             "podium approve r a",
         ),
-        (pending("question"), "an answer of anybody", "podium answer VALUE r a"),
+        (pending("question"), "an answer from anyone", "podium answer VALUE r a"),
         (
             pending("exhausted", actions=("retry",)),
-            "an answer of anybody",
+            "an answer from anyone",
             "podium approve r a --action retry",
         ),
         (pending("by_hand"), "a person's work", "podium approve r a"),
         (pending("signal", name="go now"), "the signal go now", "podium signal r 'go now'"),
         (pending("quota"), "the quota window", None),
         (pending("retry"), "the next attempt", None),
-        (pending("timer"), "its time", None),
+        (pending("timer"), "its timer", None),
         (pending("wait"), "something outside", None),
         (pending("file", name="x.txt"), "file x.txt", None),
     ],
 )
-def test_whatever_a_run_waits_for_has_words_and_a_command_if_a_person_can_end_it(
+def test_every_wait_has_a_description_and_a_command_if_a_person_can_end_it(
     waiting: Pending, words: str, first: str | None
 ) -> None:
     assert waits_for(waiting) == words
@@ -181,13 +182,13 @@ def view(status: str, **fields: object) -> RunView:
         (view("running"), ["podium events r -f"]),
     ],
 )
-def test_the_next_commands_fit_the_status(seen: RunView, commands: list[str]) -> None:
+def test_the_next_commands_depend_on_the_status(seen: RunView, commands: list[str]) -> None:
     assert [hint.command for hint in next_steps(seen)] == commands
 
 
 @pytest.mark.req("R129")
 @pytest.mark.parametrize("result", [{"action": "dump_context"}, {"output": {"action": "dump_context"}}])
-def test_a_run_that_was_stopped_for_a_look_says_where_all_of_it_can_be_had(result: dict[str, object]) -> None:
+def test_a_run_stopped_for_inspection_suggests_an_export(result: dict[str, object]) -> None:
     asked = StepEntered(NOW, Path("#1/!advice"), Path(""), "advice", 0, 1)
     answered = StepEnded(NOW, asked.path, "passed", result=result)
     seen = run_view([asked, answered])._replace(run="r", status="failed")
@@ -196,8 +197,8 @@ def test_a_run_that_was_stopped_for_a_look_says_where_all_of_it_can_be_had(resul
 
 
 @pytest.mark.req("R178")
-def test_files_that_could_not_follow_a_landing_are_told_everywhere() -> None:
-    """Or the next commit of the user's takes the landing back without a word."""
+def test_a_landing_that_could_not_update_the_checkout_is_reported_everywhere() -> None:
+    """Otherwise the user's next commit would silently revert the landing."""
     output = {"commit": "f" * 40, "branch": "main", "notes": "your files could not follow"}
     landed = StepEnded(NOW, A, "passed", result={"output": output})
     seen = run_view([ENTERED, landed])._replace(run="r", status="passed", tree=TREE, ended=NOW)
@@ -205,17 +206,17 @@ def test_files_that_could_not_follow_a_landing_are_told_everywhere() -> None:
     assert "  your files could not follow" in list(run_lines(seen, NOW))
     assert "**your files could not follow**" in summary_text(seen)
     assert run_data(seen)["steps"][0]["output"]["notes"] == "your files could not follow"
-    assert Hint("podium apply r", "to let your checked-out files follow the branch") in next_steps(seen)
+    assert Hint("podium apply r", "to update your checked-out files to the branch") in next_steps(seen)
 
 
 @pytest.mark.parametrize(
     ("commit", "words"),
     [
-        ("f" * 40, "a had nothing to land: main has all of it already"),
-        ("", "a had nothing to land: main was not made"),
+        ("f" * 40, "a had nothing to land: main already has all changes"),
+        ("", "a had nothing to land: main was not created"),
     ],
 )
-def test_a_landing_that_had_nothing_to_land_claims_no_commit(commit: str, words: str) -> None:
+def test_a_landing_with_nothing_to_land_names_no_commit(commit: str, words: str) -> None:
     output = {"commit": commit, "branch": "main", "unchanged": True}
     landed = StepEnded(NOW, A, "passed", result={"output": output})
     seen = run_view([ENTERED, landed])._replace(run="r", status="passed", tree=TREE, ended=NOW)
@@ -225,29 +226,31 @@ def test_a_landing_that_had_nothing_to_land_claims_no_commit(commit: str, words:
     assert told(ENTERED, landed) == f"landing   {words}"
 
 
-def test_what_is_in_the_way_of_a_landing_is_told_in_full_with_the_next_step() -> None:
+def test_files_in_the_way_of_a_landing_are_listed_with_the_next_command() -> None:
     words = '"main" is checked out, and your own uncommitted work is in the way: one.txt, another/file.txt'
     ended = StepEnded(NOW, A, "failed", "in_the_way", message=words)
     seen = run_view([ENTERED, ended])._replace(run="r", status="failed", ended=NOW)
 
     assert f"  {words}" in list(run_lines(seen, NOW))
-    assert Hint("podium rerun r a", "to land it once nothing is in the way") in next_steps(seen)
+    assert Hint("podium rerun r a", "to land it after you have moved the files in the way") in next_steps(
+        seen
+    )
 
 
-def test_work_that_has_landed_need_not_be_applied() -> None:
+def test_landed_work_is_not_suggested_for_apply() -> None:
     landed = StepEnded(NOW, A, "passed", result={"output": {"commit": "f" * 40, "branch": "main"}})
     seen = run_view([ENTERED, landed])._replace(run="r", status="passed", tree=TREE, ended=NOW)
 
     assert [hint.command for hint in next_steps(seen)] == ["podium diff r"]
-    assert "a put commit ffffffffff on main" in list(run_lines(seen, NOW))
+    assert "a committed ffffffffff to main" in list(run_lines(seen, NOW))
 
 
 def test_a_run_without_a_process_says_so() -> None:
-    assert "  no process carries it on" in list(run_lines(view("interrupted"), NOW))
+    assert "  no process drives this run" in list(run_lines(view("interrupted"), NOW))
 
 
 @pytest.mark.req("R213")
-def test_what_runs_at_once_stands_below_what_it_belongs_to() -> None:
+def test_parallel_steps_are_listed_below_their_parents() -> None:
     began = "a a[1] a[2] a[1]/x a[2]/x a[2]/x#1/lint a[1]/x#1/lint a[1]/x~2 b b~2".split()
     seen = run_view([replace(ENTERED, path=Path(path)) for path in began])
 
@@ -256,7 +259,7 @@ def test_what_runs_at_once_stands_below_what_it_belongs_to() -> None:
     assert shown == "a a[1] a[1]/x a[1]/x#1/lint a[1]/x~2 a[2] a[2]/x a[2]/x#1/lint b b~2".split()
 
 
-def test_unknown_costs_are_told() -> None:
+def test_unknown_costs_are_shown() -> None:
     used = AttemptEnded(NOW, A, 1, "ok", used=Amounts(MicroUsd(0), 10, 1), cost_known=False)
     seen = run_view([ENTERED, AttemptStarted(NOW, A, 1, Amounts()), used, WaitStarted(NOW, A, None)])
 
@@ -265,14 +268,14 @@ def test_unknown_costs_are_told() -> None:
     assert "unknown" in lines.split("\n\n")[1]
 
 
-def test_foreign_text_becomes_one_harmless_line() -> None:
+def test_untrusted_text_becomes_one_safe_line() -> None:
     assert one_line("a\x1b[31m\nb\u202e  c") == "a [31m b c"
     assert one_line("x" * 200, 10) == "xxxxxxx..."
     assert (as_text(None), as_text("t"), as_text([1])) == ("", "t", "[1]")
-    assert (short(None), many(1, "file"), many(2, "file")) == ("", "1 file", "2 files")
+    assert (short_id(None), plural(1, "file"), plural(2, "file")) == ("", "1 file", "2 files")
 
 
-def test_the_columns_of_a_list_stand_under_each_other_whatever_the_status() -> None:
+def test_the_columns_of_a_list_are_aligned_for_every_status() -> None:
     rows = (view("interrupted", started=None), view("passed", started=NOW))
 
     lines = list(list_lines(rows, NOW))

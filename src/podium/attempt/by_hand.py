@@ -29,7 +29,7 @@ from podium.git.trees.snapshot import Snapshot, read_snapshot
 from podium.ports.agent import AgentResult
 from podium.tasks.prior_results import request_key
 from podium.tasks.task import AttemptTask, CollectTask
-from podium.views.plain import spelled
+from podium.views.plain import encode_utf8
 
 TASK: Final = "TASK.md"
 WORK: Final = "work"
@@ -109,7 +109,7 @@ def _lay_out(asking: AgentAttempt, task: str) -> None:
         clone_at(site, site.repository, asked, folder / WORK)
     where = f"The files are in {WORK}/, a clone of its own." if site.repository is not None else ""
     done = f"When it is done: podium approve {site.run} {asked.path}"
-    (folder / TASK).write_bytes(spelled(f"{task}\n---\n{where}\n{done}\n"))
+    (folder / TASK).write_bytes(encode_utf8(f"{task}\n---\n{where}\n{done}\n"))
 
 
 def _snapshot(site: Site, repository: Repository, asked: AttemptStarted) -> Snapshot:

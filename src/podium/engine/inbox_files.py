@@ -20,7 +20,7 @@ from podium.core.state import Leaf, State
 from podium.core.types import Path as StepPath
 from podium.files import atomic
 from podium.ports.exporter import RunExporter
-from podium.views.plain import spelled
+from podium.views.plain import encode_utf8
 from podium.views.run.questions import Render, question_view
 from podium.views.run.view import Pending
 from podium.workflow.source import yaml
@@ -133,7 +133,7 @@ def _refusal_file(file: Path) -> Path:
 
 
 def _write(file: Path, text: str) -> None:
-    atomic.write(file, spelled(text), fsync=False)
+    atomic.write(file, encode_utf8(text), fsync=False)
 
 
 def _stamp(file: Path) -> tuple[int, int]:

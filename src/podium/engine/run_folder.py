@@ -23,7 +23,7 @@ from podium.redaction.mask import Mask
 from podium.views.files import growing_logs
 from podium.views.files import snapshot as files
 from podium.views.files.summary import SUMMARY, summary_text
-from podium.views.plain import spelled
+from podium.views.plain import encode_utf8
 from podium.views.run.builder import RunViewBuilder
 from podium.views.run.questions import Render, as_written, with_state
 from podium.views.run.stored_text import with_stored
@@ -103,7 +103,7 @@ class RunFolder:
         for name, text in self._lines.items():
             self._lines[name] = ""
             if text:
-                self._append(self._dir / name, spelled(text))
+                self._append(self._dir / name, encode_utf8(text))
 
     def _compare(self) -> None:
         """The first look of this process at files that others may have written."""
@@ -132,7 +132,7 @@ class RunFolder:
 
     def _repair(self, path: Path, expected: str) -> None:
         """Add what is missing if the file is a beginning of what it should be; otherwise write it anew."""
-        data = spelled(expected)
+        data = encode_utf8(expected)
         present = _content(path)
         if present is not None and data.startswith(present):
             self._sizes[path.name] = len(present)
@@ -151,7 +151,7 @@ class RunFolder:
         for name, text_of in WHOLE.items():
             text = self._mask.text(text_of(view))
             if self._written.get(name) != text:
-                atomic.write(self._dir / name, spelled(text))
+                atomic.write(self._dir / name, encode_utf8(text))
                 self._written[name] = text
         for exporter in self._exporters:
             exporter.write(view, self._events)

@@ -14,7 +14,7 @@ from podium.core.state import Instance, Leaf, Scope, State
 from podium.tasks.feedback import objections
 from podium.views.format import dollars
 from podium.views.plain import one_line
-from podium.views.run.findings import Reviewed, in_state, reviews_of
+from podium.views.run.findings import ReviewHistory, in_state, reviews_of
 from podium.workflow.prompts.quoting import fence, truncate_middle
 
 VISITS: Final = 60
@@ -86,7 +86,7 @@ def _reviews(state: State) -> Iterator[str]:
         yield "\n".join(_review(found))
 
 
-def _review(found: Reviewed) -> Iterator[str]:
+def _review(found: ReviewHistory) -> Iterator[str]:
     """Where it is going, and what has been open since when."""
     scores = ", ".join("-" if score is None else f"{score:g}" for score in found.scores[-ROUNDS:])
     trend = f", {found.trend}" if found.trend else ""

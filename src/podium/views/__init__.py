@@ -1,1 +1,1 @@
-"""Events to what people look at; pure."""
+"""Turns events into what people read: views of a run, lines of text, files; pure."""

@@ -1,7 +1,8 @@
-"""Formats money, durations, counts and moments for people."""
+"""Formats money, durations, counts, times and lists for people."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -35,13 +36,23 @@ def count(number: float) -> str:
     return f"{number:.0f}"
 
 
+def plural(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def first_of(names: Sequence[str], most: int) -> str:
+    """The names up to a maximum, separated by commas: `a, b and 3 more`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 LAST: Final = 253_402_300_799_000
 """The end of the year 9999."""
 
 
 def iso(at: Millis) -> str:
-    """ISO 8601 in UTC with milliseconds; text of this form sorts by time."""
-    return _moment(at).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    """The time as ISO 8601 in UTC with milliseconds; such texts sort by time."""
+    return _datetime(at).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 def iso_or_none(at: Millis | None) -> str | None:
@@ -49,10 +60,10 @@ def iso_or_none(at: Millis | None) -> str | None:
 
 
 def clock(at: Millis) -> str:
-    """For lists: to the minute, in UTC."""
-    return _moment(at).strftime("%Y-%m-%d %H:%M")
+    """The time in UTC to the minute, for lists."""
+    return _datetime(at).strftime("%Y-%m-%d %H:%M")
 
 
-def _moment(at: Millis) -> datetime:
-    """What is beyond the calendar is shown as its last moment: logs of earlier versions may have it."""
+def _datetime(at: Millis) -> datetime:
+    """The time as a datetime; logs of earlier versions may contain times after the year 9999, which are clamped."""
     return datetime.fromtimestamp(min(at, LAST) / 1000, UTC)

@@ -1,4 +1,4 @@
-"""Makes untrusted text safe to print: on one line, or with all that a terminal would obey or hide spelled out."""
+"""Makes untrusted text safe to print: on one line, or with control and invisible characters escaped."""
 
 from __future__ import annotations
 
@@ -9,35 +9,31 @@ from typing import Any, Final
 
 
 def one_line(text: str, width: int = 160) -> str:
-    """Without line breaks and control signs, and cut to a width."""
+    """The text without line breaks and control characters, truncated to a width."""
     words = " ".join(harmless(text).split())
     return words if len(words) <= width else words[: width - 3].rstrip() + "..."
 
 
 def harmless(text: str) -> str:
-    """Without anything that a terminal would obey."""
-    return "".join(sign if sign.isprintable() else " " for sign in text)
+    """The text without control characters."""
+    return "".join(char if char.isprintable() else " " for char in text)
 
 
 def as_text(value: Any) -> str:
-    """A result of any shape as text: text stays as it is, everything else is JSON."""
+    """A result as text: text is unchanged, any other value becomes JSON."""
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def spelled(text: str) -> bytes:
-    """For a file: half a character, which no file can hold, is spelled out as JSON does."""
+def encode_utf8(text: str) -> bytes:
+    """The text as UTF-8 for a file; lone surrogates, which UTF-8 cannot encode, are escaped."""
     return text.encode("utf-8", "backslashreplace")
 
 
-def short(tree: str | None) -> str:
-    """A tree or commit as people compare it."""
+def short_id(tree: str | None) -> str:
+    """The first characters of a tree or commit id, enough to compare by eye."""
     return "" if tree is None else tree[:10]
-
-
-def many(number: int, word: str) -> str:
-    return f"{number} {word}" + ("" if number == 1 else "s")
 
 
 SUSPECT: Final = re.compile(r"\x1b\[[0-9]{1,2}m|[^\x20-\x7e\n\t]")
@@ -45,19 +41,19 @@ LINE_ENDS: Final = "\x85\u2028\u2029"
 
 
 def visible(text: str, *, but: Sequence[str] = ()) -> str:
-    r"""Control signs as ^[, others that are not shown as \u202e; lines, tabs and the sequences of `but` stay.
+    r"""Control characters as ^[ and other invisible ones as \u202e; line ends, tabs and the sequences in `but` stay.
 
-    JSON stays what it was: it has control signs as escapes already, and reads the others as the same.
+    JSON keeps its meaning: it contains no raw control characters, and the other escapes are valid in it.
     """
-    return SUSPECT.sub(lambda found: _written_out(found[0], but), text)
+    return SUSPECT.sub(lambda match: _escape(match[0], but), text)
 
 
-def _written_out(signs: str, but: Sequence[str]) -> str:
-    if signs in but:
-        return signs
-    first, rest = signs[0], signs[1:]
+def _escape(sequence: str, but: Sequence[str]) -> str:
+    if sequence in but:
+        return sequence
+    first, tail = sequence[0], sequence[1:]
     if first < " ":
-        return f"^{chr(ord(first) + 64)}{rest}"
+        return f"^{chr(ord(first) + 64)}{tail}"
     if first.isprintable() or (first.isspace() and first not in LINE_ENDS):
         return first
     units = first.encode("utf-16-be", "surrogatepass").hex()

@@ -11,7 +11,7 @@ from podium.files.project_paths import ProjectPaths
 from podium.git.command import GitError
 from podium.git.repository import Repository, find
 from podium.git.trees.diff import Change, changes, diff
-from podium.views.run.view import Pending, RunView, held_against, steps_named
+from podium.views.run.view import Pending, RunView, comparison_base, steps_named
 
 
 class Span(NamedTuple):
@@ -30,7 +30,7 @@ def change_of(view: RunView, step: str | None = None) -> Span:
         return _span(view.base, trees.pop() if len(trees) == 1 else view.tree, f"run {view.run}")
     for pending in asked:
         if pending.path == step:
-            return _span(held_against(view, pending), pending.tree, f"question {step}")
+            return _span(comparison_base(view, pending), pending.tree, f"question {step}")
     last = steps_named(view, step)[-1]
     return _span(last.base, last.tree if last.tree is not None else last.base, f"step {last.path}")
 

@@ -8,7 +8,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 from podium.core.types import CONTINUING_OUTCOMES
 from podium.files.project_paths import ProjectPaths
-from podium.views.plain import spelled
+from podium.views.plain import encode_utf8
 from podium.views.run.view import RunView, StepView, steps_named
 
 PIECE: Final = 1 << 16
@@ -86,7 +86,7 @@ def _plain_files(folder: Path) -> list[Path]:
 def pieces(file: LogFile, *, start: int = 0) -> Iterator[bytes]:
     """The content from a position on, in bounded pieces."""
     if file.path is None:
-        rest = spelled(file.text)[start:]
+        rest = encode_utf8(file.text)[start:]
         if rest:
             yield rest
         return

@@ -22,9 +22,9 @@ from podium.runtime.question_text import question_renderer
 from podium.runtime.records import event_of, read_events, read_records
 from podium.views.format import iso
 from podium.views.run.builder import RunViewBuilder, run_view
-from podium.views.run.costs import By, CostReport, bill
+from podium.views.run.costs import By, CostReport, cost_report
 from podium.views.run.questions import with_state
-from podium.views.run.stored_text import has_words_for, with_stored
+from podium.views.run.stored_text import has_texts_for, with_stored
 from podium.views.run.view import RunView, ViewStatus, with_status
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def show(store: Store, project: Path, head: RunHead, *, user_dir: Path | None = 
     seen = with_stored(view, stored)
     # The stored view has the questions in words, but may be half a second behind the log.
     by_hand = view.status == "running" and head.status == "waiting" and len(seen.pending) == len(view.pending)
-    if by_hand or not has_words_for(view, stored):
+    if by_hand or not has_texts_for(view, stored):
         workflow = _definition(store, project, head, user_dir)
         seen = (
             seen if workflow is None else with_state(view, fold(workflow, events), question_renderer(project))
@@ -195,4 +195,4 @@ def costs(store: Store, heads: Sequence[RunHead], by: By) -> CostReport:
         for head in heads:
             yield head.run, head.workflow, read_events(store, head.run)
 
-    return bill(each(), by)
+    return cost_report(each(), by)

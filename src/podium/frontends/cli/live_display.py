@@ -9,10 +9,10 @@ from typing import Final, Literal, TextIO, TypeAlias
 from podium.core.types import CONTINUING_OUTCOMES, Millis
 from podium.frontends.cli.open_run import is_colourful, painter
 from podium.frontends.cli.safe_terminal import bare
-from podium.views.files.summary import cost, said, spent
 from podium.views.format import dollars, duration, iso
 from podium.views.plain import one_line
 from podium.views.run.view import RunView, StepView, active, duration_of, elapsed
+from podium.views.text.costs import cost, outcome_text, run_cost
 from podium.views.text.next_steps import waits_for
 from podium.views.text.terminal import Tone, mark_of, run_lines
 
@@ -117,9 +117,11 @@ class Live:
         took = duration(duration_of(step, at))
         price = f"  {cost(step)}" if cost(step) else ""
         if not self._terminal:
-            return self._line(level, at, f"end   {step.path} {said(step)} {took}{price}")
+            return self._line(level, at, f"end   {step.path} {outcome_text(step)} {took}{price}")
         mark, tone = mark_of(step)
-        return f"{self._paint(mark, tone)} {'  ' * step.depth}{step.path}  {said(step)}  {took}{price}"
+        return (
+            f"{self._paint(mark, tone)} {'  ' * step.depth}{step.path}  {outcome_text(step)}  {took}{price}"
+        )
 
     def _block(self, view: RunView, now: Millis) -> Iterator[str]:
         columns, rows = self._size()
@@ -146,6 +148,6 @@ def _meter(view: RunView) -> str:
     """Spent, reserved and what there is at most, where money is limited."""
     limit = next((limit for limit in view.limits if limit.unit == "usd"), None)
     if limit is None:
-        return spent(view)
+        return run_cost(view)
     held, most = (dollars(round(value * 1_000_000)) for value in (limit.reserved, limit.limit))
-    return f"{spent(view)} spent, {held} reserved, at most {most}"
+    return f"{run_cost(view)} spent, {held} reserved, at most {most}"

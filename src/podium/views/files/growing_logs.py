@@ -1,28 +1,14 @@
-"""The files of a run that only grow: each event adds its lines, and the same events always give the same lines."""
+"""The append-only files of a run: each event adds lines, and the same events always give the same lines."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, assert_never
 
-from podium.core.events import (
-    AttemptDoubted,
-    AttemptEnded,
-    AttemptStarted,
-    CancelAsked,
-    Event,
-    FactsAsked,
-    FactsFound,
-    JoinQueued,
-    RetryScheduled,
-    RunEnded,
-    RunStarted,
-    StepEnded,
-    StepEntered,
-    StepExpanded,
-)
+from podium.core import events
+from podium.core.events import Event
 from podium.core.types import CONTINUING_OUTCOMES
 from podium.views.files.audit_log import audit_line
 from podium.views.files.run_json import DOLLAR, cost_of
@@ -38,92 +24,183 @@ AUDIT: Final = "audit.log"
 GROWING: Final = (LOG, STATE_LOG, TOKENS, AUDIT)
 
 Line: TypeAlias = tuple[str, str]
-"""The name of a file, and a line for it without its end."""
+"""The name of a file and a line for it, without the line end."""
 
 LogLevel: TypeAlias = Literal["ERROR", "WARNING", "INFO", "DEBUG"]
 
 
-def lines_of(seq: int, event: Event, account: RunViewBuilder) -> Iterator[Line]:
-    """What one event adds. The account has taken it already."""
-    yield LOG, _json(_log(seq, event, account))
-    moved = _moved(event, account)
-    if moved is not None:
-        yield STATE_LOG, _json(moved)
-    if isinstance(event, AttemptEnded) and (event.used.calls or event.used.tokens or not event.cost_known):
+_Ordinary: TypeAlias = (
+    events.RunStarted
+    | events.RunPaused
+    | events.RunResumed
+    | events.RunRecovered
+    | events.GuidanceGiven
+    | events.LimitRaised
+    | events.StepEntered
+    | events.StepReopened
+    | events.AttemptQueued
+    | events.AttemptStarted
+    | events.WaitStarted
+    | events.WaitEnded
+    | events.SignalReceived
+    | events.TimerFired
+    | events.ApprovalAsked
+    | events.ApprovalGiven
+    | events.JoinAsked
+    | events.JoinEnded
+    | events.JumpOrdered
+    | events.JumpAsked
+    | events.CancelOrdered
+)
+"""Events of the level INFO."""
+_WithoutDetails: TypeAlias = (
+    events.RunPaused
+    | events.RunResumed
+    | events.RunRecovered
+    | events.CancelAsked
+    | events.GuidanceGiven
+    | events.LimitRaised
+    | events.StepEntered
+    | events.StepExpanded
+    | events.StepReopened
+    | events.AttemptQueued
+    | events.AttemptDoubted
+    | events.WaitStarted
+    | events.WaitEnded
+    | events.SignalReceived
+    | events.TimerFired
+    | events.ApprovalAsked
+    | events.ApprovalGiven
+    | events.FactsAsked
+    | events.FactsFound
+    | events.JoinQueued
+    | events.JoinAsked
+    | events.JoinEnded
+    | events.JumpOrdered
+    | events.JumpAsked
+    | events.CancelOrdered
+)
+"""Events whose type and address say everything."""
+_WithoutTransition: TypeAlias = (
+    events.RunStarted
+    | events.RunPaused
+    | events.RunResumed
+    | events.RunRecovered
+    | events.CancelAsked
+    | events.GuidanceGiven
+    | events.LimitRaised
+    | events.StepExpanded
+    | events.StepReopened
+    | events.AttemptQueued
+    | events.AttemptStarted
+    | events.AttemptEnded
+    | events.AttemptDoubted
+    | events.RetryScheduled
+    | events.WaitStarted
+    | events.WaitEnded
+    | events.SignalReceived
+    | events.TimerFired
+    | events.ApprovalAsked
+    | events.ApprovalGiven
+    | events.FactsAsked
+    | events.FactsFound
+    | events.JoinQueued
+    | events.JoinAsked
+    | events.JoinEnded
+    | events.JumpOrdered
+    | events.JumpAsked
+    | events.CancelOrdered
+)
+"""Events that enter or leave no step."""
+
+
+def lines_of(seq: int, event: Event, builder: RunViewBuilder) -> Iterator[Line]:
+    """The lines that an event adds. The builder must already have the event."""
+    yield LOG, _json(_log(seq, event, builder))
+    transition = _transition(event, builder)
+    if transition is not None:
+        yield STATE_LOG, _json(transition)
+    if isinstance(event, events.AttemptEnded) and (
+        event.used.calls or event.used.tokens or not event.cost_known
+    ):
         yield TOKENS, _json(_tokens(event))
-    told = audit_line(event, account)
-    if told is not None:
-        yield AUDIT, f"{iso(event.at)}  {seq:>5}  {told}"
+    audit = audit_line(event, builder)
+    if audit is not None:
+        yield AUDIT, f"{iso(event.at)}  {seq:>5}  {audit}"
 
 
 _json: Final = json.JSONEncoder(ensure_ascii=False, default=str).encode
 
 
-def _log(seq: int, event: Event, account: RunViewBuilder) -> dict[str, Any]:
-    """R212: the log of operators, with the names of the fields that S1 gives them."""
+def _log(seq: int, event: Event, builder: RunViewBuilder) -> dict[str, Any]:
+    """R212: the operator log, with the field names of S1."""
     return {
         "timestamp": iso(event.at),
-        "run_id": account.run,
+        "run_id": builder.run,
         "event_seq": seq,
         "level": level_of(event),
         "step": getattr(event, "path", None),
-        "attempt_id": _attempt(event, account),
+        "attempt_id": _attempt(event, builder),
         "event": _snake(type(event).__name__),
-        **_details(event, account),
+        **_details(event, builder),
     }
 
 
 def level_of(event: Event) -> LogLevel:
     match event:
-        case StepEnded():
+        case events.StepEnded():
             return "INFO" if event.outcome in CONTINUING_OUTCOMES else "ERROR"
-        case RunEnded():
+        case events.RunEnded():
             return "INFO" if event.status == "passed" else "ERROR"
-        case AttemptEnded():
+        case events.AttemptEnded():
             return "INFO" if event.kind == "ok" else "WARNING"
-        case AttemptDoubted() | RetryScheduled() | CancelAsked():
+        case events.AttemptDoubted() | events.RetryScheduled() | events.CancelAsked():
             return "WARNING"
-        case FactsAsked() | FactsFound() | StepExpanded() | JoinQueued():
+        case events.FactsAsked() | events.FactsFound() | events.StepExpanded() | events.JoinQueued():
             return "DEBUG"
-        case _:
+        case _ if isinstance(event, _Ordinary):
             return "INFO"
+        case _:
+            assert_never(event)
 
 
-def _attempt(event: Event, account: RunViewBuilder) -> int | None:
+def _attempt(event: Event, builder: RunViewBuilder) -> int | None:
     number: int | None = getattr(event, "attempt", None)
-    if number is None and isinstance(event, StepEnded):
-        step = account.step(event.path)
+    if number is None and isinstance(event, events.StepEnded):
+        step = builder.step(event.path)
         number = None if step is None else step.attempts
     return number
 
 
-def _details(event: Event, account: RunViewBuilder) -> dict[str, Any]:
+def _details(event: Event, builder: RunViewBuilder) -> dict[str, Any]:
     match event:
-        case RunStarted():
+        case events.RunStarted():
             return {"workflow": event.run.name, "fingerprint": event.fingerprint}
-        case AttemptEnded():
+        case events.AttemptEnded():
             return {"kind": event.kind, "reason": event.reason, **_exit(event)}
-        case StepEnded():
-            step = account.step(event.path)
+        case events.StepEnded():
+            step = builder.step(event.path)
             took = {} if step is None else {"duration": (event.at - step.entered) / 1000}
-            said = {"outcome": event.outcome, "reason": event.reason, "message": event.message}
-            return {**took, "exit_code": event.exit, **said}
-        case RunEnded():
+            ending = {"outcome": event.outcome, "reason": event.reason, "message": event.message}
+            return {**took, "exit_code": event.exit, **ending}
+        case events.RunEnded():
             return {
                 "status": event.status,
                 "reason": event.reason,
                 "exit_code": event.exit,
                 "message": event.message,
             }
-        case RetryScheduled():
+        case events.RetryScheduled():
             return {"why": event.why, "due": iso(event.due)}
-        case AttemptStarted():
+        case events.AttemptStarted():
             return {"agent": event.agent}
-        case _:
+        case _ if isinstance(event, _WithoutDetails):
             return {}
+        case _:
+            assert_never(event)
 
 
-def _exit(event: AttemptEnded) -> dict[str, Any]:
+def _exit(event: events.AttemptEnded) -> dict[str, Any]:
     code = None if event.result is None else event.result.get("exit_code")
     return {} if code is None else {"exit_code": code}
 
@@ -135,16 +212,16 @@ def _snake(name: str) -> str:
     return _WORD.sub("_", name).lower()
 
 
-def _moved(event: Event, account: RunViewBuilder) -> dict[str, Any] | None:
-    """R210: the log of transitions in S0's terms, whose states are our steps."""
+def _transition(event: Event, builder: RunViewBuilder) -> dict[str, Any] | None:
+    """R210: the transition log in the terms of S0, whose states are our steps."""
     match event:
-        case StepEntered():
+        case events.StepEntered():
             entry = {"ts": iso(event.at), "event": "enter", "state": event.path, "visit": event.visit}
             return {**entry, "role": event.role, "feedback": list(event.feedback)}
-        case StepEnded() if event.path:
-            return _left(event, account)
-        case RunEnded():
-            view = account.view()
+        case events.StepEnded():
+            return _leave_entry(event, builder) if event.path else None
+        case events.RunEnded():
+            view = builder.view()
             return {
                 "ts": iso(event.at),
                 "event": "end",
@@ -156,12 +233,14 @@ def _moved(event: Event, account: RunViewBuilder) -> dict[str, Any] | None:
                     "cost_usd": None if view.unknown_calls else view.usd / DOLLAR,
                 },
             }
-        case _:
+        case _ if isinstance(event, _WithoutTransition):
             return None
+        case _:
+            assert_never(event)
 
 
-def _left(event: StepEnded, account: RunViewBuilder) -> dict[str, Any]:
-    step = account.step(event.path)
+def _leave_entry(event: events.StepEnded, builder: RunViewBuilder) -> dict[str, Any]:
+    step = builder.step(event.path)
     assert step is not None, event.path
     return {
         "ts": iso(event.at),
@@ -178,8 +257,8 @@ def _left(event: StepEnded, account: RunViewBuilder) -> dict[str, Any]:
     }
 
 
-def _tokens(event: AttemptEnded) -> dict[str, Any]:
-    """An agent that tells no split of its tokens leaves it open; the total is what limits count."""
+def _tokens(event: events.AttemptEnded) -> dict[str, Any]:
+    """The token usage of an attempt; the split is None if the agent does not report it, the total is what limits count."""
     result = event.result or {}
     usage = result.get("usage")
     usage = usage if isinstance(usage, dict) else {}

@@ -1,4 +1,4 @@
-"""Results of tests as JUnit XML, which CI services show."""
+"""Test results as JUnit XML, for CI services."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
-# What no XML may hold, not even escaped.
+# Characters that XML cannot contain, not even escaped.
 _FORBIDDEN: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -24,14 +24,14 @@ def junit(cases: Iterable[JUnitCase]) -> str:
     for case in cases:
         suites.setdefault(case.suite, []).append(case)
     lines = ['<?xml version="1.0" encoding="utf-8"?>', "<testsuites>"]
-    for name, found in suites.items():
-        failed = sum(bool(case.failures) for case in found)
-        seconds = sum(case.seconds for case in found)
+    for name, cases_of_suite in suites.items():
+        failed = sum(bool(case.failures) for case in cases_of_suite)
+        seconds = sum(case.seconds for case in cases_of_suite)
         lines.append(
-            f'<testsuite name={_attribute(name)} tests="{len(found)}" failures="{failed}" errors="0" '
+            f'<testsuite name={_attribute(name)} tests="{len(cases_of_suite)}" failures="{failed}" errors="0" '
             f'skipped="0" time="{seconds:.3f}">'
         )
-        for case in found:
+        for case in cases_of_suite:
             lines += _case(case)
         lines.append("</testsuite>")
     return "\n".join((*lines, "</testsuites>", ""))

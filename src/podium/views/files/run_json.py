@@ -1,4 +1,4 @@
-"""A run as JSON: the data of `podium run`, `resume` and `show`; src/podium/data/schemas/run.json describes it."""
+"""A run as JSON, printed by `podium run`, `resume` and `show`; src/podium/data/schemas/run.json describes it."""
 
 from __future__ import annotations
 
@@ -7,42 +7,42 @@ from typing import Any, Final
 
 from podium.core.types import Millis
 from podium.views.format import iso, iso_or_none
-from podium.views.run.findings import Reviewed, in_view, reviews_of
+from podium.views.run.findings import ReviewHistory, in_view, reviews_of
 from podium.views.run.view import (
     AgentView,
     LimitView,
     Pending,
     RunView,
     StepView,
+    comparison_base,
     duration_of,
-    fault_before,
+    failure_before,
     hand_folder,
-    held_against,
 )
 
 DOLLAR: Final = 1_000_000
 
 
 def run_data(view: RunView, now: Millis | None = None) -> dict[str, Any]:
-    """`now` is what the duration of a living step is measured to; the newest event, if it is not given."""
+    """The whole run. The duration of a running step ends at `now`, by default the time of the newest event."""
     return {
         **head_data(view),
         "steps": [step_data(step, view.at if now is None else now) for step in view.steps],
         "outputs": dict(view.outputs),
         "agents": [agent_data(agent) for agent in view.agents],
-        "reviews": [review_data(found) for found in reviews_of(in_view(view.steps))],
+        "reviews": [review_data(review) for review in reviews_of(in_view(view.steps))],
         "limits": {limit.unit: _limit(limit) for limit in view.limits},
         "pending": [pending_data(view, pending) for pending in view.pending],
     }
 
 
 def list_data(view: RunView) -> dict[str, Any]:
-    """A line of `podium runs`, for which not every event was read: no trees."""
+    """An entry of `podium runs`, without trees, because not every event was read for it."""
     return {key: value for key, value in head_data(view).items() if key not in ("base", "tree")}
 
 
 def head_data(view: RunView) -> dict[str, Any]:
-    """Of a run as a whole."""
+    """The fields of the run as a whole."""
     return {
         "run": view.run,
         "workflow": view.workflow,
@@ -103,24 +103,24 @@ def agent_data(agent: AgentView) -> dict[str, Any]:
     }
 
 
-def review_data(found: Reviewed) -> dict[str, Any]:
-    rounds = zip(found.rounds, found.scores, found.open, strict=True)
+def review_data(review: ReviewHistory) -> dict[str, Any]:
+    rounds = zip(review.rounds, review.scores, review.open, strict=True)
     return {
-        "review": found.review,
-        "trend": found.trend or None,
+        "review": review.review,
+        "trend": review.trend or None,
         "rounds": [{"path": path, "score": score, "open": count} for path, score, count in rounds],
-        "findings": [finding._asdict() for finding in found.findings],
+        "findings": [finding._asdict() for finding in review.findings],
     }
 
 
 def cost_of(step: StepView | AgentView) -> float | None:
-    """None is unknown, which is not zero."""
+    """The cost in dollars; None if it is unknown."""
     return None if step.unknown_calls else step.usd / DOLLAR
 
 
 def artifacts_of(step: StepView) -> list[str]:
-    found = step.result.get("artifacts", ())
-    return [str(name) for name in found] if isinstance(found, list | tuple | Mapping) else []
+    artifacts = step.result.get("artifacts", ())
+    return [str(name) for name in artifacts] if isinstance(artifacts, list | tuple | Mapping) else []
 
 
 def pending_data(view: RunView, pending: Pending) -> dict[str, Any]:
@@ -136,10 +136,10 @@ def pending_data(view: RunView, pending: Pending) -> dict[str, Any]:
         "given": list(pending.given),
         "about": pending.about,
         "shows": list(pending.shows),
-        "base": held_against(view, pending) if pending.actions else pending.base,
+        "base": comparison_base(view, pending) if pending.actions else pending.base,
         "tree": pending.tree,
         "name": pending.name,
-        "why": fault_before(view, pending),
+        "why": failure_before(view, pending),
         "folder": hand_folder(view, pending),
     }
 

@@ -1,4 +1,4 @@
-"""The files of a run that are written anew when something changed: `run_manifest.yaml`, `state.json`, `run.json`."""
+"""The files of a run that are rewritten after a change: `run_manifest.yaml`, `state.json`, `run.json`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TRUNCATED: Final = "\n[truncated]"
 
 
 def run_text(view: RunView) -> str:
-    """What `podium show --json` prints; it also keeps the questions in words."""
+    """The text of `run.json`: what `podium show --json` prints, including the texts of questions."""
     return readable(run_data(view))
 
 
@@ -35,14 +35,14 @@ def manifest_text(view: RunView) -> str:
         "limits": {limit.unit: {"limit": limit.limit, "used": limit.used} for limit in view.limits},
         "outputs": dict(view.outputs),
     }
-    # Through JSON, so that what YAML could not tell apart from its own tags is plain data.
+    # Convert through JSON first, so that YAML gets only plain data and writes no tags.
     plain = json.loads(json.dumps(data, default=str))
     text: str = yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=110)
     return text
 
 
 def state_text(view: RunView) -> str:
-    """S1's schema: R150, R152."""
+    """The text of `state.json`, in the schema of S1: R150, R152."""
     children: dict[Path, list[StepView]] = {}
     for step in view.steps:
         if step.role in ("step", "finally"):
@@ -60,14 +60,14 @@ def state_text(view: RunView) -> str:
 
 
 def _status(view: RunView) -> str:
-    """S1 knows three words."""
+    """The status in S1, which has three values."""
     if view.ended is None:
         return "running"
     return "completed" if view.status == "passed" else "failed"
 
 
 def _current(view: RunView, top: list[StepView]) -> str | None:
-    """The step a run is in; of a failed run, the one it failed in."""
+    """The current step of a run; for a failed run, the step that failed."""
     live = [step.step for step in top if step.status != "ended"]
     if live:
         return live[0]
@@ -76,7 +76,7 @@ def _current(view: RunView, top: list[StepView]) -> str | None:
 
 
 def _steps(scope: Path, children: Mapping[Path, list[StepView]], view: RunView) -> dict[str, Any]:
-    """By name; a later visit takes the place of an earlier one."""
+    """The steps by name; a later visit replaces an earlier one."""
     rows = children.get(scope, ())
     return {step.step: _step(step, children, view) for step in rows if not is_iteration(step)}
 
@@ -118,19 +118,19 @@ def _result(step: StepView, view: RunView) -> dict[str, Any]:
         "visit": step.visit,
         "attempts": step.attempts,
     }
-    # Of a command whose output was too long for the log; an agent's `log` is the folder of its attempt.
+    # Only for a command whose output was too long for the log; an agent's `log` is the folder of its attempt.
     spilled = {"spill_stdout_path": result["log"]} if "log" in result and "exit_code" in result else {}
     return {**row, **spilled}
 
 
 def truncated(text: str) -> str:
-    """R153: the first 8 KB."""
+    """The first 8 KB of a text (R153)."""
     raw = text.encode("utf-8", "replace")
     return text if len(raw) <= SHOWN_BYTES else raw[:SHOWN_BYTES].decode("utf-8", "ignore") + TRUNCATED
 
 
 def readable(data: Mapping[str, Any]) -> str:
-    """JSON with a line per field and a line per element of what has many; ten times as fast as `indent`."""
+    """JSON with one line per field and per element of a list; ten times as fast as `indent`."""
     fields = (f"  {json.dumps(key)}: {_element_wise(value)}" for key, value in data.items())
     return "{\n" + ",\n".join(fields) + "\n}\n"
 

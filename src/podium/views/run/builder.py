@@ -1,34 +1,13 @@
-"""Keeps the view of a run up to date while its events come in; what an event costs does not depend on the run's length."""
+"""Builds the view of a run from its events, in constant time per event."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias, assert_never
 
+from podium.core import events
 from podium.core.addresses import ROOT
-from podium.core.events import (
-    ApprovalAsked,
-    ApprovalGiven,
-    AttemptDoubted,
-    AttemptEnded,
-    AttemptQueued,
-    AttemptStarted,
-    Event,
-    JoinEnded,
-    RetryScheduled,
-    RunEnded,
-    RunPaused,
-    RunResumed,
-    RunStarted,
-    SignalReceived,
-    StepEnded,
-    StepEntered,
-    StepExpanded,
-    StepReopened,
-    TimerFired,
-    WaitEnded,
-    WaitStarted,
-)
+from podium.core.events import Event
 from podium.core.queries.graph import ACTIONS
 from podium.core.types import CONTINUING_OUTCOMES, MicroUsd, Millis, Path, Tree
 from podium.views.plain import as_text
@@ -36,15 +15,43 @@ from podium.views.run.freshness import Freshness
 from podium.views.run.view import NOTHING, AgentView, Pending, RunView, StepView, ViewStatus
 
 BRIEF: Final = ("retry",)
-"""A pause of seconds before the next attempt is work, not waiting."""
+"""Kinds of waits that are too short to show: a run that only waits for a retry counts as running."""
+
+
+_AttemptEvent: TypeAlias = (
+    events.AttemptStarted | events.AttemptEnded | events.AttemptDoubted | events.AttemptQueued
+)
+_WaitEvent: TypeAlias = (
+    events.RetryScheduled
+    | events.WaitStarted
+    | events.WaitEnded
+    | events.SignalReceived
+    | events.TimerFired
+    | events.ApprovalAsked
+    | events.ApprovalGiven
+)
+_Ignored: TypeAlias = (
+    events.RunRecovered
+    | events.CancelAsked
+    | events.GuidanceGiven
+    | events.LimitRaised
+    | events.FactsAsked
+    | events.FactsFound
+    | events.JoinQueued
+    | events.JoinAsked
+    | events.JumpOrdered
+    | events.JumpAsked
+    | events.CancelOrdered
+)
+"""Events that change nothing in the view."""
 
 
 class RunViewBuilder:
-    """Feed it events in their order; ask for the view at any time."""
+    """Feed it events in order; `view` returns the view at any time."""
 
     def __init__(self) -> None:
-        self._started: RunStarted | None = None
-        self._ended: RunEnded | None = None
+        self._started: events.RunStarted | None = None
+        self._ended: events.RunEnded | None = None
         self._paused = False
         self._at = Millis(0)
         self._seq = 0
@@ -56,8 +63,8 @@ class RunViewBuilder:
         self._agents: dict[tuple[str, str], AgentView] = {}
         self._total = StepView(ROOT, ROOT, "step", 1, Millis(0))
 
-    def feed(self, events: Iterable[Event]) -> None:
-        for event in events:
+    def feed(self, log: Iterable[Event]) -> None:
+        for event in log:
             self._seq += 1
             self._at = max(self._at, event.at)
             self._take(event)
@@ -109,80 +116,87 @@ class RunViewBuilder:
 
     def _take(self, event: Event) -> None:
         match event:
-            case RunStarted():
+            case events.RunStarted():
                 self._started, self._head = event, event.tree
-            case RunEnded():
+            case events.RunEnded():
                 self._ended = event
                 self._pending.clear()
-            case RunPaused() | RunResumed():
-                self._paused = isinstance(event, RunPaused)
-            case StepEntered():
+            case events.RunPaused() | events.RunResumed():
+                self._paused = isinstance(event, events.RunPaused)
+            case events.StepEntered():
                 self._steps[event.path] = StepView(
                     event.path, event.parent, event.role, event.visit, event.at, base=event.base
                 )
-            case StepExpanded():
+            case events.StepExpanded():
                 self._change(event.path, status="running", attempts=1, items=event.items)
-            case StepReopened():
+            case events.StepReopened():
                 self._change(event.path, attempts=event.attempt)
-            case StepEnded():
+            case events.StepEnded():
                 self._end(event)
-            case JoinEnded() if event.tree is not None and event.path == ROOT:
-                self._head = event.tree
-            case AttemptStarted() | AttemptEnded() | AttemptDoubted() | AttemptQueued():
+            case events.JoinEnded():
+                if event.tree is not None and event.path == ROOT:
+                    self._head = event.tree
+            case _ if isinstance(event, _AttemptEvent):
                 self._take_attempt(event)
-            case _:
+            case _ if isinstance(event, _WaitEvent):
                 self._take_wait(event)
+            case _ if isinstance(event, _Ignored):
+                pass
+            case _:
+                assert_never(event)
 
-    def _take_attempt(self, event: AttemptStarted | AttemptEnded | AttemptDoubted | AttemptQueued) -> None:
+    def _take_attempt(self, event: _AttemptEvent) -> None:
         match event:
-            case AttemptStarted():
+            case events.AttemptStarted():
                 self._flying[event.path] = event.reserve.calls
                 self._pending.pop(event.path, None)
                 base = event.base if event.base is not None else self._steps[event.path].base
                 self._change(event.path, status="running", attempts=event.attempt, base=base, worked=True)
-            case AttemptQueued():
+            case events.AttemptQueued():
                 self._change(event.path, status="queued")
                 if event.why == "fallback":
                     step = self._steps[event.path]
                     why = as_text(step.result.get("message"))
                     self._change(event.path, passed_over=(*step.passed_over, why))
-            case AttemptDoubted():
-                # What a command did is unknown, too, but it cost nothing.
+            case events.AttemptDoubted():
+                # A doubted command reserved no calls, so it counts none.
                 calls = self._flying.pop(event.path, 0)
                 self._change(event.path, status="checking")
                 self._charge(event.path, MicroUsd(0), 0, calls, calls)
-            case AttemptEnded():
+            case events.AttemptEnded():
                 self._flying.pop(event.path, None)
-                known: dict[str, Any] = {"result": event.result} if event.result is not None else {}
-                known |= {"reused": event.reused, "answered": event.attempt, "fault": _fault(event)}
-                self._change(event.path, status="checking", tree=event.tree, verdict=event.verdict, **known)
+                changes: dict[str, Any] = {"result": event.result} if event.result is not None else {}
+                changes |= {"reused": event.reused, "answered": event.attempt, "fault": _fault(event)}
+                self._change(event.path, status="checking", tree=event.tree, verdict=event.verdict, **changes)
                 used = event.used
                 self._charge(event.path, used.usd, used.tokens, used.calls, 0 if event.cost_known else 1)
                 self._count(event)
+            case _:
+                assert_never(event)
 
-    def _take_wait(self, event: Event) -> None:
+    def _take_wait(self, event: _WaitEvent) -> None:
         match event:
-            case RetryScheduled():
+            case events.RetryScheduled():
                 kind = "quota" if event.why == "quota" else "retry"
                 self._wait(Pending(event.path, kind, event.at, event.due), "retrying")
-            case WaitStarted():
+            case events.WaitStarted():
                 self._wait(Pending(event.path, "wait", event.at, event.due), "waiting")
-            case ApprovalAsked():
-                self._wait(_asked(event, self._steps[event.path]), "waiting")
-            case ApprovalGiven():
+            case events.ApprovalAsked():
+                self._wait(_question(event, self._steps[event.path]), "waiting")
+            case events.ApprovalGiven():
                 asked = self._pending.get(event.path)
                 if asked is not None:
                     self._pending[event.path] = asked._replace(given=(*asked.given, event.by))
-            case WaitEnded() | SignalReceived():
+            case events.WaitEnded() | events.SignalReceived():
                 self._pending.pop(event.path, None)
                 self._change(event.path, status="checking")
-            case TimerFired():
+            case events.TimerFired():
                 paused = self._pending.get(event.path)
                 if paused is not None and paused.kind in ("quota", "retry"):
                     del self._pending[event.path]
                     self._change(event.path, status="queued")
             case _:
-                pass
+                assert_never(event)
 
     def _wait(self, pending: Pending, status: Any) -> None:
         self._pending[pending.path] = pending
@@ -194,7 +208,7 @@ class RunViewBuilder:
             self._steps[path] = step._replace(**changes)
 
     def _charge(self, path: Path, usd: MicroUsd, tokens: int, calls: int, unknown: int) -> None:
-        """Booked on the step and on everything around it, as `steps.x.usd` is."""
+        """Add a cost to the step and all enclosing ones, like `steps.x.usd`."""
         if not (usd or tokens or calls or unknown):
             return
         while (step := self._steps.get(path)) is not None:
@@ -202,13 +216,13 @@ class RunViewBuilder:
             path = step.parent
         self._total = _plus(self._total, usd, tokens, calls, unknown)
 
-    def _count(self, event: AttemptEnded) -> None:
-        """By agent and model, where the attempt tells who did it; a command does not."""
-        told = event.result or {}
-        usage = told.get("usage")
-        if not isinstance(usage, Mapping) or not told.get("agent") or event.reused:
+    def _count(self, event: events.AttemptEnded) -> None:
+        """Add an attempt to the totals by agent and model; a command has neither."""
+        result = event.result or {}
+        usage = result.get("usage")
+        if not isinstance(usage, Mapping) or not result.get("agent") or event.reused:
             return
-        key = (str(told["agent"]), str(told.get("model") or ""))
+        key = (str(result["agent"]), str(result.get("model") or ""))
         before = self._agents.get(key, AgentView(*key))
         self._agents[key] = AgentView(
             *key,
@@ -220,8 +234,8 @@ class RunViewBuilder:
             unknown_calls=before.unknown_calls + (not event.cost_known),
         )
 
-    def _blame(self, event: StepEnded, gate: StepView) -> None:
-        """What a gate has against an attempt is the attempt's fault."""
+    def _blame(self, event: events.StepEnded, gate: StepView) -> None:
+        """Record a failed gate as the reason why the attempt failed."""
         gates = self._steps.get(gate.parent)
         if gates is None or gates.role != "gates" or event.outcome in CONTINUING_OUTCOMES:
             return
@@ -230,7 +244,7 @@ class RunViewBuilder:
         )
         self._change(gates.parent, fault=f"{gate.step} {event.outcome}" + (f": {words}" if words else ""))
 
-    def _end(self, event: StepEnded) -> None:
+    def _end(self, event: events.StepEnded) -> None:
         self._pending.pop(event.path, None)
         step = self._steps.get(event.path)
         if step is None:
@@ -253,8 +267,8 @@ class RunViewBuilder:
             self._head = event.tree
 
 
-def _fault(event: AttemptEnded) -> str:
-    """Nothing is wrong with an attempt that passed, as far as it can tell itself: its gates come later."""
+def _fault(event: events.AttemptEnded) -> str:
+    """Why an attempt failed; "" if it succeeded, before its gates have run."""
     if event.kind == "ok":
         return ""
     return as_text((event.result or {}).get("message")) or event.reason or event.kind
@@ -269,7 +283,7 @@ def _plus(step: StepView, usd: int, tokens: int, calls: int, unknown: int) -> St
     )
 
 
-def _asked(event: ApprovalAsked, step: StepView) -> Pending:
+def _question(event: events.ApprovalAsked, step: StepView) -> Pending:
     actions = ACTIONS.get(step.step, ("approve", "reject", "abort"))
     return Pending(
         event.path,
@@ -285,12 +299,11 @@ def _asked(event: ApprovalAsked, step: StepView) -> Pending:
 
 
 def kind_of_question(name: str) -> str:
-    """The engine's own questions are told apart by their names."""
-    bare = name.removeprefix("!")
-    return bare if name in ACTIONS else "approval"
+    """The kind of a question, which for the engine's own questions is their name."""
+    return name.removeprefix("!") if name in ACTIONS else "approval"
 
 
-def run_view(events: Iterable[Event]) -> RunView:
-    account = RunViewBuilder()
-    account.feed(events)
-    return account.view()
+def run_view(log: Iterable[Event]) -> RunView:
+    builder = RunViewBuilder()
+    builder.feed(log)
+    return builder.view()

@@ -1,4 +1,4 @@
-"""Why a `check` was not passed, in the words of its file: its events only tell that it was not."""
+"""Explains failed `check` steps with their expression, which the events do not contain."""
 
 from __future__ import annotations
 
@@ -29,59 +29,61 @@ from podium.views.run.view import RunView, StepView
 
 
 def with_checks(view: RunView, state: State) -> RunView:
-    """The view with the expression of each check that was not true; a run that failed by one says so at its head."""
-    steps = tuple(_worded(step, state) for step in view.steps)
+    """The view with the expression of each failed check, also as the message of a run that failed because of one."""
+    steps = tuple(_explain_step(step, state) for step in view.steps)
     if view.status != "failed" or view.message:
         return view._replace(steps=steps)
-    around = {step.parent for step in steps}
+    parents = {step.parent for step in steps}
     bad = [
-        step for step in steps if step.path not in around and step.outcome not in (None, *CONTINUING_OUTCOMES)
+        step
+        for step in steps
+        if step.path not in parents and step.outcome not in (None, *CONTINUING_OUTCOMES)
     ]
     last = max(reversed(bad), key=lambda step: step.ended or 0, default=None)
-    is_why = last is not None and _is_check(last, state)
-    return view._replace(steps=steps, message=f"{last.path}: {last.message}" if last and is_why else "")
+    is_check = last is not None and _is_check(last, state)
+    return view._replace(steps=steps, message=f"{last.path}: {last.message}" if last and is_check else "")
 
 
-def written(node: Node) -> str:
-    """An expression much as its file says it, for people to read."""
+def expression_text(node: Node) -> str:
+    """The text of an expression, close to how the file spells it."""
     match node:
         case Const(value):
             return _literal(value)
         case Name(name):
             return name
         case Field(of, name):
-            return f"{_inner(of)}.{name}"
+            return f"{_operand(of)}.{name}"
         case Item(of, index):
-            return f"{_inner(of)}[{written(index)}]"
+            return f"{_operand(of)}[{expression_text(index)}]"
         case Not(of):
-            return f"not {_inner(of)}"
+            return f"not {_operand(of)}"
         case Negate(of):
-            return f"-{_inner(of)}"
+            return f"-{_operand(of)}"
         case And(terms):
-            return _joined(" and ", terms, Compare)
+            return _join_operands(" and ", terms, Compare)
         case Or(terms):
-            return _joined(" or ", terms, Compare)
+            return _join_operands(" or ", terms, Compare)
         case Compare(op, left, right):
-            return _joined(f" {op} ", (left, right), Arith, Negate)
+            return _join_operands(f" {op} ", (left, right), Arith, Negate)
         case Arith(op, left, right):
-            return _joined(f" {op} ", (left, right))
+            return _join_operands(f" {op} ", (left, right))
         case IfElse(test, then, other):
-            return f"{_inner(then)} if {_inner(test, Compare)} else {_inner(other)}"
+            return f"{_operand(then)} if {_operand(test, Compare)} else {_operand(other)}"
         case ListOf(items):
-            return f"[{', '.join(map(written, items))}]"
+            return f"[{', '.join(map(expression_text, items))}]"
         case Call(function, args):
-            return f"{function}({', '.join(map(written, args))})"
+            return f"{function}({', '.join(map(expression_text, args))})"
         case _:
             assert_never(node)
 
 
-def _worded(step: StepView, state: State) -> StepView:
+def _explain_step(step: StepView, state: State) -> StepView:
     if step.outcome != "failed" or step.message or not _is_check(step, state):
         return step
     definition = state.instances[step.path].place.step
     assert isinstance(definition.verb, Check)
     line = f" (line {definition.line})" if definition.line else ""
-    return step._replace(message=f"not true: {one_line(written(definition.verb.test), 300)}{line}")
+    return step._replace(message=f"not true: {one_line(expression_text(definition.verb.test), 300)}{line}")
 
 
 def _is_check(step: StepView, state: State) -> bool:
@@ -89,14 +91,14 @@ def _is_check(step: StepView, state: State) -> bool:
     return step.outcome == "failed" and instance is not None and isinstance(instance.place.step.verb, Check)
 
 
-def _joined(sign: str, terms: Iterable[Node], *bare: type) -> str:
-    return sign.join(_inner(term, *bare) for term in terms)
+def _join_operands(sign: str, terms: Iterable[Node], *bare: type) -> str:
+    return sign.join(_operand(term, *bare) for term in terms)
 
 
-def _inner(node: Node, *bare: type) -> str:
-    """What has parts of its own stands in brackets, unless nobody could misread it there."""
-    is_whole = isinstance(node, (Const, Name, Field, Item, Call, ListOf, *bare))
-    return written(node) if is_whole else f"({written(node)})"
+def _operand(node: Node, *bare: type) -> str:
+    """The text of an operand, in brackets unless they are not needed; `bare` are further types without brackets."""
+    is_simple = isinstance(node, (Const, Name, Field, Item, Call, ListOf, *bare))
+    return expression_text(node) if is_simple else f"({expression_text(node)})"
 
 
 def _literal(value: Any) -> str:

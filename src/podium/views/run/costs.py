@@ -1,21 +1,54 @@
-"""What runs have cost, by agent, model, role, step, workflow, run or day (R208)."""
+"""The costs of runs, by agent, model, role, step, workflow, run or day (R208)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Final, Literal, NamedTuple, TypeAlias, get_args
+from typing import Final, Literal, NamedTuple, TypeAlias, assert_never, get_args
 
-from podium.core.events import AttemptDoubted, AttemptEnded, AttemptStarted, Event
+from podium.core import events
+from podium.core.events import Event
 from podium.core.types import MicroUsd, Path
 
 By: TypeAlias = Literal["agent", "model", "role", "step", "workflow", "run", "day"]
 WAYS: Final[tuple[By, ...]] = get_args(By)
-NOBODY: Final = "-"
+NO_NAME: Final = "-"
+
+_Ignored: TypeAlias = (
+    events.RunStarted
+    | events.RunPaused
+    | events.RunResumed
+    | events.RunRecovered
+    | events.RunEnded
+    | events.CancelAsked
+    | events.GuidanceGiven
+    | events.LimitRaised
+    | events.StepEntered
+    | events.StepExpanded
+    | events.StepReopened
+    | events.StepEnded
+    | events.AttemptQueued
+    | events.RetryScheduled
+    | events.WaitStarted
+    | events.WaitEnded
+    | events.SignalReceived
+    | events.TimerFired
+    | events.ApprovalAsked
+    | events.ApprovalGiven
+    | events.FactsAsked
+    | events.FactsFound
+    | events.JoinQueued
+    | events.JoinAsked
+    | events.JoinEnded
+    | events.JumpOrdered
+    | events.JumpAsked
+    | events.CancelOrdered
+)
+"""Events without a cost."""
 
 
 class CostRow(NamedTuple):
-    """Under one name. A call without a price is in `unknown_calls`, not in `usd`: it is not free."""
+    """The costs under one name. A call without a price counts in `unknown_calls` and not in `usd`: it is not free."""
 
     name: str
     attempts: int = 0
@@ -37,49 +70,57 @@ class CostRow(NamedTuple):
 
 class CostReport(NamedTuple):
     rows: tuple[CostRow, ...]
-    """The dearest first; days in their order."""
+    """Most expensive first; days in order of time."""
     total: CostRow
 
 
-def bill(runs: Iterable[tuple[str, str, Iterable[Event]]], by: By) -> CostReport:
-    """Of runs with their workflows and events. What was taken over from another run was paid there."""
-    found: dict[str, CostRow] = {}
-    for run, workflow, events in runs:
-        for name, spent in _of_run(run, workflow, events, by):
-            found[name] = found.get(name, CostRow(name)).plus(spent)
+def cost_report(runs: Iterable[tuple[str, str, Iterable[Event]]], by: By) -> CostReport:
+    """The costs of runs, each given by its id, workflow and events; reused results cost nothing."""
+    rows: dict[str, CostRow] = {}
+    for run, workflow, log in runs:
+        for name, row in _rows_of_run(run, workflow, log, by):
+            rows[name] = rows.get(name, CostRow(name)).plus(row)
     total = CostRow("total")
-    for row in found.values():
+    for row in rows.values():
         total = total.plus(row)
-    order = sorted(found) if by == "day" else sorted(found, key=lambda name: _rank(found[name]))
-    return CostReport(tuple(found[name] for name in order), total)
+    order = sorted(rows) if by == "day" else sorted(rows, key=lambda name: _rank(rows[name]))
+    return CostReport(tuple(rows[name] for name in order), total)
 
 
-def _rank(spent: CostRow) -> tuple[int, int, str]:
-    return -spent.usd, -spent.tokens, spent.name
+def _rank(row: CostRow) -> tuple[int, int, str]:
+    return -row.usd, -row.tokens, row.name
 
 
-def _of_run(run: str, workflow: str, events: Iterable[Event], by: By) -> Iterable[tuple[str, CostRow]]:
-    flying: dict[Path, int] = {}
-    for event in events:
+def _rows_of_run(run: str, workflow: str, log: Iterable[Event], by: By) -> Iterable[tuple[str, CostRow]]:
+    calls_in_flight: dict[Path, int] = {}
+    for event in log:
         match event:
-            case AttemptStarted():
-                flying[event.path] = event.reserve.calls
-            case AttemptDoubted():
-                # It may have called; nobody will ever know.
-                calls = flying.pop(event.path, 0)
+            case events.AttemptStarted():
+                calls_in_flight[event.path] = event.reserve.calls
+            case events.AttemptDoubted():
+                # It may have made its calls; this will never be known.
+                calls = calls_in_flight.pop(event.path, 0)
                 if calls:
                     yield _name(event, {}, run, workflow, by), CostRow("", 1, calls, 0, MicroUsd(0), calls)
-            case AttemptEnded() if not event.reused and (event.used.calls or event.used.tokens):
+            case events.AttemptEnded():
+                if event.reused or not (event.used.calls or event.used.tokens):
+                    continue
                 used = event.used
                 unknown = 0 if event.cost_known else max(1, used.calls)
-                spent = CostRow("", 1, used.calls, used.tokens, used.usd, unknown)
-                yield _name(event, event.result or {}, run, workflow, by), spent
-            case _:
+                row = CostRow("", 1, used.calls, used.tokens, used.usd, unknown)
+                yield _name(event, event.result or {}, run, workflow, by), row
+            case _ if isinstance(event, _Ignored):
                 pass
+            case _:
+                assert_never(event)
 
 
 def _name(
-    event: AttemptEnded | AttemptDoubted, told: Mapping[str, object], run: str, workflow: str, by: By
+    event: events.AttemptEnded | events.AttemptDoubted,
+    result: Mapping[str, object],
+    run: str,
+    workflow: str,
+    by: By,
 ) -> str:
     match by:
         case "run":
@@ -90,11 +131,13 @@ def _name(
             return f"{workflow}: {_step(event.path)}"
         case "day":
             return f"{datetime.fromtimestamp(event.at / 1000, UTC):%Y-%m-%d}"
+        case "agent" | "model" | "role":
+            return str(result.get(by) or NO_NAME)
         case _:
-            return str(told.get(by) or NOBODY)
+            assert_never(by)
 
 
 def _step(path: Path) -> str:
-    """Visits, attempts and iterations of a step are one step."""
+    """The step's name without its visits, attempts and iterations."""
     parts = (part.partition("~")[0].partition("[")[0].partition("#")[0] for part in path.split("/"))
     return "/".join(part for part in parts if part)

@@ -1,63 +1,92 @@
-"""Which results of a run still count: an approval or a verdict is about one tree, and trees move on."""
+"""Which results of a run are still valid: an approval or a verdict is about one tree, which may change later."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TypeAlias, assert_never
 
-from podium.core.events import (
-    ApprovalAsked,
-    AttemptEnded,
-    Event,
-    JoinAsked,
-    JoinEnded,
-    StepEntered,
-    StepReopened,
-)
+from podium.core import events
+from podium.core.events import Event
 from podium.core.types import Path, Tree
 from podium.views.run.view import StepView
 
+_Ignored: TypeAlias = (
+    events.RunStarted
+    | events.RunPaused
+    | events.RunResumed
+    | events.RunRecovered
+    | events.RunEnded
+    | events.CancelAsked
+    | events.GuidanceGiven
+    | events.LimitRaised
+    | events.StepExpanded
+    | events.StepEnded
+    | events.AttemptQueued
+    | events.AttemptStarted
+    | events.AttemptDoubted
+    | events.RetryScheduled
+    | events.WaitStarted
+    | events.WaitEnded
+    | events.SignalReceived
+    | events.TimerFired
+    | events.ApprovalGiven
+    | events.FactsAsked
+    | events.FactsFound
+    | events.JoinQueued
+    | events.JumpOrdered
+    | events.JumpAsked
+    | events.CancelOrdered
+)
+"""Events that make no result stale."""
+
 
 class Freshness:
-    """Feed it events in their order, then let it mark the steps that have become stale."""
+    """Feed it events in order; `marked` then marks the steps that have become stale."""
 
     def __init__(self) -> None:
         self._newest: dict[Path, dict[int, Path]] = {}
-        self._left: set[Path] = set()
-        """Control went back before these."""
+        self._outdated: set[Path] = set()
+        """Steps that a jump back made stale."""
         self._judged: set[Path] = set()
         self._joining: dict[Path, tuple[tuple[Path, Tree], ...]] = {}
         self._merged: set[Path] = set()
-        """Members that reached the head as part of another tree than their own."""
+        """Members whose work reached the head only as part of a merged tree."""
 
     def take(self, event: Event) -> None:
         match event:
-            case StepEntered(role="step"):
+            case events.StepEntered():
+                if event.role != "step":
+                    return
                 siblings = self._newest.setdefault(event.parent, {})
-                self._left.update(siblings[index] for index in event.stale if index in siblings)
+                self._outdated.update(siblings[index] for index in event.stale if index in siblings)
                 siblings[event.index] = event.path
-            case StepReopened():
-                self._left.update(self._newest.pop(event.path, {}).values())
-            case ApprovalAsked():
+            case events.StepReopened():
+                self._outdated.update(self._newest.pop(event.path, {}).values())
+            case events.ApprovalAsked():
                 self._judged.add(event.path)
-            case AttemptEnded() if event.verdict is not None:
-                self._judged.add(event.path)
-            case JoinAsked(gated=True):
-                self._joining[event.path] = event.members
-            case JoinEnded():
+            case events.AttemptEnded():
+                if event.verdict is not None:
+                    self._judged.add(event.path)
+            case events.JoinAsked():
+                if event.gated:
+                    self._joining[event.path] = event.members
+            case events.JoinEnded():
                 refused = {member.path for member in event.refused}
                 for path, tree in self._joining.pop(event.path, ()):
                     if path not in refused and tree != event.tree:
                         self._merged.add(path)
-            case _:
+            case _ if isinstance(event, _Ignored):
                 pass
+            case _:
+                assert_never(event)
 
     def marked(self, steps: Iterable[StepView]) -> Iterator[StepView]:
-        """What holds others comes before them, and hands its own state down."""
-        left, merged = set(self._left), set(self._merged)
+        """The steps, with stale ones marked; a parent comes before its children, which inherit its state."""
+        outdated, merged = set(self._outdated), set(self._merged)
         for step in steps:
-            if step.parent in left:
-                left.add(step.path)
+            if step.parent in outdated:
+                outdated.add(step.path)
             if step.parent in merged:
                 merged.add(step.path)
-            stale = step.path in left or (step.path in merged and step.path in self._judged)
+            stale = step.path in outdated or (step.path in merged and step.path in self._judged)
             yield step._replace(stale=True) if stale else step

@@ -1,4 +1,4 @@
-"""What a run waits for and what bounds it, with the words of its workflow; needs the folded state."""
+"""What a run waits for and its limits, with texts from the workflow; needs the folded state."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ from podium.views.run.view import LimitView, Pending, RunView
 
 MOST_FILES: Final = 20
 Render: TypeAlias = Callable[[State, Leaf], str]
-"""The text a person is asked with, its names filled in. Prompts are rendered outside of the views."""
+"""Renders the text of a question. Rendering prompts is not part of the views."""
 
 
 def as_written(state: State, leaf: Leaf) -> str:
-    """The text as it stands in the file, for callers that cannot render it."""
+    """The text as written in the file, for callers that cannot render it."""
     match leaf.place.step.verb:
         case Human(question=question):
-            return f"{_whose(leaf)}{question.text.strip()}{_named_files(state, leaf)}"
+            return f"{_agent_prefix(leaf)}{question.text.strip()}{_named_files(state, leaf)}"
         case Agent(prompt=prompt) if prompt is not None:
             return prompt.text.strip()
         case _:
             return leaf.place.step.description
 
 
-def _whose(leaf: Leaf) -> str:
+def _agent_prefix(leaf: Leaf) -> str:
     about = leaf.place.about
     return f'"{about.removeprefix(PRICE)}": ' if about.startswith(PRICE) else ""
 
 
 def _named_files(state: State, leaf: Leaf) -> str:
-    """Which files a question about protected ones is about: whoever allows them must have seen their names."""
+    """The names of the protected files that a question is about, so that the person who allows them has seen them."""
     owner = state.instances[leaf.place.parent]
     answer = owner.answer if isinstance(owner, Leaf) and leaf.place.about == "protected" else None
     if answer is None:
@@ -59,7 +59,7 @@ def _named_files(state: State, leaf: Leaf) -> str:
 
 
 def with_state(view: RunView, state: State, render: Render = as_written) -> RunView:
-    """The view with questions and failed checks in words, and with limits."""
+    """The view with the texts of questions and failed checks, and with limits."""
     pending = tuple(pending_in(state, render))
     waits = view.status == "running" and is_parkable(state) and any(p.kind != "retry" for p in pending)
     return with_checks(view, state)._replace(
@@ -71,9 +71,9 @@ def pending_in(state: State, render: Render = as_written) -> Iterator[Pending]:
     if state.ended is not None:
         return
     for (_, path), effect in state.pending.items():
-        found = _pending(state, state.instances[path], effect, render)
-        if found is not None:
-            yield found
+        pending = _pending(state, state.instances[path], effect, render)
+        if pending is not None:
+            yield pending
 
 
 def _pending(state: State, instance: Instance, effect: Effect, render: Render) -> Pending | None:
@@ -82,11 +82,13 @@ def _pending(state: State, instance: Instance, effect: Effect, render: Render) -
     match effect:
         case AskPerson():
             return question_view(state, instance, effect, render)
-        case RunAttempt(asked=asked, by_hand=True):
+        case RunAttempt(asked=started, by_hand=True):
             text = render(state, instance)
-            return Pending(asked.path, "by_hand", asked.at, question=text, base=asked.base, tree=asked.start)
-        case Watch(asked=waited):
-            return _wait(instance, waited.at, waited.due)
+            return Pending(
+                started.path, "by_hand", started.at, question=text, base=started.base, tree=started.start
+            )
+        case Watch(asked=wait):
+            return _wait(instance, wait.at, wait.due)
         case StartTimer(path=path, due=due):
             answer = instance.answer
             is_quota = answer is not None and answer.kind == "quota"
@@ -99,8 +101,8 @@ def _pending(state: State, instance: Instance, effect: Effect, render: Render) -
 
 
 def question_view(state: State, leaf: Leaf, effect: AskPerson, render: Render) -> Pending:
-    """An open question in words, with the answers it takes."""
-    asked, step = effect.asked, leaf.place.step
+    """An open question with its text and possible answers."""
+    request, step = effect.asked, leaf.place.step
     verb = step.verb
     kind = kind_of_question(step.name)
     shows: tuple[str, ...] = ()
@@ -108,45 +110,45 @@ def question_view(state: State, leaf: Leaf, effect: AskPerson, render: Render) -
         kind = "question" if verb.answers else kind
         shows = tuple(word for word in verb.oversight.show if isinstance(word, str))
     return Pending(
-        path=asked.path,
+        path=request.path,
         kind=kind,
-        since=asked.at,
-        due=asked.expires,
+        since=request.at,
+        due=request.expires,
         question=render(state, leaf),
         actions=actions_of(step),
-        by=asked.by,
-        approvals=asked.approvals,
-        given=tuple(given.by for given in leaf.given),
+        by=request.by,
+        approvals=request.approvals,
+        given=tuple(approval.by for approval in leaf.given),
         about=leaf.place.about,
         shows=shows,
         base=leaf.place.base,
-        tree=asked.tree,
+        tree=request.tree,
     )
 
 
 def _wait(leaf: Leaf, since: Millis, due: Millis | None) -> Pending:
     verb = leaf.place.step.verb
     assert isinstance(verb, Wait)
-    what = verb.detail.get(verb.what, "")
-    name = what if isinstance(what, str) else ""
+    target = verb.detail.get(verb.what, "")
+    name = target if isinstance(target, str) else ""
     return Pending(leaf.place.path, verb.what, since, due, name=name)
 
 
 def limits_in(state: State) -> Iterator[LimitView]:
-    """Of the whole run; what is used includes what attempts without a price may have cost, not what is reserved."""
-    book = state.ledgers.get(ROOT)
-    if book is None:
+    """The limits of the whole run; `used` includes what attempts without a price may have cost, but no reservations."""
+    ledger = state.ledgers.get(ROOT)
+    if ledger is None:
         return
-    limits, spent, unknown, held = book.limits, book.spent, book.unknown, book.held
+    limits, spent, unknown, in_flight = ledger.limits, ledger.spent, ledger.unknown, ledger.held
     used = {
         "usd": (spent.usd + unknown.usd) / 1_000_000,
         "tokens": spent.tokens + unknown.tokens,
         "calls": spent.calls + unknown.calls,
-        "window": book.window,
-        "time": working_time(book, state.at) / 1000,
-        "transitions": book.transitions,
+        "window": ledger.window,
+        "time": working_time(ledger, state.at) / 1000,
+        "transitions": ledger.transitions,
     }
-    reserved = {"usd": held.usd / 1_000_000, "tokens": held.tokens, "calls": held.calls}
+    reserved = {"usd": in_flight.usd / 1_000_000, "tokens": in_flight.tokens, "calls": in_flight.calls}
     scale = {"usd": 1_000_000, "time": 1000}
     for unit, amount in used.items():
         limit = getattr(limits, unit)

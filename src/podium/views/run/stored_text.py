@@ -1,4 +1,4 @@
-"""The words of a workflow that were stored with the view of a run, for readers who have only its events."""
+"""Adds texts from a stored view (`run.json`) to a view that was built from events alone."""
 
 from __future__ import annotations
 
@@ -11,64 +11,66 @@ from podium.views.format import iso, iso_or_none
 from podium.views.run.view import LimitView, Pending, RunView, StepView
 
 
-def has_words_for(view: RunView, data: Mapping[str, Any]) -> bool:
-    """Whether every question that is open was open already when the view was stored."""
+def has_texts_for(view: RunView, data: Mapping[str, Any]) -> bool:
+    """Whether every open question was already open when the view was stored."""
     rows = data.get("pending")
-    known = (
+    stored = (
         {(row.get("path"), row.get("since")) for row in rows if isinstance(row, dict)}
         if isinstance(rows, list)
         else set()
     )
-    return all((pending.path, iso(pending.since)) in known for pending in view.pending)
+    return all((pending.path, iso(pending.since)) in stored for pending in view.pending)
 
 
 def with_stored(view: RunView, data: Mapping[str, Any]) -> RunView:
-    """Takes from an earlier `run.json` the questions that are still open, the limits, and why checks failed. Foreign
-    data: anything else in it is left aside."""
+    """The view with the texts of open questions, the limits, and the explanations of checks from an earlier `run.json`.
+
+    The file is untrusted: everything else in it is ignored.
+    """
     rows = data.get("pending")
     stored = {row.get("path"): row for row in rows if isinstance(row, dict)} if isinstance(rows, list) else {}
-    pending = tuple(_worded(known, stored.get(known.path)) for known in view.pending)
+    pending = tuple(_with_texts(waiting, stored.get(waiting.path)) for waiting in view.pending)
     by_hand = tuple(_by_hand(view, stored))
     limits = data.get("limits")
     return view._replace(
         pending=(*pending, *by_hand),
-        steps=tuple(_explained(view, data)),
+        steps=tuple(_with_messages(view, data)),
         message=view.message or (_text(data, "message") if view.status == "failed" else ""),
         limits=tuple(_limits(view, limits)) if isinstance(limits, dict) else view.limits,
     )
 
 
-def _worded(known: Pending, row: Mapping[str, Any] | None) -> Pending:
-    if row is None or row.get("since") != iso(known.since):
-        return known
-    return known._replace(
-        kind=_text(row, "kind") or known.kind,
+def _with_texts(pending: Pending, row: Mapping[str, Any] | None) -> Pending:
+    if row is None or row.get("since") != iso(pending.since):
+        return pending
+    return pending._replace(
+        kind=_text(row, "kind") or pending.kind,
         question=_text(row, "question"),
-        actions=_texts(row, "actions") or known.actions,
+        actions=_texts(row, "actions") or pending.actions,
         about=_text(row, "about"),
         shows=_texts(row, "shows"),
         name=_text(row, "name"),
     )
 
 
-def _explained(view: RunView, data: Mapping[str, Any]) -> Iterator[StepView]:
-    """What failed without a word in the log, such as a check, may have been explained by its definition."""
+def _with_messages(view: RunView, data: Mapping[str, Any]) -> Iterator[StepView]:
+    """The steps, with stored messages for those that failed without a message in the log, such as checks."""
     rows = data.get("steps")
-    known = {row.get("path"): row for row in rows if isinstance(row, dict)} if isinstance(rows, list) else {}
+    stored = {row.get("path"): row for row in rows if isinstance(row, dict)} if isinstance(rows, list) else {}
     for step in view.steps:
-        row = known.get(step.path, {})
+        row = stored.get(step.path, {})
         is_same = step.outcome == "failed" and row.get("ended_at") == iso_or_none(step.ended)
         yield step._replace(message=_text(row, "message")) if is_same and not step.message else step
 
 
 def _by_hand(view: RunView, stored: Mapping[Any, Mapping[str, Any]]) -> Iterator[Pending]:
-    """Events do not tell a person's work from a program's; the stored view does."""
+    """Work by hand, which events do not distinguish from other attempts but the stored view does."""
     hands = {path: row for path, row in stored.items() if row.get("kind") == "by_hand"}
     for step in view.steps if hands else ():
         row = hands.get(step.path)
         if row is not None and step.status == "running":
             yield Pending(
-                Path(step.path), "by_hand", _moment(row), question=_text(row, "question"), base=step.base
+                Path(step.path), "by_hand", _since(row), question=_text(row, "question"), base=step.base
             )
 
 
@@ -76,8 +78,8 @@ def _limits(view: RunView, limits: Mapping[str, Any]) -> Iterator[LimitView]:
     now = {"usd": view.usd / 1_000_000, "tokens": view.tokens, "calls": view.calls}
     for unit, row in limits.items():
         if isinstance(row, dict) and isinstance(row.get("limit"), int | float):
-            used, held = _number(row, "used"), _number(row, "reserved")
-            yield LimitView(str(unit), row["limit"], max(used, now.get(unit, 0)), held)
+            used, reserved = _number(row, "used"), _number(row, "reserved")
+            yield LimitView(str(unit), row["limit"], max(used, now.get(unit, 0)), reserved)
 
 
 def _number(row: Mapping[str, Any], key: str) -> float:
@@ -85,7 +87,7 @@ def _number(row: Mapping[str, Any], key: str) -> float:
     return value if isinstance(value, int | float) else 0
 
 
-def _moment(row: Mapping[str, Any]) -> Millis:
+def _since(row: Mapping[str, Any]) -> Millis:
     try:
         return Millis(round(datetime.fromisoformat(_text(row, "since")).timestamp() * 1000))
     except ValueError:

@@ -1,12 +1,45 @@
-"""The steps of a run in the order they ended, read from its events alone."""
+"""The steps of a run in the order they ended, from its events alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeAlias, assert_never
 
-from podium.core.events import AttemptEnded, Event, RunEnded, StepEnded, StepEntered
+from podium.core import events
+from podium.core.events import Event
 from podium.core.types import MicroUsd, Millis, Outcome, Path, RunStatus
+
+_Ignored: TypeAlias = (
+    events.RunStarted
+    | events.RunPaused
+    | events.RunResumed
+    | events.RunRecovered
+    | events.CancelAsked
+    | events.GuidanceGiven
+    | events.LimitRaised
+    | events.StepExpanded
+    | events.StepReopened
+    | events.AttemptQueued
+    | events.AttemptStarted
+    | events.AttemptDoubted
+    | events.RetryScheduled
+    | events.WaitStarted
+    | events.WaitEnded
+    | events.SignalReceived
+    | events.TimerFired
+    | events.ApprovalAsked
+    | events.ApprovalGiven
+    | events.FactsAsked
+    | events.FactsFound
+    | events.JoinQueued
+    | events.JoinAsked
+    | events.JoinEnded
+    | events.JumpOrdered
+    | events.JumpAsked
+    | events.CancelOrdered
+)
+"""Events that say nothing about the end of a step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +59,7 @@ class TracedStep:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What happened, in the order it was over; `status` is None while the run goes on or stands still."""
+    """The steps of a run in the order they ended; `status` is None until the run has ended."""
 
     steps: tuple[TracedStep, ...]
     status: RunStatus | None
@@ -41,33 +74,36 @@ class Trace:
     ended: Millis
 
 
-def trace(events: Iterable[Event]) -> Trace:
-    entered: dict[Path, StepEntered] = {}
+def trace(log: Iterable[Event]) -> Trace:
+    entered: dict[Path, events.StepEntered] = {}
     attempts: dict[Path, int] = {}
     costs: dict[Path, int] = {}
     steps: list[TracedStep] = []
     usd = tokens = calls = unknown = 0
     first = last = None
-    end: RunEnded | None = None
-    for event in events:
+    end: events.RunEnded | None = None
+    for event in log:
         first = event.at if first is None else first
         last = event.at
         match event:
-            case StepEntered():
+            case events.StepEntered():
                 entered[event.path] = event
-            case AttemptEnded():
+            case events.AttemptEnded():
                 attempts[event.path] = event.attempt
                 costs[event.path] = costs.get(event.path, 0) + event.used.usd
                 usd += event.used.usd
                 tokens += event.used.tokens
                 calls += event.used.calls
                 unknown += not event.cost_known
-            case StepEnded(path=path) if path in entered:
-                steps.append(_step(event, entered[path], attempts.get(path, 0), costs.get(path, 0)))
-            case RunEnded():
+            case events.StepEnded(path=path):
+                if path in entered:
+                    steps.append(_step(event, entered[path], attempts.get(path, 0), costs.get(path, 0)))
+            case events.RunEnded():
                 end = event
-            case _:
+            case _ if isinstance(event, _Ignored):
                 pass
+            case _:
+                assert_never(event)
     return Trace(
         steps=tuple(steps),
         status=None if end is None else end.status,
@@ -83,7 +119,7 @@ def trace(events: Iterable[Event]) -> Trace:
     )
 
 
-def _step(event: StepEnded, entry: StepEntered, attempts: int, usd: int) -> TracedStep:
+def _step(event: events.StepEnded, entry: events.StepEntered, attempts: int, usd: int) -> TracedStep:
     return TracedStep(
         path=event.path,
         role=entry.role,

@@ -1,7 +1,7 @@
-"""A run as people look at it, gathered from its events in one pass.
+"""The view of a run, built from its events in one pass.
 
-Events alone give everything but two things that stand in the workflow: the text of a question and the limits of the
-run. Who has the folded state hands it over as well (`with_state`).
+Events contain everything but the texts of questions and the limits, which are in the workflow; callers with the folded
+state add them with `with_state`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from podium.core.types import MicroUsd, Millis, Outcome, Path, RunStatus, Tree
 from podium.errors import ConfigurationError
 
 StepStatus: TypeAlias = Literal["queued", "running", "checking", "retrying", "waiting", "ended"]
-"""`checking`: it has answered, and its gates are at work."""
+"""`checking`: it has answered, and its gates are running."""
 
 ViewStatus: TypeAlias = RunStatus | Literal["running", "interrupted", "waiting", "parked", "paused"]
 
@@ -25,7 +25,7 @@ NOTHING: Final[Mapping[str, Any]] = {}
 
 
 class StepView(NamedTuple):
-    """One visit of a step. Costs of a step with others inside contain theirs."""
+    """One visit of a step. The costs of a scope include those of its children."""
 
     path: Path
     parent: Path
@@ -50,23 +50,23 @@ class StepView(NamedTuple):
     calls: int = 0
     unknown_calls: int = 0
     items: tuple[Any, ...] = ()
-    """What a loop goes over."""
+    """The items of a loop."""
     worked: bool = False
-    """An attempt was made in it: it is a leaf that works."""
+    """True if it has had an attempt, so it is a leaf that works."""
     reused: str = ""
-    """The earlier run that its last answer was taken over from."""
+    """The earlier run whose answer it reused."""
     stale: bool = False
-    """It no longer counts: control went back before it, or what it judged has been merged with other work since."""
+    """True if its result is no longer valid: the run jumped back, or the judged tree was merged with other work."""
     passed_over: tuple[str, ...] = ()
-    """Why agents that should have worked did not, and the next of `fallback` was asked."""
+    """For each agent that was replaced by the next one in `fallback`, the reason."""
     answered: int = 0
-    """The attempt that its result is from; the next one may be under way."""
+    """The attempt that its result is from; the next one may be running."""
     fault: str = ""
-    """Why the last attempt that was judged did not stand, in the words of whoever said so."""
+    """Why the last judged attempt failed, as the attempt or its gate put it."""
 
     @property
     def step(self) -> str:
-        """The name in the file: the address without its place, iteration, attempt and visit."""
+        """The name in the file: the last part of the address without iteration, attempt and visit."""
         last = self.path.rpartition("/")[2]
         for sign in "~[#":
             last = last.partition(sign)[0]
@@ -74,13 +74,13 @@ class StepView(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Why it ended as it did, in its own words: the engine's, the attempt's, or what was printed."""
-        found = self.message or self.result.get("message") or self.result.get("text") or ""
-        return found if isinstance(found, str) else ""
+        """An explanation of its outcome: the engine's message, the attempt's, or its output."""
+        text = self.message or self.result.get("message") or self.result.get("text") or ""
+        return text if isinstance(text, str) else ""
 
     @property
     def landed(self) -> tuple[str, str] | None:
-        """The commit and the branch it was put on, if this step has moved a branch."""
+        """The commit and the branch, if this step has landed a commit on a branch."""
         output = self.result.get("output")
         if self.outcome != "passed" or not isinstance(output, Mapping):
             return None
@@ -93,11 +93,11 @@ class StepView(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """What a run waits for at one place."""
+    """One thing that a run waits for."""
 
     path: Path
     kind: str
-    """approval, question, exhausted, advice, consent, price, by_hand, quota, retry, or the word of a `wait`."""
+    """approval, question, exhausted, advice, consent, price, by_hand, quota, retry, or the kind of a `wait`."""
     since: Millis
     due: Millis | None = None
     question: str = ""
@@ -110,11 +110,11 @@ class Pending(NamedTuple):
     base: Tree | None = None
     tree: Tree | None = None
     name: str = ""
-    """Of the signal."""
+    """The name of the signal."""
 
 
 class AgentView(NamedTuple):
-    """What one agent has used with one model (R208)."""
+    """The usage of one agent with one model (R208)."""
 
     agent: str
     model: str
@@ -131,7 +131,7 @@ class LimitView(NamedTuple):
     limit: float
     used: float
     reserved: float = 0
-    """For attempts in flight; of money, tokens and calls."""
+    """The amount reserved for attempts in flight; only for money, tokens and calls."""
 
 
 class RunView(NamedTuple):
@@ -141,9 +141,9 @@ class RunView(NamedTuple):
     started: Millis | None
     ended: Millis | None
     at: Millis
-    """When the newest event happened."""
+    """The time of the newest event."""
     seq: int
-    """How many events it was made from."""
+    """The number of events it was built from."""
     outcome: Outcome | None
     reason: str
     message: str
@@ -153,7 +153,7 @@ class RunView(NamedTuple):
     branch: str
     base: Tree | None
     tree: Tree | None
-    """The head: what the run has reached."""
+    """The head: the current result of the run."""
     steps: tuple[StepView, ...]
     outputs: Mapping[str, Any]
     usd: MicroUsd
@@ -170,37 +170,37 @@ def duration_of(step: StepView, now: Millis) -> Millis:
 
 
 def elapsed(view: RunView, now: Millis) -> Millis:
-    """From the start of a run to its end, or to now."""
+    """The time from the start of a run to its end, or to now."""
     if view.started is None:
         return Millis(0)
     return Millis(max(0, (now if view.ended is None else view.ended) - view.started))
 
 
-def held_against(view: RunView, pending: Pending) -> Tree | None:
-    """What the tree that is asked about is compared with.
+def comparison_base(view: RunView, pending: Pending) -> Tree | None:
+    """The tree to compare the tree of a question with.
 
-    A question about an attempt, such as a gate, is about what that attempt has changed; any other about the run's work.
+    A question about an attempt, such as a gate, is about the changes of that attempt; any other is about those of the run.
     """
     steps = {step.path: step for step in view.steps}
     path = pending.path
     while path in steps:
         path = steps[path].parent
-        around = steps.get(path)
-        if around is not None and (around.role == "gates" or around.worked):
-            return around.base
+        enclosing = steps.get(path)
+        if enclosing is not None and (enclosing.role == "gates" or enclosing.worked):
+            return enclosing.base
     return view.base
 
 
-def fault_before(view: RunView, pending: Pending) -> str:
-    """Why the attempts before a question did not stand, if that is why it is asked."""
+def failure_before(view: RunView, pending: Pending) -> str:
+    """Why the last attempt before a question failed, if the question is about that."""
     steps = {step.path: step for step in view.steps}
     step = steps.get(pending.path)
-    asked = step if step is None or pending.kind == "by_hand" else steps.get(step.parent)
-    return asked.fault if asked is not None and pending.kind in ("exhausted", "by_hand") else ""
+    subject = step if step is None or pending.kind == "by_hand" else steps.get(step.parent)
+    return subject.fault if subject is not None and pending.kind in ("exhausted", "by_hand") else ""
 
 
 def hand_folder(view: RunView, pending: Pending) -> str:
-    """Where the work that a person does by hand is laid out, from the root of the project; empty if it is none."""
+    """The folder of work by hand, relative to the project; "" if the pending item is something else."""
     step = next((step for step in view.steps if step.path == pending.path), None)
     if step is None or pending.kind != "by_hand":
         return ""
@@ -208,34 +208,34 @@ def hand_folder(view: RunView, pending: Pending) -> str:
 
 
 def active(view: RunView) -> Iterable[StepView]:
-    """The steps something happens in, without those that only hold them."""
+    """The steps that work or wait, without their enclosing scopes."""
     return (step for step in view.steps if step.status == "waiting" or (step.worked and step.status in BUSY))
 
 
 def with_status(view: RunView, stored: str) -> RunView:
-    """What the engine has noted: only it knows whether a process lives, and that a person works by hand."""
+    """The view with the status that the engine stored; only the engine knows whether a process drives the run."""
     if view.status in ("running", "waiting") and stored in ("waiting", "parked"):
         return view._replace(status="parked" if stored == "parked" else "waiting")
     return view
 
 
 def steps_named(view: RunView, name: str) -> tuple[StepView, ...]:
-    """Whom somebody means: by a name a step in all its visits and places, by an address all visits there, by `x~2` one.
+    """The steps that a user names: by a name all visits everywhere, by an address all visits there, by `x~2` one visit.
 
-    The address of a first visit is that of all of them, so the first alone is `x~1`. Raises where there is none.
+    An address without a visit means all visits, so the first visit alone is `x~1`. Raises ConfigurationError if none match.
     """
     place, tilde, visit = name.rpartition("~")
     if tilde:
-        one = place if visit == "1" else name
-        found = tuple(step for step in view.steps if step.path == one)
+        address = place if visit == "1" else name
+        steps = tuple(step for step in view.steps if step.path == address)
     else:
-        found = tuple(step for step in view.steps if name in (without_visit(step.path), _name(step)))
-    if not found:
-        known = ", ".join(dict.fromkeys(step.step for step in view.steps)) or "none so far"
-        raise ConfigurationError(f'run {view.run} has no step "{name}"', hint=f"its steps: {known}")
-    return found
+        steps = tuple(step for step in view.steps if name in (without_visit(step.path), _name(step)))
+    if not steps:
+        names = ", ".join(dict.fromkeys(step.step for step in view.steps)) or "none so far"
+        raise ConfigurationError(f'run {view.run} has no step "{name}"', hint=f"its steps: {names}")
+    return steps
 
 
 def _name(step: StepView) -> str | None:
-    """The gates of a step bear its name, and are meant by their own address only."""
+    """The step's name; None for gates, which have the name of their step and can only be named by address."""
     return None if step.role == "gates" else step.step

@@ -1,9 +1,9 @@
-"""A workflow as a graph, for the terminal and for Mermaid."""
+"""Draws a workflow as a graph, as text for a terminal or as Mermaid."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from podium.core.model import (
     Agent,
@@ -12,6 +12,7 @@ from podium.core.model import (
     Check,
     Command,
     ForEach,
+    Gates,
     Git,
     Human,
     Members,
@@ -20,8 +21,10 @@ from podium.core.model import (
     Set,
     Step,
     Target,
+    Verb,
     Wait,
     Workflow,
+    Write,
 )
 from podium.core.queries.graph import children_of
 
@@ -33,7 +36,7 @@ class Edge(NamedTuple):
 
 
 def as_text(workflow: Workflow) -> str:
-    """An outline: one line per step, indented by block, with the ways that are not simply onwards."""
+    """An outline: one line per step, indented by block, with its needs and routes."""
     lines = [workflow.name, *_outline(workflow.body, "  ")]
     if workflow.finally_ is not None and isinstance(workflow.finally_.verb, Block):
         lines += ["  finally", *_outline(workflow.finally_.verb, "    ")]
@@ -53,7 +56,7 @@ def _outline(block: Block, indent: str) -> Iterator[str]:
 
 
 def describe(step: Step) -> str:
-    """What a step does, in a few words."""
+    """A short description of a step."""
     verb = step.verb
     extras = [f"gates: {', '.join(g.name for g in children_of(step.gates.verb))}"] if step.gates else []  # type: ignore[arg-type]  # the verb of `gates` is Gates
     if step.when is not None:
@@ -62,10 +65,10 @@ def describe(step: Step) -> str:
     return f"[{text}]" + (f"  {'; '.join(extras)}" if extras else "")
 
 
-def _verb(verb: object) -> str:
+def _verb(verb: Verb) -> str:
     match verb:
         case Agent():
-            return f"{'person' if verb.by_hand else 'agent'} {_who(verb)}"
+            return f"{'person' if verb.by_hand else 'agent'} {_role_and_agent(verb)}"
         case Command():
             return "run " + " ".join(part if isinstance(part, str) else "..." for part in verb.argv[:4])
         case Review():
@@ -90,11 +93,15 @@ def _verb(verb: object) -> str:
             return f"workflow {verb.workflow.name}"
         case Block():
             return {"seq": "steps", "dag": "graph", "par": "parallel"}[verb.kind]
-        case _:
+        case Write():
             return "write"
+        case Gates():
+            return "gates"
+        case _:
+            assert_never(verb)
 
 
-def _who(verb: Agent) -> str:
+def _role_and_agent(verb: Agent) -> str:
     names = [name for name in (verb.role, verb.agent) if isinstance(name, str)]
     return " by ".join(names) if names else "..."
 

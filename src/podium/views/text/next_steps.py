@@ -1,4 +1,4 @@
-"""What a person can do next with a run: commands to type, each with its purpose."""
+"""Suggests the next commands for a run, each with its purpose."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from podium.views.plain import one_line
-from podium.views.run.view import Pending, RunView, StepView, fault_before, hand_folder, held_against
+from podium.views.run.view import Pending, RunView, StepView, comparison_base, failure_before, hand_folder
 from podium.views.text.landing import landing_note
 
 
@@ -17,28 +17,28 @@ class Hint(NamedTuple):
 
 
 def look_at(view: RunView, pending: Pending) -> Hint | None:
-    """The command that shows the tree a question is about, if there is a change to see."""
-    if not pending.actions or pending.tree is None or pending.tree == held_against(view, pending):
+    """The command that shows the change a question is about, if there is one."""
+    if not pending.actions or pending.tree is None or pending.tree == comparison_base(view, pending):
         return None
-    return Hint(f"podium diff {view.run} {shlex.quote(pending.path)}", "to see what it is about")
+    return Hint(f"podium diff {view.run} {shlex.quote(pending.path)}", "to see the change in question")
 
 
 def background(view: RunView, pending: Pending) -> Iterator[str]:
-    """What whoever is asked has to know: why it is asked, and where the work lies."""
-    fault, folder = fault_before(view, pending), hand_folder(view, pending)
+    """Background for the person who is asked: why, and where the work is."""
+    fault, folder = failure_before(view, pending), hand_folder(view, pending)
     if fault:
-        yield f"the last attempt did not stand: {one_line(fault, 300)}"
+        yield f"the last attempt failed: {one_line(fault, 300)}"
     if folder:
         yield f"the task: {folder}/TASK.md" + (f", work in {folder}/work" if view.base is not None else "")
 
 
 def answers_to(run: str, pending: Pending) -> Iterator[Hint]:
-    """The commands that answer what a run waits for."""
+    """The commands that answer a pending question."""
     place = f"{run} {shlex.quote(pending.path)}"
     match pending.kind:
         case "approval":
-            yield Hint(f"podium approve {place}", "to let it pass")
-            yield Hint(f"podium reject {place} --feedback TEXT", "to send it back with what is wrong")
+            yield Hint(f"podium approve {place}", "to approve")
+            yield Hint(f"podium reject {place} --feedback TEXT", "to reject with feedback")
         case "question":
             yield Hint(f"podium answer VALUE {place}", "to answer")
         case "exhausted" | "consent" | "advice" | "price":
@@ -50,28 +50,28 @@ def answers_to(run: str, pending: Pending) -> Iterator[Hint]:
                 )
                 yield Hint(f"podium approve {place} --action {action}", why)
         case "by_hand":
-            yield Hint(f"podium approve {place}", "when the work is done")
+            yield Hint(f"podium approve {place}", "when you have finished the work")
         case "signal":
-            yield Hint(f"podium signal {run} {shlex.quote(pending.name or 'NAME')}", "to go on")
+            yield Hint(f"podium signal {run} {shlex.quote(pending.name or 'NAME')}", "to send the signal")
         case _:
             return
 
 
 ACTIONS = {
     "retry": "to grant one more attempt",
-    "accept": "to take the best attempt so far",
+    "accept": "to accept the best attempt so far",
     "fail": "to let the step fail",
-    "rerun": "to do it again",
-    "proceed": "to go on as planned",
-    "force_complete": "to take what is there as done",
-    "retry_different": "to try another way",
+    "rerun": "to run it again",
+    "proceed": "to continue",
+    "force_complete": "to accept the best result so far",
+    "retry_different": "to retry with guidance",
     "halt": "to stop the run",
-    "dump_context": "to stop and keep everything for a look",
+    "dump_context": "to stop the run and inspect it",
 }
 
 
 def next_steps(view: RunView) -> Iterator[Hint]:
-    """What makes sense now, the most useful first."""
+    """The most useful commands now, the best first."""
     run = view.run
     for pending in view.pending:
         look = look_at(view, pending)
@@ -86,41 +86,41 @@ def next_steps(view: RunView) -> Iterator[Hint]:
                 and view.tree != view.base
                 and not any(step.landed for step in view.steps)
             ):
-                yield Hint(f"podium apply {run}", "to land it: it is on its own ref so far")
+                yield Hint(f"podium apply {run}", "to merge it into a branch")
             if any(landing_note(step) for step in view.steps):
-                yield Hint(f"podium apply {run}", "to let your checked-out files follow the branch")
+                yield Hint(f"podium apply {run}", "to update your checked-out files to the branch")
         case "failed" | "rejected" | "limited" | "timed_out":
-            if any(_is_to_be_dumped(step) for step in view.steps):
-                yield Hint(f"podium export {run}", "to have the whole context in one place")
+            if any(_wants_context(step) for step in view.steps):
+                yield Hint(f"podium export {run}", "to export the whole context")
             for step in view.steps:
                 if step.reason == "in_the_way" and step.outcome == "failed":
-                    why = "to land it once nothing is in the way"
+                    why = "to land it after you have moved the files in the way"
                     yield Hint(f"podium rerun {run} {shlex.quote(step.path)}", why)
-            yield Hint(f"podium logs {run} --failed", "to see what the failed attempts said")
+            yield Hint(f"podium logs {run} --failed", "to see the output of the failed attempts")
             if view.tree is not None and view.tree != view.base:
-                yield Hint(f"podium diff {run}", "to see how far it came")
+                yield Hint(f"podium diff {run}", "to see what it did")
         case "cancelled":
-            yield Hint(f"podium show {run}", "to see how far it came")
+            yield Hint(f"podium show {run}", "to see what it did")
         case "interrupted" | "parked" | "paused":
-            yield Hint(f"podium resume {run}", "to carry it on")
+            yield Hint(f"podium resume {run}", "to resume it")
         case "running" | "waiting":
             yield Hint(f"podium events {run} -f", "to watch it")
 
 
-def _is_to_be_dumped(step: StepView) -> bool:
-    """Whether a person or an advisor has decided to stop and look."""
+def _wants_context(step: StepView) -> bool:
+    """Whether a person or an advisor decided to stop the run for inspection."""
     output = step.result.get("output")
-    said = output.get("action") if isinstance(output, Mapping) else None
-    return step.role == "advice" and "dump_context" in (step.result.get("action"), said)
+    action = output.get("action") if isinstance(output, Mapping) else None
+    return step.role == "advice" and "dump_context" in (step.result.get("action"), action)
 
 
 def waits_for(pending: Pending) -> str:
-    """In a few words, for one line."""
-    whom = ", ".join(pending.by) or "anybody"
+    """A short description of what is awaited, for one line."""
+    people = ", ".join(pending.by) or "anyone"
     match pending.kind:
         case "approval" | "question" | "exhausted" | "advice" | "consent" | "price":
             more = f" ({len(pending.given)} of {pending.approvals})" if pending.approvals > 1 else ""
-            return f"an answer of {whom}{more}"
+            return f"an answer from {people}{more}"
         case "by_hand":
             return "a person's work"
         case "signal":
@@ -130,7 +130,7 @@ def waits_for(pending: Pending) -> str:
         case "retry":
             return "the next attempt"
         case "timer" | "until_time":
-            return "its time"
+            return "its timer"
         case "wait":
             return "something outside"
         case kind:

@@ -1,4 +1,4 @@
-"""Runs as lines of text for a terminal; colour is added by a function that may do nothing, and never stands alone."""
+"""Prints runs as lines for a terminal; `paint` adds colour, which only repeats what the text says."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Literal, TypeAlias
 
 from podium.core.types import CONTINUING_OUTCOMES, Millis
-from podium.views.files.summary import cost, instead, said, spent
-from podium.views.format import clock, duration
-from podium.views.plain import as_text, harmless, many, one_line, short
+from podium.views.format import clock, duration, plural
+from podium.views.plain import as_text, harmless, one_line, short_id
 from podium.views.run.view import Pending, RunView, StepView, duration_of, elapsed
+from podium.views.text.costs import cost, fallback_text, outcome_text, run_cost
 from podium.views.text.landing import FOR_A_PERSON, landing_note, landing_words
 from podium.views.text.next_steps import Hint, background, next_steps, waits_for
 
@@ -37,40 +37,40 @@ TONES: Final[dict[str, Tone]] = {
     "paused": "wait",
 }
 WORDS: Final = 70
-"""How many signs of an explanation stand in the line of a step."""
+"""How many characters of an explanation are shown in the line of a step."""
 
 
-def plainly(text: str, _: Tone) -> str:
+def no_paint(text: str, _: Tone) -> str:
     return text
 
 
-def run_lines(view: RunView, now: Millis, paint: Paint = plainly, *, hints: bool = True) -> Iterator[str]:
-    """A whole run: head, steps, what it waits for, what to do next."""
+def run_lines(view: RunView, now: Millis, paint: Paint = no_paint, *, hints: bool = True) -> Iterator[str]:
+    """A whole run: head, steps, pending questions, next commands."""
     yield from head_lines(view, now, paint)
-    steps = outlined(step for step in view.steps if step.role != "gates")
+    steps = in_outline_order(step for step in view.steps if step.role != "gates")
     if steps:
         yield ""
         yield from step_lines(steps, now, paint)
         yield from fault_lines(steps, paint)
     yield from pending_lines(view, now, paint)
     if hints:
-        yield from onward_lines(view, paint)
+        yield from next_step_lines(view, paint)
 
 
-def outlined(steps: Iterable[StepView]) -> list[StepView]:
-    """Each below what it belongs to, in the order in which they began: what runs at once is not mixed up."""
-    known = tuple(steps)
+def in_outline_order(steps: Iterable[StepView]) -> list[StepView]:
+    """The steps in order, each below its parent, so that parallel branches are not interleaved."""
+    all_steps = tuple(steps)
     places: dict[str, tuple[int, ...]] = {}
-    for number, step in enumerate(known):
-        above = _around(step.path)
-        while above and above not in places:
-            above = _around(above)
-        places[step.path] = (*places.get(above, ()), number)
-    return sorted(known, key=lambda step: places[step.path])
+    for number, step in enumerate(all_steps):
+        parent = _parent_address(step.path)
+        while parent and parent not in places:
+            parent = _parent_address(parent)
+        places[step.path] = (*places.get(parent, ()), number)
+    return sorted(all_steps, key=lambda step: places[step.path])
 
 
-def _around(path: str) -> str:
-    """The address that this one stands in: of `each[2]/test#1/lint` they are `each[2]/test#1`, `each[2]/test`, ..."""
+def _parent_address(path: str) -> str:
+    """The enclosing address: for `each[2]/test#1/lint` it is `each[2]/test#1`, then `each[2]/test`, ..."""
     return path[: max(0, *(path.rfind(sign) for sign in "/[#"))]
 
 
@@ -78,11 +78,11 @@ def head_lines(view: RunView, now: Millis, paint: Paint) -> Iterator[str]:
     reason = f" ({view.reason})" if view.reason not in ("", view.status) else ""
     status = paint(f"{view.status}{reason}", TONES.get(view.status, "bad"))
     took = duration(elapsed(view, now))
-    yield f"{paint(view.workflow, 'bold')} {view.run}  {status}  {took}  {spent(view)}"
+    yield f"{paint(view.workflow, 'bold')} {view.run}  {status}  {took}  {run_cost(view)}"
     if view.message:
         yield f"  {one_line(view.message, 300)}"
     if view.status == "interrupted":
-        yield paint("  no process carries it on", "wait")
+        yield paint("  no process drives this run", "wait")
     for name, value in view.inputs.items():
         yield paint(f"  {name}: {one_line(as_text(value), 100)}", "dim")
 
@@ -97,17 +97,17 @@ def step_lines(steps: Iterable[StepView], now: Millis, paint: Paint) -> Iterator
 def step_line(name: str, step: StepView, now: Millis, paint: Paint) -> str:
     mark, tone = mark_of(step)
     notes = [cost(step)] if cost(step) else []
-    notes += [many(step.attempts, "attempt")] if step.worked and step.attempts > 1 else []
+    notes += [plural(step.attempts, "attempt")] if step.worked and step.attempts > 1 else []
     notes += [f"from {step.reused}"] if step.reused else []
     notes += ["stale"] if step.stale else []
-    notes += [instead(step)] if step.passed_over else []
-    notes += [_words(step)] if _words(step) else []
+    notes += [fallback_text(step)] if step.passed_over else []
+    notes += [_explanation(step)] if _explanation(step) else []
     took = duration(duration_of(step, now))
-    return f"{paint(mark, tone)} {name}  {said(step):<18} {took:>7}  {'  '.join(notes)}".rstrip()
+    return f"{paint(mark, tone)} {name}  {outcome_text(step):<18} {took:>7}  {'  '.join(notes)}".rstrip()
 
 
 def fault_lines(steps: Iterable[StepView], paint: Paint) -> Iterator[str]:
-    """What was said of settings or files that a person has to mend, where it is more than a line."""
+    """The full messages about settings or files that the user has to fix, if they are longer than a line."""
     for step in steps:
         long = len(step.words) > WORDS and step.reason in FOR_A_PERSON
         if long or (step.reason == "configuration" and "\n" in step.words):
@@ -122,8 +122,8 @@ def mark_of(step: StepView) -> tuple[str, Tone]:
     return LIVE[step.status]
 
 
-def _words(step: StepView) -> str:
-    """Why it ended badly, in its own words; of one that did not, what could not be proven."""
+def _explanation(step: StepView) -> str:
+    """Why a step failed; for one that did not fail, the comparison of tests that was not possible."""
     if step.outcome is None or step.outcome in CONTINUING_OUTCOMES:
         why = step.result.get("uncompared")
         return one_line(f"tests not compared: {why}", WORDS) if isinstance(why, str) else ""
@@ -146,11 +146,11 @@ def _times(pending: Pending, now: Millis) -> str:
     return since if pending.due is None else f"{since}, until {clock(pending.due)} UTC"
 
 
-def onward_lines(view: RunView, paint: Paint) -> Iterator[str]:
+def next_step_lines(view: RunView, paint: Paint) -> Iterator[str]:
     hints = tuple(next_steps(view))
     if view.tree is not None and view.tree != view.base and view.ended is not None:
         yield ""
-        yield f"the work is tree {short(view.tree)}, made from {short(view.base)}"
+        yield f"result: tree {short_id(view.tree)}, based on {short_id(view.base)}"
     for step in view.steps:
         words = landing_words(step)
         if words is not None:
@@ -169,7 +169,7 @@ def hint_lines(hints: Iterable[Hint], paint: Paint, indent: str = "    ") -> Ite
         yield f"{indent}{hint.command.ljust(width)}  {paint(hint.why, 'dim')}".rstrip()
 
 
-def list_lines(views: Iterable[RunView], now: Millis, paint: Paint = plainly) -> Iterator[str]:
+def list_lines(views: Iterable[RunView], now: Millis, paint: Paint = no_paint) -> Iterator[str]:
     """One line per run."""
     rows = tuple(views)
     names = max((len(view.workflow) for view in rows), default=0)
@@ -178,4 +178,4 @@ def list_lines(views: Iterable[RunView], now: Millis, paint: Paint = plainly) ->
         status = paint(f"{view.status:<{words}}", TONES.get(view.status, "bad"))
         took = duration(elapsed(view, now))
         began = "" if view.started is None else clock(view.started)
-        yield f"{view.run}  {status}  {view.workflow:<{names}}  {began:<16}  {took:>7}  {spent(view)}"
+        yield f"{view.run}  {status}  {view.workflow:<{names}}  {began:<16}  {took:>7}  {run_cost(view)}"

@@ -16,7 +16,7 @@ from podium.core.types import Millis
 from podium.core.types import Path as Address
 from podium.files import atomic
 from podium.redaction.mask import Mask
-from podium.views.plain import spelled
+from podium.views.plain import encode_utf8
 from podium.views.run.view import Pending, RunView
 
 MAX_BYTES: Final = 1 << 20
@@ -41,7 +41,7 @@ class GatesFolder:
             if self._written.get(name) != text:
                 path = self._folder / name
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                atomic.write(path, spelled(text))
+                atomic.write(path, encode_utf8(text))
                 self._written[name] = text
         for path in (path for pattern in OWN_FILES for path in self._folder.glob(pattern)):
             name = path.relative_to(self._folder).as_posix()

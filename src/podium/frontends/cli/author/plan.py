@@ -14,8 +14,7 @@ from podium.app.paths import user_dir
 from podium.app.values import parse_settings
 from podium.frontends.cli.completion import complete_workflow
 from podium.frontends.cli.options import set_option
-from podium.views.format import count, dollars, duration
-from podium.views.plain import many
+from podium.views.format import count, dollars, duration, plural
 
 if TYPE_CHECKING:
     from podium.app.forecast.plan import Plan, Price, Range
@@ -84,7 +83,7 @@ def _source(price: Price) -> str:
         case "cap":
             return "where its agent stops (max_usd)"
         case "history":
-            return f"history: {many(price.attempts, 'earlier call')}"
+            return f"history: {plural(price.attempts, 'earlier call')}"
         case "declared":
             return "declared by `estimate`"
         case _:

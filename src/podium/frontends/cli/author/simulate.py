@@ -18,8 +18,7 @@ from podium.errors import EXIT_WAITING
 from podium.frontends.cli.completion import complete_workflow
 from podium.frontends.cli.options import set_option
 from podium.simulate.statistics import Spread, Survey, said
-from podium.views.format import count, dollars, duration
-from podium.views.plain import many
+from podium.views.format import count, dollars, duration, plural
 from podium.views.run.trace import Trace, TracedStep
 
 MICRO = 1_000_000
@@ -72,7 +71,7 @@ def _tell_run(run: Trace) -> None:
     for step in run.steps:
         if step.role != "gates":
             click.echo(_line(step))
-    unknown = f" and {many(run.unknown_calls, 'call')} of unknown cost" if run.unknown_calls else ""
+    unknown = f" and {plural(run.unknown_calls, 'call')} of unknown cost" if run.unknown_calls else ""
     spent = f"{duration(run.ended - run.started)}, {run.calls} agent calls, {dollars(run.usd)}{unknown}"
     status = run.status or "waiting: nobody answers"
     reason = f" ({run.reason})" if run.reason not in ("", run.status) else ""

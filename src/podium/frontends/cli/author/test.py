@@ -11,7 +11,8 @@ from podium.app.workflow_tests.expect import Failure
 from podium.app.workflow_tests.suite import Result, data_of, exit_code, find_cases, results
 from podium.frontends.cli.completion import complete_test_file
 from podium.views.files.junit import JUnitCase, junit
-from podium.views.plain import harmless, many
+from podium.views.format import plural
+from podium.views.plain import harmless
 from podium.wiring import open_stage
 
 
@@ -47,7 +48,7 @@ def command(
     if as_json:
         click.echo(json.dumps(data_of(found), indent=2, ensure_ascii=False))
     else:
-        click.echo(f"{many(len(found), 'test')}: {len(found) - failed} passed, {failed} failed")
+        click.echo(f"{plural(len(found), 'test')}: {len(found) - failed} passed, {failed} failed")
     return exit_code(found)
 
 

@@ -11,9 +11,9 @@ import click
 from podium.app.paths import has_runs, project_root, user_dir
 from podium.app.query.inbox import Question, open_questions, question_data
 from podium.frontends.cli.open_run import now, opened, painter
-from podium.views.files.summary import spent
 from podium.views.format import duration
-from podium.views.plain import one_line, short
+from podium.views.plain import one_line, short_id
+from podium.views.text.costs import run_cost
 from podium.views.text.next_steps import background, look_at, waits_for
 from podium.views.text.terminal import Paint, hint_lines
 
@@ -57,8 +57,8 @@ def _lines(question: Question, paint: Paint) -> Iterator[str]:
         assert verdict is not None
         score = "" if verdict.score is None else f", score {verdict.score:g}"
         yield f"    {step.path}: {verdict.decision}{score}  {one_line(verdict.summary, 100)}".rstrip()
-    yield f"    cost so far {spent(view)}"
+    yield f"    cost so far {run_cost(view)}"
     look = look_at(view, pending)
     if look is not None:
-        yield f"    tree {short(pending.tree)}; {look.command} shows the change"
+        yield f"    tree {short_id(pending.tree)}; {look.command} shows the change"
     yield from hint_lines(question.answers, paint)

@@ -11,7 +11,7 @@ from podium.app.query.diff import Span, asked_in, change_of, read_changes, read_
 from podium.app.query.runs import show
 from podium.frontends.cli.completion import complete_step
 from podium.frontends.cli.open_run import found, painter, run_argument
-from podium.views.plain import many
+from podium.views.format import plural
 from podium.views.run.view import RunView
 from podium.views.text.terminal import Paint
 
@@ -41,7 +41,7 @@ def command(run: str | None, step: str | None, stat: bool) -> int:
             lines = "binary" if row.binary else f"+{row.added} -{row.removed}"
             click.echo(f"{row.status:<9} {lines:>12}  {row.path}")
         added, removed = sum(row.added for row in rows), sum(row.removed for row in rows)
-        click.echo(f"{many(len(rows), 'file')}, +{added} -{removed} lines", err=True)
+        click.echo(f"{plural(len(rows), 'file')}, +{added} -{removed} lines", err=True)
         return 0
     text, cut = read_diff(project, change)
     # By the ends of lines that a diff has: other signs that Python counts as one belong to the content.

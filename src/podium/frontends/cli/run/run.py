@@ -17,8 +17,7 @@ from podium.frontends.cli.completion import complete_sandbox, complete_workflow
 from podium.frontends.cli.foreground import drive_with_display, is_terminal, open_project_for
 from podium.frontends.cli.gitignore import offer_ignore_lines
 from podium.frontends.cli.options import set_option
-from podium.views.format import dollars, duration
-from podium.views.plain import many
+from podium.views.format import dollars, duration, plural
 
 if TYPE_CHECKING:
     from podium.app.project import Office
@@ -139,7 +138,7 @@ def _forecast(office: Office, workflow: Workflow, order: RunRequest) -> str:
     stops += [duration(limits.time)] if limits.time is not None else []
     stops += [f"{limits.tokens} tokens"] if limits.tokens is not None else []
     ended = f"; stops at {' or '.join(stops)}" if stops else ""
-    most = "as many agent calls as the run will allow" if calls is None else many(calls, "agent call")
+    most = "as many agent calls as the run will allow" if calls is None else plural(calls, "agent call")
     return f"at most {most}{ended}"
 
 
@@ -174,7 +173,7 @@ def _warn(begun: StartedRun) -> None:
     click.echo(f"run {begun.run}", err=True)
     if begun.uncommitted:
         click.echo(
-            f"ignoring {many(len(begun.uncommitted), 'uncommitted file')}: {_some(begun.uncommitted)}\n"
+            f"ignoring {plural(len(begun.uncommitted), 'uncommitted file')}: {_some(begun.uncommitted)}\n"
             "  hint: commit them, or pass --dirty to include them",
             err=True,
         )

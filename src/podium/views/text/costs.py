@@ -1,0 +1,44 @@
+"""Costs and outcomes of runs and steps as short texts, for lines of a terminal and cells of a table."""
+
+from __future__ import annotations
+
+from podium.views.format import dollars, plural
+from podium.views.plain import as_text, one_line
+from podium.views.run.view import AgentView, LimitView, RunView, StepView
+
+
+def run_cost(view: RunView) -> str:
+    """The known cost of a run, and the number of calls of unknown cost."""
+    unknown = f" and {plural(view.unknown_calls, 'call')} of unknown cost" if view.unknown_calls else ""
+    return f"{dollars(view.usd)}{unknown}"
+
+
+def usage_text(view: RunView) -> str:
+    """The cost of a run with its tokens and agent calls."""
+    return f"{run_cost(view)}, {view.tokens:,} tokens in {plural(view.calls, 'agent call')}"
+
+
+def limit_text(limit: LimitView) -> str:
+    """How much of a limit is used."""
+    return f"limit {limit.unit}: {limit.used:g} of {limit.limit:g}"
+
+
+def cost(item: StepView | AgentView) -> str:
+    """The cost of a step or an agent; "" if it is zero."""
+    if item.unknown_calls:
+        return f"{dollars(item.usd)} + unknown" if item.usd else "unknown"
+    return dollars(item.usd) if item.usd else ""
+
+
+def outcome_text(step: StepView) -> str:
+    """The outcome of a step, with its reason if it adds something; the status if the step has not ended."""
+    if step.outcome is None:
+        return step.status
+    reason = f" ({step.reason})" if step.reason not in ("", step.outcome) else ""
+    return f"{step.outcome}{reason}{', degraded' if step.degraded else ''}"
+
+
+def fallback_text(step: StepView) -> str:
+    """The agent that worked instead of others, and why those did not, in one line."""
+    agent = as_text(step.result.get("agent")) or "no agent"
+    return f"{agent} instead: {'; '.join(one_line(why, 120) for why in step.passed_over)}"
