@@ -19,7 +19,7 @@ def test_files_that_a_lock_leaves_behind_are_told_and_follow_with_the_next_landi
     lock = project.root / ".git/index.lock"
     with monkeypatch.context() as patched:
         patched.setattr("podium.git.branches.user_worktree.LOCK_WAIT_S", 0.0)
-        patched.setattr("podium.git.branches.land.in_the_way", lambda *_: lock.touch())
+        patched.setattr("podium.git.branches.land.paths_in_the_way", lambda *_: lock.touch())
         played = flow(project, tmp_path, "{land: main, message: Do it}").play()
 
     assert played.ending("land").outcome == "passed"

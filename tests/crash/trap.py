@@ -78,7 +78,7 @@ PLACES: Final[dict[str, tuple[str, str, Name]]] = {
     "prepare the landing": ("podium.git.branches.land", "prepare", _plain),
     "land": ("podium.git.branches.land", "land", _plain),
     "swap the branch": ("podium.git.branches.land", "_swap", _plain),
-    "bring the files along": ("podium.git.branches.user_worktree", "bring_along", _plain),
+    "update the files": ("podium.git.branches.user_worktree", "update_files", _plain),
     "keep an artifact": ("podium.attempt.artifacts", "keep", _plain),
     "publish": ("podium.attempt.artifacts", "publish", _plain),
     "write an artifact": ("podium.attempt.artifacts", "write_bytes", _file),

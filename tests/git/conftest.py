@@ -1,4 +1,4 @@
-"""One small project for most tests."""
+"""A small project for most tests."""
 
 from __future__ import annotations
 

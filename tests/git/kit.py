@@ -1,4 +1,4 @@
-"""Real repositories for the tests, made by plain git in surroundings that nothing of ours has touched."""
+"""Real repositories for the tests, made by plain git and independent of our code."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def put(folder: Path, files: Mapping[str, str | bytes]) -> None:
 
 @dataclass(frozen=True)
 class Project:
-    """A user's repository with Podium's own folder beside it."""
+    """A user's repository together with Podium's own folder."""
 
     repository: Repository
     spare: Path
-    """Where workspaces are made."""
+    """The folder for workspaces."""
 
     @property
     def root(self) -> Path:
@@ -67,7 +67,7 @@ class Project:
         return git(self.root, "rev-parse", "HEAD")
 
     def link(self) -> None:
-        """Makes it a project that has links, in which an agent may make another."""
+        """Add a link to the project; only then may an agent add another."""
         (self.root / "current").symlink_to("README.md")
         self.commit({})
 
@@ -87,7 +87,7 @@ class Project:
         return captured.tree
 
     def edited(self, name: str, files: Mapping[str, str | bytes], tree: Tree | None = None) -> Tree:
-        """The tree of a checkout with some files written."""
+        """The tree of a checkout after some files were written."""
         folder, snapshot = self.checkout(name, tree)
         put(folder, files)
         return self.taken(folder, snapshot)
@@ -114,7 +114,7 @@ def new_project(folder: Path, files: Mapping[str, str | bytes] | None = None, *o
 
 
 def tree_by_git(folder: Path, scratch: Path, *, ignored: bool = True) -> str:
-    """The tree of a folder that can be trusted, as git itself sees it; an independent opinion."""
+    """The tree of a trusted folder as git computes it, to compare with."""
     git(folder.parent, "init", "-q", "--bare", str(scratch))
     env = {"GIT_DIR": str(scratch), "GIT_WORK_TREE": str(folder), "GIT_INDEX_FILE": str(scratch / "index")}
     git(folder, "add", "-A", *(("-f",) if ignored else ()), ".", env=env)
@@ -123,7 +123,7 @@ def tree_by_git(folder: Path, scratch: Path, *, ignored: bool = True) -> str:
 
 @contextmanager
 def ordinary_user(*folders: Path) -> Iterator[None]:
-    """Root is refused nothing; as root, the folders are given to an ordinary user and the test goes on as that one."""
+    """Run as an ordinary user, because root is never refused; as root, give the folders to one and continue as that user."""
     euid = os.geteuid()
     if euid != 0:
         yield

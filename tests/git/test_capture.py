@@ -1,4 +1,4 @@
-"""A folder becomes the tree that git itself would make of it, and stays as fast as it is small."""
+"""A capture gives the tree that git itself would make of the folder, and costs little for few changes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from podium.git.workdir.walk import Bounds, WalkFault
 from tests.git.kit import Project, git, new_project, ordinary_user, put, tree_by_git
 
 
-def test_an_untouched_checkout_is_the_same_tree_again(project: Project) -> None:
+def test_capturing_an_unchanged_checkout_gives_the_same_tree(project: Project) -> None:
     folder, snapshot = project.checkout()
 
     assert project.taken(folder, snapshot) == project.tree()
 
 
-def test_a_capture_without_stats_reads_everything_and_finds_the_same(project: Project) -> None:
+def test_a_capture_without_stats_gives_the_same_tree(project: Project) -> None:
     folder, snapshot = project.checkout()
     cold = read_snapshot(trees(project.repository), snapshot.tree)
 
@@ -31,7 +31,7 @@ def test_a_capture_without_stats_reads_everything_and_finds_the_same(project: Pr
 
 
 def test_edits_new_files_deletions_modes_and_links_are_captured(project: Project, tmp_path: Path) -> None:
-    """R175: what a step did is what its files say, not what it claims."""
+    """R175: the result of a step is its files and not its claims."""
     project.link()
     folder, snapshot = project.checkout()
     put(folder, {"src/app.py": "other\n", "new/a b.txt": "x", "src/$(id)": "y", "-dash": b"\0\xff"})
@@ -47,7 +47,7 @@ def test_edits_new_files_deletions_modes_and_links_are_captured(project: Project
     git(project.root, "fsck", "--strict", tree)
 
 
-def test_a_file_may_become_a_folder_and_a_folder_a_file_or_a_link(project: Project, tmp_path: Path) -> None:
+def test_a_file_can_become_a_folder_and_a_folder_a_file_or_link(project: Project, tmp_path: Path) -> None:
     project.link()
     folder, snapshot = project.checkout()
     (folder / "README.md").unlink()
@@ -70,7 +70,7 @@ def test_emptying_the_folder_gives_the_empty_tree(project: Project) -> None:
     assert project.files(project.taken(folder, snapshot)) == []
 
 
-def test_ignored_new_files_stay_out_and_tracked_ones_stay_in(tmp_path: Path) -> None:
+def test_new_ignored_files_are_excluded_and_tracked_ones_are_included(tmp_path: Path) -> None:
     project = new_project(tmp_path, {".gitignore": "build/\n", "src/x": ""})
     put(project.root, {"build/kept.txt": "tracked although ignored\n"})
     git(project.root, "add", "-f", "build/kept.txt")
@@ -89,8 +89,8 @@ def test_ignored_new_files_stay_out_and_tracked_ones_stay_in(tmp_path: Path) -> 
     assert git(project.root, "show", f"{captured.tree}:build/kept.txt") == "changed"
 
 
-def test_an_agent_can_ignore_more_but_not_less_than_the_base(project: Project) -> None:
-    """A new project brings its own rules; a secret that the user ignores is not uncovered by deleting the rule."""
+def test_an_agent_can_add_ignore_rules_but_not_remove_any(project: Project) -> None:
+    """New rules apply to a new project's files; deleting a rule does not expose a secret that the user ignores."""
     folder, snapshot = project.checkout()
     put(
         folder,
@@ -105,7 +105,7 @@ def test_an_agent_can_ignore_more_but_not_less_than_the_base(project: Project) -
     assert "web/.gitignore" in project.files(captured.tree)
 
 
-def test_a_gitignore_that_is_no_file_rules_nothing(project: Project) -> None:
+def test_a_gitignore_that_is_not_a_file_has_no_effect(project: Project) -> None:
     project.link()
     folder, snapshot = project.checkout()
     (folder / "a").mkdir()
@@ -116,7 +116,7 @@ def test_a_gitignore_that_is_no_file_rules_nothing(project: Project) -> None:
     assert {"a/b", "a/.gitignore", "c/.gitignore/d"} <= set(project.files(project.taken(folder, snapshot)))
 
 
-def test_what_the_user_excludes_privately_and_podiums_own_folder_stay_out(project: Project) -> None:
+def test_the_users_private_excludes_and_podiums_folder_are_excluded(project: Project) -> None:
     put(project.root, {".git/info/exclude": "notes.txt\n"})
     folder, snapshot = project.checkout()
     put(folder, {"notes.txt": "", ".podium/podium.db": "", "src/.podium/x": ""})
@@ -127,8 +127,8 @@ def test_what_the_user_excludes_privately_and_podiums_own_folder_stay_out(projec
     assert captured.left_out == (".podium/", "notes.txt")
 
 
-def test_a_changed_file_with_the_old_size_and_time_is_still_seen(project: Project) -> None:
-    """The time of the last change can be set, that of the change of the file itself cannot."""
+def test_a_changed_file_with_its_old_size_and_time_is_detected(project: Project) -> None:
+    """The modification time can be set, the change time cannot."""
     folder, snapshot = project.checkout()
     path = folder / "README.md"
     before = path.stat()
@@ -138,8 +138,8 @@ def test_a_changed_file_with_the_old_size_and_time_is_still_seen(project: Projec
     assert project.taken(folder, snapshot) != project.tree()
 
 
-def test_a_new_name_in_a_folder_with_its_old_time_is_still_seen(project: Project, tmp_path: Path) -> None:
-    """An untouched folder is not listed again; who puts its time back has touched it."""
+def test_a_new_name_in_a_folder_with_its_old_time_is_detected(project: Project, tmp_path: Path) -> None:
+    """An unchanged folder is not listed again; resetting its time also changes it."""
     folder, snapshot = project.checkout()
     place = folder / "src"
     before = place.stat()
@@ -150,7 +150,7 @@ def test_a_new_name_in_a_folder_with_its_old_time_is_still_seen(project: Project
     assert project.taken(folder, snapshot) == tree_by_git(folder, tmp_path / "scratch") != project.tree()
 
 
-def test_a_submodule_keeps_its_entry_and_its_content_stays_out(project: Project) -> None:
+def test_a_submodule_keeps_its_entry_and_its_content_is_excluded(project: Project) -> None:
     commit = git(project.root, "rev-parse", "HEAD")
     git(project.root, "update-index", "--add", "--cacheinfo", f"160000,{commit},lib/sub")
     git(project.root, "commit", "-qm", "sub")
@@ -170,14 +170,14 @@ def test_a_submodule_keeps_its_entry_and_its_content_stays_out(project: Project)
 @pytest.mark.parametrize(
     ("bounds", "why"),
     [
-        (Bounds(files=1), "more than 1 new files"),
+        (Bounds(files=1), "to more than 1"),
         (Bounds(file_bytes=10), "larger than 10 bytes"),
         (Bounds(new_bytes=30), "exceed 30 bytes"),
-        (Bounds(depth=3), "deeper than 3 folders"),
+        (Bounds(depth=3), "more than 3 folders deep"),
         (Bounds(path_bytes=5), "path of more than 5 bytes"),
     ],
 )
-def test_more_than_the_bounds_is_refused_as_a_whole(project: Project, bounds: Bounds, why: str) -> None:
+def test_a_folder_beyond_the_bounds_is_refused_as_a_whole(project: Project, bounds: Bounds, why: str) -> None:
     folder, snapshot = project.checkout()
     put(folder, {"a.txt": "x" * 20, "b.txt": "y" * 20})
 
@@ -200,7 +200,7 @@ def test_the_list_of_faults_is_bounded_and_sorted(project: Project) -> None:
     assert list(refused.faults) == sorted(refused.faults, key=lambda fault: fault.path)
 
 
-def test_a_refused_folder_leaves_no_object_behind(project: Project) -> None:
+def test_a_refused_folder_leaves_no_objects(project: Project) -> None:
     folder, snapshot = project.checkout()
     put(folder, {"big.txt": "new content\n"})
     os.mkfifo(folder / "pipe")
@@ -234,8 +234,8 @@ def test_a_folder_without_permission_is_refused(project: Project, mode: int, wor
     assert refused == Refused((WalkFault("locked", f"cannot be {word}: Permission denied"),))
 
 
-def test_a_used_checkout_becomes_any_other_tree(project: Project, tmp_path: Path) -> None:
-    """Gates use a checkout again and again; nothing that one wrote is there for the next."""
+def test_a_used_checkout_can_be_reset_to_any_tree(project: Project, tmp_path: Path) -> None:
+    """Gates reuse a checkout; nothing that one gate wrote is there for the next."""
     folder, snapshot = project.checkout()
     other = project.edited("other", {"src/app.py": "two\n", "src/new/x.py": "", "README.md": "hello\n"})
     put(folder, {"README.md": "scribble", "junk/a/b": "", "src/cache.pyc": "", "build/ignored": ""})
@@ -278,7 +278,7 @@ def test_an_update_never_follows_a_link_that_a_gate_left(project: Project, tmp_p
     assert (folder / "README.md").read_text("utf-8") == "hello\n"
 
 
-def test_large_files_and_links_are_known_again_without_stats(project: Project) -> None:
+def test_large_files_and_links_are_recognized_without_stats(project: Project) -> None:
     project.link()
     folder, snapshot = project.checkout("one")
     put(folder, {"big.bin": os.urandom(3 << 20)})
@@ -292,14 +292,14 @@ def test_large_files_and_links_are_known_again_without_stats(project: Project) -
     assert project.taken(folder, cold) != tree
 
 
-def test_a_checkout_needs_a_folder_of_its_own(project: Project) -> None:
+def test_a_checkout_needs_a_new_folder(project: Project) -> None:
     project.checkout()
     with pytest.raises(FileExistsError):
         checkout(project.repository, project.tree(), project.spare / "work")
 
 
-def test_attributes_change_nothing_on_the_way_out_and_in(tmp_path: Path) -> None:
-    """Line ends, keywords, encodings and filters would make a gate see other bytes than those that land."""
+def test_attributes_do_not_change_files_in_checkout_or_capture(tmp_path: Path) -> None:
+    """Otherwise a gate would see other bytes than those that land."""
     attributes = "*.txt text eol=crlf\n*.id ident\n*.u working-tree-encoding=UTF-16\n*.f filter=evil\n*.x export-ignore\n"
     project = new_project(
         tmp_path, {"a.x": "", "b.id": "$Id$\n", "c.txt": "1\n2\n", "d.f": "raw\n", "e.u": "ascii\n"}
@@ -318,8 +318,8 @@ def test_attributes_change_nothing_on_the_way_out_and_in(tmp_path: Path) -> None
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "a" * 64 + "\nsize 12\n"
 
 
-def test_what_git_lfs_keeps_stays_a_pointer(tmp_path: Path) -> None:
-    """A real content there would be a blob that LFS was set up to keep out, made without having seen the old one."""
+def test_files_managed_by_git_lfs_stay_pointers(tmp_path: Path) -> None:
+    """Real content there would be a blob that LFS should keep out, written without having seen the old content."""
     project = new_project(
         tmp_path,
         {
@@ -342,15 +342,15 @@ def test_what_git_lfs_keeps_stays_a_pointer(tmp_path: Path) -> None:
     assert git(project.root, "count-objects") == before
 
 
-def test_a_tree_larger_than_the_bounds_may_still_be_edited(project: Project) -> None:
-    """The bound is for what an agent adds; how large a project is, its owner decides."""
+def test_a_tree_larger_than_the_bounds_can_be_edited(project: Project) -> None:
+    """The bounds apply to what an agent adds, not to the size of the project."""
     folder, snapshot = project.checkout()
     put(folder, {"README.md": "more\n"})
 
     assert isinstance(project.capture(folder, snapshot, Bounds(files=0)), Captured)
 
 
-def test_folders_without_files_count_as_well(project: Project) -> None:
+def test_empty_folders_count_against_the_bounds(project: Project) -> None:
     folder, snapshot = project.checkout()
     for number in range(20):
         (folder / f"f{number}").mkdir()

@@ -1,4 +1,4 @@
-"""What changed is told exactly, and trees are joined as git joins them."""
+"""Changes are reported exactly, and trees are merged as git merges them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from podium.git.trees.merge import Clashed, Joined, join
 from tests.git.kit import Project, git
 
 
-def test_changes_name_path_status_lines_and_modes(project: Project) -> None:
+def test_a_change_has_its_path_status_lines_and_modes(project: Project) -> None:
     project.link()
     start = project.tree()
     folder, snapshot = project.checkout()
@@ -31,7 +31,7 @@ def test_changes_name_path_status_lines_and_modes(project: Project) -> None:
     assert changed_paths(project.repository, tree, tree) == ()
 
 
-def test_a_diff_is_text_for_people_bounded_and_without_renames(project: Project) -> None:
+def test_a_diff_is_bounded_text_without_renames(project: Project) -> None:
     start = project.tree()
     tree = project.edited(
         "work", {"src/app.py": "print('größer')\n", "z.txt": "line\n" * 1000, "latin": b"\xe9\n"}
@@ -60,8 +60,8 @@ def test_a_rename_is_two_changes_unless_asked_for(project: Project) -> None:
     assert "rename from src/app.py" in diff(project.repository, start, tree, renames=True).text
 
 
-def test_a_patch_keeps_its_name_where_its_file_has_grown(project: Project) -> None:
-    """X4: an approval stays good only for an unchanged patch."""
+def test_the_patch_id_does_not_depend_on_other_lines_of_the_file(project: Project) -> None:
+    """X4: an approval stays valid only for an unchanged patch."""
     lines = "".join(f"{n}\n" for n in range(40))
     base = project.edited("a", {"f": lines})
     edited = project.edited("b", {"f": lines.replace("30\n", "thirty\n")}, base)
@@ -86,7 +86,7 @@ def test_changes_in_different_places_join(project: Project) -> None:
     assert git(project.root, "show", f"{joined.tree}:src/app.py") == "two"
 
 
-def test_what_needs_no_merge_is_not_merged(project: Project) -> None:
+def test_equal_trees_need_no_merge(project: Project) -> None:
     start = project.tree()
     one = project.edited("a", {"x": "1\n"})
 
@@ -105,8 +105,8 @@ def test_without_a_fork_both_sides_are_new(project: Project) -> None:
     assert {"x", "y"} <= set(project.files(joined.tree))
 
 
-def test_a_clash_names_path_kind_and_place(project: Project) -> None:
-    """The conflict goes back to its owner with context."""
+def test_a_conflict_has_its_path_kind_and_excerpt(project: Project) -> None:
+    """The conflict is reported to the worker with context."""
     start = project.tree()
     one = project.edited("a", {"src/app.py": "ours\n", "README.md": "hello\nmore\n"})
     folder, snapshot = project.checkout("b")
@@ -126,7 +126,7 @@ def test_a_clash_names_path_kind_and_place(project: Project) -> None:
     assert by_path["README.md"].excerpt == ""
 
 
-def test_binary_files_and_links_clash_without_an_excerpt(project: Project) -> None:
+def test_conflicts_of_binary_files_and_links_have_no_excerpt(project: Project) -> None:
     project.link()
     start = project.tree()
     trees = []
@@ -145,10 +145,8 @@ def test_binary_files_and_links_clash_without_an_excerpt(project: Project) -> No
 
 @pytest.mark.req("R175")
 @pytest.mark.parametrize(("ours", "theirs"), [("Notes.md", "notes.md"), ("caf\u00e9.md", "cafe\u0301.md")])
-def test_names_that_are_one_file_elsewhere_do_not_come_together(
-    project: Project, ours: str, theirs: str
-) -> None:
-    """No capture takes both; two members that bring one each get no further (CVE-2024-32002)."""
+def test_names_that_are_the_same_file_elsewhere_conflict(project: Project, ours: str, theirs: str) -> None:
+    """No capture accepts both; neither do two members that add one each (CVE-2024-32002)."""
     start = project.tree()
     one = project.edited("a", {f"docs/{ours}": "1\n"})
     two = project.edited("b", {f"docs/{theirs}": "1\n"})
@@ -161,7 +159,7 @@ def test_names_that_are_one_file_elsewhere_do_not_come_together(
     assert {ours, theirs} == {clash.path.removeprefix("docs/"), clash.message.split('"')[1]}
 
 
-def test_names_that_the_project_has_already_are_left_alone(project: Project) -> None:
+def test_existing_names_that_differ_only_in_case_are_accepted(project: Project) -> None:
     project.commit({"docs/Notes.md": "1\n", "docs/notes.md": "2\n"})
     start = project.tree()
     one = project.edited("a", {"one": "1\n"})
@@ -171,7 +169,7 @@ def test_names_that_the_project_has_already_are_left_alone(project: Project) -> 
 
 
 @pytest.mark.parametrize("attribute", ["merge=union", "merge=ours", "-merge", "merge=evil"])
-def test_attributes_of_a_tree_do_not_choose_how_it_is_merged(project: Project, attribute: str) -> None:
+def test_attributes_of_a_tree_do_not_affect_the_merge(project: Project, attribute: str) -> None:
     git(project.root, "config", "merge.evil.driver", "touch canary")
     project.commit({".gitattributes": f"* {attribute}\n", "f": "1\n2\n3\n4\n5\n6\n7\n"})
     start = project.tree()

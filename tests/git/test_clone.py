@@ -1,4 +1,4 @@
-"""An agent's clone has what git needs to be of use, and nothing by which it could reach the user's repository."""
+"""An agent's clone is a usable repository without any connection to the user's repository."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from podium.git.workdir.clone import clone
 from tests.git.kit import Project, git, new_project, put
 
 
-def test_a_clone_is_a_repository_of_its_own(project: Project) -> None:
+def test_a_clone_shares_nothing_with_the_users_repository(project: Project) -> None:
     """R175, C13: never a linked work tree, no hard links, no alternates, no remote."""
     for number in range(5):
         project.commit({"n.txt": f"{number}\n"}, f"commit {number}")
@@ -28,7 +28,7 @@ def test_a_clone_is_a_repository_of_its_own(project: Project) -> None:
     assert project.taken(folder, snapshot) == project.tree()
 
 
-def test_an_agent_may_commit_and_only_its_files_count(project: Project) -> None:
+def test_an_agent_can_commit_and_only_its_files_are_captured(project: Project) -> None:
     commit = git(project.root, "rev-parse", "HEAD")
     folder = project.spare / "work"
     snapshot = clone(project.repository, commit, folder)
@@ -45,9 +45,7 @@ def test_an_agent_may_commit_and_only_its_files_count(project: Project) -> None:
     assert git(project.root, "branch", "--list", "elsewhere") == ""
 
 
-def test_a_clone_of_a_shallow_repository_knows_where_its_history_ends(
-    project: Project, tmp_path: Path
-) -> None:
+def test_a_clone_of_a_shallow_repository_is_shallow(project: Project, tmp_path: Path) -> None:
     project.commit({"a": "1"})
     project.commit({"a": "2"})
     git(tmp_path, "clone", "-q", "--depth=2", f"file://{project.root}", "shallow")

@@ -1,4 +1,4 @@
-"""Git is started in closed surroundings, from a thread or without a loop, and never for ever."""
+"""Git runs with closed settings, from a thread or without an event loop, and with a deadline."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from podium.git.trees.snapshot import read_blobs
 from tests.git.kit import Project, git, put
 
 
-def test_the_same_call_works_in_a_worker_thread_of_a_loop(project: Project) -> None:
+def test_git_can_run_in_a_worker_thread_of_an_event_loop(project: Project) -> None:
     async def main() -> object:
         return await to_thread.run_sync(read_head, project.repository)
 
     assert anyio.run(main) == read_head(project.repository)
 
 
-def test_the_closed_surroundings_read_no_settings_of_the_user(
+def test_closed_settings_ignore_the_users_configuration(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -32,12 +32,12 @@ def test_the_closed_surroundings_read_no_settings_of_the_user(
     assert text(personal(project.repository), "config", "podium.probe") == "seen"
 
 
-def test_the_closed_surroundings_reach_no_other_repository(project: Project) -> None:
+def test_closed_settings_allow_no_other_repository(project: Project) -> None:
     with pytest.raises(GitError, match="not allowed"):
         run(refs(project.repository), "ls-remote", f"file://{project.root}")
 
 
-def test_output_beyond_the_limit_is_cut_and_said_so(project: Project) -> None:
+def test_output_beyond_the_limit_is_truncated_and_marked(project: Project) -> None:
     project.commit({"big.txt": "x" * 10_000})
     answer = run(trees(project.repository), "cat-file", "blob", f"{project.tree()}:big.txt", limit=100)
 
@@ -52,12 +52,12 @@ def test_a_git_that_does_not_end_is_stopped(project: Project, monkeypatch: pytes
         run(refs(project.repository), "hang")
 
 
-def test_a_missing_object_is_named_with_what_to_do(project: Project) -> None:
+def test_a_missing_object_is_reported_with_a_hint(project: Project) -> None:
     with pytest.raises(GitError, match="is missing"):
         list(read_blobs(trees(project.repository), ["0" * 40]))
 
 
-def test_contents_come_in_bounded_batches_and_in_order(
+def test_contents_are_read_in_bounded_batches_and_in_order(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("podium.git.trees.snapshot.BATCH_BYTES", 10)
@@ -67,7 +67,7 @@ def test_contents_come_in_bounded_batches_and_in_order(
     assert list(read_blobs(trees(project.repository), names)) == contents
 
 
-def test_a_git_folder_that_is_a_file_is_entered_beside_it(project: Project) -> None:
+def test_a_git_dir_that_is_a_file_runs_in_its_parent(project: Project) -> None:
     git(project.root, "worktree", "add", "-q", str(project.spare / "linked"))
 
     assert text(Git(project.spare / "linked/.git"), "rev-parse", "--abbrev-ref", "HEAD") == "linked"

@@ -1,4 +1,4 @@
-"""Folders of any depth are removed without following links, and objects are written whole or not at all."""
+"""Folders of any depth are removed without following links, and objects are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from podium.git.repository import trees
 from podium.git.trees.listing import LINK, Entry, read_listing
 from podium.git.trees.names import is_git_folder, is_module_file
-from podium.git.trees.objects import Changed, Objects, name_of, write, write_file
+from podium.git.trees.objects import FileChanged, Objects, name_of, write, write_file
 from podium.git.workdir.capture import Refused, capture
-from podium.git.workdir.folder import discard, made, write_entry
+from podium.git.workdir.folder import discard, make_folder, write_entry
 from tests.git.kit import Project, git, ordinary_user, put
 from tests.security.trees.plants import deep
 
@@ -28,7 +28,7 @@ def test_a_folder_of_three_thousand_levels_is_removed(tmp_path: Path) -> None:
     assert not root.exists()
 
 
-def test_removing_follows_no_link_and_needs_no_permission_of_the_maker(tmp_path: Path) -> None:
+def test_removing_follows_no_link_and_needs_no_write_permission(tmp_path: Path) -> None:
     put(tmp_path, {"outside/keep": "", "work/a/b/c": ""})
     (tmp_path / "work/a/link").symlink_to(tmp_path / "outside")
     (tmp_path / "work/a/b").chmod(0)
@@ -42,22 +42,22 @@ def test_removing_follows_no_link_and_needs_no_permission_of_the_maker(tmp_path:
     assert not (tmp_path / "work").exists()
 
 
-def test_a_folder_is_made_only_through_folders(tmp_path: Path) -> None:
+def test_a_folder_is_created_only_through_folders(tmp_path: Path) -> None:
     put(tmp_path, {"outside/keep": "", "root/x": ""})
     (tmp_path / "root/link").symlink_to(tmp_path / "outside")
 
     with (
         pytest.raises(OSError, match=r"Not a directory|Too many levels"),
-        made(tmp_path / "root", "link/sub"),
+        make_folder(tmp_path / "root", "link/sub"),
     ):
         pass
-    with made(tmp_path / "root", "a/b") as fd:
+    with make_folder(tmp_path / "root", "a/b") as fd:
         write_entry(fd, "l", Entry(LINK, ""), b"target")
     assert (tmp_path / "root/a/b/l").readlink() == Path("target")
     assert not (tmp_path / "outside/sub").exists()
 
 
-def test_an_object_is_gits_own(project: Project) -> None:
+def test_git_reads_the_objects_we_write(project: Project) -> None:
     objects = project.repository.objects
     for kind, content in (("blob", b"hello\n"), ("blob", b""), ("tree", b"")):
         name = write(objects, kind, content)  # type: ignore[arg-type]  # the table's texts are kinds
@@ -67,14 +67,14 @@ def test_an_object_is_gits_own(project: Project) -> None:
 
 
 @pytest.mark.parametrize("promised", [3, 9, 2 << 20])
-def test_a_file_that_grows_or_shrinks_meanwhile_is_no_object(
+def test_a_file_that_grows_or_shrinks_while_it_is_read_is_refused(
     project: Project, tmp_path: Path, promised: int
 ) -> None:
     put(tmp_path, {"f": "12345"})
     fd = os.open(tmp_path / "f", os.O_RDONLY)
     before = sorted(project.repository.objects.folder.rglob("*"))
     try:
-        with pytest.raises(Changed):
+        with pytest.raises(FileChanged):
             write_file(project.repository.objects, fd, promised)
     finally:
         os.close(fd)
@@ -92,11 +92,11 @@ def test_a_file_that_changes_after_the_walk_is_refused(
         put(folder, {"src/app.py": "then another\n"})
         return []
 
-    monkeypatch.setattr("podium.git.workdir.capture._faults_of_links", change_first)
+    monkeypatch.setattr("podium.git.workdir.capture._link_faults", change_first)
     refused = capture(project.repository.objects, folder, snapshot)
 
     assert isinstance(refused, Refused)
-    assert refused.faults[0].why == "changed while it was captured"
+    assert refused.faults[0].why == "changed during the capture"
 
 
 def test_old_group_writable_modes_are_read_as_files(project: Project) -> None:
@@ -110,16 +110,16 @@ def test_old_group_writable_modes_are_read_as_files(project: Project) -> None:
 
 
 @pytest.mark.parametrize("name", ["git", ".gitx", "x.git", ".gi", "git~2", ".git x", "..git", ""])
-def test_names_that_only_look_like_gits_folder_are_fine(name: str) -> None:
+def test_names_that_only_resemble_dot_git_are_allowed(name: str) -> None:
     assert not is_git_folder(name)
 
 
-def test_the_module_file_is_known_in_all_spellings() -> None:
+def test_all_spellings_of_gitmodules_are_recognized() -> None:
     assert all(
         map(is_module_file, [".gitmodules", ".GITMODULES", "gitmod~1", ".gitmodules ", ".gitmodules::$DATA"])
     )
     assert not is_module_file(".gitmodule")
 
 
-def test_objects_of_another_hash_have_other_names(tmp_path: Path) -> None:
+def test_objects_of_another_hash_have_other_ids(tmp_path: Path) -> None:
     assert len(name_of(Objects(tmp_path, "sha256"), "blob", b"")) == 64

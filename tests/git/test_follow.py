@@ -1,4 +1,4 @@
-"""After a crash between the move of the branch and that of the files: the files come along later, once."""
+"""After a crash between moving the branch and updating the files, the files are updated later, once."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from tests.git.test_land import landing, prepared, status
 
 
 def killed_before_the_files_followed(project: Project, request: Landing) -> str:
-    """Lands, then puts index and files back to where they were; returns the commit."""
+    """Land, then reset index and files to the state before; returns the commit."""
     ready = prepared(project, request)
     assert land(project.repository, ready) == Landed(ready.commit)
     git(project.root, "read-tree", "--reset", "-u", str(ready.tip))
     return ready.commit
 
 
-def test_files_that_a_crash_left_behind_follow_later(project: Project) -> None:
-    """Also behind several commits: where the branch came from is remembered."""
+def test_files_that_a_crash_left_behind_are_updated_later(project: Project) -> None:
+    """Also after several commits, because the previous tip is recorded."""
     one = project.edited("one", {"a.txt": "1\n"})
     two = project.edited("two", {"a.txt": "1\n", "b.txt": "2\n"})
     request = landing(project, two, how="commits", pieces=(Piece(one, "One"),))
@@ -29,7 +29,7 @@ def test_files_that_a_crash_left_behind_follow_later(project: Project) -> None:
         assert (project.root / "b.txt").exists()
 
 
-def test_files_do_not_follow_a_branch_that_has_been_moved_on(project: Project) -> None:
+def test_files_are_not_updated_if_the_branch_has_moved_further(project: Project) -> None:
     request = landing(project, project.edited("work", {"a.txt": "1\n"}))
     ready = prepared(project, request)
     land(project.repository, ready)
@@ -39,7 +39,7 @@ def test_files_do_not_follow_a_branch_that_has_been_moved_on(project: Project) -
     assert status(project) == ""
 
 
-def test_files_of_a_branch_that_is_not_checked_out_need_not_follow(project: Project) -> None:
+def test_files_of_a_branch_that_is_not_checked_out_are_not_updated(project: Project) -> None:
     request = landing(project, project.edited("work", {"a.txt": "1\n"}), branch="other")
     ready = prepared(project, request)
     land(project.repository, ready)
@@ -48,8 +48,8 @@ def test_files_of_a_branch_that_is_not_checked_out_need_not_follow(project: Proj
     assert not (project.root / "a.txt").exists()
 
 
-def test_files_that_the_user_has_put_there_since_a_crash_are_not_overwritten(project: Project) -> None:
-    """Ignored ones too, which git takes for worthless."""
+def test_files_that_the_user_added_after_a_crash_are_not_overwritten(project: Project) -> None:
+    """Not even ignored ones, which git considers expendable."""
     request = landing(project, project.edited("work", {"new/x": "1\n", "src/app.py": "done\n"}))
     commit = killed_before_the_files_followed(project, request)
     put(project.root, {"new/x": "mine\n", ".git/info/exclude": "new\n"})

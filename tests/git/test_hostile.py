@@ -1,7 +1,7 @@
-"""What an agent can leave in its folder executes nothing on the host, reads nothing outside and writes nothing outside.
+"""Whatever an agent leaves in its folder executes nothing on the host and accesses nothing outside.
 
-Every case plants its trap, is captured, and, where it may be captured, is checked out, compared, joined and landed as
-well. A canary file would appear if anything that was planted had run (R175, C13, C14).
+Every case plants a trap and is captured; if the capture is accepted, it is checked out, compared, merged and landed. A
+canary file would appear if anything planted had run (R175, C13, C14).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def evil(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("plant", TAKEN, ids=lambda plant: plant.__name__)
-def test_what_is_planted_never_runs_on_the_way_to_the_branch(
+def test_planted_code_never_runs_on_the_way_to_the_branch(
     project: Project, tmp_path: Path, evil: Path, plant: Plant
 ) -> None:
     if plant is inner_links:
@@ -81,10 +81,10 @@ def test_what_is_planted_never_runs_on_the_way_to_the_branch(
 
 
 @pytest.mark.parametrize("plant", REFUSED, ids=lambda plant: plant.__name__)
-def test_what_reaches_outside_or_pretends_to_be_a_repository_is_refused(
+def test_links_to_the_outside_and_nested_repositories_are_refused(
     project: Project, tmp_path: Path, evil: Path, plant: Plant
 ) -> None:
-    """R183, C14. The message names the path, so that it can be handed back to the agent as feedback."""
+    """R183, C14. The message names the path, because it is feedback for the agent."""
     project.link()
     folder, snapshot = project.checkout()
     plant(folder, evil)
@@ -108,8 +108,8 @@ def test_what_reaches_outside_or_pretends_to_be_a_repository_is_refused(
     assert (evil.parent / "secret.txt").read_text("utf-8") == "SECRET\n"
 
 
-def test_what_is_ignored_is_not_even_looked_at(project: Project, evil: Path) -> None:
-    """A virtual environment is full of links to the outside and hard links; it is ignored, so it harms nobody."""
+def test_ignored_files_are_not_checked(project: Project, evil: Path) -> None:
+    """A virtual environment is full of links to the outside and hard links; it is ignored, so it is harmless."""
     folder, snapshot = project.checkout()
     put(folder, {"build/.git/config": "", "x.log": ""})
     (folder / "build/python").symlink_to("/usr/bin/python3")
@@ -119,7 +119,7 @@ def test_what_is_ignored_is_not_even_looked_at(project: Project, evil: Path) -> 
     assert project.capture(folder, snapshot) == Captured(project.tree(), ("build/", "x.log", "y.log"))
 
 
-def test_a_way_out_that_the_user_has_made_is_not_the_agents_fault(project: Project) -> None:
+def test_an_escaping_link_of_the_user_is_accepted(project: Project) -> None:
     (project.root / "cfg").symlink_to("/etc/app.conf")
     project.commit({})
     folder, snapshot = project.checkout()
@@ -135,7 +135,7 @@ def test_a_way_out_that_the_user_has_made_is_not_the_agents_fault(project: Proje
     assert isinstance(project.capture(folder, snapshot), Captured)
 
 
-def test_a_project_without_links_gets_none(project: Project) -> None:
+def test_a_new_link_in_a_project_without_links_is_refused(project: Project) -> None:
     folder, snapshot = project.checkout()
     (folder / "a").symlink_to("README.md")
 
@@ -143,11 +143,11 @@ def test_a_project_without_links_gets_none(project: Project) -> None:
 
     assert isinstance(refused, Refused)
     assert refused.faults[0].path == "a"
-    assert "this project has no links" in refused.faults[0].why
+    assert "this project has none" in refused.faults[0].why
 
 
-def test_names_that_the_user_chose_are_left_alone(project: Project) -> None:
-    """The rules about names are for what an agent adds; the user's own files stay as they are."""
+def test_names_of_the_users_files_are_accepted(project: Project) -> None:
+    """The rules about names apply only to files that an agent adds."""
     project.commit({"new\nline": "1", "readme.md": "2", "a\\b": "3"})
     folder, snapshot = project.checkout()
     put(folder, {"new\nline": "more", "readme.md": "more", "src/x": ""})
@@ -155,7 +155,7 @@ def test_names_that_the_user_chose_are_left_alone(project: Project) -> None:
     assert isinstance(project.capture(folder, snapshot), Captured)
 
 
-def test_links_of_a_folder_that_is_gone_are_gone(project: Project) -> None:
+def test_links_of_a_removed_folder_are_removed(project: Project) -> None:
     (project.root / "src/out").symlink_to("/etc/app.conf")
     project.commit({})
     folder, snapshot = project.checkout()
@@ -165,7 +165,7 @@ def test_links_of_a_folder_that_is_gone_are_gone(project: Project) -> None:
     assert isinstance(project.capture(folder, snapshot), Captured)
 
 
-def test_two_harmless_links_that_together_lead_out_do_not_join(project: Project) -> None:
+def test_two_links_that_together_lead_outside_conflict(project: Project) -> None:
     project.link()
     start = project.tree()
     folder, snapshot = project.checkout("a")
@@ -182,11 +182,11 @@ def test_two_harmless_links_that_together_lead_out_do_not_join(project: Project)
     assert joined.clashes[0].path == "y"
 
 
-def test_a_tree_with_a_git_folder_in_it_is_not_checked_out(project: Project) -> None:
+def test_a_tree_with_a_git_folder_is_not_checked_out(project: Project) -> None:
     blob = git(project.root, "hash-object", "-w", "--stdin", stdin=b"x")
     inner = git(project.root, "mktree", stdin=f"100644 blob {blob}\tconfig\n".encode())
     tree = git(project.root, "mktree", stdin=f"040000 tree {inner}\t.git\n".encode())
 
-    with pytest.raises(Exception, match="git would take for its own"):
+    with pytest.raises(Exception, match="git would treat as its own folder"):
         project.checkout("bad", tree)  # type: ignore[arg-type]  # a tree by any other name
     assert not (project.spare / "bad").exists()

@@ -1,4 +1,4 @@
-"""Our reading of .gitignore is git's own."""
+"""Our matching of .gitignore rules agrees with git's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.timing import work_within
 
 
 def ignored(rules: str, path: str, *, is_folder: bool = False, inner: tuple[str, str] | None = None) -> bool:
-    """As a walk would ask: a name in an ignored folder is never reached."""
+    """Check a path like the walk does, which never enters an ignored folder."""
     known = {"": parse_rules(rules.encode())}
     if inner:
         known[inner[0]] = parse_rules(inner[1].encode())
@@ -71,13 +71,13 @@ def ignored(rules: str, path: str, *, is_folder: bool = False, inner: tuple[str,
         ("!", "a", False),
     ],
 )
-def test_rules_mean_what_gitignore_says(rules: str, path: str, expected: bool) -> None:
+def test_rules_match_as_documented_in_gitignore(rules: str, path: str, expected: bool) -> None:
     assert ignored(rules, path) is expected
     if "[!z-a]" not in rules:
         assert by_git(rules, path) is expected
 
 
-def test_the_rules_of_a_deeper_folder_win() -> None:
+def test_rules_of_a_deeper_folder_take_precedence() -> None:
     assert ignored("*.txt", "a/b.txt", inner=("a", "!b.txt")) is False
     assert ignored("", "a/c.txt", inner=("a", "/c.txt")) is True
 
@@ -113,7 +113,7 @@ def test_random_rules_agree_with_git(lines: list[str], path: str) -> None:
     assert ignored(rules, path) is by_git(rules, path)
 
 
-def test_no_pattern_of_an_agents_takes_long() -> None:
+def test_no_pattern_is_slow() -> None:
     rules = parse_rules(("*a" * 60 + "\n").encode() + b"**/" * 60 + b"z\n")
 
     with work_within(2):

@@ -1,4 +1,4 @@
-"""What stands in the user's folder and in no list of git's is never deleted by a landing: submodules, ignored files."""
+"""A landing never deletes files that git does not list: submodules and ignored files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.git.test_land import landing, prepared
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    """With a submodule `sub`, checked out, and an ignored kind of file."""
+    """A project with a checked-out submodule `sub` and an ignored file type."""
     inner = new_project(tmp_path / "inner", {"x": "1\n"})
     project = new_project(tmp_path / "outer", {"a.txt": "1\n", ".gitignore": "*.log\n/cache\n"})
     git(
@@ -45,10 +45,10 @@ def landed(project: Project, tree: Tree) -> object:
 @pytest.mark.req("R178", "X8")
 @pytest.mark.parametrize("files", [{"sub": "a file\n"}, {"sub/y/z": "a folder\n"}])
 @pytest.mark.parametrize("mess", [{}, {"sub/x": "edited\n"}, {"sub/new": "untracked\n"}])
-def test_a_submodule_that_is_checked_out_is_not_replaced(
+def test_a_checked_out_submodule_is_not_replaced(
     project: Project, files: dict[str, str], mess: dict[str, str]
 ) -> None:
-    """Also a clean one: what its own rules ignore, or what is only in its own history, would be gone with it."""
+    """Not even a clean one, because its ignored files and its own history would be lost."""
     tree = without_submodule(project, files)
     put(project.root, mess)
     before = git(project.root, "rev-parse", "main")
@@ -59,7 +59,7 @@ def test_a_submodule_that_is_checked_out_is_not_replaced(
         assert (project.root / name).read_text("utf-8") == text
 
 
-def test_a_submodule_that_is_taken_away_keeps_its_folder(project: Project) -> None:
+def test_a_removed_submodule_keeps_its_folder(project: Project) -> None:
     tree = without_submodule(project, {})
     put(project.root, {"sub/new": "untracked\n"})
 
@@ -67,7 +67,7 @@ def test_a_submodule_that_is_taken_away_keeps_its_folder(project: Project) -> No
     assert (project.root / "sub/new").read_text("utf-8") == "untracked\n"
 
 
-def test_a_submodule_that_is_not_checked_out_may_become_a_file(project: Project) -> None:
+def test_a_submodule_that_is_not_checked_out_can_become_a_file(project: Project) -> None:
     tree = without_submodule(project, {"sub": "a file\n"})
     git(project.root, "submodule", "--quiet", "deinit", "sub")
 
@@ -76,7 +76,7 @@ def test_a_submodule_that_is_not_checked_out_may_become_a_file(project: Project)
 
 
 def _of_other_rules(project: Project, files: dict[str, str]) -> Tree:
-    """A tree that tracks what the user's own rules ignore."""
+    """A tree that tracks a file which the user's rules ignore."""
     folder, snapshot = project.checkout("work")
     put(folder, {".gitignore": "\n"})
     return project.edited("work2", files, project.taken(folder, snapshot))
@@ -108,7 +108,7 @@ def test_an_ignored_link_in_a_folder_that_becomes_a_file_is_in_the_way(
     assert (project.root / "new/to.log").is_symlink()
 
 
-def test_a_repository_within_is_named_by_its_folder(project: Project) -> None:
+def test_a_nested_repository_is_listed_as_its_folder(project: Project) -> None:
     git(project.root, "init", "-q", "nested")
     put(project.root, {"nested/x": "1\n"})
 

@@ -1,4 +1,4 @@
-"""The lock of the user's index: waited for, and named where it stays."""
+"""A landing waits for the lock of the user's index, and names the lock if it stays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def ready(project: Project) -> Prepared:
     return prepared(project, landing(project, project.edited("work", {"src/app.py": "done\n", "new": "1\n"})))
 
 
-def test_a_lock_that_goes_away_is_waited_for(
+def test_a_landing_waits_for_a_lock_that_is_released(
     project: Project, ready: Prepared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock = project.root / ".git/index.lock"
@@ -44,13 +44,13 @@ def test_a_lock_that_stays_is_named_and_nothing_is_moved(
     assert lock.exists()
 
 
-def test_files_that_a_lock_has_left_behind_follow_when_the_work_is_landed_again(
+def test_files_that_a_lock_left_behind_are_updated_by_the_next_landing(
     project: Project, ready: Prepared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also by another run, for which there is nothing left to land."""
+    """Also by another run that has nothing left to land."""
     lock = project.root / ".git/index.lock"
     monkeypatch.setattr("podium.git.branches.user_worktree.LOCK_WAIT_S", 0.0)
-    monkeypatch.setattr("podium.git.branches.land.in_the_way", lambda *_: lock.touch())
+    monkeypatch.setattr("podium.git.branches.land.paths_in_the_way", lambda *_: lock.touch())
     done = land(project.repository, ready)
     assert isinstance(done, Landed) and "index.lock" in (done.left_behind or "")
     assert not (project.root / "new").exists()
@@ -64,7 +64,7 @@ def test_files_that_a_lock_has_left_behind_follow_when_the_work_is_landed_again(
     assert (project.root / "new").read_text("utf-8") == "1\n"
 
 
-def test_files_that_have_followed_are_left_alone(project: Project, ready: Prepared) -> None:
+def test_updated_files_are_not_changed_again(project: Project, ready: Prepared) -> None:
     land(project.repository, ready)
     put(project.root, {"src/app.py": "staged\n", "new": "edited\n"})
     git(project.root, "add", "src/app.py")

@@ -1,4 +1,4 @@
-"""Work reaches the user's branch once, only forwards, and never over the user's own changes (R176, R178, X4, X8)."""
+"""Work lands on the user's branch once, only as a fast-forward, and never over the user's changes (R176, R178, X4, X8)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_squash_moves_branch_index_and_files(project: Project) -> None:
 
 
 @pytest.mark.req("R156")
-def test_a_landing_happens_once_however_often_it_is_asked_for(project: Project) -> None:
+def test_a_landing_moves_the_branch_once_even_if_repeated(project: Project) -> None:
     """The promise of design 6: the user's branch receives each change at most once."""
     tree = project.edited("work", {"a.txt": "1\n"})
     request = landing(project, tree)
@@ -67,7 +67,7 @@ def test_a_landing_happens_once_however_often_it_is_asked_for(project: Project) 
     assert (project.root / "later.txt").exists()
 
 
-def test_a_crash_between_branch_and_ref_is_seen_by_the_trailer(project: Project) -> None:
+def test_after_a_crash_the_landed_commit_is_found_by_its_trailer(project: Project) -> None:
     request = landing(project, project.edited("work", {"a.txt": "1\n"}))
     ready = prepared(project, request)
     git(project.root, "update-ref", "refs/heads/main", ready.commit)
@@ -78,7 +78,7 @@ def test_a_crash_between_branch_and_ref_is_seen_by_the_trailer(project: Project)
     assert (project.root / "a.txt").exists()
 
 
-def test_a_trailer_in_a_message_of_an_agents_makes_nothing_look_landed(project: Project) -> None:
+def test_a_trailer_in_an_agents_message_does_not_fake_a_landing(project: Project) -> None:
     first = landing(project, project.edited("a", {"a": "1"}), id="one", message="x\n\nPodium-Landing: two\n")
     assert isinstance(land(project.repository, prepared(project, first)), Landed)
     second = landing(project, project.edited("b", {"b": "1"}), id="two")
@@ -88,7 +88,7 @@ def test_a_trailer_in_a_message_of_an_agents_makes_nothing_look_landed(project: 
     assert isinstance(prepare(project.repository, longer), Prepared)
 
 
-def test_work_is_rebased_onto_a_branch_that_has_moved(project: Project) -> None:
+def test_work_is_merged_onto_a_branch_that_has_moved(project: Project) -> None:
     request = landing(project, project.edited("work", {"src/app.py": "done\n"}))
     tip = project.commit({"README.md": "hello\nfrom the user\n"})
 
@@ -101,8 +101,8 @@ def test_work_is_rebased_onto_a_branch_that_has_moved(project: Project) -> None:
     assert status(project) == ""
 
 
-def test_a_patch_that_changes_by_the_rebase_is_told(project: Project) -> None:
-    """Reviews and approvals stay good only for an unchanged patch."""
+def test_a_patch_that_changes_in_the_merge_is_reported(project: Project) -> None:
+    """Reviews and approvals stay valid only for an unchanged patch."""
     project.commit({"f": "1\n2\n3\n4\n5\n6\n7\n8\n"})
     request = landing(project, project.edited("work", {"f": "1\n2\n3\nfour\n5\n6\n7\n8\n", "g": "same\n"}))
     project.commit({"f": "1\ntwo\n3\n4\n5\n6\n7\n8\n"})
@@ -110,7 +110,7 @@ def test_a_patch_that_changes_by_the_rebase_is_told(project: Project) -> None:
     assert prepared(project, request).same_patch is False
 
 
-def test_a_branch_that_moves_after_preparing_is_left_alone(project: Project) -> None:
+def test_a_branch_that_moves_after_preparing_is_not_changed(project: Project) -> None:
     ready = prepared(project, landing(project, project.edited("work", {"a": "1\n"})))
     tip = project.commit({"b": "user\n"})
 
@@ -118,7 +118,7 @@ def test_a_branch_that_moves_after_preparing_is_left_alone(project: Project) -> 
     assert git(project.root, "rev-parse", "main") == tip
 
 
-def test_two_landings_prepared_on_one_tip_do_not_both_land(project: Project) -> None:
+def test_of_two_landings_prepared_on_one_tip_only_one_lands(project: Project) -> None:
     one = prepared(project, landing(project, project.edited("a", {"a": "1\n"}), id="one"))
     two_request = landing(project, project.edited("b", {"b": "2\n"}), id="two", run="run-2")
     two = prepared(project, two_request)
@@ -131,22 +131,22 @@ def test_two_landings_prepared_on_one_tip_do_not_both_land(project: Project) -> 
     assert git(project.root, "rev-list", "--count", "main") == "3"
 
 
-def test_a_swap_that_comes_too_late_changes_nothing(
+def test_a_branch_that_moves_just_before_the_swap_is_not_changed(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The race in the last instant: the branch moves between our look and our swap."""
+    """The branch moves between our check and our swap."""
     ready = prepared(project, landing(project, project.edited("work", {"a": "1\n"})))
 
     def move_meanwhile(*_: object) -> None:
         project.commit({"b": "user\n"})
 
-    monkeypatch.setattr("podium.git.branches.land.with_branch", move_meanwhile)
+    monkeypatch.setattr("podium.git.branches.land.worktree_of", move_meanwhile)
 
     assert land(project.repository, ready) == Moved(git(project.root, "rev-parse", "main"))
     assert not (project.root / "a").exists()
 
 
-def test_a_clash_with_the_branch_is_a_value(project: Project) -> None:
+def test_a_conflict_with_the_branch_is_a_value(project: Project) -> None:
     request = landing(project, project.edited("work", {"src/app.py": "ours\n"}))
     project.commit({"src/app.py": "users\n"})
 
@@ -156,7 +156,7 @@ def test_a_clash_with_the_branch_is_a_value(project: Project) -> None:
     assert clashed.clashes[0].path == "src/app.py"
 
 
-def test_work_that_the_branch_already_has_is_nothing(project: Project) -> None:
+def test_work_that_the_branch_already_has_is_nothing_to_land(project: Project) -> None:
     request = landing(project, project.edited("work", {"src/app.py": "same\n"}))
     project.commit({"src/app.py": "same\n"})
 
@@ -189,7 +189,7 @@ def test_the_users_own_changes_are_never_overwritten(
 
 
 def _with_log(project: Project, files: dict[str, str]) -> Tree:
-    """A tree that also tracks a file which the user's rules ignore."""
+    """A tree that also tracks a file that the user's rules ignore."""
     folder, snapshot = project.checkout("work")
     put(folder, {**files, ".gitignore": "build/\n"})
     tree = project.taken(folder, snapshot)
@@ -198,7 +198,7 @@ def _with_log(project: Project, files: dict[str, str]) -> Tree:
     return project.taken(folder, snapshot)
 
 
-def test_what_the_user_changed_elsewhere_stays_as_it_is(project: Project) -> None:
+def test_the_users_changes_to_other_files_are_kept(project: Project) -> None:
     tree = project.edited("work", {"src/app.py": "done\n"})
     put(project.root, {"README.md": "unsaved thoughts\n", "notes.txt": "untracked\n"})
     put(project.root, {"staged.txt": "staged\n"})
@@ -219,8 +219,8 @@ def test_a_touched_but_unchanged_file_is_not_in_the_way(project: Project) -> Non
     assert isinstance(land(project.repository, prepared(project, landing(project, tree))), Landed)
 
 
-def test_work_on_top_of_uncommitted_files_lands_without_them(project: Project) -> None:
-    """`--dirty` takes the user's files along as base; they are the user's to commit."""
+def test_work_based_on_uncommitted_files_lands_without_them(project: Project) -> None:
+    """`--dirty` includes the user's uncommitted files in the base; committing them is up to the user."""
     put(project.root, {"README.md": "half done\n"})
     start = tree_with_uncommitted(project.repository)
     tree = project.edited("work", {"src/app.py": "done\n"}, start)
@@ -232,7 +232,7 @@ def test_work_on_top_of_uncommitted_files_lands_without_them(project: Project) -
     assert status(project) == " M README.md"
 
 
-def test_a_branch_that_is_not_checked_out_moves_alone(project: Project) -> None:
+def test_landing_on_a_branch_that_is_not_checked_out_changes_no_files(project: Project) -> None:
     git(project.root, "branch", "side")
     tree = project.edited("work", {"src/app.py": "done\n"})
     put(project.root, {"src/app.py": "the user's own\n"})
@@ -244,7 +244,7 @@ def test_a_branch_that_is_not_checked_out_moves_alone(project: Project) -> None:
     assert git(project.root, "rev-parse", "side") == ready.commit
 
 
-def test_a_branch_in_a_linked_work_tree_of_the_users_is_updated_there(project: Project) -> None:
+def test_a_branch_in_a_linked_work_tree_is_updated_there(project: Project) -> None:
     git(project.root, "worktree", "add", "-q", "-b", "side", str(project.spare / "linked"))
     git(project.root, "worktree", "add", "-q", "-b", "third", str(project.spare / "gone"))
     tree = project.edited("work", {"src/app.py": "done\n"})
@@ -257,7 +257,7 @@ def test_a_branch_in_a_linked_work_tree_of_the_users_is_updated_there(project: P
     assert status(project) == ""
 
 
-def test_podium_may_itself_be_started_in_a_linked_work_tree(project: Project, tmp_path: Path) -> None:
+def test_podium_can_run_in_a_linked_work_tree(project: Project, tmp_path: Path) -> None:
     git(project.root, "worktree", "add", "-q", "-b", "side", str(project.spare / "linked"))
     repository = find(project.spare / "linked", tmp_path / "store2")
     assert repository is not None
@@ -270,7 +270,7 @@ def test_podium_may_itself_be_started_in_a_linked_work_tree(project: Project, tm
     assert (project.spare / "linked/a").exists()
 
 
-def test_a_branch_that_does_not_exist_begins_at_the_base(project: Project) -> None:
+def test_a_new_branch_starts_at_the_base(project: Project) -> None:
     """R177: a branch pattern such as ai/{task_id}-{description}."""
     ready = prepared(project, landing(project, project.edited("work", {"a": "1\n"}), branch="ai/7-add-a"))
 
@@ -303,7 +303,7 @@ def test_a_merge_keeps_the_work_as_a_branch_of_history(project: Project) -> None
     assert status(project) == ""
 
 
-def test_commits_land_one_by_one_and_steps_without_change_leave_none(project: Project) -> None:
+def test_steps_land_as_separate_commits_and_unchanged_ones_as_none(project: Project) -> None:
     one = project.edited("a", {"one": "1\n"})
     two = project.edited("b", {"two": "2\n"}, one)
     pieces = (Piece(one, "Step one"), Piece(one, "Step nothing"), Piece(two, "Step two"))
@@ -319,7 +319,7 @@ def test_commits_land_one_by_one_and_steps_without_change_leave_none(project: Pr
     assert git(project.root, "show", "--name-only", "--format=", "HEAD~1") == "two"
 
 
-def test_a_step_in_between_that_clashes_is_a_clash(project: Project) -> None:
+def test_a_conflict_in_an_intermediate_step_is_a_conflict(project: Project) -> None:
     one = project.edited("a", {"README.md": "detour\n"})
     back = project.edited("b", {"README.md": "hello\n", "x": "1\n"}, one)
     request = landing(project, back, how="commits", pieces=(Piece(one, "Step one"),))
@@ -329,15 +329,15 @@ def test_a_step_in_between_that_clashes_is_a_clash(project: Project) -> None:
 
 
 @pytest.mark.parametrize("branch", ["", "a..b", "-x", "a b", "x.lock", "/x"])
-def test_a_bad_name_for_a_branch_is_refused(project: Project, branch: str) -> None:
-    with pytest.raises(ConfigurationError, match="no name for a branch"):
+def test_an_invalid_branch_name_is_refused(project: Project, branch: str) -> None:
+    with pytest.raises(ConfigurationError, match="is not a valid branch name"):
         prepare(project.repository, landing(project, project.tree(), branch=branch))
 
 
-def test_files_that_cannot_follow_are_told(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The user saves a file between our check and the move: the branch has moved, the file is still theirs."""
+def test_files_that_cannot_be_updated_are_reported(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user saves a file between our check and the update: the branch moves, but the user's file is kept."""
     ready = prepared(project, landing(project, project.edited("work", {"src/app.py": "done\n"})))
-    monkeypatch.setattr("podium.git.branches.land.in_the_way", lambda *_: ())
+    monkeypatch.setattr("podium.git.branches.land.paths_in_the_way", lambda *_: ())
     put(project.root, {"src/app.py": "the user's own\n"})
 
     result = land(project.repository, ready)
@@ -348,7 +348,7 @@ def test_files_that_cannot_follow_are_told(project: Project, monkeypatch: pytest
 
 
 def test_the_users_own_filters_apply_to_their_own_files(project: Project) -> None:
-    """As `git pull` would do it: here the settings are the user's, and so is the work tree."""
+    """As with `git pull`, because both the settings and the work tree are the user's."""
     git(project.root, "config", "filter.shout.smudge", "tr a-z A-Z")
     git(project.root, "config", "filter.shout.clean", "tr A-Z a-z")
     project.commit({".gitattributes": "*.loud filter=shout\n"})
@@ -359,8 +359,8 @@ def test_the_users_own_filters_apply_to_their_own_files(project: Project) -> Non
     assert status(project) == ""
 
 
-def test_a_work_tree_that_git_itself_refuses_to_move_is_in_the_way(project: Project) -> None:
-    """What our own list does not see, such as a change that the user hides from status, git's dry run does."""
+def test_a_file_that_only_git_refuses_to_overwrite_is_in_the_way(project: Project) -> None:
+    """Git's dry run detects what our list misses, such as a change that the user hides from status."""
     tree = project.edited("work", {"src/app.py": "done\n"})
     ready = prepared(project, landing(project, tree))
     git(project.root, "update-index", "--assume-unchanged", "src/app.py")
@@ -372,7 +372,7 @@ def test_a_work_tree_that_git_itself_refuses_to_move_is_in_the_way(project: Proj
     assert (project.root / "src/app.py").read_text("utf-8") == "hidden change\n"
 
 
-def test_a_folder_of_the_tree_may_become_a_file_in_the_users_work_tree(project: Project) -> None:
+def test_a_folder_can_become_a_file_in_the_users_work_tree(project: Project) -> None:
     folder, snapshot = project.checkout()
     (folder / "src/deep/er/thing.py").unlink()
     (folder / "src/deep/er").rmdir()

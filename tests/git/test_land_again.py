@@ -1,4 +1,4 @@
-"""The same work asked for again: on another branch, and after the user has taken it off."""
+"""Landing the same work again: on another branch, and after the user has removed it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from tests.git.test_land import landing, prepared
 
 
 @pytest.mark.req("R156")
-def test_what_the_user_has_taken_off_the_branch_is_told_and_not_landed_again(project: Project) -> None:
+def test_work_that_the_user_removed_from_the_branch_is_reported_and_not_landed_again(
+    project: Project,
+) -> None:
     request = landing(project, project.edited("work", {"a.txt": "1\n"}))
     ready = prepared(project, request)
     land(project.repository, ready)
@@ -23,7 +25,7 @@ def test_what_the_user_has_taken_off_the_branch_is_told_and_not_landed_again(pro
     assert prepare(project.repository, request) == Landed(git(project.root, "rev-parse", "main"), again=True)
 
 
-def test_work_may_land_on_several_branches(project: Project) -> None:
+def test_the_same_work_can_land_on_several_branches(project: Project) -> None:
     tree = project.edited("work", {"a.txt": "1\n"})
     on_main, on_other = landing(project, tree), landing(project, tree, branch="other")
     assert isinstance(land(project.repository, prepared(project, on_main)), Landed)

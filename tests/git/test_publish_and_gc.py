@@ -1,4 +1,4 @@
-"""Work is published without force, and what Podium keeps can be shown and deleted."""
+"""Work is published without force, and Podium's refs can be listed and deleted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def work(project: Project, name: str, parent: str | None = None) -> str:
     return write_commit(project.repository, tree, parents=(parent or head,), message=name, signature=SIGNED)
 
 
-def test_a_branch_is_made_here_and_pushed_there(project: Project, remote: Path) -> None:
+def test_a_branch_is_created_locally_and_pushed(project: Project, remote: Path) -> None:
     commit = work(project, "one")
 
     assert publish(project.repository, commit, "ai/1", remote="origin") == Published("ai/1", "origin")
@@ -41,7 +41,7 @@ def test_a_branch_is_made_here_and_pushed_there(project: Project, remote: Path) 
     assert git(project.root, "status", "--porcelain") == ""
 
 
-def test_a_remote_may_be_a_path_from_the_root_of_the_project(project: Project, remote: Path) -> None:
+def test_a_remote_can_be_a_path_relative_to_the_project(project: Project, remote: Path) -> None:
     near = Path(os.path.relpath(remote, project.root))
     git(project.root, "remote", "add", "near", str(near))
     commit = work(project, "one")
@@ -50,7 +50,7 @@ def test_a_remote_may_be_a_path_from_the_root_of_the_project(project: Project, r
     assert git(remote, "rev-parse", "ai/1") == commit
 
 
-def test_without_a_remote_only_the_branch_is_made(project: Project) -> None:
+def test_without_a_remote_only_the_local_branch_is_created(project: Project) -> None:
     commit = work(project, "one")
 
     assert publish(project.repository, commit, "ai/1") == Published("ai/1", None)
@@ -67,7 +67,7 @@ def test_other_work_on_the_branch_is_never_overwritten(project: Project, remote:
     assert git(project.root, "rev-parse", "ai/1") == git(remote, "rev-parse", "ai/1") == first
 
 
-def test_a_remote_that_is_ahead_says_no(project: Project, remote: Path) -> None:
+def test_a_push_to_a_remote_that_is_ahead_fails(project: Project, remote: Path) -> None:
     first = work(project, "one")
     publish(project.repository, first, "ai/1", remote="origin")
     git(project.root, "branch", "-D", "ai/1")
@@ -77,14 +77,14 @@ def test_a_remote_that_is_ahead_says_no(project: Project, remote: Path) -> None:
     assert git(remote, "rev-parse", "ai/1") == first
 
 
-def test_a_checked_out_branch_is_for_landing(project: Project) -> None:
+def test_a_checked_out_branch_is_not_published(project: Project) -> None:
     result = publish(project.repository, work(project, "one"), "main")
 
     assert isinstance(result, Unpublished)
     assert "checked out" in result.why
 
 
-def test_a_lock_on_the_branch_is_told(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_on_the_branch_is_reported(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     put(project.root, {".git/refs/heads/ai": "broken"})
     result = publish(project.repository, work(project, "one"), "ai/1")
 
@@ -92,7 +92,7 @@ def test_a_lock_on_the_branch_is_told(project: Project, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("remote", ["ext::sh -c true", "--upload-pack=x", "nowhere", "/tmp/x"])
-def test_only_a_remote_that_the_user_has_set_up_is_pushed_to(project: Project, remote: str) -> None:
+def test_only_a_configured_remote_is_pushed_to(project: Project, remote: str) -> None:
     with pytest.raises(ConfigurationError, match="there is no remote"):
         publish(project.repository, work(project, "one"), "ai/1", remote=remote)
 
@@ -110,8 +110,8 @@ def at(seconds: int) -> Signature:
     return Signature(Person("a", "a@b"), Person("a", "a@b"), seconds)
 
 
-def test_runs_are_listed_oldest_first_and_say_whether_they_landed(project: Project) -> None:
-    """X9: cleaning up loses nothing unseen."""
+def test_runs_are_listed_oldest_first_and_whether_they_landed(project: Project) -> None:
+    """X9: cleaning up deletes only what was listed."""
     assert list_runs(project.repository) == ()
     for run, seconds in (("young.1", 2000), ("old/2", 1000)):
         commit = write_commit(
@@ -126,7 +126,7 @@ def test_runs_are_listed_oldest_first_and_say_whether_they_landed(project: Proje
 
     assert [(each.run, len(each.refs), each.landed) for each in runs] == [
         ("old/2", 2, False),
-        # Its two attempts, where it landed, and from where.
+        # Its two attempts, the landed commit, and the previous tip.
         ("young.1", 4, True),
     ]
     assert [each.run for each in preview(runs, before_s=1500)] == ["old/2"]
@@ -137,7 +137,7 @@ def test_runs_are_listed_oldest_first_and_say_whether_they_landed(project: Proje
     assert isinstance(prepare(project.repository, request), Landed)
 
 
-def test_a_ref_that_has_moved_since_it_was_shown_stops_the_deletion(project: Project) -> None:
+def test_a_ref_that_has_moved_since_it_was_listed_prevents_the_deletion(project: Project) -> None:
     one, two = work(project, "one"), work(project, "two")
     keep(project.repository, attempt_ref("r", "a", 1), one)
     keep(project.repository, attempt_ref("r", "b", 1), one)

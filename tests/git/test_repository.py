@@ -35,17 +35,17 @@ def test_a_repository_is_found_from_any_folder_in_it(project: Project, tmp_path:
     assert project.repository.git_dir == project.root / ".git"
 
 
-def test_outside_of_git_there_is_none(tmp_path: Path) -> None:
+def test_outside_git_there_is_no_repository(tmp_path: Path) -> None:
     assert find(tmp_path, tmp_path / "store") is None
 
 
-def test_a_repository_without_a_work_tree_is_told_so(tmp_path: Path) -> None:
+def test_a_repository_without_a_work_tree_is_refused(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "--bare", "bare")
     with pytest.raises(ConfigurationError, match="without a work tree"):
         find(tmp_path / "bare", tmp_path / "store")
 
 
-def test_a_broken_repository_is_an_error_in_gits_own_words(project: Project, tmp_path: Path) -> None:
+def test_a_broken_repository_is_an_error_with_gits_message(project: Project, tmp_path: Path) -> None:
     put(project.root, {".git/config": "[core\n"})
     with pytest.raises(GitError, match="bad config"):
         find(project.root, tmp_path / "store")
@@ -59,7 +59,7 @@ def test_a_line_break_in_the_path_is_refused(tmp_path: Path) -> None:
         find(root, tmp_path / "store")
 
 
-def test_the_head_names_branch_commit_and_tree(project: Project) -> None:
+def test_the_head_has_its_branch_commit_and_tree(project: Project) -> None:
     head = read_head(project.repository)
 
     assert head.branch == "main"
@@ -79,8 +79,8 @@ def test_a_branch_without_commits_has_the_empty_tree(tmp_path: Path) -> None:
     assert project.files(tree_with_uncommitted(project.repository)) == ["a.txt"]
 
 
-def test_an_edit_in_the_moment_in_which_the_index_was_written_is_taken_along(project: Project) -> None:
-    """Of the same size and time, it is told from the committed file only by the time of the index itself."""
+def test_an_edit_at_the_moment_the_index_was_written_is_included(project: Project) -> None:
+    """Its size and time equal those of the committed file; only the time of the index shows the difference."""
     git(project.root, "config", "core.trustctime", "false")
     at = 1_700_000_000 * 10**9
     os.utime(project.root / "README.md", ns=(at, at))
@@ -103,8 +103,8 @@ def test_a_repository_with_sha256_works_the_same(tmp_path: Path) -> None:
     assert project.files(tree) == ["a", "b/c"]
 
 
-def test_uncommitted_files_are_named_and_podiums_own_are_not(project: Project) -> None:
-    """The list is for a warning before a run starts from HEAD."""
+def test_uncommitted_files_are_listed_without_podiums_own(project: Project) -> None:
+    """The list is shown as a warning before a run starts from HEAD."""
     assert read_uncommitted(project.repository) == ()
     put(project.root, {"README.md": "changed", "new/file name": "", ".podium/podium.db": "", "x.log": ""})
     (project.root / "run.sh").unlink()
@@ -112,7 +112,7 @@ def test_uncommitted_files_are_named_and_podiums_own_are_not(project: Project) -
     assert sorted(read_uncommitted(project.repository)) == ["README.md", "new/file name", "run.sh"]
 
 
-def test_the_dirty_tree_takes_uncommitted_files_along_and_touches_nothing(project: Project) -> None:
+def test_the_dirty_tree_includes_uncommitted_files_and_changes_nothing(project: Project) -> None:
     (project.root / "run.sh").unlink()
     put(
         project.root,
@@ -136,7 +136,7 @@ def test_the_dirty_tree_takes_uncommitted_files_along_and_touches_nothing(projec
     assert git(project.root, "status", "--porcelain") == status
 
 
-def test_a_clean_project_has_its_head_as_dirty_tree(project: Project) -> None:
+def test_the_dirty_tree_of_a_clean_project_is_its_head(project: Project) -> None:
     assert tree_with_uncommitted(project.repository) == project.tree()
 
 
@@ -159,7 +159,7 @@ def test_every_attempt_has_its_own_ref_that_survives_a_gc(project: Project) -> N
     ["a", "a/b", "each[3]/test", "x~2", "x#2/!exhausted", "a..b", ".a", "a.lock", "@", "a@{b", "x y", "é", "/", "a:b^?*\\",
      "\x7f", "-x", "n" * 500],
 )  # fmt: skip
-def test_any_address_of_a_step_makes_one_component_of_a_ref(project: Project, name: str) -> None:
+def test_any_step_address_becomes_one_component_of_a_ref(project: Project, name: str) -> None:
     commit = git(project.root, "rev-parse", "HEAD")
     ref = attempt_ref("r", name, 1)
 
@@ -172,7 +172,7 @@ def test_different_long_addresses_stay_different() -> None:
     assert component("n" * 500 + "a") != component("n" * 500 + "b")
 
 
-def test_a_step_and_its_child_of_the_same_name_do_not_stand_in_each_others_way(project: Project) -> None:
+def test_a_step_and_its_child_have_refs_that_do_not_conflict(project: Project) -> None:
     commit = git(project.root, "rev-parse", "HEAD")
     keep(project.repository, attempt_ref("r", "a", 1), commit)
     keep(project.repository, attempt_ref("r", "a/1", 2), commit)
@@ -190,7 +190,7 @@ def test_locks_that_a_killed_git_left_on_a_runs_refs_are_cleared(project: Projec
     assert (project.root / ".git/refs/heads/main.lock").exists()
 
 
-def test_commits_carry_the_given_people_and_nothing_can_be_smuggled_into_them(project: Project) -> None:
+def test_commits_have_the_given_author_and_names_cannot_inject_headers(project: Project) -> None:
     signature = Signature(Person("A <x>\nB", "a@b>"), Person("", "c@d"), 1_700_000_000)
     commit = write_commit(
         project.repository, project.tree(), parents=(), message="Größe\0\n\n", signature=signature
@@ -202,15 +202,15 @@ def test_commits_carry_the_given_people_and_nothing_can_be_smuggled_into_them(pr
     git(project.root, "fsck", "--strict", commit)
 
 
-def test_the_user_is_known_by_their_own_settings(project: Project) -> None:
+def test_the_user_is_read_from_the_git_configuration(project: Project) -> None:
     assert read_person(project.repository) is None
     git(project.root, "config", "user.name", "Zoë")
     git(project.root, "config", "user.email", "zoe@example.com")
     assert read_person(project.repository) == Person("Zoë", "zoe@example.com")
 
 
-def test_the_users_settings_and_hooks_play_no_part_in_trees(project: Project, tmp_path: Path) -> None:
-    """The user's own filters are trusted, and still a gate must see the bytes that land."""
+def test_the_users_settings_and_hooks_do_not_affect_trees(project: Project, tmp_path: Path) -> None:
+    """Although the user's filters are trusted, a gate must see the bytes that land."""
     put(tmp_path, {"evil.sh": f"#!/bin/sh\ntouch {tmp_path}/canary\ncat\n"})
     (tmp_path / "evil.sh").chmod(0o755)
     for key in ("filter.x.clean", "filter.x.smudge", "core.fsmonitor", "diff.external", "merge.x.driver"):
@@ -228,12 +228,12 @@ def test_the_users_settings_and_hooks_play_no_part_in_trees(project: Project, tm
     assert not (tmp_path / "canary").exists()
 
 
-def test_a_failed_command_says_what_git_said(project: Project) -> None:
+def test_a_failed_command_includes_gits_message(project: Project) -> None:
     with pytest.raises(GitError, match=r"git rev-parse failed in .*Needed a single revision"):
         tree_of(project.repository, "no-such-commit")
 
 
-def test_a_folder_that_is_gone_is_named(tmp_path: Path) -> None:
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(GitError, match="does not exist"):
         commit_of(Git(tmp_path / "gone/too"), "HEAD")
 
@@ -247,10 +247,10 @@ def test_without_git_the_message_says_what_to_install(
     assert "install git" in (raised.value.hint or "")
 
 
-def test_the_callers_git_variables_lead_nowhere(
+def test_the_callers_git_variables_are_ignored(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Podium may be started from a git hook, which sets GIT_DIR and GIT_INDEX_FILE."""
+    """Podium may run in a git hook, which sets GIT_DIR and GIT_INDEX_FILE."""
     monkeypatch.setenv("GIT_DIR", str(tmp_path))
     monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")

@@ -1,4 +1,4 @@
-"""Random trees, random edits: a capture is the tree that git itself makes of a trusted copy of the same files."""
+"""For random trees and edits, a capture is the tree that git makes of a trusted copy of the same files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podium.core.types import Tree
-from podium.git.trees.names import flaw_of, folded, is_git_folder, is_module_file
+from podium.git.trees.names import fold_name, is_git_folder, is_module_file, name_fault
 from podium.git.workdir.checkout import update
 from tests.git.kit import Project, git, new_project, tree_by_git
 
@@ -41,13 +41,13 @@ NAMES = st.text(_SIGNS, min_size=1, max_size=5).filter(
 PATHS = st.lists(NAMES, min_size=1, max_size=4).map("/".join)
 CONTENTS = st.binary(max_size=40) | st.sampled_from([b"1\n2\n3\n", b"1\r\n2\r\n", b"\xef\xbb\xbf$Id$\n"])
 FILES = st.builds(File, CONTENTS, st.booleans())
-# Targets without dots cannot lead out; those that can are the matter of test_links.
+# Targets without dots cannot escape; test_links covers those that can.
 LINKS = st.builds(Link, st.lists(st.sampled_from(["a", "b", "x y"]), min_size=1, max_size=3).map("/".join))
 TREES = st.dictionaries(PATHS, FILES | FILES | LINKS, max_size=12)
 
 
 def fitting(nodes: Mapping[str, Node]) -> dict[str, Node]:
-    """Without paths that need a folder where another has a file."""
+    """Drop paths that need a folder where another path is a file."""
     kept: dict[str, Node] = {}
     for path, node in sorted(nodes.items()):
         names = path.split("/")
@@ -57,7 +57,7 @@ def fitting(nodes: Mapping[str, Node]) -> dict[str, Node]:
 
 
 def welcome(before: Mapping[str, Node], fresh: Mapping[str, Node]) -> dict[str, Node]:
-    """Of what is new only that which an agent may add: no odd name, no link where there was none, no twin."""
+    """Keep only new paths that an agent may add: no forbidden name, no first link, no name that differs only in case."""
     has_links = any(isinstance(node, Link) for node in before.values())
     places = {"/".join(names[:at]) for names in _split(before) for at in range(1, len(names) + 1)}
     kept: dict[str, Node] = {}
@@ -65,7 +65,7 @@ def welcome(before: Mapping[str, Node], fresh: Mapping[str, Node]) -> dict[str, 
         names = path.split("/")
         own = ["/".join(names[:at]) for at in range(1, len(names) + 1)]
         others = {_fold(place) for place in places if place not in own}
-        if any(map(flaw_of, names)) or (isinstance(node, Link) and not has_links and path not in before):
+        if any(map(name_fault, names)) or (isinstance(node, Link) and not has_links and path not in before):
             continue
         if not any(_fold(place) in others and place not in places for place in own):
             kept[path] = node
@@ -79,7 +79,7 @@ def _split(nodes: Mapping[str, Node]) -> list[list[str]]:
 
 def _fold(path: str) -> str:
     folder, _, name = path.rpartition("/")
-    return f"{folder}/{folded(name)}"
+    return f"{folder}/{fold_name(name)}"
 
 
 def make(folder: Path, nodes: Mapping[str, Node]) -> None:
@@ -94,7 +94,7 @@ def make(folder: Path, nodes: Mapping[str, Node]) -> None:
 
 
 def become(folder: Path, old: Mapping[str, Node], new: Mapping[str, Node]) -> None:
-    """Edits the folder as a person would: only what differs is touched."""
+    """Edit the folder like a person: change only what differs."""
     for path in old.keys() - new.keys() | {
         path for path in old.keys() & new.keys() if old[path] != new[path]
     }:
@@ -118,7 +118,7 @@ def by_git(nodes: Mapping[str, Node], scratch: Path) -> str:
 def test_a_capture_is_the_tree_that_git_makes_of_the_same_files(
     before: dict[str, Node], fresh: dict[str, Node], data: st.DataObject
 ) -> None:
-    """R175, C13, X4: a verdict belongs to a tree, so the tree must be exactly what was there."""
+    """R175, C13, X4: a verdict is about a tree, so the tree must be exactly the files."""
     kept = data.draw(st.sets(st.sampled_from(sorted(before)))) if before else set()
     after = fitting({path: before[path] for path in kept} | welcome(before, fresh))
     scratch = Path(tempfile.mkdtemp())
@@ -143,13 +143,13 @@ def test_a_capture_is_the_tree_that_git_makes_of_the_same_files(
 
 
 def _import(project: Project, nodes: Mapping[str, Node]) -> Tree:
-    """The start tree, made by the user with plain git, under any name that git allows."""
+    """Write the start tree with plain git, with any names that git allows."""
     make(project.root, nodes)
     git(project.root, "add", "-A", "-f", ".")
     return Tree(git(project.root, "write-tree"))
 
 
-def test_the_strategy_makes_what_it_should() -> None:
-    """A generator that never draws odd names would make the property above worthless."""
+def test_the_strategy_draws_unusual_names() -> None:
+    """Without unusual names the property above would show little."""
     assert fitting({"a": File(b""), "a/b": File(b""), "c": Link("a")}) == {"a": File(b""), "c": Link("a")}
     assert os.fsencode("\udcff") == b"\xff"

@@ -13,7 +13,7 @@ from podium.core.expressions.values import Meter, as_text, is_list
 from podium.core.globs import glob_matches
 from podium.core.model import Agent, Step
 from podium.core.types import Reason
-from podium.git.trees.names import folded
+from podium.git.trees.names import fold_name
 
 SHOWN: Final = 20
 
@@ -38,8 +38,8 @@ def protected(step: Step, names: Names, taken: CapturedChange) -> tuple[str, ...
         return ()
     globs = fill_argv(step.settings.get("protect") or (), names)
     # Also under a spelling that is the same file on other systems: .Claude/ steers an agent there as .claude/ does.
-    same = tuple(folded(glob) for glob in globs)
-    return tuple(path for path in taken.files if _any(globs, path) or _any(same, folded(path)))
+    same = tuple(fold_name(glob) for glob in globs)
+    return tuple(path for path in taken.files if _any(globs, path) or _any(same, fold_name(path)))
 
 
 def globs_of(step: Step, names: Names) -> tuple[str, ...] | None:

@@ -17,7 +17,7 @@ from podium.core.expressions.values import Meter, as_text
 from podium.core.model import Agent, Step
 from podium.errors import ConfigurationError
 from podium.files.inside import inside
-from podium.git.workdir.walk import opened
+from podium.git.workdir.walk import open_folder
 from podium.ports.agent import Progress
 from podium.ports.sandbox import Mount, OnDecision, Sandbox, SandboxPolicy, Service, not_recorded
 from podium.process.environment import minimal_env
@@ -189,7 +189,7 @@ def _mounts(site: Site, step: Step, workspace: Workspace) -> Iterator[Mount]:
 
 def _is_folder(root: Path, name: str) -> bool:
     try:
-        with opened(root, name):
+        with open_folder(root, name):
             return True
     except OSError:
         return False

@@ -1,12 +1,12 @@
-"""Runs git, the only place that does: closed surroundings, explicit repository, typed failure.
+"""Runs git; the only place that does. The repository is always explicit, and failures are typed.
 
-Rule 1: no command is ever given a folder in which an agent has worked, neither as repository nor as work tree.
-Rule 2: hooks, file system monitors, external diffs, pagers, editors and prompts are off in both surroundings.
-Rule 3: paths are handed over on stdin and end with NUL; a pathspec is literal.
+Rule 1: no command uses a folder in which an agent has worked, neither as repository nor as work tree.
+Rule 2: hooks, file system monitors, external diffs, pagers, editors and prompts are always disabled.
+Rule 3: paths are passed on stdin, terminated by NUL; a pathspec is literal.
 
-`closed` reads no settings but those of the given git folder and reaches no network: everything about trees.
-`personal` also reads the user's own settings, because the user's work tree was made under them (filters, line ends,
-ignored files, remotes and their logins): status, the update of the work tree, push.
+With `closed` settings, git reads only the configuration of the given git folder and has no network; for trees.
+With `personal` settings it also reads the user's configuration, under which the user's work tree was made (filters,
+line ends, ignored files, remotes and their logins); for status, updates of the work tree, and push.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Surroundings: TypeAlias = Literal["closed", "personal"]
 MARKER: Final = "podium-git"
 DEADLINE_S: Final = 300.0
 MAX_OUTPUT: Final = 1 << 30
-"""Contents are asked for in bounded batches; the rest is lists of names."""
+"""Contents are read in bounded batches; all other output is lists of names."""
 
 _SETTINGS: Final = (
     "core.hooksPath=/dev/null",
@@ -36,13 +36,13 @@ _SETTINGS: Final = (
     "core.quotePath=false",
     "core.protectHFS=true",
     "core.protectNTFS=true",
-    # A user's git may hold a lock for a moment; the default of 100 ms gives up too early on a busy disk.
+    # The user's git may hold a lock for a moment; the default of 100 ms is too short on a busy disk.
     "core.filesRefLockTimeout=5000",
     "core.packedRefsTimeout=5000",
     "gc.auto=0",
     "maintenance.auto=false",
     "merge.conflictStyle=diff3",
-    # Would move a new file into another folder because its neighbours moved there.
+    # Otherwise git moves a new file into another folder because the files next to it moved there.
     "merge.directoryRenames=false",
     "protocol.ext.allow=never",
     "submodule.recurse=false",
@@ -67,7 +67,7 @@ _CLOSED: Final = {
     "HOME": "/nonexistent",
 }
 
-# What git and ssh need to act as the user; no GIT_* of the caller, which could point to another repository.
+# What git and ssh need to act as the user. No GIT_* variables, because they could select another repository.
 _PERSONAL: Final = (
     "HOME USER LOGNAME XDG_CONFIG_HOME XDG_RUNTIME_DIR SSH_AUTH_SOCK "
     "http_proxy https_proxy no_proxy HTTPS_PROXY NO_PROXY ALL_PROXY SSL_CERT_FILE SSL_CERT_DIR"
@@ -75,12 +75,12 @@ _PERSONAL: Final = (
 
 
 class GitError(PodiumError):
-    """Git could not do what it was asked; the message carries its own words."""
+    """A git command failed; the message includes git's own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """What a command is about."""
+    """The repository, work tree and settings of a command."""
 
     git_dir: Path
     objects: Path | None = None
@@ -88,7 +88,7 @@ class Git:
     index: Path | None = None
     surroundings: Surroundings = "closed"
     marker: str = MARKER
-    """By which the sweep after a crash knows the processes of a run."""
+    """Identifies the processes of a run, so that the sweep after a crash finds them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Answer:
     out: bytes
     err: str
     cut: bool = False
-    """Whether the output was longer than the limit."""
+    """True if the output was longer than the limit and was truncated."""
 
 
 def run(
@@ -107,15 +107,15 @@ def run(
     codes: Collection[int] = (0,),
     limit: int = MAX_OUTPUT,
 ) -> Answer:
-    """The answer of git; a code that is not among the expected ones raises GitError."""
-    where = git.work_tree or (git.git_dir if git.git_dir.is_dir() else git.git_dir.parent)
+    """Run git and return its output; an exit code that is not in `codes` raises GitError."""
+    folder = git.work_tree or (git.git_dir if git.git_dir.is_dir() else git.git_dir.parent)
     env = _environment(git)
-    answer = _start(_launch(args, cwd=where, env=env, marker=git.marker, stdin=stdin, limit=limit))
+    answer = _start(_launch(args, cwd=folder, env=env, marker=git.marker, stdin=stdin, limit=limit))
     if answer.code not in codes:
         for number in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS):
             if os.strerror(number) in answer.err:
                 raise OSError(number, os.strerror(number), str(git.git_dir))
-        raise GitError(f"git {args[0]} failed in {where}: {answer.err.strip() or f'exit {answer.code}'}")
+        raise GitError(f"git {args[0]} failed in {folder}: {answer.err.strip() or f'exit {answer.code}'}")
     return answer
 
 
@@ -124,7 +124,7 @@ def text(git: Git, *args: str, stdin: bytes = b"") -> str:
 
 
 def discover(folder: Path, *args: str) -> Answer:
-    """`git rev-parse` in a folder of the user's, with the repository still to be found."""
+    """Run `git rev-parse` in a folder of the user, to find its repository."""
     return _start(_launch(("rev-parse", *args), cwd=folder, env=_base_environment("personal"), marker=MARKER))
 
 
@@ -165,13 +165,13 @@ def _base_environment(surroundings: Surroundings) -> dict[str, str]:
     env = {"PATH": os.environ.get("PATH", os.defpath), **_COMMON}
     if surroundings == "closed":
         return {**env, **_CLOSED}
-    passed = {name: os.environ[name] for name in _PERSONAL if name in os.environ}
-    # ssh asks on the terminal, whatever git was told.
-    return {**passed, **env, "GIT_SSH_COMMAND": "ssh -o BatchMode=yes"}
+    inherited = {name: os.environ[name] for name in _PERSONAL if name in os.environ}
+    # ssh would prompt on the terminal even if git must not.
+    return {**inherited, **env, "GIT_SSH_COMMAND": "ssh -o BatchMode=yes"}
 
 
 def _start(launch: Launch) -> Answer:
-    # Trees are file work, done in a worker thread.
+    # Blocking is fine, because work on trees runs in a worker thread.
     finished = completed(launch)
     if finished.not_started is not None:
         if not launch.cwd.is_dir():
@@ -179,5 +179,5 @@ def _start(launch: Launch) -> Answer:
         raise GitError("git was not found", hint="install git 2.38 or newer")
     if finished.timed_out:
         raise GitError(f"git did not end within {launch.timeout_s:.0f} s in {launch.cwd}")
-    cut = finished.stdout.dropped > 0
-    return Answer(finished.exit_code, finished.stdout.read(), os.fsdecode(finished.stderr.read()), cut)
+    truncated = finished.stdout.dropped > 0
+    return Answer(finished.exit_code, finished.stdout.read(), os.fsdecode(finished.stderr.read()), truncated)

@@ -1,8 +1,8 @@
-"""The user's repository: where it is, what is checked out, what is not committed, and the refs that Podium keeps in it.
+"""The user's repository: its folders, its HEAD, uncommitted files, and the refs that Podium keeps in it.
 
-Trees are read and written through a git folder of our own (`store`) that uses the objects of the user's repository:
-so the user's settings, attributes, hooks and merge drivers play no part in what a tree is. Refs, branches and the
-user's work tree belong to the user's git folder.
+Trees are read and written through a separate git folder (`store`) that uses the objects of the user's repository, so
+that the user's settings, attributes, hooks and merge drivers do not affect trees. Refs, branches and the work tree are
+accessed through the user's git folder.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from podium.git.trees.objects import HashName, Objects, write
 
 REFS: Final = "refs/podium"
 
-# Everything byte for byte: no line ends, keywords, encodings or filters in what agents, gates and merges see.
+# Files are exact bytes: no conversion of line ends, keywords, encodings or filters for agents, gates and merges.
 NEUTRAL_ATTRIBUTES: Final = "* -text -ident !eol !filter !working-tree-encoding !merge !diff\n"
 
 
@@ -34,9 +34,9 @@ class Repository:
     root: Path
     """The top of the user's work tree."""
     git_dir: Path
-    """Of this work tree: has the index and HEAD."""
+    """The git folder of this work tree, with its index and HEAD."""
     common_dir: Path
-    """Has the refs and settings; another folder than git_dir only in a linked work tree."""
+    """The folder with the refs and settings; differs from git_dir only in a linked work tree."""
     objects: Objects
     store: Path
     marker: str = MARKER
@@ -45,9 +45,9 @@ class Repository:
 @dataclass(frozen=True, slots=True)
 class Head:
     branch: str | None
-    """None: no branch is checked out (detached)."""
+    """None if no branch is checked out (detached)."""
     commit: str | None
-    """None: the branch has no commit yet."""
+    """None if the branch has no commit yet."""
     tree: Tree
 
 
@@ -59,7 +59,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Who made a commit and when; both given, so that the same work done twice gets the same name."""
+    """The author, committer and time of a commit; all explicit, so that the same work gives the same commit id."""
 
     author: Person
     committer: Person
@@ -67,9 +67,9 @@ class Signature:
 
 
 def find(folder: Path, store: Path, marker: str = MARKER) -> Repository | None:
-    """The repository around a folder of the user's; None outside of git. The store is made if need be.
+    """The repository that contains a folder of the user; None outside git. Creates the store if necessary.
 
-    The marker names the run in the environment of every git that is started for it.
+    The marker identifies the run in the environment of every git process that it starts.
     """
     answer = discover(
         folder, "--is-inside-work-tree", "--show-object-format", "--absolute-git-dir",
@@ -81,7 +81,9 @@ def find(folder: Path, store: Path, marker: str = MARKER) -> Repository | None:
         raise _unusable(folder, answer)
     lines = os.fsdecode(answer.out).split("\n")
     if len(lines) != 7:
-        raise ConfigurationError(f"{folder!s:.200} has a line break in its path, which git cannot tell us")
+        raise ConfigurationError(
+            f"{folder!s:.200} has a line break in its path, which git output cannot represent"
+        )
     _, hash_name, git_dir, common_dir, objects, root, _ = lines
     assert hash_name in ("sha1", "sha256"), hash_name
     hash_: HashName = "sha256" if hash_name == "sha256" else "sha1"
@@ -94,7 +96,7 @@ def find(folder: Path, store: Path, marker: str = MARKER) -> Repository | None:
 def _unusable(folder: Path, answer: Answer) -> PodiumError:
     if "must be run in a work tree" in answer.err:
         return ConfigurationError(f"{folder} is in a repository without a work tree")
-    return GitError(f"git cannot use the repository around {folder}: {answer.err.strip()}")
+    return GitError(f"git cannot use the repository of {folder}: {answer.err.strip()}")
 
 
 def make_store(store: Path, hash_name: HashName) -> None:
@@ -118,17 +120,17 @@ def write_whole(path: Path, content: str) -> None:
 
 
 def trees(repository: Repository) -> Git:
-    """For everything that only reads and writes objects."""
+    """Commands that only read and write objects."""
     return Git(repository.store, objects=repository.objects.folder, marker=repository.marker)
 
 
 def refs(repository: Repository) -> Git:
-    """For refs and history."""
+    """Commands about refs and history."""
     return Git(repository.common_dir, marker=repository.marker)
 
 
 def personal(repository: Repository, index: Path | None = None) -> Git:
-    """For the user's own work tree, under the user's own settings."""
+    """Commands on the user's work tree, with the user's settings."""
     return Git(repository.git_dir, None, repository.root, index, "personal", repository.marker)
 
 
@@ -148,14 +150,14 @@ def commit_of(git: Git, ref: str) -> str | None:
 
 
 def tree_of(repository: Repository, commit: str | None) -> Tree:
-    """The tree of a commit; the empty tree for none."""
+    """The tree of a commit; the empty tree for None."""
     if commit is None:
         return Tree(write(repository.objects, "tree", b""))
     return Tree(text(refs(repository), "rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}"))
 
 
 def has_tree(repository: Repository, tree: Tree) -> bool:
-    """Whether it is there; git throws away what no ref holds."""
+    """Whether the tree exists; git removes objects that no ref reaches."""
     return run(trees(repository), "cat-file", "-e", f"{tree}^{{tree}}", codes=(0, 1, 128)).code == 0
 
 
@@ -164,7 +166,7 @@ def has_commit(repository: Repository, commit: str) -> bool:
 
 
 def read_uncommitted(repository: Repository) -> tuple[str, ...]:
-    """Paths in the user's work tree or index that differ from HEAD or are new; ignored ones and our own do not count."""
+    """Paths in the user's work tree or index that differ from HEAD or are new, without ignored files and Podium's own."""
     out = run(
         personal(repository), "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames",
         "--ignore-submodules=dirty",
@@ -185,14 +187,14 @@ def read_ignored(repository: Repository) -> tuple[str, ...]:
 
 
 def tree_with_uncommitted(repository: Repository) -> Tree:
-    """HEAD with the user's uncommitted files, by a copy of the index; the user's own index and files stay as they are."""
+    """HEAD with the user's uncommitted files, written through a copy of the index; the user's index is not changed."""
     with tempfile.TemporaryDirectory(dir=repository.store) as folder:
         index = Path(folder) / "index"
         if (repository.git_dir / "index").exists():
-            # With its times: by them git knows which files may have changed in the moment in which it was written.
+            # Keep its times: git uses them to detect files that changed at the moment the index was written.
             shutil.copy2(repository.git_dir / "index", index)
         git = personal(repository, index)
-        # A nested repository is listed with a slash at its end; it is not ours to take along.
+        # A nested repository is listed with a trailing slash; it is not part of the tree.
         paths = [path for path in read_uncommitted(repository) if not path.endswith("/")]
         stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
         if stdin:
@@ -201,14 +203,14 @@ def tree_with_uncommitted(repository: Repository) -> Tree:
 
 
 def read_outer_rules(repository: Repository) -> tuple[Rule, ...]:
-    """What the user ignores in this repository without a .gitignore, and Podium's own folder."""
+    """The ignore rules outside .gitignore files: the user's info/exclude, and Podium's own folder."""
     exclude = repository.common_dir / "info/exclude"
     own = exclude.read_bytes() if exclude.is_file() else b""
     return parse_rules(own + f"\n/{STATE_DIR}/\n".encode())
 
 
 def read_person(repository: Repository) -> Person | None:
-    """The user as git knows them; None if they have told it nothing."""
+    """The user's name and email in the git configuration; None if they are not set."""
     git = personal(repository)
     name, email = (
         os.fsdecode(run(git, "config", "--get", key, codes=(0, 1)).out).strip()
@@ -232,27 +234,27 @@ def _clean(name: str) -> str:
 
 
 def attempt_ref(run_id: str, step: str, attempt: int) -> str:
-    """A step's address is one component, or the ref of `a` would stand in the way of that of `a/1`."""
+    """The ref of an attempt; the address is one component, because git cannot have both refs `a` and `a/1`."""
     return f"{REFS}/{component(run_id)}/{component(step) or '-'}/{attempt}"
 
 
 def component(name: str) -> str:
-    """A name as one component of a ref: what git refuses, and every dot, is written as %xx."""
+    """A name as one component of a ref; characters that git refuses, and dots, are written as %xx."""
     raw = name.encode("utf-8", "surrogateescape")
     plain = quote(raw, safe="@+,=!#()").replace(".", "%2E").replace("~", "%7E")
     if len(plain) <= 200:
         return plain
-    # A file name ends at 255 bytes, and the address of a step deep in loops may be longer.
+    # A file name has at most 255 bytes, and the address of a step in nested loops may be longer.
     return f"{plain[:150]}+{hashlib.sha256(raw).hexdigest()[:24]}"
 
 
 def keep(repository: Repository, ref: str, commit: str) -> None:
-    """Puts a commit on one of our refs, so that no gc takes it; doing it twice changes nothing."""
+    """Point one of our refs at a commit, so that git gc keeps it; idempotent."""
     run(refs(repository), "update-ref", ref, commit)
 
 
 def clear_locks(repository: Repository, run_id: str) -> tuple[Path, ...]:
-    """Removes locks on a run's refs that a killed git left behind. Only for the process that owns the run."""
+    """Remove locks on a run's refs that a killed git left behind; only the owner of the run may call this."""
     folder = repository.common_dir / REFS / component(run_id)
     locks = tuple(sorted(folder.rglob("*.lock")))
     for lock in locks:

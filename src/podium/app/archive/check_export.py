@@ -23,7 +23,7 @@ from podium.app.archive.export import (
 from podium.core.events import Event, RunStarted
 from podium.core.hash_chain import Record, RunId
 from podium.core.types import Tree
-from podium.git.trees.bundle import lacking_trees
+from podium.git.trees.bundle import missing_trees
 from podium.runtime.records import event_of, fault_of
 from podium.views.run.verdicts import verdicts_of
 
@@ -125,7 +125,7 @@ def _look_at_trees(folder: Path, manifest: dict[str, Any]) -> str | None:
     trees = [Tree(tree) for tree in manifest["trees"]]
     if trees and not (folder / BUNDLE).is_file():
         return f"{BUNDLE} is missing"
-    lacking = lacking_trees(folder / BUNDLE, trees) if trees else ()
+    lacking = missing_trees(folder / BUNDLE, trees) if trees else ()
     return f"tree {lacking[0]} is not in {BUNDLE}" if lacking else None
 
 

@@ -24,7 +24,7 @@ from podium.core.types import Tree
 from podium.errors import ConfigurationError
 from podium.files.project_paths import ProjectPaths
 from podium.git.repository import find
-from podium.git.trees.bundle import known_trees, write_bundle
+from podium.git.trees.bundle import complete_trees, write_bundle
 from podium.ports.store import RunHead, Store
 from podium.runtime.records import events_of, read_records
 from podium.views.run.builder import run_view
@@ -183,7 +183,7 @@ def _put_trees(
     repository = find(project, ProjectPaths(project).trees) if named else None
     if repository is None:
         return (), named
-    known = known_trees(repository, named)
+    known = complete_trees(repository, named)
     if known:
         write_bundle(repository, known, folder / BUNDLE)
     view = run_view(events)

@@ -113,7 +113,7 @@ def _files(source: str) -> tuple[dict[str, bytes], str | None]:
         raise ConfigurationError(f"{source} does not exist", hint="name a file, a folder or a git URL")
     from podium.git.branches.fetch import fetch_files
 
-    fetched = fetch_files(address, ref or "HEAD", wanted=_is_of_pack, limit=MAX_BYTES)
+    fetched = fetch_files(address, ref or "HEAD", accept=_is_of_pack, limit=MAX_BYTES)
     return fetched.files, fetched.commit
 
 

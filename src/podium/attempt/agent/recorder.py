@@ -10,7 +10,7 @@ from podium.attempt.agent.agent_attempt import AgentAttempt
 from podium.attempt.artifacts import write_bytes
 from podium.attempt.workspace.workspace import start_of
 from podium.core.events import AttemptEnded
-from podium.git.trees.diff import left_by
+from podium.git.trees.diff import changed_contents
 from podium.ports.agent import AgentRequest, AgentResult
 from podium.recording import Left, Mode, Recording, file_name, steady, steady_result, written
 
@@ -55,5 +55,5 @@ def _files(asking: AgentAttempt, end: AttemptEnded) -> dict[str, Left | None]:
     start = start_of(asking.site, repository, asking.asked)
     return {
         path: None if mode not in MODES else Left(asking.site.mask.apply(content), MODES[mode])
-        for path, mode, content in left_by(repository, start, end.tree)
+        for path, mode, content in changed_contents(repository, start, end.tree)
     }

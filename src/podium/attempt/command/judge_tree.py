@@ -13,7 +13,7 @@ from podium.core.globs import glob_matches
 from podium.core.types import Tree
 from podium.git.repository import Repository, trees
 from podium.git.trees.diff import changed_paths
-from podium.git.trees.listing import FOLDER, Changing, Entry, build, files, read_listing
+from podium.git.trees.listing import FOLDER, Entry, ListingDraft, build, files, read_listing
 
 STEERING: Final = frozenset({
     ".claude", ".codex", ".gemini", ".cursor", ".mcp.json",
@@ -59,7 +59,7 @@ def _entry(listing: Mapping[str, Mapping[str, Entry]], path: str) -> Entry | Non
 
 
 def _edited(repository: Repository, tree: Tree, entries: Mapping[str, Entry | None]) -> Tree:
-    listing = Changing(read_listing(trees(repository), tree))
+    listing = ListingDraft(read_listing(trees(repository), tree))
     for path, entry in entries.items():
         folder, _, name = path.rpartition("/")
         if entry is not None:
@@ -75,7 +75,7 @@ def _edited(repository: Repository, tree: Tree, entries: Mapping[str, Entry | No
     return build(repository.objects, listing, listing.changed() - gone)
 
 
-def _make_room(listing: Changing, path: str) -> None:
+def _make_room(listing: ListingDraft, path: str) -> None:
     """Folders down to the path, in whose place a file or a link may stand by now."""
     folder = ""
     for part in path.split("/")[:-1]:

@@ -9,7 +9,7 @@ from podium.git.branches.land import InTheWay, Landing
 from podium.git.repository import Repository, tree_of
 from podium.git.trees.diff import changed_paths
 from podium.git.trees.merge import Clash
-from podium.git.trees.names import shown
+from podium.git.trees.names import escape_path
 from podium.tasks.task import LandWork
 
 EXCERPT: Final = 2_000
@@ -18,7 +18,7 @@ SHOWN: Final = 20
 
 
 def in_the_way(landing: Landing, found: InTheWay) -> str:
-    paths = [shown(path) for path in found.paths]
+    paths = [escape_path(path) for path in found.paths]
     more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
     told = (
         f'"{landing.branch}" is checked out, and your own uncommitted work is in the way: '
@@ -55,7 +55,7 @@ def clash_on_branch(work: LandWork, repository: Repository, clashes: tuple[Clash
         return told
     committed = tree_of(repository, work.run_base or None)
     given = set(changed_paths(repository, committed, work.run_start))
-    names = [shown(clash.path) for clash in clashes if clash.path in given]
+    names = [escape_path(clash.path) for clash in clashes if clash.path in given]
     if not names:
         return told
     return (

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from podium.git.trees.snapshot import HERE, Snapshot, Stat, stat_of
-from podium.git.workdir.walk import opened
+from podium.git.workdir.walk import open_folder
 
 Owner: TypeAlias = tuple[int, int]
 
@@ -37,7 +37,7 @@ def _handed_over(root: Path, owner: Owner) -> Iterator[tuple[str, str, Stat, Sta
     todo = [""]
     while todo:
         place = todo.pop()
-        with opened(root, place) as fd:
+        with open_folder(root, place) as fd:
             before = os.fstat(fd)
             os.fchown(fd, *owner)
             yield place, HERE, stat_of(before), stat_of(os.fstat(fd))

@@ -28,7 +28,7 @@ from podium.git.trees.ignore import parse_rules
 from podium.git.trees.listing import files
 from podium.git.trees.names import is_git_folder
 from podium.git.trees.snapshot import Snapshot
-from podium.git.workdir.folder import made
+from podium.git.workdir.folder import make_folder
 from podium.ports.sandbox import SandboxLevel
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def lend_artifacts(site: Site, folder: Path) -> None:
     for top, _, names in os.walk(source):
         below = Path(top).relative_to(source)
         try:
-            with made(folder, str(ARTIFACTS / below)) as fd:
+            with make_folder(folder, str(ARTIFACTS / below)) as fd:
                 for name in names:
                     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
                     with os.fdopen(os.open(name, flags, 0o444, dir_fd=fd), "wb") as file:
@@ -222,7 +222,7 @@ def _copy(site: Site, wanted: SetupRequest, folder: Path, snapshot: Snapshot) ->
 
 def _copy_file(source: Path, folder: Path, name: str) -> None:
     place, _, last = name.rpartition("/")
-    with made(folder, place) as fd, source.open("rb") as content:
+    with make_folder(folder, place) as fd, source.open("rb") as content:
         mode = source.stat().st_mode & 0o755 | 0o600
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
         with os.fdopen(os.open(last, flags, mode, dir_fd=fd), "wb") as target:

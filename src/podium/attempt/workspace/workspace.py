@@ -40,11 +40,11 @@ from podium.git.repository import (
 from podium.git.trees.diff import changes
 from podium.git.trees.ignore import parse_rules
 from podium.git.trees.merge import Clashed, join
-from podium.git.trees.names import shown
+from podium.git.trees.names import escape_path
 from podium.git.trees.snapshot import Snapshot
 from podium.git.workdir.capture import Refused, capture
 from podium.git.workdir.clone import clone
-from podium.git.workdir.walk import opened as opened_folder
+from podium.git.workdir.walk import open_folder
 
 Kind: TypeAlias = Literal["clone", "checkout", "project"]
 
@@ -184,7 +184,7 @@ def change_between(repository: Repository, base: Tree | None, tree: Tree) -> dic
         "files": len(found),
         "added": sum(change.added for change in found),
         "removed": sum(change.removed for change in found),
-        "paths": [shown(change.path) for change in found],
+        "paths": [escape_path(change.path) for change in found],
     }
 
 
@@ -262,7 +262,7 @@ def _take_back(workspace: Workspace) -> None:
     for path in workspace.links:
         folder, _, name = path.rpartition("/")
         # By descriptors: a link in place of a folder on the way would have us remove a link of somebody else's.
-        with suppress(OSError), opened_folder(workspace.folder, folder) as fd:
+        with suppress(OSError), open_folder(workspace.folder, folder) as fd:
             if stat.S_ISLNK(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode):
                 os.unlink(name, dir_fd=fd)
             else:

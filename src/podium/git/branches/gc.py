@@ -1,6 +1,6 @@
-"""Lists what Podium keeps in the user's repository and deletes what is asked, after showing it.
+"""Lists and deletes the refs that Podium keeps in the user's repository.
 
-Deleting a ref deletes no work that stands elsewhere; git itself removes unreachable objects later, by its own rules.
+Deleting a ref does not delete work that is also on a branch; git later removes unreachable objects by its own rules.
 """
 
 from __future__ import annotations
@@ -24,41 +24,41 @@ class RunRefs:
     run: str
     refs: tuple[Ref, ...]
     newest_s: int
-    """When the newest of its commits was made."""
+    """The time of its newest commit."""
     landed: bool
-    """Whether work of this run has reached a branch; if not, these refs are all that is left of it."""
+    """Whether work of this run has landed on a branch; if not, these refs are the only copy."""
 
 
 def list_runs(repository: Repository) -> tuple[RunRefs, ...]:
-    """Oldest first."""
+    """The runs with refs, oldest first."""
     fmt = "%(refname)%00%(objectname)%00%(committerdate:unix)"
-    found: dict[str, list[tuple[Ref, int]]] = {}
+    by_run: dict[str, list[tuple[Ref, int]]] = {}
     for line in (
         run(refs(repository), "for-each-ref", f"--format={fmt}", f"{REFS}/").out.decode().splitlines()
     ):
         name, commit, at = line.split("\0")
-        found.setdefault(name.split("/")[2], []).append((Ref(name, commit), int(at or 0)))
+        by_run.setdefault(name.split("/")[2], []).append((Ref(name, commit), int(at or 0)))
     runs = (
         RunRefs(
             unquote(key),
-            tuple(ref for ref, _ in kept),
-            max(at for _, at in kept),
-            any(ref.name.split("/")[3] == "landed" for ref, _ in kept),
+            tuple(ref for ref, _ in refs_of_run),
+            max(at for _, at in refs_of_run),
+            any(ref.name.split("/")[3] == "landed" for ref, _ in refs_of_run),
         )
-        for key, kept in found.items()
+        for key, refs_of_run in by_run.items()
     )
     return tuple(sorted(runs, key=lambda each: (each.newest_s, each.run)))
 
 
 def preview(runs: Iterable[RunRefs], *, before_s: int, keep: Collection[str] = ()) -> tuple[RunRefs, ...]:
-    """Which runs a deletion would take: older than a moment and not among those to keep, such as unfinished ones."""
+    """The runs that a deletion would remove: older than a time and not in `keep`."""
     return tuple(each for each in runs if each.newest_s < before_s and each.run not in keep)
 
 
 def delete(repository: Repository, runs: Iterable[RunRefs]) -> int:
-    """Deletes exactly what was shown, all or nothing: a ref that has moved since stops it."""
-    doomed = [ref for each in runs for ref in each.refs]
-    if doomed:
-        stdin = "".join(f"delete {ref.name} {ref.commit}\n" for ref in doomed).encode()
+    """Delete exactly these refs, all or none; a ref that has moved since it was listed prevents it."""
+    to_delete = [ref for each in runs for ref in each.refs]
+    if to_delete:
+        stdin = "".join(f"delete {ref.name} {ref.commit}\n" for ref in to_delete).encode()
         run(refs(repository), "update-ref", "--stdin", stdin=stdin)
-    return len(doomed)
+    return len(to_delete)

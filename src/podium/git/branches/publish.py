@@ -1,4 +1,4 @@
-"""Publishes a run's work as a branch of its own, here and on a remote; nothing is ever forced."""
+"""Publishes a run's work as a separate branch, locally and on a remote, never by force."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from podium.errors import ConfigurationError
 from podium.git.branches.land import check_branch
-from podium.git.branches.user_worktree import with_branch
+from podium.git.branches.user_worktree import worktree_of
 from podium.git.command import run
 from podium.git.repository import Repository, commit_of, personal, refs
 
@@ -19,7 +19,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Unpublished:
-    """The branch exists and has other work, or the remote said no."""
+    """The branch already has other work, or the remote refused the push."""
 
     why: str
 
@@ -27,7 +27,7 @@ class Unpublished:
 def publish(
     repository: Repository, commit: str, branch: str, *, remote: str | None = None
 ) -> Published | Unpublished:
-    """Makes or forwards a branch to a commit and pushes it. Doing it again changes nothing."""
+    """Create or fast-forward a branch to a commit and push it; idempotent."""
     check_branch(repository, branch)
     if remote is not None:
         _check_remote(repository, remote)
@@ -38,12 +38,12 @@ def publish(
 
 
 def _check_remote(repository: Repository, remote: str) -> None:
-    """Only a remote that the user has set up: an address could name a program to run (ext::)."""
-    known = run(refs(repository), "remote").out.decode().split("\n")[:-1]
-    if remote not in known:
+    """Accept only remotes that the user has configured, because an address could run a program (ext::)."""
+    remotes = run(refs(repository), "remote").out.decode().split("\n")[:-1]
+    if remote not in remotes:
         raise ConfigurationError(
             f'there is no remote "{remote}"',
-            hint=f"known: {', '.join(known)}" if known else "git remote add ...",
+            hint=f"available: {', '.join(remotes)}" if remotes else "add it: git remote add NAME URL",
         )
 
 
@@ -57,7 +57,7 @@ def _forward(repository: Repository, commit: str, branch: str) -> str | None:
         and run(refs(repository), "merge-base", "--is-ancestor", tip, commit, codes=(0, 1)).code
     ):
         return f'branch "{branch}" has other work; choose another name or delete it'
-    if with_branch(repository, branch) is not None:
+    if worktree_of(repository, branch) is not None:
         return f'branch "{branch}" is checked out; land there instead, or choose another name'
     old = tip or "0" * len(commit)
     answer = run(refs(repository), "update-ref", "-m", "podium: publish", ref, commit, old, codes=(0, 128))
@@ -65,7 +65,7 @@ def _forward(repository: Repository, commit: str, branch: str) -> str | None:
 
 
 def _push(repository: Repository, commit: str, branch: str, remote: str) -> str | None:
-    # From the root of the work tree, as the user would: the address of a remote may be a path relative to it.
+    # Push from the root of the work tree, because the address of a remote may be a path relative to it.
     git = personal(repository)
     answer = run(
         git, "push", "--porcelain", "--no-follow-tags", "--no-verify", "--recurse-submodules=no", "--no-signed",

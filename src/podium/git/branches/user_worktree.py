@@ -1,4 +1,4 @@
-"""The user's own work tree when its branch moves: what stands in the way, and bringing the files along."""
+"""The user's work tree when its branch moves: finds files in the way, and updates the checked-out files."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from podium.git.command import Answer, Git, GitError, run, text
 from podium.git.repository import Repository, personal, read_head, read_uncommitted, refs
 from podium.git.trees.diff import Change, changes
 from podium.git.trees.listing import MODULE
-from podium.git.trees.names import shown
+from podium.git.trees.names import escape_path
 
 LOCK_WAIT_S: Final = 5.0
-"""As long as for the locks of refs."""
+"""The same as for locks of refs."""
 PAUSE_S: Final = 0.05
 SHOWN: Final = 20
 
-# Refused by read-tree: a file that the user has changed, or that is not the tree's.
+# The exit code of read-tree for a file that the user has changed or that is not part of the tree.
 _REFUSED = 128
 
 
 class IndexLocked(GitError):
-    """Another git holds the lock of the user's index, or was killed and has left it there."""
+    """Another git process holds the lock of the user's index, or was killed and left the lock behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class WorkTree:
     git_dir: Path
 
 
-def with_branch(repository: Repository, branch: str) -> WorkTree | None:
-    """The work tree of the user's in which a branch is checked out, linked ones included."""
+def worktree_of(repository: Repository, branch: str) -> WorkTree | None:
+    """The user's work tree, possibly a linked one, in which a branch is checked out."""
     if read_head(repository).branch == branch:
         return WorkTree(repository.root, repository.git_dir)
     root: Path | None = None
@@ -53,43 +53,43 @@ def with_branch(repository: Repository, branch: str) -> WorkTree | None:
     return None
 
 
-def in_the_way(repository: Repository, work_tree: WorkTree, old: Tree, new: Tree) -> tuple[str, ...]:
-    """Paths that would change and that the user has changed, added or left lying there; nothing is touched."""
-    there = replace(repository, root=work_tree.root, git_dir=work_tree.git_dir)
+def paths_in_the_way(repository: Repository, work_tree: WorkTree, old: Tree, new: Tree) -> tuple[str, ...]:
+    """Paths that would change but that contain the user's own work; changes nothing."""
+    checkout = replace(repository, root=work_tree.root, git_dir=work_tree.git_dir)
     changed = changes(repository, old, new)
     touched = {change.path for change in changed}
-    blocked = {path for path in read_uncommitted(there) if _is_near(path.removesuffix("/"), touched)}
+    blocked = {path for path in read_uncommitted(checkout) if _is_near(path.removesuffix("/"), touched)}
     blocked.update(_overwritten(work_tree.root, changed))
     if blocked or not touched:
         return tuple(sorted(blocked))
-    trial = _move(there, old, new, "-n")
+    trial = _read_tree(checkout, old, new, "-n")
     return (trial.err.strip(),) if trial.code else ()
 
 
 def _overwritten(root: Path, changed: tuple[Change, ...]) -> Iterator[str]:
-    """What stands where something new is to stand, and is in no list of git's: ignored files, and all in a submodule.
+    """Existing files at new paths that git does not list: ignored files, and everything in a submodule.
 
-    read-tree deletes it without a word.
+    read-tree would silently delete them.
     """
     removed = {change.path for change in changed if change.status == "removed"}
     submodules = {change.path for change in changed if change.old_mode == MODULE}
-    above: set[str] = set()
+    folders: set[str] = set()
     for change in changed:
         if change.status == "added":
-            above.update(_folders_of(change.path))
+            folders.update(_folders_of(change.path))
         if change.status == "added" or (change.status == "retyped" and change.path in submodules):
-            yield from _standing(root, change.path, removed)
-    for path in above:
+            yield from _existing_files(root, change.path, removed)
+    for path in folders:
         place = root / path
         is_folder = place.is_dir() and not place.is_symlink()
         if path in submodules:
-            yield from _standing(root, path, set())
+            yield from _existing_files(root, path, set())
         elif os.path.lexists(place) and not is_folder and path not in removed:
             yield path
 
 
-def _standing(root: Path, path: str, removed: set[str]) -> Iterator[str]:
-    """The files at a path or below it; a repository of its own is told by its folder."""
+def _existing_files(root: Path, path: str, removed: set[str]) -> Iterator[str]:
+    """The existing files at a path or below it; a nested repository is listed as its folder."""
     place = root / path
     if place.is_symlink() or not place.is_dir():
         if os.path.lexists(place):
@@ -102,11 +102,13 @@ def _standing(root: Path, path: str, removed: set[str]) -> Iterator[str]:
             yield f"{inside}/"
             continue
         links = [name for name in folders if (Path(folder) / name).is_symlink()]
-        yield from (name for name in (f"{inside}/{one}" for one in (*names, *links)) if name not in removed)
+        yield from (
+            name for name in (f"{inside}/{entry}" for entry in (*names, *links)) if name not in removed
+        )
 
 
 def _is_near(path: str, touched: set[str]) -> bool:
-    """Whether a path of the user's is a touched one, stands where one needs a folder, or lies below one."""
+    """Whether a path of the user is a touched path, above one, or below one."""
     is_above = any(other.startswith(path + "/") for other in touched)
     return path in touched or is_above or any(folder in touched for folder in _folders_of(path))
 
@@ -116,42 +118,42 @@ def _folders_of(path: str) -> Iterator[str]:
     return ("/".join(names[:at]) for at in range(1, len(names)))
 
 
-def catch_up(repository: Repository, work_tree: WorkTree, old: Tree, new: Tree) -> str | None:
-    """Brings along what was left behind, maybe long ago: what the user has put there since is not overwritten."""
-    there = replace(repository, root=work_tree.root, git_dir=work_tree.git_dir)
-    out = run(personal(there), "diff-index", "--cached", "--name-only", "--no-renames", "-z", old).out
+def update_left_behind(repository: Repository, work_tree: WorkTree, old: Tree, new: Tree) -> str | None:
+    """Update files that an earlier landing left behind, without overwriting what the user has added since."""
+    checkout = replace(repository, root=work_tree.root, git_dir=work_tree.git_dir)
+    out = run(personal(checkout), "diff-index", "--cached", "--name-only", "--no-renames", "-z", old).out
     moved_on = {os.fsdecode(raw) for raw in out.split(b"\0")[:-1]}
     behind = tuple(change for change in changes(repository, old, new) if change.path not in moved_on)
     if not behind:
         return None
-    lying = sorted(set(_overwritten(work_tree.root, behind)))
-    if lying:
-        return f"{', '.join(map(shown, lying[:SHOWN]))} would be overwritten"
-    return bring_along(repository, work_tree, old, new)
+    in_the_way = sorted(set(_overwritten(work_tree.root, behind)))
+    if in_the_way:
+        return f"{', '.join(map(escape_path, in_the_way[:SHOWN]))} would be overwritten"
+    return update_files(repository, work_tree, old, new)
 
 
-def bring_along(repository: Repository, work_tree: WorkTree, old: Tree, new: Tree) -> str | None:
-    """Updates index and files from the old tree to the new one; git's complaint if it refuses. Twice is as once."""
-    there = replace(repository, root=work_tree.root, git_dir=work_tree.git_dir)
+def update_files(repository: Repository, work_tree: WorkTree, old: Tree, new: Tree) -> str | None:
+    """Update index and files from the old tree to the new one; returns git's message if it refuses. Idempotent."""
+    checkout = replace(repository, root=work_tree.root, git_dir=work_tree.git_dir)
     try:
-        answer = _move(there, old, new)
+        answer = _read_tree(checkout, old, new)
     except IndexLocked as locked:
         return f"{locked.message} ({locked.hint})"
     return answer.err.strip() if answer.code else None
 
 
-def _move(there: Repository, old: Tree, new: Tree, *options: str) -> Answer:
-    git = personal(there)
-    # Files whose times differ but not their contents must not count as changed by the user.
-    _with_index(there, lambda: run(git, "update-index", "--refresh", codes=(0, 1, _REFUSED)))
-    return _with_index(
-        there, lambda: run(git, "read-tree", *options, "-m", "-u", old, new, codes=(0, _REFUSED))
+def _read_tree(checkout: Repository, old: Tree, new: Tree, *options: str) -> Answer:
+    git = personal(checkout)
+    # A file whose times differ but whose content does not must not count as changed by the user.
+    _retry_locked(checkout, lambda: run(git, "update-index", "--refresh", codes=(0, 1, _REFUSED)))
+    return _retry_locked(
+        checkout, lambda: run(git, "read-tree", *options, "-m", "-u", old, new, codes=(0, _REFUSED))
     )
 
 
-def _with_index(there: Repository, call: Callable[[], Answer]) -> Answer:
-    """Calls what takes the lock of the index, which a git of the user's may hold for a moment."""
-    lock = there.git_dir / "index.lock"
+def _retry_locked(checkout: Repository, call: Callable[[], Answer]) -> Answer:
+    """Retry a command that needs the lock of the index, which the user's git may hold for a moment."""
+    lock = checkout.git_dir / "index.lock"
     deadline = time.monotonic() + LOCK_WAIT_S
     while True:
         answer = call()
@@ -159,7 +161,7 @@ def _with_index(there: Repository, call: Callable[[], Answer]) -> Answer:
             return answer
         if time.monotonic() >= deadline:
             raise IndexLocked(
-                f"the index of {there.root} is locked by {lock}",
-                hint=f"wait for the git that works there; if there is none, remove it: rm {lock}",
+                f"the index of {checkout.root} is locked by {lock}",
+                hint=f"wait until the other git process ends; if there is none, run: rm {lock}",
             )
         time.sleep(PAUSE_S)

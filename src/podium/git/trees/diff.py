@@ -1,4 +1,4 @@
-"""What changed between two trees: paths, lines, and the text of the difference."""
+"""The difference between two trees: changed paths, line counts, and the text of the diff."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from podium.git.trees.snapshot import read_blobs
 
 Status: TypeAlias = Literal["added", "removed", "modified", "retyped"]
 
-# Renames are not looked for: what a step touched is both of its paths.
+# No rename detection, because a renamed file counts as a change of both paths.
 _PLAIN: Final = (
     "diff-tree",
     "-r",
@@ -39,7 +39,7 @@ class Change:
     new_mode: str
     added: int
     removed: int
-    """Lines; both 0 for binary content."""
+    """Numbers of lines; both 0 for binary content."""
     binary: bool
 
 
@@ -47,21 +47,21 @@ class Change:
 class Diff:
     text: str
     cut: bool
-    """Whether it was longer than asked for."""
+    """True if it was longer than the limit and was truncated."""
 
 
 def changes(repository: Repository, old: Tree, new: Tree) -> tuple[Change, ...]:
-    """In the order of their paths."""
+    """The changes, ordered by path."""
     if old == new:
         return ()
     fields = run(trees(repository), *_PLAIN, "--raw", "--numstat", "-z", old, new).out.split(b"\0")[:-1]
     heads: dict[bytes, tuple[str, str, Status]] = {}
-    at = 0
-    while fields[at].startswith(b":"):
-        old_mode, new_mode, _, _, letter = fields[at][1:].decode().split(" ")
-        heads[fields[at + 1]] = old_mode, new_mode, _STATUS[letter]
-        at += 2
-    return tuple(_change(record, heads) for record in fields[at:])
+    position = 0
+    while fields[position].startswith(b":"):
+        old_mode, new_mode, _, _, status = fields[position][1:].decode().split(" ")
+        heads[fields[position + 1]] = old_mode, new_mode, _STATUS[status]
+        position += 2
+    return tuple(_change(record, heads) for record in fields[position:])
 
 
 def _change(record: bytes, heads: dict[bytes, tuple[str, str, Status]]) -> Change:
@@ -72,8 +72,8 @@ def _change(record: bytes, heads: dict[bytes, tuple[str, str, Status]]) -> Chang
     return Change(os.fsdecode(raw), status, old_mode, new_mode, *lines, binary)
 
 
-def left_by(repository: Repository, old: Tree, new: Tree) -> Iterator[tuple[str, str, bytes]]:
-    """What the new tree holds in place of the old one: path, mode and content; mode 000000 for what it has no more."""
+def changed_contents(repository: Repository, old: Tree, new: Tree) -> Iterator[tuple[str, str, bytes]]:
+    """The path, mode and new content of every changed file; mode 000000 for a removed one."""
     fields = (
         [] if old == new else run(trees(repository), *_PLAIN, "--raw", "-z", old, new).out.split(b"\0")[:-1]
     )
@@ -100,7 +100,7 @@ def diff(
     renames: bool = False,
     limit: int = DIFF_BYTES,
 ) -> Diff:
-    """As people read it. Bytes that are no UTF-8 are replaced; a cut falls on the end of a line."""
+    """The diff as text. Bytes that are not UTF-8 are replaced; a truncated diff ends at a line end."""
     options = ("-M",) if renames else ()
     args = (*_PLAIN, "-p", f"-U{context}", *options, old, new, "--", *paths)
     answer = run(trees(repository), *args, limit=limit)
@@ -109,7 +109,7 @@ def diff(
 
 
 def patch_id(repository: Repository, old: Tree, new: Tree) -> str:
-    """A name of the change itself, the same wherever in its files it stands; empty for no change."""
+    """An id of the change that does not depend on line numbers; "" for no change."""
     patch = run(trees(repository), *_PLAIN, "-p", "--full-index", "--binary", old, new).out
     return (
         run(trees(repository), "patch-id", "--stable", stdin=patch).out.decode().partition(" ")[0]

@@ -1,8 +1,8 @@
-"""The rules of .gitignore files: which untracked names are left out of a capture.
+"""The rules of .gitignore files, which exclude untracked files from a capture.
 
-Git's own matcher reads the rules from a work tree, and the work tree at hand is an agent's. The semantics are those
-of gitignore(5); a test compares them with `git check-ignore`. A pattern may come from an agent, so matching never
-backtracks over an earlier star: its cost is the product of the two lengths at worst.
+We do not use git's matcher, because it would read the rules from the agent's work tree. The semantics are those of
+gitignore(5); a test compares them with `git check-ignore`. A pattern may come from an agent, so matching never
+backtracks past an earlier star; its cost is at most the product of the two lengths.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from typing import Final, TypeAlias
 
 DEEP: Final = "**"
 MAX_BYTES: Final = 1 << 20
-"""Longer rule files are cut; nobody writes them by hand."""
+"""Rule files are truncated to this length, which no hand-written file reaches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     names: tuple[str, ...]
-    """The pattern, cut at its slashes; one name without `anchored` matches in every folder below."""
+    """The pattern, split at its slashes; a single name that is not `anchored` matches in every folder below."""
     anchored: bool
     negated: bool
     only_folders: bool
 
 
 Rules: TypeAlias = Mapping[str, tuple[Rule, ...]]
-"""Path of a folder to the rules that its .gitignore holds."""
+"""The rules of each .gitignore, by the path of its folder."""
 
 
 def parse_rules(content: bytes) -> tuple[Rule, ...]:
@@ -39,13 +39,13 @@ def parse_rules(content: bytes) -> tuple[Rule, ...]:
 
 
 def is_ignored(folder: str, name: str, *, is_folder: bool, rules: Rules, outer: Iterable[Rule] = ()) -> bool:
-    """Whether a name in a folder that is not itself ignored is; `outer` are rules that stand in no folder."""
+    """Whether a name is ignored in a folder that is not ignored; `outer` are rules from outside .gitignore files."""
     path = [*folder.split("/"), name] if folder else [name]
     for depth in range(len(path) - 1, -1, -1):
-        verdict = _judge(rules.get("/".join(path[:depth]), ()), path[depth:], is_folder=is_folder)
+        verdict = _last_match(rules.get("/".join(path[:depth]), ()), path[depth:], is_folder=is_folder)
         if verdict is not None:
             return verdict
-    return _judge(outer, path, is_folder=is_folder) or False
+    return _last_match(outer, path, is_folder=is_folder) or False
 
 
 def _parse(line: str) -> Rule | None:
@@ -63,14 +63,14 @@ def _parse(line: str) -> Rule | None:
 
 
 def _without_trailing_spaces(line: str) -> str:
-    bare = line.rstrip(" ")
+    stripped = line.rstrip(" ")
     # A backslash keeps one space, unless it is itself escaped.
-    backslashes = len(bare) - len(bare.rstrip("\\"))
-    return bare + " " if backslashes % 2 and len(bare) < len(line) else bare
+    backslashes = len(stripped) - len(stripped.rstrip("\\"))
+    return stripped + " " if backslashes % 2 and len(stripped) < len(line) else stripped
 
 
-def _judge(rules: Iterable[Rule], path: list[str], *, is_folder: bool) -> bool | None:
-    """What the last rule that matches says; None if none does."""
+def _last_match(rules: Iterable[Rule], path: list[str], *, is_folder: bool) -> bool | None:
+    """The verdict of the last matching rule; None if no rule matches."""
     verdict = None
     for rule in rules:
         if rule.only_folders and not is_folder:
@@ -81,56 +81,56 @@ def _judge(rules: Iterable[Rule], path: list[str], *, is_folder: bool) -> bool |
 
 
 def _matches(names: tuple[str, ...], path: list[str]) -> bool:
-    """Each `**` takes as little as it can; when a later name does not fit, only the last `**` takes one more."""
-    at = here = 0
+    """Each `**` matches as little as possible; if a later name does not match, the last `**` takes one name more."""
+    name_index = path_index = 0
     retry: tuple[int, int] | None = None
-    # A final `**` stands for something below, not for the folder itself.
+    # A final `**` matches what is below the folder, not the folder itself.
     names = (*names, "*") if names[-1] == DEEP else names
-    while here < len(path):
-        if at < len(names) and names[at] == DEEP:
-            at += 1
-            retry = (at, here)
-        elif at < len(names) and _name_test(names[at]).match(path[here]):
-            at, here = at + 1, here + 1
+    while path_index < len(path):
+        if name_index < len(names) and names[name_index] == DEEP:
+            name_index += 1
+            retry = (name_index, path_index)
+        elif name_index < len(names) and _name_test(names[name_index]).match(path[path_index]):
+            name_index, path_index = name_index + 1, path_index + 1
         elif retry is not None:
-            at, here = retry[0], retry[1] + 1
-            retry = (at, here)
+            name_index, path_index = retry[0], retry[1] + 1
+            retry = (name_index, path_index)
         else:
             return False
-    return at == len(names)
+    return name_index == len(names)
 
 
 @lru_cache(maxsize=4096)
 def _name_test(pattern: str) -> re.Pattern[str]:
     pieces: list[str] = [""]
-    rest = pattern
-    while rest:
-        sign, rest = _sign(rest)
-        if sign == "*":
+    remaining = pattern
+    while remaining:
+        part, remaining = _first_element(remaining)
+        if part == "*":
             pieces.append("")
         else:
-            pieces[-1] += sign
-    # The earliest place that fits the next piece is always good enough, so a star never has to be tried again.
+            pieces[-1] += part
+    # The earliest match of the next piece is always good enough, so a star never needs to be retried.
     middle = "".join(f"(?>.*?{piece})" for piece in pieces[1:-1] if piece)
     last = f".*{pieces[-1]}" if len(pieces) > 1 else ""
     return re.compile(f"(?s:{pieces[0]}{middle}{last})\\Z")
 
 
-def _sign(rest: str) -> tuple[str, str]:
-    """The regular expression of the first sign of a pattern ("*" for a star), and what follows it."""
-    sign, rest = rest[0], rest[1:]
-    match sign:
+def _first_element(pattern: str) -> tuple[str, str]:
+    """The regular expression of the first element of a pattern ("*" for a star), and the rest of the pattern."""
+    char, pattern = pattern[0], pattern[1:]
+    match char:
         case "*":
-            return "*", rest
+            return "*", pattern
         case "?":
-            return ".", rest
+            return ".", pattern
         case "\\":
             # A backslash at the end matches nothing at all.
-            return (re.escape(rest[0]), rest[1:]) if rest else ("(?!)", "")
+            return (re.escape(pattern[0]), pattern[1:]) if pattern else ("(?!)", "")
         case "[":
-            return _bracket(rest)
+            return _bracket(pattern)
         case _:
-            return re.escape(sign), rest
+            return re.escape(char), pattern
 
 
 _CLASSES: Final = {
@@ -158,13 +158,13 @@ _MEMBER: Final = re.compile(
 )
 
 
-def _bracket(rest: str) -> tuple[str, str]:
-    """A set of signs; one that is never closed, or names an unknown class, matches nothing."""
-    found = _IN_BRACKET.match(rest)
-    if found is None:
+def _bracket(pattern: str) -> tuple[str, str]:
+    """A set of characters; one without a closing bracket or with an unknown class matches nothing."""
+    match = _IN_BRACKET.match(pattern)
+    if match is None:
         return "(?!)", ""
     members = []
-    for member in _MEMBER.finditer(found["body"]):
+    for member in _MEMBER.finditer(match["body"]):
         if member["cls"]:
             if member["cls"] not in _CLASSES:
                 return "(?!)", ""
@@ -175,5 +175,5 @@ def _bracket(rest: str) -> tuple[str, str]:
                 members.append(f"{re.escape(low)}-{re.escape(high)}")
     inside = "".join(members)
     if not inside:
-        return ("." if found["negated"] else "(?!)"), rest[found.end() :]
-    return f"[{'^' if found['negated'] else ''}{inside}]", rest[found.end() :]
+        return ("." if match["negated"] else "(?!)"), pattern[match.end() :]
+    return f"[{'^' if match['negated'] else ''}{inside}]", pattern[match.end() :]

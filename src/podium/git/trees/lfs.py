@@ -1,7 +1,7 @@
-"""Files that Git LFS keeps: in a tree stands a pointer, and nothing else may be put there.
+"""Files managed by Git LFS: a tree contains only their pointers.
 
-Workspaces hold pointers too: contents are written as they are stored, and no filter is run for an agent. So an agent
-that writes a real content in such a place has not seen the old one, and its blob would burden the repository for ever.
+Workspaces contain the pointers too, because no filter is run for an agent. An agent that writes real content there has
+not seen the old content, and its blob would stay in the repository for good, so such a capture is refused.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ POINTER_BYTES: Final = 1024
 
 
 class NoPointer(Exception):
-    """A content stands where only a pointer may."""
+    """A file managed by Git LFS contains something other than a pointer."""
 
 
 def lfs_rules(content: bytes) -> tuple[Rule, ...]:
-    """The lines of a .gitattributes file that set the filter, read as rules that the last match decides."""
+    """The lines of a .gitattributes file that set the filter, as ignore rules of which the last match decides."""
     if b"filter=lfs" not in content:
         return ()
     lines: list[bytes] = []

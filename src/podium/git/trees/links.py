@@ -1,10 +1,10 @@
-"""Where the symbolic links of a tree lead: each is followed within the tree, never on the disk.
+"""Finds symbolic links of a tree that lead out of it, by following them within the tree and never on the disk.
 
-What lies on the disk beside the tree may be another thing where the tree is checked out next, and may be changed
-while one looks; so the kernel (openat2) is not asked. A test compares both.
+The kernel (openat2) is not used, because the files next to the tree differ between checkouts and may change during the
+check. A test compares the results with the kernel's.
 
-A look at the text is not enough: with `e/up -> ..` the link `y -> e/up/../../x` leaves the root although its text has
-no more dots than folders (facts found by trying). So links are expanded one name at a time, as the kernel does it.
+Checking the text of a link is not enough: with `e/up -> ..` the link `y -> e/up/../../x` leaves the root although its
+text has no more dots than folders. So links are expanded one name at a time, as the kernel does.
 """
 
 from __future__ import annotations
@@ -14,39 +14,39 @@ from typing import Final
 
 from podium.git.trees.names import is_git_folder
 
-# The kernel gives up after 40 as well; such a link leads nowhere, which harms nobody.
+# The kernel has the same limit; a link beyond it cannot be followed and is harmless.
 MAX_HOPS: Final = 40
-# Longer ways are nobody's need, and following a hundred thousand of them would take minutes.
+# Longer chains are useless, and following a hundred thousand of them would take minutes.
 MAX_NAMES: Final = 1_000
 
 
-def leaving(links: Mapping[str, str]) -> frozenset[str]:
-    """The links (path to target) of a tree that lead out of its root, or into the repository that stands in it."""
+def escaping_links(links: Mapping[str, str]) -> frozenset[str]:
+    """The links (path to target) that lead out of the root of the tree or into its .git folder."""
     return frozenset(path for path in links if _leaves(path, links))
 
 
 def _leaves(path: str, links: Mapping[str, str]) -> bool:
     names = path.split("/")
-    # Where we are, as the paths of all folders on the way: each is looked up whole.
-    here = ["/".join(names[:at]) for at in range(1, len(names))]
+    # The current position, as the full paths of all folders on the way.
+    position = ["/".join(names[:depth]) for depth in range(1, len(names))]
     todo = [names[-1]]
-    hops = seen = 0
+    hops = steps = 0
     while todo:
         name = todo.pop()
         if name in ("", "."):
             continue
-        seen += 1
+        steps += 1
         if name == "..":
-            if not here:
+            if not position:
                 return True
-            here.pop()
+            position.pop()
             continue
-        if is_git_folder(name) or seen > MAX_NAMES:
+        if is_git_folder(name) or steps > MAX_NAMES:
             return True
-        now = f"{here[-1]}/{name}" if here else name
-        target = links.get(now)
+        current = f"{position[-1]}/{name}" if position else name
+        target = links.get(current)
         if target is None:
-            here.append(now)
+            position.append(current)
             continue
         hops += 1
         if target.startswith("/"):

@@ -1,4 +1,4 @@
-"""What a tree holds, folder by folder, as values; and the tree object of a folder."""
+"""The entries of a tree by folder, and the tree object of a folder."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ FOLDER: Final = "040000"
 class Entry:
     mode: Mode
     name: str
-    """The hash of the content, git's own name for it."""
+    """The object id, a hash of the content."""
 
 
 Folder: TypeAlias = Mapping[str, Entry]
 Listing: TypeAlias = Mapping[str, Folder]
-"""Path of a folder ("" is the root) to what stands in it; subfolders are entries too."""
+"""The entries of each folder, by its path ("" is the root); subfolders are entries too."""
 
 
-class Changing:
-    """A listing that is being changed; folders are copied when they are asked for, most of them never."""
+class ListingDraft:
+    """A listing that can be changed; a folder is copied when it is first accessed."""
 
     def __init__(self, before: Listing) -> None:
         self._before = before
         self._now: dict[str, dict[str, Entry]] = {}
 
     def of(self, folder: str) -> dict[str, Entry]:
-        found = self._now.get(folder)
-        if found is None:
-            found = self._now[folder] = dict(self._before.get(folder, {}))
-        return found
+        entries = self._now.get(folder)
+        if entries is None:
+            entries = self._now[folder] = dict(self._before.get(folder, {}))
+        return entries
 
     def changed(self) -> set[str]:
         return {folder for folder, entries in self._now.items() if entries != self._before.get(folder, {})}
@@ -51,7 +51,7 @@ class Changing:
 
 def read_listing(git: Git, tree: Tree) -> Listing:
     listing: dict[str, dict[str, Entry]] = {"": {}}
-    # -t: subfolders with the names of their own trees, so that an untouched one need not be built again.
+    # -t also lists subfolders with their tree ids, so that an unchanged one need not be written again.
     for record in run(git, "ls-tree", "-r", "-t", "-z", "--full-tree", tree).out.split(b"\0")[:-1]:
         head, _, raw = record.partition(b"\t")
         mode, _, name = head.decode().split(" ")
@@ -72,7 +72,7 @@ def _mode(text: str) -> Mode:
 
 
 def files(listing: Listing) -> Iterator[tuple[str, Entry]]:
-    """Every entry that is no folder, with its whole path."""
+    """Every entry that is not a folder, with its full path."""
     for folder, entries in listing.items():
         prefix = folder + "/" if folder else ""
         for name, entry in entries.items():
@@ -81,8 +81,8 @@ def files(listing: Listing) -> Iterator[tuple[str, Entry]]:
 
 
 def write_folder(objects: Objects, entries: Folder) -> str:
-    """The tree object of one folder whose subfolders are written already."""
-    # Git sorts by bytes, and a folder as if its name ended with a slash.
+    """Write the tree object of a folder whose subfolders have been written."""
+    # Git sorts by bytes, and sorts a folder as if its name ended with a slash.
     ordered = sorted(
         (os.fsencode(name) + (b"/" if e.mode == FOLDER else b""), e) for name, e in entries.items()
     )
@@ -93,19 +93,19 @@ def write_folder(objects: Objects, entries: Folder) -> str:
     return write(objects, "tree", b"".join(lines))
 
 
-def build(objects: Objects, listing: Changing, changed: set[str]) -> Tree:
-    """Writes the changed folders from the leaves up; a folder that holds nothing disappears."""
+def build(objects: Objects, listing: ListingDraft, changed: set[str]) -> Tree:
+    """Write the changed folders, deepest first; an empty folder is removed."""
     todo: dict[int, set[str]] = {}
     for path in changed | {""}:
         todo.setdefault(_depth(path), set()).add(path)
     for depth in range(max(todo), 0, -1):
         for path in todo.get(depth, ()):
             parent, _, base = path.rpartition("/")
-            entries, above = listing.of(path), listing.of(parent)
+            entries, parent_entries = listing.of(path), listing.of(parent)
             if entries:
-                above[base] = Entry(FOLDER, write_folder(objects, entries))
+                parent_entries[base] = Entry(FOLDER, write_folder(objects, entries))
             else:
-                above.pop(base, None)
+                parent_entries.pop(base, None)
             todo.setdefault(depth - 1, set()).add(parent)
     return Tree(write_folder(objects, listing.of("")))
 

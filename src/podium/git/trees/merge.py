@@ -1,4 +1,4 @@
-"""Merges trees without a work tree: the joined tree, or where they clash."""
+"""Merges trees without a work tree; the result is the merged tree or the conflicts."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from typing import Final
 from podium.core.types import Tree
 from podium.git.command import Answer, run
 from podium.git.repository import Person, Repository, Signature, tree_of, trees, write_commit
-from podium.git.trees.links import leaving
+from podium.git.trees.links import escaping_links
 from podium.git.trees.listing import Listing
-from podium.git.trees.names import folded
+from podium.git.trees.names import fold_name
 from podium.git.trees.snapshot import Snapshot, read_blobs, read_snapshot
 
 EXCERPT_LINES: Final = 60
 
 _WAY_OUT: Final = "a link that leaves the project"
-_TWIN: Final = "one side has made each, and on some systems they are the same file"
+_TWIN: Final = "each side added one of them, and on some systems they are the same file"
 
-# Only for the commits that git 2.39 needs to see which tree the others come from; nothing ever points to them.
-_NOBODY: Final = Person("podium", "podium@invalid")
-_JOINING: Final = Signature(_NOBODY, _NOBODY, 0)
+# For the temporary commits that git 2.39 needs to find the merge base; no ref points to them.
+_PODIUM: Final = Person("podium", "podium@invalid")
+_JOINING: Final = Signature(_PODIUM, _PODIUM, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Clash:
     path: str
     kind: str
-    """Git's own words: CONFLICT (contents), CONFLICT (modify/delete), ..."""
+    """Git's name of it: CONFLICT (contents), CONFLICT (modify/delete), ..."""
     message: str
     excerpt: str
-    """The first place in the file where both sides differ, with markers; empty where the file has none."""
+    """The first conflict in the file, with markers; "" if the file has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Clashed:
 
 
 def join(repository: Repository, *, fork: Tree | None, onto: Tree, tree: Tree) -> Joined | Clashed:
-    """What `tree` changed since `fork`, on top of `onto`. No fork means that both began with nothing."""
+    """Apply the changes from `fork` to `tree` on top of `onto`; without a fork both started empty."""
     base = tree_of(repository, None) if fork is None else fork
     if tree in (base, onto):
         return Joined(onto)
@@ -64,31 +64,31 @@ def join(repository: Repository, *, fork: Tree | None, onto: Tree, tree: Tree) -
     clashes = (
         _clashes(repository, merged, answer)
         if answer.code
-        else _made_together(repository, merged, (onto, tree))
+        else _combined_clashes(repository, merged, (onto, tree))
     )
     return Clashed(clashes) if clashes else Joined(merged)
 
 
 def _clashes(repository: Repository, merged: Tree, answer: Answer) -> tuple[Clash, ...]:
-    """Of the answer: the tree, the stages of each path, an empty field, then messages with the paths they are about."""
+    """Parse the output: the tree, the stages of each path, an empty field, then messages with their paths."""
     stages, _, messages = answer.out.partition(b"\0")[2].partition(b"\0\0")
     paths = dict.fromkeys(os.fsdecode(record.partition(b"\t")[2]) for record in stages.split(b"\0"))
-    told: dict[str, tuple[str, str]] = {}
+    messages_by_path: dict[str, tuple[str, str]] = {}
     fields = [os.fsdecode(field) for field in messages.split(b"\0")[:-1]]
-    at = 0
-    while at < len(fields):
-        count = int(fields[at])
-        about = fields[at + 1 : at + 1 + count]
-        kind, message = fields[at + 1 + count : at + 3 + count]
+    position = 0
+    while position < len(fields):
+        count = int(fields[position])
+        message_paths = fields[position + 1 : position + 1 + count]
+        kind, message = fields[position + 1 + count : position + 3 + count]
         if kind.startswith("CONFLICT"):
-            told |= {path: (kind, message.strip()) for path in about}
-        at += 3 + count
+            messages_by_path |= {path: (kind, message.strip()) for path in message_paths}
+        position += 3 + count
     snapshot = read_snapshot(trees(repository), merged)
-    found = []
+    clashes = []
     for path in paths:
-        kind, message = told.get(path, ("CONFLICT", f"{path} was changed on both sides"))
-        found.append(Clash(path, kind, message, _excerpt(repository, snapshot, path)))
-    return tuple(found)
+        kind, message = messages_by_path.get(path, ("CONFLICT", f"{path} was changed on both sides"))
+        clashes.append(Clash(path, kind, message, _excerpt(repository, snapshot, path)))
+    return tuple(clashes)
 
 
 def _excerpt(repository: Repository, snapshot: Snapshot, path: str) -> str:
@@ -102,34 +102,34 @@ def _excerpt(repository: Repository, snapshot: Snapshot, path: str) -> str:
     return "" if first is None else "\n".join(lines[max(0, first - 3) : first + EXCERPT_LINES])
 
 
-def _made_together(repository: Repository, merged: Tree, sides: tuple[Tree, Tree]) -> tuple[Clash, ...]:
-    """What no capture would have taken and none has seen: each side alone was checked, not both together."""
+def _combined_clashes(repository: Repository, merged: Tree, sides: tuple[Tree, Tree]) -> tuple[Clash, ...]:
+    """Conflicts that only the merge creates: each side was checked alone, but not both together."""
     git = trees(repository)
     now = read_snapshot(git, merged)
-    out, twins = leaving(now.links), list(_twins(now.listing))
+    out, twins = escaping_links(now.links), list(_twins(now.listing))
     if not out and not twins:
         return ()
     before = [read_snapshot(git, side) for side in sides]
-    out -= frozenset[str]().union(*(leaving(side.links) for side in before))
-    known = {pair for side in before for pair in _twins(side.listing)}
+    out -= frozenset[str]().union(*(escaping_links(side.links) for side in before))
+    existing = {pair for side in before for pair in _twins(side.listing)}
     return (
         *(
-            Clash(path, "LINK", f"{path} -> {now.links[path]}: the two sides together make {_WAY_OUT}", "")
+            Clash(path, "LINK", f"{path} -> {now.links[path]}: together the two sides make {_WAY_OUT}", "")
             for path in sorted(out)
         ),
         *(
             Clash(path, "NAME", f'{path} and "{other}": {_TWIN}', "")
             for path, other in twins
-            if (path, other) not in known
+            if (path, other) not in existing
         ),
     )
 
 
 def _twins(listing: Listing) -> Iterator[tuple[str, str]]:
-    """Paths with the name beside them that some systems take for the same."""
+    """Paths, each with another name in its folder that some file systems treat as the same."""
     for folder, entries in listing.items():
         first: dict[str, str] = {}
         for name in entries:
-            other = first.setdefault(folded(name), name)
+            other = first.setdefault(fold_name(name), name)
             if other != name:
                 yield f"{folder}/{name}" if folder else name, other

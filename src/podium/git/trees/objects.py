@@ -1,8 +1,8 @@
-"""Writes loose objects straight into a repository's object folder: blobs from open files, trees, commits.
+"""Writes loose objects directly into a repository's object folder: blobs from open files, trees, commits.
 
-Git is told no path of an agent's folder and reads no attribute or filter on the way, so nothing that stands in such a
-folder can be executed or converted; and a capture that changed three files starts no process at all. The format is
-git's own and fixed: zlib("<kind> <size>\\0<content>"), named by the hash of the same bytes.
+Git gets no path of an agent's folder and applies no attribute or filter, so nothing in such a folder can be executed or
+converted, and a capture of a few changed files starts no process. The format is git's own and fixed:
+zlib("<kind> <size>\\0<content>"), named by the hash of the same bytes.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ Kind: TypeAlias = Literal["blob", "tree", "commit"]
 CHUNK: Final = 1 << 20
 
 
-class Changed(Exception):
-    """A file did not have the size that it had when it was looked at."""
+class FileChanged(Exception):
+    """The size of a file changed after it was checked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """An object folder and the hash that names what is in it."""
+    """An object folder and its hash algorithm."""
 
     folder: Path
     hash: HashName = "sha1"
     behind: Path | None = None
-    """Of a quarantine: the folder that its objects are on the way to, and where others are found."""
+    """For a quarantine: the repository's object folder, to which its objects will be moved."""
 
 
 @contextmanager
-def quarantined(objects: Objects) -> Iterator[Objects]:
-    """A place apart for the objects of one capture: they reach the repository by `release`, or are gone.
+def quarantine(objects: Objects) -> Iterator[Objects]:
+    """A separate folder for the objects of one capture; `release` moves them into the repository, else they are deleted.
 
-    It lies where git has its own, so that `git prune` takes away what a killed process left.
+    It is where git has its own temporary folders, so that `git prune` removes what a killed process left behind.
     """
     folder = Path(tempfile.mkdtemp(prefix="tmp_objdir-capture-", dir=objects.folder))
     try:
@@ -52,10 +52,10 @@ def quarantined(objects: Objects) -> Iterator[Objects]:
 
 
 def release(quarantine: Objects) -> None:
-    """Lets the objects out, trees after what they name: whoever sees one can follow it."""
+    """Move the objects into the repository, trees after their contents, so that no visible tree is incomplete."""
     assert quarantine.behind is not None
-    found = sorted(quarantine.folder.glob("??/*"), key=lambda path: path.stat().st_mtime_ns)
-    for path in found:
+    paths = sorted(quarantine.folder.glob("??/*"), key=lambda path: path.stat().st_mtime_ns)
+    for path in paths:
         place = quarantine.behind / path.parent.name / path.name
         place.parent.mkdir(exist_ok=True)
         path.replace(place)
@@ -68,19 +68,19 @@ def name_of(objects: Objects, kind: Kind, content: bytes) -> str:
 
 def write(objects: Objects, kind: Kind, content: bytes) -> str:
     name = name_of(objects, kind, content)
-    if not _is_there(objects, name):
+    if not _exists(objects, name):
         _store(objects, zlib.compress(_header(kind, len(content)) + content, 1), name)
     return name
 
 
-def write_file(objects: Objects, fd: int, size: int, known: str | None = None) -> str:
-    """The open file as a blob; nothing is written if it is the known one. What is hashed is what is stored."""
+def write_file(objects: Objects, fd: int, size: int, known_id: str | None = None) -> str:
+    """Write the open file as a blob unless it is the known one; the stored bytes are exactly the hashed ones."""
     if size < CHUNK:
         content = os.pread(fd, size + 1, 0)
         if len(content) != size:
-            raise Changed
+            raise FileChanged
         name = name_of(objects, "blob", content)
-        return name if name == known else write(objects, "blob", content)
+        return name if name == known_id else write(objects, "blob", content)
     digest = hashlib.new(objects.hash, _header("blob", size), usedforsecurity=False)
     deflate = zlib.compressobj(1)
     handle, temporary = tempfile.mkstemp(prefix="tmp_obj_", dir=objects.folder)
@@ -92,7 +92,7 @@ def write_file(objects: Objects, fd: int, size: int, known: str | None = None) -
                 out.write(deflate.compress(chunk))
             out.write(deflate.flush())
         name = digest.hexdigest()
-        if name != known and not _is_there(objects, name):
+        if name != known_id and not _exists(objects, name):
             _publish(objects, temporary, name)
     finally:
         with suppress(FileNotFoundError):
@@ -105,23 +105,23 @@ def _header(kind: Kind, size: int) -> bytes:
 
 
 def _chunks(fd: int, size: int) -> Iterator[bytes]:
-    """The bytes of an open file from its start; raises Changed if there are more or fewer than promised."""
-    at = 0
-    while chunk := os.pread(fd, CHUNK, at):
-        at += len(chunk)
-        if at > size:
-            raise Changed
+    """The bytes of an open file; raises FileChanged if it has more or fewer than `size`."""
+    position = 0
+    while chunk := os.pread(fd, CHUNK, position):
+        position += len(chunk)
+        if position > size:
+            raise FileChanged
         yield chunk
-    if at != size:
-        raise Changed
+    if position != size:
+        raise FileChanged
 
 
 def _place(folder: Path, name: str) -> Path:
     return folder / name[:2] / name[2:]
 
 
-def _is_there(objects: Objects, name: str) -> bool:
-    """Whether the loose object exists; if so it is made young, or a `git gc` could take it away under our feet."""
+def _exists(objects: Objects, name: str) -> bool:
+    """Whether the loose object exists; if so, update its time, because `git gc` could otherwise remove it."""
     for folder in filter(None, (objects.folder, objects.behind)):
         with suppress(FileNotFoundError):
             os.utime(_place(folder, name))
@@ -131,7 +131,7 @@ def _is_there(objects: Objects, name: str) -> bool:
 
 def _store(objects: Objects, content: bytes, name: str) -> None:
     if objects.behind is not None:
-        # Nobody looks into a quarantine, so that nobody can find half an object there.
+        # No other process reads a quarantine, so no rename is needed.
         place = _place(objects.folder, name)
         place.parent.mkdir(exist_ok=True)
         handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444)

@@ -1,4 +1,4 @@
-"""A tree as it was checked out into a folder: what a walk of that folder is compared with."""
+"""A checked-out tree, with which a later walk of the folder is compared."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from podium.git.trees.listing import FILE, LINK, PROGRAM, Listing, files, read_l
 
 Stat: TypeAlias = tuple[int, int, int, int, int]
 Stats: TypeAlias = Mapping[str, Mapping[str, Stat]]
-"""Folder to name to the signs of a file that was written here and is known to hold what the tree says."""
+"""The stat of each file that is known to match the tree, by folder and name."""
 
 HERE: Final = "."
-"""The name under which a folder has its own sign, if it has a file and its names are known to be those of the tree."""
+"""The key of a folder's own stat, present if its names are known to match the tree."""
 
 BATCH_BYTES: Final = 64 << 20
 
-# An agent can set the time of a change of content, but not that of a change of the file as a whole (ctime).
+# An agent can set the modification time of a file, but not its change time (ctime).
 stat_of: Final[Callable[[os.stat_result], Stat]] = attrgetter(
     "st_mode", "st_size", "st_ino", "st_mtime_ns", "st_ctime_ns"
 )
-"""In C, for it is asked of every file at every capture."""
+"""Implemented in C, because it is called for every file of every capture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +38,15 @@ class Snapshot:
     rules: Rules
     outer: tuple[Rule, ...] = ()
     lfs: Rules = field(default_factory=dict)
-    """What Git LFS keeps, so that the tree holds pointers only; as rules of .gitignore files."""
+    """The files managed by Git LFS, of which the tree has only pointers, as ignore rules."""
     stats: Stats = field(default_factory=dict)
 
 
 def read_snapshot(git: Git, tree: Tree, outer: Iterable[Rule] = ()) -> Snapshot:
-    """What stands in a tree; without stats, so that a capture against it reads every file."""
+    """Read a tree; without stats, so that a capture against it reads every file."""
     listing = read_listing(git, tree)
     links = [(path, entry.name) for path, entry in files(listing) if entry.mode == LINK]
-    ignores, attributes = _named(listing, ".gitignore"), _named(listing, ".gitattributes")
+    ignores, attributes = _files_named(listing, ".gitignore"), _files_named(listing, ".gitattributes")
     blobs = read_blobs(git, [name for _, name in (*links, *ignores, *attributes)])
     targets = {path: os.fsdecode(content) for (path, _), content in zip(links, blobs, strict=False)}
     rules = {folder: parse_rules(content) for (folder, _), content in zip(ignores, blobs, strict=False)}
@@ -54,30 +54,30 @@ def read_snapshot(git: Git, tree: Tree, outer: Iterable[Rule] = ()) -> Snapshot:
     return Snapshot(tree, listing, targets, rules, tuple(outer), {k: v for k, v in lfs.items() if v})
 
 
-def _named(listing: Listing, name: str) -> list[tuple[str, str]]:
-    """The files of this name, as folder and content."""
-    found = ((folder, entries.get(name)) for folder, entries in listing.items())
-    return [(folder, entry.name) for folder, entry in found if entry and entry.mode in (FILE, PROGRAM)]
+def _files_named(listing: Listing, name: str) -> list[tuple[str, str]]:
+    """The files with this name, as pairs of folder and object id."""
+    candidates = ((folder, entries.get(name)) for folder, entries in listing.items())
+    return [(folder, entry.name) for folder, entry in candidates if entry and entry.mode in (FILE, PROGRAM)]
 
 
 def read_blobs(git: Git, names: list[str]) -> Iterator[bytes]:
-    """The contents in the order asked for, held in memory a bounded batch at a time."""
+    """The contents in the given order, read in bounded batches."""
     for batch in _batches(git, names):
         out = run(git, "cat-file", "--batch", "--buffer", stdin="".join(f"{n}\n" for n in batch).encode()).out
-        at = 0
+        position = 0
         for _ in batch:
-            line = out.index(b"\n", at)
+            line = out.index(b"\n", position)
             start = line + 1
-            end = start + int(out[at:line].split(b" ")[2])
+            end = start + int(out[position:line].split(b" ")[2])
             yield out[start:end]
-            at = end + 1
+            position = end + 1
 
 
 def _batches(git: Git, names: list[str]) -> Iterator[list[str]]:
     if not names:
         return
-    asked = "".join(f"{name}\n" for name in names).encode()
-    sizes = run(git, "cat-file", "--batch-check=%(objectsize)", "--buffer", stdin=asked).out.split(b"\n")
+    stdin = "".join(f"{name}\n" for name in names).encode()
+    sizes = run(git, "cat-file", "--batch-check=%(objectsize)", "--buffer", stdin=stdin).out.split(b"\n")
     batch: list[str] = []
     total = 0
     for name, answer in zip(names, sizes, strict=False):

@@ -1,7 +1,7 @@
-"""Puts a tree into a private folder, and brings a used folder back to a tree.
+"""Checks out a tree into a private folder, and resets a used folder to a tree.
 
 The copy shares nothing with the user's repository: no hard links, no alternates, no linked work tree. Contents are
-written as they are stored, so that a capture of an untouched checkout is the same tree again.
+written exactly as stored, so that capturing an unchanged checkout gives the same tree.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from podium.git.repository import Repository, read_outer_rules, trees
 from podium.git.trees.listing import FOLDER, MODULE, Entry, Listing
 from podium.git.trees.names import is_git_folder
 from podium.git.trees.snapshot import HERE, Snapshot, Stat, read_blobs, read_snapshot, stat_of
-from podium.git.workdir.folder import made, names_in, remove, write_entry
-from podium.git.workdir.walk import opened
+from podium.git.workdir.folder import make_folder, names_in, remove, write_entry
+from podium.git.workdir.walk import open_folder
 
 
 def checkout(repository: Repository, tree: Tree, folder: Path) -> Snapshot:
-    """Makes the folder, which must not exist, with the files of a tree and no .git."""
-    snapshot = _readable(repository, tree)
+    """Create the folder, which must not exist, with the files of a tree and without .git."""
+    snapshot = _read_checked(repository, tree)
     folder.mkdir(parents=True)
     missing = ((path, name) for path, entries in snapshot.listing.items() for name in entries)
     return replace(snapshot, stats=_write(repository, folder, snapshot.listing, missing, {}))
 
 
 def update(repository: Repository, used: Snapshot, folder: Path, tree: Tree) -> Snapshot:
-    """Makes a used checkout the checkout of a tree: what was written into it goes, what differs comes.
+    """Reset a used checkout to a tree: remove added files, and write files that differ.
 
-    The folder may have been used by anybody, so it is handled by descriptors, and whatever is not known to hold what
-    the tree says is written anew.
+    The folder is untrusted, so it is accessed through descriptors, and every file that is not known to match the tree is
+    written again.
     """
-    # The same tree again, as for one gate after another, is known already and costs no call of git.
-    snapshot = used if used.tree == tree else _readable(repository, tree)
+    # The same tree again, as for consecutive gates, needs no call of git.
+    snapshot = used if used.tree == tree else _read_checked(repository, tree)
     kept = _clean(folder, used, snapshot.listing)
     missing = (
         (path, name)
@@ -50,13 +50,13 @@ def update(repository: Repository, used: Snapshot, folder: Path, tree: Tree) -> 
     return replace(snapshot, stats=_write(repository, folder, snapshot.listing, missing, kept))
 
 
-def _readable(repository: Repository, tree: Tree) -> Snapshot:
+def _read_checked(repository: Repository, tree: Tree) -> Snapshot:
     snapshot = read_snapshot(trees(repository), tree, read_outer_rules(repository))
     for folder, entries in snapshot.listing.items():
         for name in entries:
             if is_git_folder(name) or name == "..":
                 raise PathViolation(
-                    f'tree {tree} has "{name}" in "{folder}", which git would take for its own'
+                    f'tree {tree} contains "{name}" in "{folder}", which git would treat as its own folder'
                 )
     return snapshot
 
@@ -68,41 +68,41 @@ def _write(
     missing: Iterable[tuple[str, str]],
     kept: dict[str, dict[str, Stat]],
 ) -> dict[str, dict[str, Stat]]:
-    """Writes the missing entries, folder by folder; returns the signs of all files."""
-    wanted: dict[str, list[tuple[str, Entry]]] = {}
+    """Write the missing entries by folder; returns the stats of all files."""
+    to_write: dict[str, list[tuple[str, Entry]]] = {}
     for path, name in missing:
         if listing[path][name].mode != FOLDER:
-            wanted.setdefault(path, []).append((name, listing[path][name]))
-    blobs = [entry.name for entries in wanted.values() for _, entry in entries if entry.mode != MODULE]
+            to_write.setdefault(path, []).append((name, listing[path][name]))
+    blobs = [entry.name for entries in to_write.values() for _, entry in entries if entry.mode != MODULE]
     contents = read_blobs(trees(repository), blobs)
-    for path, entries in wanted.items():
+    for path, entries in to_write.items():
         stats = kept.setdefault(path, {})
-        with made(root, path) as fd:
+        with make_folder(root, path) as fd:
             for name, entry in entries:
                 status = write_entry(fd, name, entry, b"" if entry.mode == MODULE else next(contents))
                 if status is not None:
                     stats[name] = stat_of(status)
-    _sign_folders(root, listing, kept)
-    if wanted:
-        _settle(root)
+    _record_folder_stats(root, listing, kept)
+    if to_write:
+        _wait_for_tick(root)
     return kept
 
 
-def _sign_folders(root: Path, listing: Listing, signs: dict[str, dict[str, Stat]]) -> None:
-    """A name cannot come or go without a change of its folder's times, so that a signed one need not be listed again.
+def _record_folder_stats(root: Path, listing: Listing, stats_by_folder: dict[str, dict[str, Stat]]) -> None:
+    """Record the stats of folders: adding or removing a name changes them, so an unchanged folder need not be listed.
 
-    A submodule's place is looked into at each capture, and has no sign to tell it from a folder.
+    A folder with a submodule gets no stat, because every capture must look into the submodule.
     """
-    for path, known in signs.items():
+    for path, stats in stats_by_folder.items():
         if all(entry.mode != MODULE for entry in listing[path].values()):
-            with opened(root, path) as fd:
-                known[HERE] = stat_of(os.fstat(fd))
+            with open_folder(root, path) as fd:
+                stats[HERE] = stat_of(os.fstat(fd))
 
 
-def _settle(root: Path) -> None:
-    """Waits until the clock of the file system has moved on, at most a few milliseconds.
+def _wait_for_tick(root: Path) -> None:
+    """Wait until the clock of the file system advances, at most a few milliseconds.
 
-    A file that is changed within the same tick in which it was written would keep its times and look untouched.
+    Otherwise a file that is changed within the tick in which it was written would keep its times and look unchanged.
     """
     began = _now(root)
     while _now(root) <= began:
@@ -114,21 +114,21 @@ def _now(root: Path) -> int:
         return os.fstat(file.fileno()).st_ctime_ns
 
 
-def _clean(root: Path, used: Snapshot, wanted: Listing) -> dict[str, dict[str, Stat]]:
-    """Removes all that is not known to be as wanted; returns the signs of the files that stay."""
+def _clean(root: Path, used: Snapshot, target: Listing) -> dict[str, dict[str, Stat]]:
+    """Remove everything that is not known to match the listing; returns the stats of the remaining files."""
     kept: dict[str, dict[str, Stat]] = {}
     todo = [""]
     while todo:
         path = todo.pop()
-        known, before, after = used.stats.get(path, {}), used.listing.get(path, {}), wanted[path]
-        with opened(root, path) as fd:
+        stats, before, after = used.stats.get(path, {}), used.listing.get(path, {}), target[path]
+        with open_folder(root, path) as fd:
             for name in names_in(fd):
                 status = os.stat(name, dir_fd=fd, follow_symlinks=False)
                 below = f"{path}/{name}" if path else name
                 entry = after.get(name)
-                if entry is not None and known.get(name) == stat_of(status) and before.get(name) == entry:
-                    kept.setdefault(path, {})[name] = known[name]
-                elif below in wanted and stat.S_ISDIR(status.st_mode):
+                if entry is not None and stats.get(name) == stat_of(status) and before.get(name) == entry:
+                    kept.setdefault(path, {})[name] = stats[name]
+                elif below in target and stat.S_ISDIR(status.st_mode):
                     todo.append(below)
                 else:
                     remove(root, fd, name)

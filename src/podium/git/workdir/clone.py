@@ -1,6 +1,6 @@
-"""A private clone for an agent that wants git: its own .git with its own objects, made before the agent is there.
+"""Makes a private clone for an agent that uses git, with its own objects, before the agent starts.
 
-Rule: the host writes into this .git once, here. Afterwards it belongs to the agent and is never read.
+Rule: Podium writes into this .git only here. Afterwards it belongs to the agent, and Podium never reads it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from podium.git.workdir.checkout import checkout
 
 BRANCH: Final = "podium"
 
-# The agent may commit; who it is does not matter, because only its files are taken.
+# The agent may commit under any name, because only its files are captured.
 _CONFIG: Final = """[core]
 	repositoryformatversion = {version}
 	filemode = true
@@ -31,7 +31,7 @@ _CONFIG: Final = """[core]
 
 
 def clone(repository: Repository, commit: str, folder: Path, *, history: int = 20) -> Snapshot:
-    """A checkout of a commit with a repository around it that knows the last commits and has no remote."""
+    """Check out a commit together with a repository that has the last commits and no remote."""
     snapshot = checkout(repository, tree_of(repository, commit), folder)
     git_dir = folder / ".git"
     for name in ("objects/pack", "refs/heads", "refs/tags", "info"):
@@ -59,20 +59,22 @@ def _copy_history(repository: Repository, commit: str, git_dir: Path, history: i
     source = refs(repository)
     limit = f"--max-count={history}"
     lines = [line.split(" ") for line in text(source, "rev-list", "--parents", limit, commit).split("\n")]
-    known = {own for own, *_ in lines}
+    commits = {commit_id for commit_id, *_ in lines}
     shallow = repository.common_dir / "shallow"
     ends = set(shallow.read_text("utf-8").split()) if shallow.exists() else set()
-    cut = [own for own, *parents in lines if own in ends or not known.issuperset(parents)]
-    if cut:
-        (git_dir / "shallow").write_text("".join(f"{name}\n" for name in cut), "utf-8")
+    boundary = [
+        commit_id for commit_id, *parents in lines if commit_id in ends or not commits.issuperset(parents)
+    ]
+    if boundary:
+        (git_dir / "shallow").write_text("".join(f"{name}\n" for name in boundary), "utf-8")
     objects = run(source, "rev-list", "--objects", "--no-object-names", limit, commit).out
-    # git makes a pack in its own object folder and renames it, which fails between file systems: the user's repository
-    # and the cache often lie on different ones. So it works in the new folder, and only reads the old one.
+    # git creates a pack in its own object folder and renames it, which fails across file systems, and the user's
+    # repository and the cache are often on different ones. So git works in the new folder and only reads the old one.
     target = git_dir / "objects"
     alternates = target / "info/alternates"
     alternates.parent.mkdir()
     alternates.write_text(f"{repository.objects.folder}\n", "utf-8")
-    # No search for deltas: those that exist are used again, and the copy lives for minutes.
+    # Search for no new deltas: existing ones are reused, and the copy is kept only for minutes.
     packing = replace(trees(repository), objects=target)
     run(packing, "pack-objects", "-q", "--window=0", str(target / "pack/pack"), stdin=objects)
     alternates.unlink()

@@ -1,4 +1,4 @@
-"""Writes and removes files in a private folder by descriptors, so that no link in it can lead us elsewhere."""
+"""Writes and removes files in a private folder through descriptors, so that no link in it can redirect the access."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextmanager
-def made(root: Path, folder: str) -> Iterator[int]:
-    """A folder below the root, made if it is not there; a link in its place is an error."""
+def make_folder(root: Path, folder: str) -> Iterator[int]:
+    """Open a folder below the root, creating it if necessary; a link in its place is an error."""
     fd = os.open(root, OPEN_FOLDER)
     try:
         for name in filter(None, folder.split("/")):
@@ -34,7 +34,7 @@ def made(root: Path, folder: str) -> Iterator[int]:
 
 
 def write_entry(fd: int, name: str, entry: Entry, content: bytes) -> os.stat_result | None:
-    """Makes one entry of a tree in an open folder; nothing may stand there. None for the place of a submodule."""
+    """Create one entry of a tree in an open folder, where the name must not exist; None for a submodule."""
     if entry.mode == MODULE:
         os.mkdir(name, 0o755, dir_fd=fd)
         return None
@@ -54,20 +54,20 @@ def names_in(fd: int) -> list[str]:
 
 
 def remove(root: Path, fd: int, name: str) -> None:
-    """Removes a name in an open folder, whatever it is. The root is where folders are taken apart."""
+    """Remove a name in an open folder, whatever it is; folders are emptied in the root."""
     status = os.stat(name, dir_fd=fd, follow_symlinks=False)
     if not stat.S_ISDIR(status.st_mode):
         os.unlink(name, dir_fd=fd)
         return
     top = os.open(root, OPEN_FOLDER)
     try:
-        _take_apart(top, fd, name)
+        _remove_tree(top, fd, name)
     finally:
         os.close(top)
 
 
 def discard(root: Path) -> None:
-    """Removes a folder and all that is in it; fine if it is not there. Any depth, two open folders at a time."""
+    """Remove a folder of any depth if it exists, with at most two open descriptors."""
     try:
         fd = os.open(root, OPEN_FOLDER)
     except FileNotFoundError:
@@ -80,28 +80,28 @@ def discard(root: Path) -> None:
     root.rmdir()
 
 
-def _take_apart(top: int, parent: int, name: str) -> None:
-    """Each folder is moved up beside the first one before it is emptied: shutil.rmtree fails at 3,000 levels."""
-    todo = [_hoist(top, parent, name)]
+def _remove_tree(top: int, parent: int, name: str) -> None:
+    """Move each folder to the top before emptying it, because shutil.rmtree fails at 3,000 levels."""
+    todo = [_move_to_top(top, parent, name)]
     while todo:
-        here = todo.pop()
-        fd = os.open(here, OPEN_FOLDER, dir_fd=top)
+        current = todo.pop()
+        fd = os.open(current, OPEN_FOLDER, dir_fd=top)
         try:
             for entry in names_in(fd):
                 if stat.S_ISDIR(os.stat(entry, dir_fd=fd, follow_symlinks=False).st_mode):
-                    todo.append(_hoist(top, fd, entry))
+                    todo.append(_move_to_top(top, fd, entry))
                 else:
                     os.unlink(entry, dir_fd=fd)
         finally:
             os.close(fd)
-        os.rmdir(here, dir_fd=top)
+        os.rmdir(current, dir_fd=top)
 
 
-def _hoist(top: int, parent: int, name: str) -> str:
-    # Moving or emptying a folder needs the right to write in it, which its maker may have taken away.
+def _move_to_top(top: int, parent: int, name: str) -> str:
+    # Moving or emptying a folder needs write permission, which its creator may have removed.
     handle = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=parent)
     try:
-        os.chmod(f"/proc/self/fd/{handle}", 0o700)  # noqa: PTH101  # the descriptor, not a path, is meant
+        os.chmod(f"/proc/self/fd/{handle}", 0o700)  # noqa: PTH101  # acts on the descriptor, not on a path
     finally:
         os.close(handle)
     moved = f".discarded-{secrets.token_hex(8)}"
