@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from subprocess import DEVNULL, PIPE
-from typing import Final
+from typing import Final, NamedTuple
 
 import anyio
 
@@ -26,7 +26,8 @@ from podium.attempt.site import Site
 from podium.core.hash_chain import FIRST_HASH
 from podium.core.messages import Start
 from podium.core.payloads import RunFacts
-from podium.engine.run_owner import drive_run
+from podium.engine.local import LocalRuntime
+from podium.files.project_paths import ProjectPaths
 from podium.ports.store import RunHead
 from podium.process.environment import minimal_env
 from podium.process.launch import Launch
@@ -60,6 +61,18 @@ def costs() -> tuple[Cost, ...]:
     alone = f"{us(median(watched), median(spawns))} for the process alone, {median(blocking) * 1e6:.0f} µs for one that blocks"
     detail = f"{us(step, floor)}; {alone}"
     return (Cost("a command step beside spawn and commit", step / floor, "x", 2.0, detail=detail),)
+
+
+class _Setup(NamedTuple):
+    """One run, whose site is ready."""
+
+    site: Site
+
+    def site_of(self, _: RunHead) -> Site:
+        return self.site
+
+    def exporters_of(self, _head: RunHead, _mask: Mask) -> tuple[()]:
+        return ()
 
 
 async def _spawn() -> float:
@@ -109,8 +122,9 @@ def _steps() -> list[float]:
             marker="podium-bench",
             mask=Mask(),
         )
+        runtime = LocalRuntime(store, ProjectPaths(folder), _Setup(site))
         state = anyio.run(
-            partial(drive_run, store, site, park=True, on_turn=lambda _: turns.append(time.perf_counter()))
+            partial(runtime.drive, RUN, park=True, on_turn=lambda _: turns.append(time.perf_counter()))
         )
         assert state.ended is not None
         assert state.ended.status == "passed", state.ended

@@ -159,7 +159,7 @@ def play(log: Log, steps: int) -> None:
 
 
 def _started(log: Log) -> tuple[Effect, ...]:
-    said = log.say(Start(RunFacts(RUN, "bench")), Millis(1), cause="bench")
+    said = log.handle(Start(RunFacts(RUN, "bench")), Millis(1), cause="bench")
     assert not isinstance(said, Refusal)
     return said
 
@@ -170,7 +170,7 @@ def _played(log: Log, said: tuple[Effect, ...], steps: int) -> tuple[Effect, ...
         assert isinstance(effect, RunAttempt)
         asked = effect.asked
         done = AttemptEnded(Millis(2), asked.path, asked.attempt, "ok", result={"text": "", "exit_code": 0})
-        found = log.say(done, Millis(2), cause="bench")
+        found = log.handle(done, Millis(2), cause="bench")
         assert not isinstance(found, Refusal)
         said = found
     return said

@@ -31,14 +31,14 @@ def fan_out(width: int) -> Workflow:
 
 
 def play_all(log: Log, workflow: Workflow) -> None:
-    said = log.say(Start(RunFacts(log.run, workflow.name)), Millis(1), cause="bench")
+    said = log.handle(Start(RunFacts(log.run, workflow.name)), Millis(1), cause="bench")
     assert not isinstance(said, Refusal)
     waiting = deque(said)
     while waiting:
         effect = waiting.popleft()
         assert isinstance(effect, RunAttempt)
         done = AttemptEnded(Millis(2), effect.asked.path, effect.asked.attempt, "ok", result={"text": ""})
-        said = log.say(done, Millis(2), cause="bench")
+        said = log.handle(done, Millis(2), cause="bench")
         assert not isinstance(said, Refusal)
         waiting.extend(said)
     assert log.state.ended is not None

@@ -45,6 +45,8 @@ RESERVED: Final = {"subprocess": "process", "sqlite3": "adapters", "apsw": "adap
 
 # Modules that a part may not import although they are below it: an attempt gets a task and never the state.
 FORBIDDEN: Final = {"attempt": ("podium.core.state", "podium.core.evolve", "podium.core.decide")}
+# Parts that stand behind a port, each with the only other part that may import it, to make what the port promises.
+BEHIND_PORTS: Final = {"engine": "wiring"}
 
 MAX_FILE_LINES: Final = 400
 MAX_FUNCTION_LINES: Final = 60
@@ -134,6 +136,16 @@ def purity_faults(src: Path) -> tuple[str, ...]:
         )
     ]
     return (*impure, *strayed, *forbidden)
+
+
+def port_faults(src: Path) -> tuple[str, ...]:
+    """What stands behind a port is reached through it."""
+    return tuple(
+        f"{found.where}: only {PACKAGE}.{maker} imports {found.target}; use the port"
+        for found in imports(src)
+        if (maker := BEHIND_PORTS.get(target := part_of(found.target)))
+        and part_of(found.module) not in (maker, target)
+    )
 
 
 def cycle_faults(src: Path) -> tuple[str, ...]:

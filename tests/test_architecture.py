@@ -28,6 +28,10 @@ def test_the_core_is_pure_and_reserved_modules_stay_where_they_belong() -> None:
     assert architecture.purity_faults(SRC) == ()
 
 
+def test_the_engine_is_reached_only_through_the_runtime_port() -> None:
+    assert architecture.port_faults(SRC) == ()
+
+
 def test_modules_do_not_import_each_other_in_circles() -> None:
     assert architecture.cycle_faults(SRC) == ()
 
@@ -134,6 +138,7 @@ def test_a_clean_tree_has_no_faults(tmp_path: Path) -> None:
 
     assert architecture.layer_faults(tree) == ()
     assert architecture.purity_faults(tree) == ()
+    assert architecture.port_faults(tree) == ()
     assert architecture.cycle_faults(tree) == ()
 
 
@@ -182,6 +187,26 @@ def test_a_planted_import_breaks_the_purity(tmp_path: Path, path: str, text: str
 
     assert len(faults) == 1
     assert complaint in faults[0]
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("app/look.py", "from podium.engine.log import x"),
+        ("frontends/cli/look.py", "def f():\n    from podium.engine import log"),
+        ("app/look.py", "if TYPE_CHECKING:\n    import podium.engine.log"),
+    ],
+)
+def test_an_import_past_the_port_is_reported(tmp_path: Path, path: str, text: str) -> None:
+    allowed = {
+        "wiring.py": "from podium.engine.log import x",
+        "engine/loop.py": "from podium.engine import log",
+    }
+
+    assert architecture.port_faults(plant(tmp_path, allowed)) == ()
+    (fault,) = architecture.port_faults(plant(tmp_path, {path: text}))
+
+    assert "only podium.wiring imports podium.engine" in fault
 
 
 def test_a_circle_of_imports_is_named_in_its_order(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from podium.files.project_paths import ProjectPaths, cache_dir
 if TYPE_CHECKING:
     from podium.adapters.agents.registry import InstalledAgents
     from podium.adapters.agents.scripted.agent import Scripted
-    from podium.app.project import Office
+    from podium.app.project import Office, SiteFor
     from podium.app.workflow_tests.stage import TestProject
     from podium.attempt.site import Site
     from podium.core.hash_chain import RunId
@@ -33,16 +33,15 @@ if TYPE_CHECKING:
 _NATIVE: Final = re.compile(r"^podium\s*:", re.MULTILINE)
 
 
-def open_store(project: Path, *, create: bool = False) -> Store:
+def open_store(paths: ProjectPaths, *, create: bool = False) -> Store:
     """The log of a project; without `create`, only one that is there."""
     from podium.adapters.stores.sqlite import SqliteStore
 
-    path = ProjectPaths(project).database
-    if not create and not path.exists():
+    if not create and not paths.database.exists():
         raise ConfigurationError(
-            f"there are no runs in {project}", hint="start one with: podium run FILE, or look: podium demo"
+            f"there are no runs in {paths.root}", hint="start one with: podium run FILE, or look: podium demo"
         )
-    return SqliteStore(path)
+    return SqliteStore(paths.database)
 
 
 def open_office(
@@ -50,18 +49,21 @@ def open_office(
     *,
     user_dir: Path | None = None,
     create: bool = False,
-    site_for: Callable[..., Site] | None = None,
+    site_for: SiteFor | None = None,
+    state_dir: Path | None = None,
 ) -> Office:
-    """Everything that the use cases of a project need."""
+    """Everything that the use cases of a project need; `state_dir` keeps its runs somewhere else."""
     from podium.app.project import Office
+    from podium.engine.local import LocalRuntime
 
+    paths = ProjectPaths(project, state_dir)
+    store = open_store(paths, create=create)
     return Office(
-        project=project,
-        state_dir=ProjectPaths(project).state_dir,
+        paths,
         user_dir=user_dir,
-        store=open_store(project, create=create),
         site_for=site_for or make_site,
         exporters_for=exporters_for,
+        make_runtime=lambda office: LocalRuntime(store, paths, office),
     )
 
 

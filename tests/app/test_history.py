@@ -63,7 +63,7 @@ def test_a_run_reserves_what_earlier_runs_of_the_workflow_have_used_at_most(tmp_
     workflow = open_workflow(file)
     replayed = fold(workflow, project.events(third))
     assert dict(replayed.ledgers.items()) == dict(state.ledgers.items())
-    before = read_history(project.office.store, "flow")
+    before = read_history(project.facade.runtime, "flow")
     price = plan(workflow, {}, before).prices["a"]
     assert (price.source, price.attempts, price.usd[2], price.tokens[2]) == ("history", 3, 300_000, 70)
 
@@ -82,7 +82,7 @@ def test_steps_of_one_name_in_different_blocks_have_a_history_each(tmp_path: Pat
 
     assert state.ended is not None and state.ended.reason == "limit"
     assert state.ledgers[ROOT].spent.usd == 10_000
-    found = plan(open_workflow(file), {}, read_history(project.office.store, "flow")).prices
+    found = plan(open_workflow(file), {}, read_history(project.facade.runtime, "flow")).prices
     assert {at: (price.usd[2], price.attempts) for at, price in found.items()} == {
         "a/one": (10_000, 2),
         "b/one": (5_000_000, 1),

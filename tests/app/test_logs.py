@@ -14,7 +14,7 @@ from podium.errors import ConfigurationError
 from podium.files.project_paths import ProjectPaths
 from podium.ports.store import Store
 from podium.views.run.view import RunView
-from tests.views.kit import Told, keep, tell
+from tests.views.kit import Told, facade_of, keep, tell
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def _silent(view: RunView) -> RunView:
 def test_a_command_with_little_output_is_read_from_the_events_and_with_much_from_its_file(
     store: Store, told: Told, tmp_path: Path
 ) -> None:
-    view = show(store, tmp_path, keep(store, told))
+    view = show(facade_of(store, tmp_path), keep(store, told))
 
     (file,) = log_files(tmp_path, view, "implement#1/tests")
     assert (file.title, b"".join(pieces(file))) == (
@@ -58,7 +58,7 @@ def test_a_command_with_little_output_is_read_from_the_events_and_with_much_from
 
 
 def test_logs_come_in_the_order_of_steps_and_attempts(store: Store, told: Told, tmp_path: Path) -> None:
-    view = _silent(show(store, tmp_path, keep(store, told)))
+    view = _silent(show(facade_of(store, tmp_path), keep(store, told)))
     _log(tmp_path, "implement", 2, "stdout", "b")
     _log(tmp_path, "implement", 1, "stdout", "a")
     _log(tmp_path, "plan", 1, "prompt", "p")
@@ -90,7 +90,7 @@ def test_logs_come_in_the_order_of_steps_and_attempts(store: Store, told: Told, 
 
 
 def test_a_link_among_the_logs_is_not_followed(store: Store, told: Told, tmp_path: Path) -> None:
-    view = _silent(show(store, tmp_path, keep(store, told)))
+    view = _silent(show(facade_of(store, tmp_path), keep(store, told)))
     (tmp_path / "private").write_text("private")
     _log(tmp_path, "plan", 1, "prompt", "p").with_name("trap").symlink_to(tmp_path / "private")
 
@@ -98,7 +98,7 @@ def test_a_link_among_the_logs_is_not_followed(store: Store, told: Told, tmp_pat
 
 
 def test_logs_are_followed_while_they_grow(store: Store, told: Told, tmp_path: Path) -> None:
-    view = _silent(show(store, tmp_path, keep(store, told)))
+    view = _silent(show(facade_of(store, tmp_path), keep(store, told)))
     path = _log(tmp_path, "plan", 1, "stdout", "one ")
     additions = ["two ", "three"]
 

@@ -11,11 +11,10 @@ import pytest
 
 from podium.adapters.stores.memory import MemoryStore
 from podium.adapters.stores.sqlite import SqliteStore
-from podium.app.archive.verify import verify
 from podium.app.paths import has_runs, project_root
 from podium.app.query.diff import change_of
 from podium.app.query.inbox import open_questions, question_data
-from podium.app.query.runs import event_data, find_run, follow, list_runs, rebuild, show
+from podium.app.query.runs import event_data, find_run, follow, list_runs, show
 from podium.core.codec import encode
 from podium.core.hash_chain import Record, RunId
 from podium.core.types import Path as StepPath
@@ -23,14 +22,14 @@ from podium.core.types import Tree
 from podium.engine.lease import lease
 from podium.engine.log import read_chain_head
 from podium.engine.run_folder import RunFolder
+from podium.engine.verify import verify
 from podium.errors import ConfigurationError
 from podium.files.project_paths import ProjectPaths
 from podium.ports.store import RunHead, Store, StoreError
 from podium.redaction.mask import Mask
 from podium.runtime.records import read_events
 from podium.views.files.run_json import list_data, run_data
-from podium.wiring import exporters_for
-from tests.views.kit import SILENT, Told, conforms, keep, tell
+from tests.views.kit import SILENT, Told, conforms, facade_of, keep, tell
 
 
 @pytest.fixture
@@ -63,7 +62,7 @@ def test_a_run_is_found_by_id_prefix_number_or_as_the_newest(store: Store, told:
         ("2026-a2", "2026-a2"),
         ("2027", "2027-b"),
     ):
-        assert find_run(store, name).run == expected
+        assert find_run(facade_of(store).runtime, name).run == expected
 
 
 @pytest.mark.parametrize(
@@ -82,13 +81,13 @@ def test_a_name_that_means_no_run_is_told_with_the_next_step(told: Told, name: s
     keep(store, told, run="2026-a2", created=2)
 
     with pytest.raises(ConfigurationError) as caught:
-        find_run(store, name)
+        find_run(facade_of(store).runtime, name)
     assert fact in caught.value.message
 
 
 def test_without_runs_the_next_step_is_to_start_one() -> None:
     with pytest.raises(ConfigurationError, match="no runs here yet") as caught:
-        find_run(MemoryStore())
+        find_run(facade_of(MemoryStore()).runtime)
     assert caught.value.hint == "podium run FILE starts one"
 
 
@@ -97,15 +96,15 @@ def test_an_id_that_begins_another_is_found_exactly(told: Told) -> None:
     keep(store, told, run="ab", created=1)
     keep(store, told, run="abc", created=2)
 
-    assert find_run(store, "ab").run == "ab"
+    assert find_run(facade_of(store).runtime, "ab").run == "ab"
 
 
 def test_a_list_has_the_status_cost_and_times_of_a_full_view(
     store: Store, told: Told, waiting: Told, tmp_path: Path
 ) -> None:
     heads = [keep(store, told, run="r1", created=1), keep(store, waiting, run="r2", created=2)]
-    views = list_runs(store, tmp_path)
-    full = [show(store, tmp_path, head) for head in reversed(heads)]
+    views = list_runs(facade_of(store, tmp_path))
+    full = [show(facade_of(store, tmp_path), head) for head in reversed(heads)]
 
     rows = [list_data(view) for view in views]
     conforms(json.loads(json.dumps(rows)), "runs")
@@ -116,18 +115,18 @@ def test_a_list_has_the_status_cost_and_times_of_a_full_view(
 def test_a_run_without_events_is_listed_and_shown(store: Store, told: Told, tmp_path: Path) -> None:
     head = keep(store, told.until(0), status="running")
 
-    (view,) = list_runs(store, tmp_path)
+    (view,) = list_runs(facade_of(store, tmp_path))
     assert (view.run, view.workflow, view.status) == ("r1", "ship", "interrupted")
-    conforms(json.loads(json.dumps(run_data(show(store, tmp_path, head)))), "run")
+    conforms(json.loads(json.dumps(run_data(show(facade_of(store, tmp_path), head)))), "run")
 
 
 def test_a_run_whose_owner_is_gone_is_interrupted(store: Store, told: Told, tmp_path: Path) -> None:
     head = keep(store, told.until(3), status="running")
 
-    assert show(store, tmp_path, head).status == "interrupted"
+    assert show(facade_of(store, tmp_path), head).status == "interrupted"
     with lease(ProjectPaths(tmp_path).run_dir("r1")):
-        assert show(store, tmp_path, head).status == "running"
-        assert [view.status for view in list_runs(store, tmp_path)] == ["running"]
+        assert show(facade_of(store, tmp_path), head).status == "running"
+        assert [view.status for view in list_runs(facade_of(store, tmp_path))] == ["running"]
 
 
 def test_a_waiting_run_is_parked_unless_a_process_owns_it(
@@ -135,17 +134,17 @@ def test_a_waiting_run_is_parked_unless_a_process_owns_it(
 ) -> None:
     head = keep(store, waiting)
 
-    assert show(store, tmp_path, head).status == "parked"
+    assert show(facade_of(store, tmp_path), head).status == "parked"
     with lease(ProjectPaths(tmp_path).run_dir("r1")):
-        assert show(store, tmp_path, head).status == "waiting"
+        assert show(facade_of(store, tmp_path), head).status == "waiting"
 
 
 def test_a_question_is_in_words_by_the_stored_view(store: Store, waiting: Told, tmp_path: Path) -> None:
     head = replace(keep(store, waiting), source="")
-    assert show(store, tmp_path, head).pending[0].question == ""
+    assert show(facade_of(store, tmp_path), head).pending[0].question == ""
 
     RunFolder(ProjectPaths(tmp_path).run_dir("r1"), Mask()).write(waiting.events, waiting.state)
-    assert show(store, tmp_path, head).pending[0].question == "Land this?"
+    assert show(facade_of(store, tmp_path), head).pending[0].question == "Land this?"
 
 
 def test_a_question_that_was_just_asked_is_in_words_by_the_definition(
@@ -156,7 +155,7 @@ def test_a_question_that_was_just_asked_is_in_words_by_the_definition(
     early = waiting.until(10)
     RunFolder(ProjectPaths(tmp_path).run_dir("r1"), Mask()).write(early.events, early.state)
 
-    assert show(store, tmp_path, head).pending[0].question == "Land this?"
+    assert show(facade_of(store, tmp_path), head).pending[0].question == "Land this?"
 
 
 def test_a_changed_definition_does_not_put_other_words_into_a_question(
@@ -166,7 +165,7 @@ def test_a_changed_definition_does_not_put_other_words_into_a_question(
     file = tmp_path / "ship.yaml"
     file.write_text(file.read_text().replace("Land this?", "Delete everything?"))
 
-    assert show(store, tmp_path, head).pending[0].question == ""
+    assert show(facade_of(store, tmp_path), head).pending[0].question == ""
 
 
 def test_events_are_followed_to_the_end_of_the_run(store: Store, told: Told) -> None:
@@ -181,14 +180,14 @@ def test_events_are_followed_to_the_end_of_the_run(store: Store, told: Told) -> 
         store.append(RunId("r1"), batch, after=head.last_seq, epoch=0, cause="test")
 
     seen = []
-    for record in follow(store, RunId("r1"), after=4):
+    for record in follow(facade_of(store).runtime, RunId("r1"), after=4):
         if record is None:
             more()
         else:
             seen.append(record.seq)
 
     assert seen == list(range(5, len(told.events) + 1))
-    assert list(follow(store, RunId("r1"), after=len(told.events))) == []
+    assert list(follow(facade_of(store).runtime, RunId("r1"), after=len(told.events))) == []
 
 
 def test_a_line_of_events_conforms_and_keeps_the_chain(store: Store, told: Told) -> None:
@@ -212,7 +211,7 @@ def _whole(store: Store, told: Told, tmp_path: Path) -> RunHead:
 def test_a_whole_log_is_verified(store: Store, told: Told, tmp_path: Path) -> None:
     head = _whole(store, told, tmp_path)
 
-    result = verify(store, tmp_path, head)
+    result = facade_of(store, tmp_path).runtime.verify(head.run)
     assert (result.fault, result.compared, result.events) == (None, True, len(told.events))
     assert result.last_hash == head.last_hash
 
@@ -224,13 +223,19 @@ def test_a_head_outside_may_be_behind_and_never_ahead(told: Told, tmp_path: Path
     file = ProjectPaths(tmp_path).run_dir("r1") / "chain_head"
 
     file.write_text(f"5 {records[4].hash}\n")
-    assert verify(store, tmp_path, head).fault is None
+    assert facade_of(store, tmp_path).runtime.verify(head.run).fault is None
     file.write_text(f"5 {records[5].hash}\n")
-    assert verify(store, tmp_path, head).fault == "event 5 is not the one that chain_head knows"
+    assert (
+        facade_of(store, tmp_path).runtime.verify(head.run).fault
+        == "event 5 is not the one that chain_head knows"
+    )
     file.write_text(f"{len(records) + 1} {records[4].hash}\n")
-    assert "chain_head knows of" in str(verify(store, tmp_path, head).fault)
+    assert "chain_head knows of" in str(verify(store, ProjectPaths(tmp_path), head).fault)
     file.unlink()
-    assert (verify(store, tmp_path, head).fault, verify(store, tmp_path, head).compared) == (None, False)
+    assert (
+        facade_of(store, tmp_path).runtime.verify(head.run).fault,
+        facade_of(store, tmp_path).runtime.verify(head.run).compared,
+    ) == (None, False)
 
 
 def _alter(records: list[Record]) -> None:
@@ -260,7 +265,7 @@ def test_a_log_that_was_tampered_with_is_found_out(
     head = _whole(store, told, tmp_path)
     harm(store._records[RunId("r1")])
 
-    assert fault in str(verify(store, tmp_path, head).fault)
+    assert fault in str(facade_of(store, tmp_path).runtime.verify(head.run).fault)
 
 
 def test_an_end_that_was_cut_off_with_its_head_is_found_by_the_file_outside(
@@ -270,20 +275,22 @@ def test_an_end_that_was_cut_off_with_its_head_is_found_by_the_file_outside(
     _whole(store, told, tmp_path)
     del store._records[RunId("r1")][-1]
     last = store._records[RunId("r1")][-1]
-    head = replace(find_run(store, "r1"), last_seq=last.seq, last_hash=last.hash)
+    head = replace(find_run(facade_of(store).runtime, "r1"), last_seq=last.seq, last_hash=last.hash)
 
-    assert "chain_head knows of" in str(verify(store, tmp_path, head).fault)
+    assert "chain_head knows of" in str(verify(store, ProjectPaths(tmp_path), head).fault)
 
 
 def test_an_event_this_version_cannot_read_is_a_fault_with_the_next_step(told: Told, tmp_path: Path) -> None:
     store = MemoryStore()
     keep(store, told.until(3), status="running")
     store.append(RunId("r1"), [("Unheard", '{"type": "Unheard", "at": 1}')], after=3, epoch=0, cause="x")
-    head = find_run(store, "r1")
+    head = find_run(facade_of(store).runtime, "r1")
 
-    assert "event 4 of run r1 cannot be read" in str(verify(store, tmp_path, head).fault)
+    assert "event 4 of run r1 cannot be read" in str(
+        facade_of(store, tmp_path).runtime.verify(head.run).fault
+    )
     with pytest.raises(StoreError) as caught:
-        show(store, tmp_path, head)
+        show(facade_of(store, tmp_path), head)
     assert caught.value.hint == "see: podium verify r1"
 
 
@@ -299,7 +306,7 @@ def test_all_open_questions_are_listed_with_what_answers_them(
 ) -> None:
     keep(store, told, run="r1", created=1)
     keep(store, waiting, run="r2", created=2)
-    (question,) = open_questions(store, tmp_path)
+    (question,) = open_questions(facade_of(store, tmp_path))
 
     data = question_data(question)
     conforms(json.loads(json.dumps([data])), "inbox")
@@ -310,13 +317,13 @@ def test_all_open_questions_are_listed_with_what_answers_them(
 
 def test_the_files_of_a_run_are_rebuilt_from_its_log(store: Store, told: Told, tmp_path: Path) -> None:
     head = keep(store, told)
-    rebuild(store, tmp_path, head, exporters_for)
+    facade_of(store, tmp_path).runtime.rebuild(head.run)
 
     assert json.loads((ProjectPaths(tmp_path).run_dir("r1") / "run.json").read_text())["status"] == "passed"
 
 
 def test_a_change_is_from_where_to_where(store: Store, told: Told, tmp_path: Path) -> None:
-    view = show(store, tmp_path, keep(store, told))
+    view = show(facade_of(store, tmp_path), keep(store, told))
 
     assert change_of(view) == (view.base, view.tree)
     assert change_of(view, "implement") == (view.base, view.tree)

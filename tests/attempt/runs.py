@@ -25,10 +25,10 @@ from podium.core.queries.names import InstanceNames
 from podium.core.state import State
 from podium.core.turn import turn
 from podium.core.types import Path as Address
-from podium.engine.effects import work_for
 from podium.git.repository import read_head
 from podium.ports.sandbox import Sandbox
 from podium.redaction.mask import Mask
+from podium.runtime.effects import work_for
 from podium.tasks.run_context import RunContext
 from tests.git.kit import Project
 from tests.workflow.compiling import compiled

@@ -15,8 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from podium.app.archive.verify import verify
 from podium.core.hash_chain import Record
+from podium.engine.verify import verify
+from podium.files.project_paths import ProjectPaths
 from podium.process.procfs import send
 from tests.crash.nursery import Nursery
 from tests.crash.stories import ALL, FILE, Story
@@ -109,7 +110,7 @@ class Endurance:
         self.crashes += 1
         with self.project.store() as store:
             for head in store.heads() if store is not None else ():
-                assert verify(store, self.project.root, head).fault is None
+                assert verify(store, ProjectPaths(self.project.root), head).fault is None
                 self._remember(store.read(head.run))
         if everything:
             for process in self.project.marked():

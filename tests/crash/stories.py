@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from podium.core.messages import Cancel
+from podium.files.project_paths import ProjectPaths
 from podium.runtime.commands import encode_command
 from podium.wiring import open_store
 from tests.crash.story import FILES, WORKFLOW_FILE
@@ -255,9 +256,9 @@ def orders_of(name: str, folder: Path) -> dict[str, Callable[[], None]]:
 
 
 def _cancel(root: Path) -> None:
-    store = open_store(root)
+    store = open_store(ProjectPaths(root))
     try:
-        # By the same name each time: a letter that was posted before a crash is not posted again.
+        # By the same name each time: a command that was queued before a crash is not queued again.
         store.post(store.heads()[0].run, "cancel", encode_command(Cancel("ann")))
     finally:
         store.close()

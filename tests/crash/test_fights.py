@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.archive.verify import verify
+from podium.engine.verify import verify
+from podium.files.project_paths import ProjectPaths
 from tests.e2e.kit import Project, closing, new_project, until, until_exit
 
 FIGHTS = int(os.environ.get("PODIUM_FIGHTS", "2"))
@@ -110,7 +111,7 @@ def assert_one_history(project: Project, run: str) -> None:
     with project.store() as store:
         head = next(head for head in store.heads() if head.run == run)
         records = store.read(run)
-        assert verify(store, project.root, head).fault is None
+        assert verify(store, ProjectPaths(project.root), head).fault is None
     assert [record.seq for record in records] == list(range(1, len(records) + 1))
     events = project.events(head.run)
     # Whoever takes a run over says which epoch is his: each has one owner, and they follow each other.

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from podium.adapters.exporters.gates.labels import GateLabels, file_name, gate_of
-from podium.app.query.runs import find_run, rebuild
 from podium.app.run.serve import Service
 from podium.core.hash_chain import RunId
 from tests.dialects.kit import Stage, status
@@ -40,7 +39,7 @@ CAST = """
 
 
 def folder_of(stage: Stage, run: RunId) -> Path:
-    return stage.office.run_dir(run) / ".workflow"
+    return stage.facade.run_dir(run) / ".workflow"
 
 
 def texts(folder: Path) -> dict[str, str]:
@@ -124,7 +123,7 @@ def test_a_person_fails_a_gate_by_a_file_and_the_step_hears_why(
 
 
 def told(stage: Stage, run: RunId) -> str:
-    return (stage.office.run_dir(run) / "agent_logs/implement/2/prompt.md").read_text("utf-8")
+    return (stage.facade.run_dir(run) / "agent_logs/implement/2/prompt.md").read_text("utf-8")
 
 
 def test_whoever_says_both_has_said_no(stage: Stage, asked: tuple[RunId, Path]) -> None:
@@ -215,14 +214,14 @@ def test_the_folder_comes_back_from_the_log(stage: Stage, asked: tuple[RunId, Pa
         if path.is_file():
             path.unlink()
 
-    rebuild(stage.office.store, stage.root, find_run(stage.office.store, run), stage.office.exporters_for)
+    stage.facade.runtime.rebuild(run)
 
     assert texts(folder) == before
 
 
 def test_a_service_hears_a_dropped_file(stage: Stage, asked: tuple[RunId, Path]) -> None:
     run, folder = asked
-    service = Service(stage.office, tell=lambda _: None)
+    service = Service(stage.facade, tell=lambda _: None)
     assert service.ready() == ()
 
     (folder / "signals/XG-2-end-pass").touch()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from podium.app.run.rerun import preview_rerun, start_rerun
 from podium.app.run.run_step import StepTrial, prepared
 from podium.app.run.start import drive
 from podium.errors import ConfigurationError, PathViolation
+from podium.wiring import open_office
 from tests.dialects.kit import Stage, status, steps_of
 
 HEAD = 'version: "1.0"\nname: demo\nstrict_flow: true\n'
@@ -96,7 +96,7 @@ def test_4_a_secret_reaches_the_step_and_no_record(work: Stage, monkeypatch: pyt
     run, state = work.run(file)
     assert status(state) == "passed"
     assert work.artifacts(run)["use/out.txt"].split() == [b"18", b"***", b"False"]
-    records = work.office.run_dir(run)
+    records = work.facade.run_dir(run)
     found = [path for path in records.rglob("*") if path.is_file() and b"s3cret" in path.read_bytes()]
     assert found == []
 
@@ -129,8 +129,8 @@ def test_6_a_failed_run_goes_on_from_the_last_completed_step(work: Stage) -> Non
     assert status(state) == "failed"
     assert work.story(first) == [("one", 1, "passed"), ("two", 1, "failed")]
     work.write("workspace/ready", "")
-    begun = start_rerun(work.office, preview_rerun(work.office, first, again="two"))
-    state = drive(work.office, begun.site, park=True)
+    begun = start_rerun(work.facade, preview_rerun(work.facade, first, again="two"))
+    state = drive(work.facade, begun.run, park=True)
     assert status(state) == "passed"
     assert steps_of(work.story(begun.run)) == ["one", "two", "three"]
     assert (work.root / "workspace/log").read_text() == "one\nthree\n"
@@ -149,7 +149,7 @@ def test_8_a_fresh_run_does_everything_again(work: Stage) -> None:
 def test_7_the_state_file_follows_the_run(work: Stage) -> None:
     file = work.put(flow(step("One", '["echo", "hi"]', goto="Two"), step("Two", '["false"]')))
     run, _ = work.run(file)
-    state = json.loads((work.office.run_dir(run) / "state.json").read_text())
+    state = json.loads((work.facade.run_dir(run) / "state.json").read_text())
     assert state["status"] == "failed"
     assert (state["workflow_name"], state["current_step"]) == ("demo", "two")
     assert state["steps"]["one"]["output"].strip() == "hi"
@@ -172,11 +172,13 @@ def test_9_a_condition_gates_a_step(work: Stage) -> None:
 def test_10_a_single_step_leaves_other_runs_alone(work: Stage) -> None:
     file = work.put(flow(step("One", '["echo", "hi"]', more="    output_file: o.txt\n")))
     run, _ = work.run(file)
-    before = (work.office.run_dir(run) / "state.json").read_bytes()
+    before = (work.facade.run_dir(run) / "state.json").read_bytes()
     trial = StepTrial(file=file, step="one", inputs={}, sandbox="none")
-    with prepared(replace(work.office, state_dir=work.root.parent / "apart"), trial) as begun:
-        state = drive(work.office, begun.site, park=True)
-    assert (work.office.run_dir(run) / "state.json").read_bytes() == before
+    apart = open_office(work.root, create=True, state_dir=work.root.parent / "apart")
+    with prepared(apart, trial) as begun:
+        state = drive(apart, begun.run, park=True)
+    apart.runtime.close()
+    assert (work.facade.run_dir(run) / "state.json").read_bytes() == before
     assert status(state) == "passed"
 
 

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 import podium
 from podium.core.hash_chain import Record, RunId
+from podium.files.project_paths import ProjectPaths
 from podium.process.procfs import Process, read_marker, read_pids, read_process, send
 from podium.wiring import open_store
 
@@ -164,7 +165,7 @@ class Project:
         if not path.exists() or path.stat().st_size == 0:
             yield None
             return
-        store = open_store(self.root)
+        store = open_store(ProjectPaths(self.root))
         try:
             yield store
         finally:

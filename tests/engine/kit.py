@@ -1,10 +1,9 @@
-"""A project in a temporary folder, and the office that runs workflows in it; everything real but the agents."""
+"""A project in a temporary folder, and the facade that runs workflows in it; everything real but the agents."""
 
 from __future__ import annotations
 
 import subprocess
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,15 @@ import anyio
 from podium.app.project import Office
 from podium.app.query.runs import find_run, show
 from podium.app.run.send import SendResult, send
-from podium.app.run.start import RunRequest, StartedRun, drive, open_run, start_run
+from podium.app.run.start import RunRequest, StartedRun, drive, start_run
 from podium.core.events import Event
 from podium.core.hash_chain import RunId
 from podium.core.state import State
 from podium.core.types import Path as StepPath
-from podium.runtime.commands import RunCommand
-from podium.runtime.records import read_events
+from podium.engine.local import LocalRuntime
+from podium.ports.runtime import RunCommand
+from podium.ports.store import Store
+from podium.runtime.records import events_of
 from podium.views.run.view import RunView
 from podium.wiring import open_office
 from tests.repositories import ANN, make_repository, read_head_commit
@@ -62,7 +63,7 @@ class Project:
             make_repository(root, settings=ANN)
             self.write("README.md", "hello\n")
             self.write(".gitignore", ".podium/\n")
-        self.office: Office = open_office(root, create=True)
+        self.facade: Office = open_office(root, create=True)
 
     def write(self, name: str, text: str) -> Path:
         path = self.root / name
@@ -83,28 +84,35 @@ class Project:
             self.commit()
         return path
 
+    @property
+    def store(self) -> Store:
+        """Where the runs are kept, to look behind the runtime."""
+        runtime = self.facade.runtime
+        assert isinstance(runtime, LocalRuntime)
+        return runtime.store
+
     def begin(self, file: Path, inputs: Mapping[str, Any] | None = None, **options: Any) -> StartedRun:
-        return start_run(self.office, RunRequest(file=file, inputs=inputs or {}, sandbox="none", **options))
+        return start_run(self.facade, RunRequest(file=file, inputs=inputs or {}, sandbox="none", **options))
 
     def run(self, file: Path, inputs: Mapping[str, Any] | None = None, **options: Any) -> tuple[RunId, State]:
         begun = self.begin(file, inputs, **options)
-        return begun.run, drive(self.office, begun.site, park=True)
+        return begun.run, drive(self.facade, begun.run, park=True)
 
     def resume(self, run: RunId) -> State:
-        return drive(self.office, open_run(self.office, run), park=True)
+        return drive(self.facade, run, park=True)
 
     def say(self, run: RunId, message: RunCommand, **options: Any) -> SendResult:
-        return anyio.run(partial(send, self.office, run, message, **options))
+        return anyio.run(partial(send, self.facade, run, message, **options))
 
     def events(self, run: RunId) -> list[Event]:
-        return read_events(self.office.store, run)
+        return events_of(self.facade.runtime.events(run))
 
     def view(self, run: RunId) -> RunView:
-        return show(self.office.store, self.root, find_run(self.office.store, run))
+        return show(self.facade, find_run(self.facade.runtime, run))
 
     def other(self) -> Project:
         """The same project as another process sees it: with a connection of its own."""
         twin = object.__new__(Project)
         twin.root = self.root
-        twin.office = replace(self.office, store=open_office(self.root).store)
+        twin.facade = open_office(self.root)
         return twin

@@ -17,7 +17,7 @@ from podium.core.state import State
 from podium.core.types import Millis
 from podium.core.types import Path as StepPath
 from podium.errors import ConfigurationError
-from podium.runtime.commands import ManualWorkDone
+from podium.ports.runtime import ManualWorkDone
 from podium.tasks.prior_results import prior_results_of
 from tests.engine.kit import TEAM, Project, git, outcome, output
 
@@ -40,8 +40,8 @@ def _ends(events: Sequence[Event]) -> list[AttemptEnded]:
 
 
 def went_on(project: Project, prospect: RerunPreview, **options: Any) -> tuple[RunId, State]:
-    begun = start_rerun(project.office, prospect, **options)
-    return begun.run, drive(project.office, begun.site, park=True)
+    begun = start_rerun(project.facade, prospect, **options)
+    return begun.run, drive(project.facade, begun.run, park=True)
 
 
 def paths(parts: Sequence[Any]) -> list[str]:
@@ -57,7 +57,7 @@ def test_an_edited_prompt_is_asked_again_and_everything_before_it_is_kept(projec
     better = "- {match: {step: s9, prompt: well}, text: better, cost_usd: 0.5, write: {s9.txt: better}}\n"
     project.flow(TWELVE.replace("Do part 9.", "Do part 9 well."), head=TEAM, cast=better + CAST)
 
-    prospect = preview_rerun(project.office, first)
+    prospect = preview_rerun(project.facade, first)
 
     assert paths(prospect.reused) == [f"s{n}" for n in range(1, 9)]
     assert paths(prospect.repeated) == [f"s{n}" for n in range(9, 13)]
@@ -74,7 +74,7 @@ def test_a_step_that_is_asked_anew_and_answers_as_before_spares_the_rest(project
     first, _ = project.run(project.flow(TWELVE, head=TEAM, cast=CAST))
     project.flow(TWELVE.replace("Do part 9.", "Do part 9 well."), head=TEAM, cast=CAST)
 
-    second, _ = went_on(project, preview_rerun(project.office, first))
+    second, _ = went_on(project, preview_rerun(project.facade, first))
 
     assert made(project, second) == ["s9"]
 
@@ -85,7 +85,7 @@ def test_what_a_run_has_spent_counts_against_the_one_that_goes_on_from_it(projec
     first, _ = project.run(project.flow(TWELVE, head=limited, cast=CAST))
     project.flow(TWELVE.replace("Do part 12.", "Do part 12 well."), head=limited, cast=CAST)
 
-    second, after = went_on(project, preview_rerun(project.office, first))
+    second, after = went_on(project, preview_rerun(project.facade, first))
 
     facts = after.started
     assert facts is not None
@@ -110,13 +110,13 @@ def test_limits_of_a_called_workflow_and_of_a_step_go_on_where_they_were(
     )
     first, _ = project.run(project.flow(steps, head=TEAM, cast="- {match: {step: b}, cost_usd: 0.6}\n"))
 
-    again, state = went_on(project, preview_rerun(project.office, first, again="a"))
+    again, state = went_on(project, preview_rerun(project.facade, first, again="a"))
     assert (made(project, again), outcome(state, "a")) == ([], "failed")
     assert state.ledgers[StepPath("a")].spent.calls == 1
-    other, state = went_on(project, preview_rerun(project.office, first, again="b"))
+    other, state = went_on(project, preview_rerun(project.facade, first, again="b"))
     assert (made(project, other), outcome(state, "sub/b")) == ([], "failed")
-    fork, _ = went_on(project, preview_rerun(project.office, first, again="c", onwards=True))
-    third, state = went_on(project, preview_rerun(project.office, fork, again="b"))
+    fork, _ = went_on(project, preview_rerun(project.facade, first, again="c", onwards=True))
+    third, state = went_on(project, preview_rerun(project.facade, fork, again="b"))
     assert (made(project, third), outcome(state, "sub/b")) == ([], "failed")
     assert state.started is not None and state.started.run.carried_time > 0
 
@@ -130,8 +130,8 @@ def test_a_step_that_is_done_again_takes_along_only_what_depends_on_it(project: 
     )
     first, _ = project.run(project.flow(steps))
 
-    second, state = went_on(project, preview_rerun(project.office, first, again="b"))
-    third, _ = went_on(project, preview_rerun(project.office, first, again="b", onwards=True))
+    second, state = went_on(project, preview_rerun(project.facade, first, again="b"))
+    third, _ = went_on(project, preview_rerun(project.facade, first, again="b", onwards=True))
 
     assert made(project, second) == ["b", "c"]
     assert output(state, "c") == output(state, "b")
@@ -144,7 +144,7 @@ def test_a_fork_shares_the_past_and_leaves_the_first_run_as_it_is(project: Proje
     first, _ = project.run(project.flow(steps, head=head))
     before = project.events(first)
 
-    prospect = preview_rerun(project.office, first, again="b", onwards=True, inputs={"word": "blue"})
+    prospect = preview_rerun(project.facade, first, again="b", onwards=True, inputs={"word": "blue"})
     second, state = went_on(project, prospect)
 
     assert made(project, second) == ["b"]
@@ -162,7 +162,7 @@ def test_a_retried_step_is_taken_over_with_its_feedback_gates_and_tree(project: 
     first, _ = project.run(project.flow(steps, head=TEAM, cast=cast))
     project.flow(steps.replace("[cat, x.txt]", "[wc, -c, x.txt]"), head=TEAM, cast=cast)
 
-    second, state = went_on(project, preview_rerun(project.office, first))
+    second, state = went_on(project, preview_rerun(project.facade, first))
 
     assert made(project, second) == ["last"]
     assert output(state, "last") == "4 x.txt"
@@ -181,7 +181,7 @@ def test_parallel_work_that_was_joined_is_not_joined_with_new_gates(project: Pro
     first, _ = project.run(project.flow(steps, head=TEAM, cast=cast))
     project.flow(steps.replace("[cat, l.txt, r.txt]", "[cat, r.txt, l.txt]"), head=TEAM, cast=cast)
 
-    prospect = preview_rerun(project.office, first)
+    prospect = preview_rerun(project.facade, first)
     second, state = went_on(project, prospect)
 
     assert paths(prospect.repeated) == ["last"]
@@ -197,12 +197,12 @@ def test_an_approval_stands_for_the_same_question_about_the_same_tree(project: P
     project.say(first, Approve(StepPath("ok"), "approve", "ann"))
 
     project.flow(steps.replace("one", "two"))
-    second, state = went_on(project, preview_rerun(project.office, first))
+    second, state = went_on(project, preview_rerun(project.facade, first))
     assert (outcome(state, "ok"), output(state, "last")) == ("passed", "two")
     assert made(project, second) == ["last"]
 
     project.flow(steps.replace("Good?", "Really good?"))
-    prospect = preview_rerun(project.office, first)
+    prospect = preview_rerun(project.facade, first)
     _, asked = went_on(project, prospect)
     assert prospect.next == ("ok",)
     assert outcome(asked, "ok") == ""
@@ -215,24 +215,24 @@ def test_what_a_person_did_by_hand_is_taken_over_while_the_task_is_the_same(proj
         "  look: {run: [sh, -c, 'cat art.txt; echo one']}\n"
     )
     first, _ = project.run(project.flow(steps))
-    (project.office.run_dir(first) / "by_hand/paint/1/work/art.txt").write_text("blue\n", "utf-8")
+    (project.facade.run_dir(first) / "by_hand/paint/1/work/art.txt").write_text("blue\n", "utf-8")
     project.say(first, ManualWorkDone(StepPath("paint"), "ann", "It is blue."))
 
     project.write("flow.yaml", (project.root / "flow.yaml").read_text().replace("echo one", "echo two"))
-    prospect = preview_rerun(project.office, first)
+    prospect = preview_rerun(project.facade, first)
     second, state = went_on(project, prospect)
 
     assert (paths(prospect.reused), prospect.next) == (["paint"], ("look",))
     assert output(state, "look") == "blue\ntwo"
     assert made(project, second) == ["look"]
-    assert not (project.office.run_dir(second) / "by_hand").exists()
+    assert not (project.facade.run_dir(second) / "by_hand").exists()
 
     project.write("flow.yaml", (project.root / "flow.yaml").read_text().replace("Paint it.", "Paint it red."))
-    prospect = preview_rerun(project.office, first)
+    prospect = preview_rerun(project.facade, first)
     third, state = went_on(project, prospect)
     assert (paths(prospect.reused), prospect.next) == ([], ("paint",))
     assert outcome(state, "paint") == ""
-    assert "Paint it red." in (project.office.run_dir(third) / "by_hand/paint/1/TASK.md").read_text("utf-8")
+    assert "Paint it red." in (project.facade.run_dir(third) / "by_hand/paint/1/TASK.md").read_text("utf-8")
 
 
 @pytest.mark.req("X2", "X3")
@@ -251,7 +251,7 @@ def test_what_is_booked_for_calls_without_a_price_is_not_reset_by_going_on_in_an
     assert state.ledgers[StepPath("")].unknown.usd == 2_000_000
 
     project.write("flow.yaml", (project.root / "flow.yaml").read_text().replace("one", "two"))
-    second, state = went_on(project, preview_rerun(project.office, first))
+    second, state = went_on(project, preview_rerun(project.facade, first))
 
     assert made(project, second) == ["b"]
     assert state.ledgers[StepPath("")].unknown.usd == 2_000_000
@@ -280,7 +280,7 @@ def test_a_landing_that_was_made_is_not_made_again(project: Project) -> None:
     tip = git(project.root, "rev-parse", "main")
     project.write("flow.yaml", (project.root / "flow.yaml").read_text().replace("one", "two"))
 
-    second, state = went_on(project, preview_rerun(project.office, first))
+    second, state = went_on(project, preview_rerun(project.facade, first))
 
     assert made(project, second) == ["last"]
     assert outcome(state, "in") == "passed"
@@ -292,7 +292,7 @@ def test_a_run_that_was_not_over_is_closed_by_the_one_that_replaces_it(project: 
     first, _ = project.run(project.flow(steps))
     project.flow(steps.replace("Good?", "Fine?"))
 
-    second, state = went_on(project, preview_rerun(project.office, first), closed_by="ann")
+    second, state = went_on(project, preview_rerun(project.facade, first), closed_by="ann")
 
     assert project.view(first).status == "cancelled"
     assert state.ended is None
@@ -304,7 +304,7 @@ def test_an_answer_that_is_gone_is_paid_for_or_not_given(project: Project) -> No
     limited = TEAM + "limits: {calls: 2}\n"
     steps = "  a: {agent: w, prompt: A., touches: []}\n  b: {agent: w, prompt: B., touches: []}\n"
     first, _ = project.run(project.flow(steps, head=limited))
-    prospect = preview_rerun(project.office, first, again="b")
+    prospect = preview_rerun(project.facade, first, again="b")
     assert prospect.site.past is not None
     forgetful = replace(prospect, site=replace(prospect.site, past=replace(prospect.site.past, attempts={})))
 
@@ -321,15 +321,15 @@ def test_what_was_taken_over_is_told_with_what_it_really_cost(project: Project) 
     steps = "  a: {agent: w, prompt: A., touches: []}\n  b: {run: [echo, one]}\n  c: {run: [echo, two]}\n"
     cast = "- {match: {step: a}, cost_usd: 0.5, usage: {input: 30, output: 4}}\n"
     first, _ = project.run(project.flow(steps, head=TEAM, cast=cast))
-    second, _ = went_on(project, preview_rerun(project.office, first, again="b"))
+    second, _ = went_on(project, preview_rerun(project.facade, first, again="b"))
 
-    kept = preview_rerun(project.office, second, again="c")
-    anew = preview_rerun(project.office, second, again="a")
+    kept = preview_rerun(project.facade, second, again="c")
+    anew = preview_rerun(project.facade, second, again="a")
 
     assert [(part.path, part.cost, part.tokens) for part in kept.reused] == [("a", 500_000, 34), ("b", 0, 0)]
     assert (anew.repeated[0].path, anew.repeated[0].cost, anew.repeated[0].tokens) == ("a", 500_000, 34)
     third, _ = went_on(project, kept)
-    assert preview_rerun(project.office, third, again="a").repeated[0].cost == 500_000
+    assert preview_rerun(project.facade, third, again="a").repeated[0].cost == 500_000
 
 
 @pytest.mark.parametrize("where", ["top", "step"])
@@ -340,7 +340,7 @@ def test_a_step_that_a_limit_ended_is_what_a_look_ahead_begins_with(project: Pro
     first, state = project.run(project.flow(steps, head=TEAM + top))
     assert outcome(state, "b") == "failed"
 
-    prospect = preview_rerun(project.office, first, again="b")
+    prospect = preview_rerun(project.facade, first, again="b")
     _, state = went_on(project, prospect)
 
     assert (paths(prospect.reused), prospect.next) == (["a"], ("b",))
@@ -350,8 +350,8 @@ def test_a_step_that_a_limit_ended_is_what_a_look_ahead_begins_with(project: Pro
 def test_a_crash_of_the_new_run_loses_nothing_of_the_past(project: Project) -> None:
     """Whoever carries it on later knows the past from the store, not from the process that looked ahead."""
     first, _ = project.run(project.flow("  a: {run: [echo, x]}\n  b: {run: [echo, y]}\n"))
-    prospect = preview_rerun(project.office, first, again="b")
-    run = start_rerun(project.office, prospect).run
+    prospect = preview_rerun(project.facade, first, again="b")
+    run = start_rerun(project.facade, prospect).run
 
     state = project.resume(run)
 
@@ -364,10 +364,10 @@ def test_a_look_ahead_changes_nothing(project: Project) -> None:
     first, _ = project.run(project.flow(TWELVE, head=TEAM, cast=CAST))
     refs = git(project.root, "for-each-ref")
 
-    preview_rerun(project.office, first, again="s3")
+    preview_rerun(project.facade, first, again="s3")
 
     assert git(project.root, "for-each-ref") == refs
-    assert [head.run for head in project.office.store.heads()] == [first]
+    assert [head.run for head in project.store.heads()] == [first]
 
 
 @pytest.mark.parametrize(("step", "said"), [("nowhere", "has not been at"), ("s13", "has not been at")])
@@ -377,7 +377,7 @@ def test_a_step_that_was_never_reached_is_named_with_those_that_were(
     first, _ = project.run(project.flow(TWELVE, head=TEAM, cast=CAST))
 
     with pytest.raises(ConfigurationError, match=said) as caught:
-        preview_rerun(project.office, first, again=step)
+        preview_rerun(project.facade, first, again=step)
 
     assert "s12" in str(caught.value.hint)
 
@@ -392,4 +392,4 @@ def test_an_iteration_is_named_by_its_number_or_its_key(project: Project) -> Non
     first, _ = project.run(project.flow(steps.replace("in: [red, blue]", "in: \"['red', 'blue']\"")))
 
     for again, expected in (("each[red]", "each[1]"), ("each[2]", "each[2]"), ("red", "red")):
-        assert preview_rerun(project.office, first, again=again).source.without == (expected,)
+        assert preview_rerun(project.facade, first, again=again).source.without == (expected,)

@@ -16,13 +16,12 @@ import apsw
 import pytest
 
 from podium.adapters.stores.sqlite import SqliteStore
-from podium.app.archive.verify import verify
-from podium.app.query.runs import find_run
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Signal
 from podium.core.types import Path as StepPath
+from podium.engine.verify import verify
 from podium.errors import PodiumError
-from podium.files.project_paths import STATE_DIR
+from podium.files.project_paths import STATE_DIR, ProjectPaths
 from podium.ports.store import StoreError
 from podium.runtime.commands import encode_command
 from tests.engine.kit import Project
@@ -47,7 +46,7 @@ def test_every_bit_that_turns_over_is_reported_or_changes_no_read(project: Proje
     runs = made(project)
     folder = project.root / STATE_DIR
     killed = keep(folder, tmp_path / "killed")
-    project.office.store.close()
+    project.facade.runtime.close()
     rested = keep(folder, tmp_path / "rested")
     chance = random.Random(SEED)
     expected = {state: reads(state, runs) for state in (killed, rested)}
@@ -71,7 +70,7 @@ def made(project: Project) -> tuple[RunId, ...]:
     runs = tuple(project.run(file)[0] for _ in range(3))
     project.say(runs[0], Approve(StepPath("ask"), "approve", "ann"))
     for number in range(20):
-        project.office.store.post(
+        project.store.post(
             runs[2], f"letter {number}", encode_command(Signal(f"signal {number}", "x" * 40, "ann"))
         )
     return runs
@@ -111,7 +110,10 @@ def seen_in(place: Path, runs: tuple[RunId, ...]) -> Any:
     except PodiumError:
         return "reported"
     try:
-        faults = [verify(store, place, find_run(store, run)).fault for run in runs]
+        heads = [store.head(run) for run in runs]
+        faults = [
+            head is None or verify(store, ProjectPaths(place), head).fault is not None for head in heads
+        ]
         return "reported" if any(faults) else all_of(store, runs)
     except PodiumError:
         return "reported"
@@ -140,11 +142,11 @@ def test_a_run_whose_last_events_are_gone_is_not_carried_on(project: Project) ->
     run, _ = project.run(project.flow(STEPS))
     db = apsw.Connection(str(project.root / STATE_DIR / "podium.db"))
     db.execute("delete from event where id = (select max(id) from event)")
-    before = project.office.store.read(run)
+    before = project.store.read(run)
 
     with pytest.raises(
         StoreError, match=r"cannot be trusted: the log ends at event \d+, and chain_head knows"
     ):
         project.resume(run)
 
-    assert project.office.store.read(run) == before
+    assert project.store.read(run) == before

@@ -18,9 +18,9 @@ from podium.core.evolve.evolve import fold
 from podium.core.hash_chain import first_fault
 from podium.core.messages import Approve, Cancel, Guide, Pause, Resume, Signal
 from podium.core.types import Path as StepPath
-from podium.engine.lease import AlreadyOwned, is_owned, lease
-from podium.engine.run_owner import drive_run
+from podium.engine.lease import is_owned, lease
 from podium.errors import ConfigurationError
+from podium.ports.runtime import AlreadyOwned
 from tests.engine.kit import HEAD, TEAM, Project, git, outcome, output
 from tests.timing import best_of
 
@@ -37,7 +37,7 @@ def test_commands_run_one_after_the_other_and_hand_on_what_they_say(project: Pro
     assert state.ended is not None
     assert (state.ended.status, state.ended.exit) == ("passed", 0)
     assert output(state, "b") == "hello-again"
-    head = project.office.store.head(run)
+    head = project.store.head(run)
     assert head is not None
     assert head.status == "passed"
 
@@ -46,14 +46,14 @@ def test_commands_run_one_after_the_other_and_hand_on_what_they_say(project: Pro
 def test_the_log_alone_gives_the_state_again_and_its_chain_is_whole(project: Project) -> None:
     """R145, R159"""
     begun = project.begin(project.flow("  a: {run: [echo, x]}\n  b: {run: [echo, y]}\n"))
-    state = drive(project.office, begun.site, park=True)
+    state = drive(project.facade, begun.run, park=True)
 
-    records = project.office.store.read(begun.run)
+    records = project.store.read(begun.run)
     again = fold(begun.site.workflow, [decode(json.loads(record.body)) for record in records])
 
     assert first_fault(records) is None
     assert again == state._replace(root=again.root)
-    outside = (project.office.run_dir(begun.run) / "chain_head").read_text("ascii").split()
+    outside = (project.facade.run_dir(begun.run) / "chain_head").read_text("ascii").split()
     assert outside == [str(len(records)), records[-1].hash]
 
 
@@ -70,7 +70,7 @@ def test_a_failed_command_fails_the_run_and_finally_still_runs(project: Project)
 def test_a_run_that_needs_a_person_parks_and_an_answer_carries_it_on(project: Project) -> None:
     """R155"""
     run, parked = project.run(project.flow('  ask: {human: "Go on?"}\n  a: {run: [echo, done]}\n'))
-    head = project.office.store.head(run)
+    head = project.store.head(run)
 
     heard = project.say(run, Approve(StepPath("ask"), "approve", "ann"))
 
@@ -108,7 +108,7 @@ def test_what_cannot_be_followed_is_refused_with_the_reason(
     with pytest.raises(ConfigurationError, match=why):
         project.say(run, message)
 
-    assert project.office.store.letters(run) == ()
+    assert project.store.letters(run) == ()
 
 
 def test_a_run_that_is_over_says_so_to_everybody(project: Project) -> None:
@@ -117,7 +117,7 @@ def test_a_run_that_is_over_says_so_to_everybody(project: Project) -> None:
     with pytest.raises(ConfigurationError, match="has ended: passed"):
         project.say(run, Cancel("ann"))
 
-    assert project.office.store.letters(run) == ()
+    assert project.store.letters(run) == ()
 
 
 def test_a_signal_wakes_the_step_that_waits_for_it(project: Project) -> None:
@@ -144,7 +144,7 @@ def test_a_file_that_appears_ends_a_wait(project: Project) -> None:
     begun = project.begin(flow)
     threading.Timer(0.3, lambda: project.write("go.json", '{"ok": true}')).start()
 
-    state = drive(project.office, begun.site, park=True)
+    state = drive(project.facade, begun.run, park=True)
 
     assert state.ended is not None
     assert state.ended.status == "passed"
@@ -172,10 +172,10 @@ def test_guidance_is_written_down_and_reaches_the_next_attempt(project: Project)
     flow = project.flow('  ask: {human: "Go on?"}\n  a: {agent: w, prompt: Say something.}\n', head=TEAM)
     run, _ = project.run(flow)
 
-    project.say(run, Guide("ann", "Be brief."), carry_on=False)
+    project.say(run, Guide("ann", "Be brief."), drives=False)
     project.say(run, Approve(StepPath("ask"), "approve", "ann"))
 
-    prompt = next((project.office.run_dir(run) / "agent_logs/a/1").glob("prompt*")).read_text("utf-8")
+    prompt = next((project.facade.run_dir(run) / "agent_logs/a/1").glob("prompt*")).read_text("utf-8")
     assert "Be brief." in prompt
 
 
@@ -184,7 +184,7 @@ def test_a_paused_run_starts_nothing_until_it_is_resumed(project: Project) -> No
     project.say(run, Pause("ann"))
 
     paused = project.say(run, Approve(StepPath("ask"), "approve", "ann")).state
-    head = project.office.store.head(run)
+    head = project.store.head(run)
     state = project.say(run, Resume("ann")).state
 
     assert paused is not None
@@ -212,7 +212,7 @@ def test_a_cancelled_run_ends_its_processes_and_runs_finally(project: Project) -
     thread = threading.Thread(target=cancel)
     thread.start()
     state = drive(
-        project.office, begun.site, park=True, on_turn=lambda log: started.set() if log.events else None
+        project.facade, begun.run, park=True, on_turn=lambda log: started.set() if log.events else None
     )
     thread.join()
 
@@ -225,8 +225,8 @@ def test_a_cancelled_run_ends_its_processes_and_runs_finally(project: Project) -
 def test_a_run_has_one_owner_and_a_second_is_told_who(project: Project) -> None:
     begun = project.begin(project.flow("  a: {run: [echo, x]}\n"))
 
-    with lease(begun.site.run_dir), pytest.raises(AlreadyOwned, match=r"carried on by process \d+"):
-        drive(project.office, begun.site, park=True)
+    with lease(begun.site.run_dir), pytest.raises(AlreadyOwned, match=r"driven by process \d+"):
+        drive(project.facade, begun.run, park=True)
 
 
 def test_who_only_looks_whether_a_run_is_owned_keeps_nobody_from_owning_it(tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_what_was_in_flight_when_the_owner_died_is_done_again_once(project: Proj
                 if any(getattr(event, "path", "") == "b" for event in log.events):  # type: ignore[attr-defined]
                     scope.cancel()
 
-            await drive_run(project.office.store, begun.site, park=True, on_turn=look)
+            await project.facade.runtime.drive(begun.run, park=True, on_turn=look)
 
     anyio.run(die_in_b)
     state = project.resume(begun.run)
@@ -286,7 +286,7 @@ def test_each_run_has_its_own_id_folder_state_and_logs(project: Project) -> None
     flow = project.flow("  a: {agent: w, prompt: Do it, touches: []}\n", head=TEAM)
     began = datetime.now().astimezone().replace(microsecond=0)
     first, _ = project.run(flow)
-    kept = _contents(project.office.run_dir(first))
+    kept = _contents(project.facade.run_dir(first))
 
     second, state = project.run(flow)
 
@@ -294,12 +294,12 @@ def test_each_run_has_its_own_id_folder_state_and_logs(project: Project) -> None
     for run in (first, second):
         at = datetime.strptime(run.rpartition("-")[0], "%Y%m%d-%H%M%S").astimezone()
         assert began <= at <= datetime.now().astimezone(), "names are in the order of time"
-    assert _contents(project.office.run_dir(first)) == kept
-    assert _contents(project.office.run_dir(second)).keys() == kept.keys()
+    assert _contents(project.facade.run_dir(first)) == kept
+    assert _contents(project.facade.run_dir(second)).keys() == kept.keys()
     assert state.started is not None
     assert state.started.run.id == second
     assert {"state.json", "agent_logs/a/1/prompt.md"} <= kept.keys()
-    assert all(first not in text for text in _contents(project.office.run_dir(second)).values())
+    assert all(first not in text for text in _contents(project.facade.run_dir(second)).values())
 
 
 def _contents(folder: Path) -> dict[str, str]:

@@ -59,8 +59,7 @@ def exported(project: Project, tmp_path: Path) -> Exported:
     assert heard.state.ended.status == "passed", heard.state.ended
     # Whatever is edited later: the run was started with what it was started with.
     project.write("prompts/make.md", "Something else.\n")
-    store = project.office.store
-    return export(store, project.root, find_run(store), tmp_path / "out")
+    return export(project.facade, find_run(project.facade.runtime), tmp_path / "out")
 
 
 @pytest.mark.req("X14", "R160")
@@ -195,26 +194,24 @@ def test_a_manifest_that_is_none_is_a_fault_and_no_crash(exported: Exported) -> 
 def test_a_folder_with_something_in_it_and_a_damaged_run_are_refused(
     exported: Exported, project: Project, tmp_path: Path
 ) -> None:
-    store = project.office.store
-    head = find_run(store)
+    head = find_run(project.facade.runtime)
     with pytest.raises(ConfigurationError, match="not empty"):
-        export(store, project.root, head, exported.folder)
-    (project.office.run_dir(head.run) / "chain_head").write_text(f"{99:>12} {'0' * 64}\n", "ascii")
+        export(project.facade, head, exported.folder)
+    (project.facade.run_dir(head.run) / "chain_head").write_text(f"{99:>12} {'0' * 64}\n", "ascii")
     with pytest.raises(ConfigurationError, match="its log fails verification"):
-        export(store, project.root, head, tmp_path / "other")
+        export(project.facade, head, tmp_path / "other")
 
 
 def test_a_place_that_cannot_hold_an_export_is_named(
     exported: Exported, project: Project, tmp_path: Path
 ) -> None:
-    store = project.office.store
     (tmp_path / "file").write_text("x", "utf-8")
 
     for place, fact in ((tmp_path / "file", "is no folder"), (tmp_path / "file" / "x", "Not a directory")):
         with pytest.raises(ConfigurationError, match=fact):
-            export(store, project.root, find_run(store), place)
+            export(project.facade, find_run(project.facade.runtime), place)
     with pytest.raises(ConfigurationError, match="cannot be made"):
-        export(store, project.root, find_run(store), Path("/proc/xx"))
+        export(project.facade, find_run(project.facade.runtime), Path("/proc/xx"))
 
 
 @pytest.mark.req("X14")

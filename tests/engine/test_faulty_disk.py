@@ -9,16 +9,16 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
-from podium.app.archive.verify import verify
 from podium.app.run.start import drive
 from podium.core.events import StepEnded
 from podium.core.hash_chain import RunId
+from podium.engine.verify import verify
+from podium.files.project_paths import ProjectPaths
 from podium.ports.store import StoreError
-from podium.wiring import open_store
+from podium.wiring import open_office
 from tests.adapters.faulty_disk import KINDS, FaultyDisk
 from tests.engine.kit import Project
 
@@ -51,7 +51,7 @@ def disk() -> Iterator[FaultyDisk]:
 def test_a_write_that_fails_ends_the_process_with_a_clear_error_and_the_run_goes_on_later(
     kind: str, disk: FaultyDisk, folder: Project
 ) -> None:
-    folder.office.store.close()
+    folder.facade.runtime.close()
     file = folder.flow(STEPS)
     attempt(folder, file, disk, at=None)
     writes = disk.writes
@@ -72,21 +72,21 @@ def attempt(project: Project, file: object, disk: FaultyDisk, *, at: int | None)
     disk.writes, disk.fails_at = 0, at
     run: RunId | None = None
     try:
-        project.office = replace(project.office, store=open_store(project.root, create=True))
+        project.facade = open_office(project.root, create=True)
         begun = project.begin(file)  # type: ignore[arg-type]
         run = begun.run
-        drive(project.office, begun.site, park=True)
+        drive(project.facade, begun.run, park=True)
     except StoreError as error:
         place, _, fact = error.message.partition(" cannot be used: ")
         return run, fact if place.endswith("podium.db") and error.hint else "unclear"
     finally:
-        project.office.store.close()
+        project.facade.runtime.close()
     return run, ""
 
 
 def assert_goes_on(project: Project, run: RunId | None, file: object) -> None:
-    project.office = replace(project.office, store=open_store(project.root))
-    store = project.office.store
+    project.facade = open_office(project.root)
+    store = project.store
     if run is not None and store.head(run) is not None:
         state = project.resume(run)
     else:
@@ -97,5 +97,5 @@ def assert_goes_on(project: Project, run: RunId | None, file: object) -> None:
     assert set(ends.values()) == {1}
     head = store.head(run)
     assert head is not None
-    assert verify(store, project.root, head).fault is None
+    assert verify(store, ProjectPaths(project.root), head).fault is None
     store.close()

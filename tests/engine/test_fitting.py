@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from podium.app.run.serve import Service
-from podium.app.run.start import drive, open_run
+from podium.app.run.start import drive
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Cancel
 from podium.core.types import Path as StepPath
-from podium.engine.log import Log
 from podium.errors import ConfigurationError
+from podium.ports.runtime import DrivenRun
 from tests.engine.kit import Project, output
 
 SHAPE = "{schema: {n: int}}"
@@ -50,7 +50,7 @@ def test_a_value_that_does_not_fit_is_refused_with_the_reason_and_the_question_s
         project.say(run, answer(value))
 
     assert [pending.path for pending in project.view(run).pending] == ["ask"]
-    assert project.office.store.letters(run) == ()
+    assert project.store.letters(run) == ()
 
 
 @pytest.mark.req("R193")
@@ -92,7 +92,7 @@ def test_a_file_says_which_values_there_are_and_takes_one(project: Project, key:
     run = asked(project, "{choice: [red, blue]}")
     file = letterbox(project)
     text = file.read_text("utf-8")
-    service = Service(project.office, tell=lambda _: None)
+    service = Service(project.facade, tell=lambda _: None)
     service.note(run)
     fill_in(file, key, words)
 
@@ -121,10 +121,10 @@ def test_what_does_not_fit_in_a_file_is_told_beside_it_and_by_whoever_reads_it(
     fill_in(file, key, words)
     told: list[str] = []
 
-    def listen(log: Log) -> None:
-        told[:] = log.refused
+    def listen(driven: DrivenRun) -> None:
+        told[:] = driven.refused
 
-    state = drive(project.office, open_run(project.office, run), park=True, on_turn=listen)
+    state = drive(project.facade, run, park=True, on_turn=listen)
 
     reason = file.with_suffix(".refused")
     assert state.ended is None

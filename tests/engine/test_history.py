@@ -6,7 +6,6 @@ import pytest
 
 from podium.app.query.runs import costs
 from podium.core.events import AttemptEnded
-from podium.runtime.records import read_events
 from tests.engine.kit import TEAM, Project
 
 LOOP = "  write: {agent: w, prompt: write it, touches: [a.txt], gates: [{review: w}], retry: 3}\n"
@@ -22,10 +21,10 @@ def test_runs_calls_scores_and_iterations_are_kept_for_other_processes(project: 
     file = project.flow(LOOP, head=TEAM, cast=CAST)
     runs = [project.run(file)[0] for _ in range(2)]
 
-    store = project.other().office.store
-    assert sorted(head.run for head in store.heads()) == sorted(runs)
+    other = project.other()
+    assert sorted(head.run for head in other.facade.runtime.heads()) == sorted(runs)
     for run in runs:
-        ends = [event for event in read_events(store, run) if isinstance(event, AttemptEnded)]
+        ends = [event for event in other.events(run) if isinstance(event, AttemptEnded)]
         calls = [
             (end.path, end.attempt, (end.result or {})["agent"], end.used.tokens, end.used.usd, end.verdict)
             for end in ends
@@ -65,6 +64,6 @@ def test_an_agent_may_lead_and_what_that_costs_stands_beside_the_same_work_witho
         assert state.ended is not None
         assert state.ended.status == "passed"
 
-    bill = costs(project.office.store, project.office.store.heads(), "workflow")
+    bill = costs(project.facade.runtime, project.store.heads(), "workflow")
 
     assert {row.name: row.usd for row in bill.rows} == {"led": 1_000_000, "plain": 500_000}

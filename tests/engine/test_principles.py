@@ -39,7 +39,7 @@ def test_each_step_is_a_new_process_that_knows_nothing_of_the_others(project: Pr
     processes, homes = zip(*(words.split() for words in said), strict=True)
     assert len(set(processes)) == len(set(homes)) == 3
     assert not any(Path(home).exists() for home in homes), "nothing of it stays"
-    logs = project.office.run_dir(run) / "agent_logs"
+    logs = project.facade.run_dir(run) / "agent_logs"
     told = [(logs / name / "1" / "prompt.md").read_text() for name in names]
     assert "first words" not in told[1]
     assert "first words" not in told[2]
@@ -140,13 +140,13 @@ class House:
 
 @pytest.mark.req("R013")
 def test_a_new_kind_of_agent_is_one_class_that_the_engine_is_handed(project: Project) -> None:
-    real = project.office.site_for
+    real = project.facade.site_for
 
     def site_for(*args: Any, **options: Any) -> Any:
         site = real(*args, **options)
         return replace(site, agents={**site.agents, "house": agent("house", House())})
 
-    project.office = replace(project.office, site_for=site_for)
+    project.facade.site_for = site_for
     head = f"{HEAD}agents: {{mine: {{type: house}}}}\n"
     _, state = project.run(project.flow("  it: {agent: mine, prompt: work, touches: []}\n", head=head))
 

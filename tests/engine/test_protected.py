@@ -27,7 +27,7 @@ ASKED = StepPath("it#1/!protected")
 def test_a_person_sees_the_paths_and_lets_them_land(project: Project) -> None:
     run, state = project.run(project.flow(STEPS, head=TEAM, cast=CAST))
     assert state.ended is None
-    (question,) = open_questions(project.office.store, project.root)
+    (question,) = open_questions(project.facade)
     assert question.pending.path == ASKED
     assert ".github/workflows/ci.yml" in question.pending.question
     assert ".Claude/settings.json" in question.pending.question, "the same folder on other systems"
@@ -49,7 +49,7 @@ def test_a_no_goes_back_to_the_worker_who_leaves_them_alone(project: Project) ->
     assert outcome(state, "land") == "passed"
     assert git(project.root, "show", "main:src/a.py") == "2"
     assert ".github" not in git(project.root, "ls-tree", "--name-only", "main")
-    prompt = (project.office.run_dir(run) / "agent_logs/it/2/prompt.md").read_text("utf-8")
+    prompt = (project.facade.run_dir(run) / "agent_logs/it/2/prompt.md").read_text("utf-8")
     assert "protected files were changed: .Claude/settings.json, .github/workflows/ci.yml" in prompt
     assert "ann says (rejected): not your files" in prompt
 

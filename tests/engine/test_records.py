@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from podium.engine.run_folder import RunFolder, read_stored
+from podium.engine.run_folder import RunFolder
 from podium.redaction.mask import Mask
+from podium.runtime.question_text import read_stored
 from podium.views.files.growing_logs import AUDIT, GROWING, LOG, STATE_LOG, TOKENS
 from podium.views.files.snapshot import SHOWN_BYTES, truncated
 from tests.views.kit import SILENT, Told, conforms, tell

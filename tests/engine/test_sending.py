@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import replace
 
 import anyio
 import anyio.from_thread
@@ -14,16 +13,17 @@ from podium.attempt.site import Site
 from podium.core.messages import Approve, Cancel, Pause
 from podium.core.types import Path as StepPath
 from podium.engine.lease import lease
-from podium.engine.log import DONE, DefinitionChanged
 from podium.errors import ConfigurationError, PodiumError
+from podium.ports.runtime import DefinitionChanged
+from podium.runtime.commands import DONE
 from tests.engine.kit import HEAD, Project, outcome
 
 
 @pytest.mark.req("R039")
-@pytest.mark.parametrize("carry_on", [True, False])
+@pytest.mark.parametrize("drives", [True, False])
 @pytest.mark.parametrize("text", [HEAD + 'steps:\n  ask: {human: "Go on now?"}\n', "{"])
 def test_what_was_refused_as_the_definition_has_changed_is_not_followed_later(
-    project: Project, text: str, carry_on: bool
+    project: Project, text: str, drives: bool
 ) -> None:
     """A person who was told no does not expect the run to be cancelled the next day."""
     file = project.flow('  ask: {human: "Go on?"}\n')
@@ -32,8 +32,8 @@ def test_what_was_refused_as_the_definition_has_changed_is_not_followed_later(
     for message in (Cancel("ann"), Approve(StepPath("ask"), "approve", "ann")):
         project.write("flow.yaml", text)
         with pytest.raises(PodiumError):
-            project.say(run, message, carry_on=carry_on)
-        assert project.office.store.letters(run) == ()
+            project.say(run, message, drives=drives)
+        assert project.store.letters(run) == ()
 
         project.write("flow.yaml", before)
         state = project.resume(run)
@@ -43,7 +43,7 @@ def test_what_was_refused_as_the_definition_has_changed_is_not_followed_later(
 
 def test_who_is_refused_still_clears_away_what_a_dead_owner_left(project: Project) -> None:
     run, _ = project.run(project.flow('  ask: {human: "Go on?"}\n'))
-    work = project.office.paths.work_dir(run)
+    work = project.facade.paths.work_dir(run)
     work.mkdir(parents=True)
     project.write("flow.yaml", HEAD + 'steps:\n  ask: {human: "Go on now?"}\n')
 
@@ -56,7 +56,7 @@ def test_who_is_refused_still_clears_away_what_a_dead_owner_left(project: Projec
 def test_a_letter_is_left_to_whoever_owns_the_run_by_then(project: Project) -> None:
     """Its sender cannot carry the run on, but another process can, which may have read the letter already."""
     run, _ = project.run(project.flow('  ask: {human: "Go on?"}\n'))
-    folder, owner = project.office.run_dir(run), ExitStack()
+    folder, owner = project.facade.run_dir(run), ExitStack()
 
     heard: list[SendResult] = []
 
@@ -70,12 +70,13 @@ def test_a_letter_is_left_to_whoever_owns_the_run_by_then(project: Project) -> N
 
         async def answers() -> None:
             await owned.wait()
-            (letter,) = project.office.store.letters(run)
-            project.office.store.answer(letter, DONE)
+            (letter,) = project.store.letters(run)
+            project.store.answer(letter, DONE)
 
+        project.facade.site_for = site_for
         async with anyio.create_task_group() as group:
             group.start_soon(answers)
-            heard.append(await send(replace(project.office, site_for=site_for), run, Cancel("ann")))
+            heard.append(await send(project.facade, run, Cancel("ann")))
 
     with owner:
         anyio.run(both)

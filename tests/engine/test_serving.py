@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from podium.app.query.runs import find_run
 from podium.app.run.serve import AGAIN, Service
-from podium.app.run.start import drive, open_run
+from podium.app.run.start import drive
 from podium.core.events import TimerFired
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Pause
@@ -39,7 +40,7 @@ class World:
         self.time = Millis(1_800_000_000_000)
         self.said: list[str] = []
         self.service = Service(
-            project.office, tell=lambda told: self.said.append(told.line()), now=lambda: self.time
+            project.facade, tell=lambda told: self.said.append(told.line()), now=lambda: self.time
         )
 
     def begin(self, steps: str, **options: str) -> tuple[RunId, State]:
@@ -48,8 +49,10 @@ class World:
 
     def carry(self, run: RunId) -> State:
         """What the process does that the service starts."""
-        site = replace(open_run(self.project.office, run), now=lambda: self.time)
-        state = drive(self.project.office, site, park="clock")
+        facade = self.project.facade
+        site = facade.site_of(find_run(facade.runtime, run))
+        facade.sites[run] = replace(site, now=lambda: self.time)
+        state = drive(facade, run, park="clock")
         self.service.note(run)
         return state
 
@@ -84,7 +87,7 @@ def test_a_run_that_waits_for_a_time_is_let_go_of_and_carried_on_when_it_has_com
 def test_a_service_that_was_started_anew_knows_the_same(world: World) -> None:
     world.begin(TIMER)
     world.service = Service(
-        world.project.office, tell=lambda told: world.said.append(told.line()), now=lambda: world.time
+        world.project.facade, tell=lambda told: world.said.append(told.line()), now=lambda: world.time
     )
 
     assert world.ready() == []
@@ -129,10 +132,10 @@ def test_a_quota_window_parks_only_its_step_and_the_run_goes_on_when_it_opens(wo
 @pytest.mark.req("R155", "R192")
 def test_an_answer_by_letter_or_by_file_makes_a_run_ready(world: World) -> None:
     run, _ = world.begin(ASKING)
-    store = world.project.office.store
+    store = world.project.store
     assert world.ready() == []
 
-    [file] = (world.project.office.state_dir / "inbox").glob(f"{run}+*.yaml")
+    [file] = (world.project.facade.state_dir / "inbox").glob(f"{run}+*.yaml")
     file.write_text(file.read_text("utf-8").replace("answer:\n", "answer: approve\n"), "utf-8")
     assert world.ready() == ["its inbox has an answer"]
     assert world.ready() == []
@@ -146,7 +149,7 @@ def test_an_answer_by_letter_or_by_file_makes_a_run_ready(world: World) -> None:
 def test_a_run_is_left_alone_that_is_paused_owned_or_has_just_been_made(world: World) -> None:
     run, _ = world.begin(TIMER)
     world.time = Millis(world.time + HOUR + 1)
-    with lease(world.project.office.run_dir(run)):
+    with lease(world.project.facade.run_dir(run)):
         assert world.ready() == []
     world.project.say(run, Pause("ann"))
     assert world.ready() == []
@@ -162,7 +165,7 @@ def test_a_run_is_left_alone_that_is_paused_owned_or_has_just_been_made(world: W
 def test_a_run_that_cannot_be_carried_on_is_told_of_once_and_not_tried_all_the_time(world: World) -> None:
     run, _ = world.begin(TIMER)
     world.project.write("flow.yaml", "podium: 1\nname: flow\nsteps:\n  other: {run: [sh, -c, 'echo x']}\n")
-    world.project.office.store.post(run, "yes", encode_command(Approve(StepPath("ask"), "approve", "ann")))
+    world.project.store.post(run, "yes", encode_command(Approve(StepPath("ask"), "approve", "ann")))
     assert world.ready() == ["somebody has spoken"]
     world.service.note(run)
 

@@ -11,7 +11,7 @@ from podium.app.run.start import drive
 from podium.core.events import AttemptEnded
 from podium.core.types import Path as StepPath
 from podium.errors import ConfigurationError
-from podium.runtime.commands import ManualWorkDone
+from podium.ports.runtime import ManualWorkDone
 from tests.engine.kit import HEAD, TEAM, Project, git, outcome, output
 from tests.installed import agent
 
@@ -34,7 +34,7 @@ def test_a_scripted_agent_is_retried_with_the_output_of_the_real_gate(project: P
         event for event in project.events(run) if isinstance(event, AttemptEnded) and event.path == "make"
     ]
     assert len(attempts) == 2
-    prompt = next((project.office.run_dir(run) / "agent_logs/make/2").glob("prompt*")).read_text("utf-8")
+    prompt = next((project.facade.run_dir(run) / "agent_logs/make/2").glob("prompt*")).read_text("utf-8")
     assert "grep" in prompt
     assert git(project.root, "status", "--porcelain") == ""
 
@@ -48,9 +48,10 @@ def test_a_bug_in_an_adapter_is_an_error_of_its_step_and_is_noted(project: Proje
         "  a: {agent: w, prompt: x}\n", head=HEAD + "agents:\n  w: {type: scripted, script: cast.yaml}\n"
     )
     begun = project.begin(flow)
-    site = replace(begun.site, agents={"scripted": agent("scripted", Broken())})  # type: ignore[arg-type]
+    broken = {"scripted": agent("scripted", Broken())}  # type: ignore[arg-type]
+    project.facade.sites[begun.run] = replace(begun.site, agents=broken)
 
-    state = drive(project.office, site, park=True)
+    state = drive(project.facade, begun.run, park=True)
 
     assert state.ended is not None
     assert state.ended.status == "failed"
@@ -96,7 +97,7 @@ def test_a_person_does_a_step_by_hand_in_a_clone(project: Project) -> None:
         "  paint: {agent: human, prompt: Paint it., touches: [art.txt]}\n  look: {run: [cat, art.txt]}\n"
     )
     run, parked = project.run(flow)
-    place = project.office.run_dir(run) / "by_hand/paint/1"
+    place = project.facade.run_dir(run) / "by_hand/paint/1"
     (place / "work/art.txt").write_text("blue\n", "utf-8")
 
     state = project.say(run, ManualWorkDone(StepPath("paint"), "ann", "It is blue.")).state
@@ -139,7 +140,7 @@ def test_a_secret_without_a_value_is_said_before_anything_starts(project: Projec
     with pytest.raises(ConfigurationError, match="NO_SUCH_TOKEN"):
         project.run(flow)
 
-    assert project.office.store.heads() == ()
+    assert project.store.heads() == ()
 
 
 def test_uncommitted_files_are_named_and_taken_along_only_if_asked(project: Project, tmp_path: Path) -> None:
@@ -148,7 +149,7 @@ def test_uncommitted_files_are_named_and_taken_along_only_if_asked(project: Proj
 
     plain = project.begin(flow)
     _, dirty = project.run(flow, dirty=True)
-    clean = drive(project.office, plain.site, park=True)
+    clean = drive(project.facade, plain.run, park=True)
 
     assert plain.uncommitted == ("draft.txt",)
     assert "draft.txt" not in str(output(clean, "a"))
@@ -165,7 +166,7 @@ def test_the_artifact_of_a_step_that_passed_is_published_and_lent_to_later_steps
     run, state = project.run(flow)
 
     assert output(state, "read") == "hello"
-    assert (project.office.run_dir(run) / "artifacts/say/greeting.txt").read_text("utf-8").strip() == "hello"
+    assert (project.facade.run_dir(run) / "artifacts/say/greeting.txt").read_text("utf-8").strip() == "hello"
 
 
 @pytest.mark.req("R172")
@@ -193,7 +194,7 @@ def test_the_summary_has_tokens_cost_phases_scores_and_the_conclusion(project: P
     )
     run, _ = project.run(project.flow(steps, head=TEAM, cast=cast))
 
-    summary = (project.office.run_dir(run) / "run_summary.md").read_text("utf-8")
+    summary = (project.facade.run_dir(run) / "run_summary.md").read_text("utf-8")
     for words in (
         "# flow: passed",
         "| `draft` | passed | 1 |",

@@ -21,7 +21,7 @@ def asked(project: Project, gate: str = OWNER, writes: str = "made.txt: hi") -> 
     """A run that asks about the work of its second step; the address of the question."""
     project.flow(GATED % gate, head=TEAM, cast=f"- {{match: {{step: make}}, write: {{{writes}}}}}\n")
     assert code(call("run", "flow.yaml", "--sandbox", "none")) == 6
-    return project.view(project.office.store.heads()[0].run).pending[0].path
+    return project.view(project.store.heads()[0].run).pending[0].path
 
 
 @pytest.mark.req("R190")
@@ -37,7 +37,7 @@ def test_the_command_that_a_question_names_shows_what_it_asks_about_and_nothing_
     project: Project, gate: str, writes: str, question: str
 ) -> None:
     assert asked(project, gate, writes) == question
-    view = project.view(project.office.store.heads()[0].run)
+    view = project.view(project.store.heads()[0].run)
     command = shlex.join(["podium", "diff", view.run, question])
 
     for told in (call("inbox").stdout, tell_question(view, view.pending[0]), call("show").stdout):
@@ -71,7 +71,7 @@ def test_diff_of_a_run_with_several_questions_names_the_command_for_each(project
     run = newest(project)
 
     told = call("diff").stderr
-    questions = [pending.path for pending in project.view(project.office.store.heads()[0].run).pending]
+    questions = [pending.path for pending in project.view(project.store.heads()[0].run).pending]
 
     assert len(questions) == 2
     for question in questions:
@@ -91,7 +91,7 @@ def test_who_is_asked_after_the_last_attempt_is_told_why_it_failed(project: Proj
     done = call("run", "flow.yaml", "--sandbox", "none")
 
     assert code(done) == 6
-    view = project.view(project.office.store.heads()[0].run)
+    view = project.view(project.store.heads()[0].run)
     told = (done.stderr, call("inbox").stdout, call("show").stdout, tell_question(view, view.pending[0]))
     assert [BEYOND in text for text in told] == [True] * 4
     assert data(call("inbox", "--json"))[0]["why"] == BEYOND
@@ -123,7 +123,7 @@ def test_who_works_by_hand_is_told_where_and_why_again(project: Project) -> None
     assert f"retry sign (attempt 2): {BEYOND}" in again.stderr
     second = data(call("show", "--json"))["pending"][0]
     assert (second["why"], second["folder"]) == (BEYOND, row["folder"].removesuffix("1") + "2")
-    view = project.view(project.office.store.heads()[0].run)
+    view = project.view(project.store.heads()[0].run)
     assert second["folder"] in tell_question(view, view.pending[0])
     assert "podium approve" in tell_question(view, view.pending[0])
     assert call("logs").stdout == f"==> sign attempt 1: output <==\n{BEYOND}\n"

@@ -13,7 +13,7 @@ def test_a_run_in_the_background_is_in_the_hands_of_its_process_when_the_command
     project.flow("  a: {run: [echo, x]}\n")
 
     done = call("run", "flow.yaml", "--sandbox", "none", "--detach")
-    run = project.office.store.heads()[0].run
+    run = project.store.heads()[0].run
     seen = project.view(run)
 
     assert (code(done), done.stdout.strip()) == (0, newest(project))

@@ -46,7 +46,7 @@ def test_what_was_open_in_a_run_that_was_closed_is_over_with_it(project: Project
     call("run", "flow.yaml", "--sandbox", "none")
     run = newest(project)
     before = file.read_text("utf-8")
-    work = project.office.paths.work_dir(run)
+    work = project.facade.paths.work_dir(run)
     work.mkdir(parents=True)
     file.write_text(before.replace("Land it?", "Land it now?"), "utf-8")
 
@@ -54,12 +54,12 @@ def test_what_was_open_in_a_run_that_was_closed_is_over_with_it(project: Project
 
     (step,) = data(call("show", run, "--json"))["steps"]
     assert (step["status"], step["outcome"], step["reason"]) == ("ended", "cancelled", "abandoned")
-    view = project.view(project.office.store.heads()[1].run)
+    view = project.view(project.store.heads()[1].run)
     assert view.steps[0].ended == view.ended
     assert not list((project.root / ".podium/inbox").glob(f"{run}+*"))
     assert len(list((project.root / ".podium/inbox").iterdir())) == 1
     assert not work.exists()
-    kept = json.loads((project.office.run_dir(run) / "run.json").read_text("utf-8"))
+    kept = json.loads((project.facade.run_dir(run) / "run.json").read_text("utf-8"))
     assert (kept["status"], kept["pending"]) == ("cancelled", [])
     file.write_text(before, "utf-8")
     assert code(call("resume", run)) == 130

@@ -33,7 +33,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
     made = Project(tmp_path / "project")
     monkeypatch.chdir(made.root)
     yield made
-    made.office.store.close()
+    made.facade.runtime.close()
 
 
 def parameters(command: click.Command, name: str) -> Iterator[tuple[str, click.Parameter]]:

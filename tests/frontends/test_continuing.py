@@ -30,7 +30,7 @@ def test_a_changed_file_is_told_with_the_way_on_and_the_way_on_works(project: Pr
     done = call("resume", "--accept-changes", "--yes")
     assert code(done) == 6
     assert "begins with  ask" in done.stderr
-    assert [head.status for head in project.office.store.heads()] == ["waiting", "cancelled"]
+    assert [head.status for head in project.store.heads()] == ["waiting", "cancelled"]
 
 
 @pytest.mark.req("C11")
@@ -52,7 +52,7 @@ def test_a_fork_with_another_input_leaves_the_run_alone(project: Project) -> Non
     done = call("fork", run, "--from", "b", "--yes")
 
     assert code(done) == 0
-    assert len(project.office.store.heads()) == 2
+    assert len(project.store.heads()) == 2
 
 
 @pytest.mark.req("C11")
@@ -63,7 +63,7 @@ def test_without_a_terminal_and_without_yes_nothing_begins(project: Project) -> 
 
     assert isinstance(done.exception, ConfigurationError)
     assert "--yes" in str(done.exception.hint)
-    assert len(project.office.store.heads()) == 1
+    assert len(project.store.heads()) == 1
 
 
 def test_a_no_at_the_terminal_begins_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +72,7 @@ def test_a_no_at_the_terminal_begins_nothing(project: Project, monkeypatch: pyte
 
     assert code(call("rerun", run, "b", typed="n\n")) == 0
 
-    assert len(project.office.store.heads()) == 1
+    assert len(project.store.heads()) == 1
 
 
 def test_dry_run_belongs_to_accepted_changes(project: Project) -> None:

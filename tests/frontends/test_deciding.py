@@ -33,11 +33,11 @@ def test_a_person_decides_about_a_circle_with_the_details(
     head = TEAM + "breaker: {visits: 2}\n"
     project.flow(CIRCLE, head=head, cast=IN_CIRCLES)
     assert code(call("run", "flow.yaml", "--sandbox", "none")) == 6
-    count = len(project.events(project.office.store.heads()[0].run))
+    count = len(project.events(project.store.heads()[0].run))
 
     call("approve", "--action", *answer)
 
-    after = project.events(project.office.store.heads()[0].run)[count:]
+    after = project.events(project.store.heads()[0].run)[count:]
     first = next(event for event in after if isinstance(event, StepEntered) and event.role == "step")
     assert (first.path, first.adopt) == entered
 
@@ -62,9 +62,7 @@ def test_a_name_that_is_not_there_is_refused_and_the_question_stays_open(
     done = call("approve", "--action", *answer)
 
     assert (code(done), why in str(done.exception)) == (2, True)
-    assert [pending.path for pending in project.view(project.office.store.heads()[0].run).pending] == [
-        "#1/!advice"
-    ]
+    assert [pending.path for pending in project.view(project.store.heads()[0].run).pending] == ["#1/!advice"]
 
 
 def test_a_plain_yes_to_the_breaker_is_refused_with_a_command_that_a_shell_understands(
@@ -100,7 +98,7 @@ def test_a_notice_is_vetoed_while_the_run_waits_for_something_else(project: Proj
     cast = "- {match: {prompt: make it blue}, write: {made.txt: blue}}\n- {match: {step: make}, write: {made.txt: red}}\n"
     project.flow(steps, head=TEAM, cast=cast)
     assert code(call("run", "flow.yaml", "--sandbox", "none")) == 6
-    run = project.office.store.heads()[0].run
+    run = project.store.heads()[0].run
 
     done = call("reject", run, "told", "--feedback", "make it blue", "--by", "eve")
     again = call("reject", run, "make")
@@ -141,4 +139,4 @@ def test_who_has_approved_may_reject_as_long_as_another_yes_is_missing(project: 
 
     assert (code(again), "ada has already approved 'ok'" in str(again.exception)) == (2, True)
     assert (code(other), "ok: rejected by ada" in other.stderr) == (4, True)
-    assert project.view(project.office.store.heads()[0].run).status == "rejected"
+    assert project.view(project.store.heads()[0].run).status == "rejected"

@@ -31,7 +31,7 @@ def test_a_landing_on_the_branch_of_the_run_needs_one_that_is_checked_out(
     assert code(done) == 2
     assert '"land" lands on run.branch, and no branch is checked out' in str(done.exception)
     assert "git switch" in str(getattr(done.exception, "hint", ""))
-    assert project.office.store.heads() == ()
+    assert project.store.heads() == ()
 
 
 def test_a_landing_that_may_be_skipped_needs_none(project: Project) -> None:

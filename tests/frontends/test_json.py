@@ -116,7 +116,7 @@ def test_answers_and_signals_print_the_run(project: Project, command: str, value
     steps = {"answer": '  q: {human: "What?", output: text}\n', "signal": "  w: {wait: {signal: go}}\n"}
     project.flow(steps[command])
     parked()
-    run = project.office.store.heads()[0].run
+    run = project.store.heads()[0].run
     args = ("answer", value) if command == "answer" else ("signal", run, "go")
 
     conforms(json.loads(printed(*args, "--json")), "run")

@@ -32,7 +32,7 @@ def test_what_is_good_in_a_part_of_a_repository_runs_there(
     assert code(call("run-step", "flow.yaml", "a", "--sandbox", "none")) == 0
     # One place for all runs of the repository.
     assert len(data(call("runs", "--json"))) == 1
-    assert project.office.store.heads()
+    assert project.store.heads()
     assert not (project.root / "part/.podium/podium.db").exists()
 
 
@@ -50,7 +50,7 @@ def test_a_file_of_a_repository_runs_in_that_repository(
     assert f"in {project.root}\n" in done.stderr
     assert git(project.root, "status", "--porcelain") == ""
     assert not (project.root.parent / "made.txt").exists()
-    assert len(project.office.store.heads()) == 1
+    assert len(project.store.heads()) == 1
     assert api.load(file).project == project.root
 
 
@@ -63,5 +63,5 @@ def test_a_file_of_another_project_is_not_run_from_within_this_one(project: Proj
 
     assert code(done) == 3
     assert str(other.root) in str(done.exception)
-    assert other.office.store.heads() == project.office.store.heads() == ()
-    other.office.store.close()
+    assert other.store.heads() == project.store.heads() == ()
+    other.facade.runtime.close()

@@ -30,7 +30,7 @@ def code(done: Result) -> int:
 
 
 def newest(project: Project) -> str:
-    return project.office.store.heads()[0].run
+    return project.store.heads()[0].run
 
 
 def data(done: Result) -> Any:
@@ -81,7 +81,7 @@ def test_what_is_wrong_is_said_before_anything_starts(
 
     assert code(done) == expected
     assert message in str(done.exception) + str(getattr(done.exception, "hint", ""))
-    assert project.office.store.heads() == ()
+    assert project.store.heads() == ()
 
 
 def test_inputs_come_typed_from_the_command_line_and_from_a_file(project: Project) -> None:
@@ -195,7 +195,7 @@ def test_signal_guide_pause_and_cancel_reach_a_run_that_stands(project: Project)
     ended = call("cancel", run, "--reason", "enough")
 
     assert [code(done) for done in (guided, signalled, paused, ended)] == [0, 6, 0, 0]
-    assert project.view(project.office.store.heads()[0].run).status == "cancelled"
+    assert project.view(project.store.heads()[0].run).status == "cancelled"
     assert code(call("cancel", run)) == 2
 
 
@@ -209,7 +209,7 @@ def test_a_run_whose_definition_has_changed_can_only_be_ended_by_force(project: 
 
     assert (code(refused), code(forced)) == (2, 0)
     assert "--force" in str(getattr(refused.exception, "hint", ""))
-    assert project.view(project.office.store.heads()[0].run).status == "cancelled"
+    assert project.view(project.store.heads()[0].run).status == "cancelled"
     assert code(call("verify")) == 0
 
 
@@ -299,7 +299,7 @@ def test_run_step_tries_one_step_and_leaves_nothing_behind(project: Project) -> 
     assert (code(done), code(failed), code(unknown)) == (0, 1, 2)
     assert "+new" in done.stdout
     assert git(project.root, "for-each-ref") == refs
-    assert project.office.store.heads() == ()
+    assert project.store.heads() == ()
 
 
 def test_gc_shows_what_would_go_and_deletes_it_only_after_a_yes(project: Project) -> None:
@@ -308,9 +308,9 @@ def test_gc_shows_what_would_go_and_deletes_it_only_after_a_yes(project: Project
     call("run", "flow.yaml", "--sandbox", "none")
     call("run", "flow.yaml", "--sandbox", "none")
     call("apply")
-    newer, older = (head.run for head in project.office.store.heads())
+    newer, older = (head.run for head in project.store.heads())
     # As after a kill between the last event and the removal of the workspaces.
-    left = project.office.paths.work_dir(newer) / "w1"
+    left = project.facade.paths.work_dir(newer) / "w1"
     left.mkdir(parents=True)
 
     young = call("gc")
@@ -321,7 +321,7 @@ def test_gc_shows_what_would_go_and_deletes_it_only_after_a_yes(project: Project
     assert newer in shown.stdout
     assert older not in shown.stdout
     assert [each["run"] for each in data(landed)["runs"]] == [newer]
-    assert [head.run for head in project.office.store.heads()] == [older]
+    assert [head.run for head in project.store.heads()] == [older]
     assert newer not in git(project.root, "for-each-ref")
     assert not left.parent.exists()
     assert older in git(project.root, "for-each-ref")

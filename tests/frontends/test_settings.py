@@ -70,7 +70,7 @@ def test_the_advisor_is_the_one_of_the_configuration_unless_the_run_has_another(
 
     assert code(call("run", "flow.yaml", "--sandbox", "none", *typed)) == 1
 
-    events = project.events(project.office.store.heads()[0].run)
+    events = project.events(project.store.heads()[0].run)
     (asked,) = [end for end in events if isinstance(end, AttemptEnded) and end.path.endswith("!advice")]
     assert (asked.result or {})["agent"] == advisor
 

@@ -39,7 +39,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
         monkeypatch.setenv(f"XDG_{name.upper()}_HOME", str(tmp_path / name))
     made = Project(tmp_path / "project")
     yield made
-    made.office.store.close()
+    made.facade.runtime.close()
 
 
 def watch(project: Project, *args: str) -> subprocess.Popen[str]:
@@ -56,8 +56,8 @@ def wait_for(process: subprocess.Popen[str], words: str) -> None:
 
 
 def said(project: Project) -> list[str]:
-    heads = sorted(project.office.store.heads(), key=lambda head: head.run)
-    return [(project.office.run_dir(head.run) / "artifacts/say/said.txt").read_text() for head in heads]
+    heads = sorted(project.store.heads(), key=lambda head: head.run)
+    return [(project.facade.run_dir(head.run) / "artifacts/say/said.txt").read_text() for head in heads]
 
 
 @pytest.mark.req("R226", "R228", "C12")
@@ -188,7 +188,7 @@ def test_an_edit_of_the_definition_repeats_only_what_it_affects(
         project.write(name, "Otherwise.")
         _, told = process.communicate(timeout=240)
     assert process.returncode == 0
-    first, second = sorted(head.run for head in project.office.store.heads())
+    first, second = sorted(head.run for head in project.store.heads())
     assert [(row.path, row.reused) for row in project.view(second).steps] == [
         ("one", first if "one" in taken_over else ""),
         ("two", ""),
@@ -291,7 +291,7 @@ def test_files_count_by_the_rules_of_git_and_podiums_own_folder_by_its_own(proje
         "new/only.log",
     ):
         project.write(name, "")
-    found = list_files(watched_project(project.office))
+    found = list_files(watched_project(project.facade))
     assert set(found.files) == {
         ".gitignore",
         ".podium/config.yaml",

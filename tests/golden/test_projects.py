@@ -5,7 +5,6 @@ The archives and answers in `projects/` were written by the commit that the answ
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +15,7 @@ import pytest
 from podium.app.run.start import RunSource, load_source
 from podium.core.codec import EVENTS
 from podium.core.evolve.evolve import fold
-from podium.runtime.records import read_events
+from podium.runtime.records import events_of
 from podium.wiring import open_office
 from tests.e2e.kit import Project, closing
 from tests.golden.packed import (
@@ -79,11 +78,11 @@ def test_every_question_gets_the_stored_answer(unpacked: Unpacked) -> None:
 
 def test_every_stored_log_folds_to_the_outcomes_that_were_shown(unpacked: Unpacked) -> None:
     project = open_office(unpacked.root)
-    for head in project.store.heads():
-        workflow = load_source(project, RunSource(**json.loads(head.source)))
+    for head in project.runtime.heads():
+        workflow = load_source(project, RunSource.of(head))
         assert workflow.fingerprint == head.fingerprint
 
-        state = fold(workflow, read_events(project.store, head.run))
+        state = fold(workflow, events_of(project.runtime.events(head.run)))
 
         view = stored_answer(unpacked.name, "show", head.run, "--json")
         assert view["outcome"] == (None if state.ended is None else state.ended.outcome)
@@ -92,7 +91,7 @@ def test_every_stored_log_folds_to_the_outcomes_that_were_shown(unpacked: Unpack
         assert endings.keys() == outcomes.keys()
         for path, ending in endings.items():
             assert outcomes[path] == (None if ending is None else ending.outcome), path
-    project.store.close()
+    project.runtime.close()
 
 
 def test_the_views_of_a_run_are_rebuilt_from_its_log(unpacked: Unpacked) -> None:

@@ -19,8 +19,8 @@ from podium.attempt.site import Site
 from podium.core.codec import decode, encode
 from podium.core.effects import AskPerson, RunAttempt
 from podium.core.messages import Approve, Report
-from podium.engine import effects
-from podium.runtime.commands import ManualWorkDone
+from podium.ports.runtime import ManualWorkDone
+from podium.runtime import effects
 from podium.tasks import codec
 from podium.tasks.task import Task
 from tests.engine.kit import Project

@@ -12,17 +12,21 @@ from jsonschema import Draft202012Validator
 from podium.adapters.stores.sqlite import SqliteStore
 from podium.app.author.load import open_workflow
 from podium.app.author.schemas import schema_text
+from podium.app.project import Office
 from podium.core.codec import encode
 from podium.core.events import Event
 from podium.core.evolve.evolve import fold
 from podium.core.hash_chain import FIRST_HASH, RunId
 from podium.core.model import Workflow
 from podium.core.state import State
+from podium.engine.local import LocalRuntime
 from podium.engine.run_folder import RunFolder
+from podium.files.project_paths import ProjectPaths
 from podium.ports.store import RunHead, Store
 from podium.redaction.mask import Mask
 from podium.simulate.run import simulate
 from podium.simulate.scripted_world import ScriptedWorld
+from podium.wiring import exporters_for, make_site
 from podium.workflow.scripted.cast import NO_CAST, read_cast
 
 FLOW = """\
@@ -82,6 +86,18 @@ def tell(folder: Path, *, flow: str = FLOW, cast: str | None = CAST, run: str = 
     given = inputs or ({"task": "greet people"} if workflow.inputs else {})
     done = simulate(workflow, ScriptedWorld(script), inputs=given, run_id=run)
     return Told(workflow, done.events, done.state)
+
+
+def facade_of(store: Store, folder: Path = Path()) -> Office:
+    """A project whose runs are in this store."""
+    paths = ProjectPaths(folder)
+    return Office(
+        paths,
+        user_dir=None,
+        site_for=make_site,
+        exporters_for=exporters_for,
+        make_runtime=lambda office: LocalRuntime(store, paths, office),
+    )
 
 
 def keep(

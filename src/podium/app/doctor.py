@@ -9,25 +9,27 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
 from podium import __version__
 from podium.app.agents import AgentListing, list_agents, version_of
 from podium.app.author.load import resolved
-from podium.app.project import Office
 from podium.app.run import preflight
 from podium.app.run.preflight import agents_not_ready, unsupported
 from podium.app.run.start import RunRequest, drive, start_run
 from podium.core.model import Workflow
-from podium.engine.log import Log
 from podium.errors import ConfigurationError
 from podium.ports.agent import Agents
+from podium.ports.runtime import DrivenRun
 from podium.ports.sandbox import Sandbox
 from podium.views.files.run_json import cost_of
 from podium.views.run.builder import RunViewBuilder
 from podium.views.run.view import duration_of
+
+if TYPE_CHECKING:
+    from podium.app.project import Office
 
 PROMPT: Final = (
     "This is a test of the connection. Change no file and use no tool. Answer with one word: ready"
@@ -129,10 +131,10 @@ def probe(office: Office, settings: Mapping[str, Any], name: str, *, sandbox: st
         return Probe(name, ok=False, message=error.message, duration_s=0, tokens=0, cost_usd=0)
     seen = RunViewBuilder()
 
-    def listen(log: Log) -> None:
-        seen.feed(log.events[seen.view().seq :])
+    def on_turn(driven: DrivenRun) -> None:
+        seen.feed(driven.events[seen.view().seq :])
 
-    drive(office, begun.site, park=False, on_turn=listen)
+    drive(office, begun.run, park=False, on_turn=on_turn)
     view = seen.view()
     (asked,) = (step for step in view.steps if step.path == "probe")
     return Probe(

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import getpass
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +29,7 @@ from podium.workflow.source import yaml
 
 FOLDER: Final = "inbox"
 MAX_BYTES: Final = 1 << 20
+_ANSWERED: Final = re.compile(r"^(answer|value):[ \t]*(\n[ \t-]+)?[^\s#]", re.MULTILINE)
 
 
 @dataclass(slots=True)
@@ -104,6 +107,24 @@ class InboxFiles:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _write(file.path, _text(self._run, question, leaf.place.step.output.choices))
         file.stamp = _stamp(file.path)
+
+
+def files_of(state_dir: Path, run: str) -> list[Path]:
+    """The question files of a run, for a process that does not own it."""
+    return sorted((state_dir / FOLDER).glob(f"{run}+*.yaml"))
+
+
+@lru_cache(maxsize=1024)
+def is_answered(stamp: tuple[str, int, int]) -> bool:
+    """Whether something is written after `answer:` or `value:`; the run decides if it is valid.
+
+    By name, size and time of change, so that a file which nobody has touched is not read again.
+    """
+    try:
+        text = Path(stamp[0]).read_text("utf-8", "replace")
+    except FileNotFoundError:
+        return False
+    return _ANSWERED.search(text) is not None
 
 
 def clear(state_dir: Path, run: str) -> None:

@@ -14,23 +14,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from podium.errors import PodiumError
+from podium.ports.runtime import AlreadyOwned
 
 LOCK: Final = "lock"
 
 
-class AlreadyOwned(PodiumError):
-    """Another process owns the run."""
-
-
 @contextmanager
 def lease(run_dir: Path) -> Iterator[None]:
-    """Own the run while inside. Raises Owned, which says who has it."""
+    """Own the run while inside. Raises AlreadyOwned, which names the owner."""
     run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(run_dir / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         while not _has_locked(handle, fcntl.LOCK_EX):
-            # Somebody may only have looked whether the run is owned, which takes the lock for a moment.
+            # Another process may only have asked whether the run is owned, which takes the lock for a moment.
             if is_owned(run_dir):
                 raise _owned(run_dir)
         content = json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode()
@@ -42,7 +38,7 @@ def lease(run_dir: Path) -> Iterator[None]:
 
 
 def is_owned(run_dir: Path) -> bool:
-    """Whether a living process owns the run just now."""
+    """Whether a living process owns the run."""
     try:
         handle = os.open(run_dir / LOCK, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -64,11 +60,11 @@ def _has_locked(handle: int, kind: int) -> bool:
 def _owned(run_dir: Path) -> AlreadyOwned:
     try:
         owner = json.loads((run_dir / LOCK).read_text("utf-8"))
-        who = f"process {owner['pid']} on {owner['host']}"
+        name = f"process {owner['pid']} on {owner['host']}"
     except (ValueError, KeyError, OSError):
         # Taken a moment ago: its holder has not written its name yet.
-        who = "another process"
+        name = "another process"
     return AlreadyOwned(
-        f"run {run_dir.name} is being carried on by {who}",
+        f"run {run_dir.name} is driven by {name}",
         hint=f"follow it with: podium events {run_dir.name} -f",
     )

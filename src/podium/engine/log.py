@@ -1,7 +1,7 @@
-"""The log of one run in the hands of its owner: state and events in step with what is stored.
+"""The log of one run, for its owner: state and events, always equal to what is stored.
 
-Rule: nothing counts before it is committed. `say` stores all events of a turn in one transaction and only then
-hands out the effects they ask for.
+Rule: nothing counts before it is committed. `handle` stores all events of a turn in one transaction and only then
+returns the effects they ask for.
 """
 
 from __future__ import annotations
@@ -22,22 +22,18 @@ from podium.core.model import Workflow
 from podium.core.state import State
 from podium.core.turn import turn
 from podium.core.types import Millis
-from podium.errors import ConfigurationError
-from podium.ports.store import QueuedCommand, RunHead, Store
+from podium.ports.runtime import Accepted, Reply, check_unchanged
+from podium.ports.store import QueuedCommand, Store
 from podium.runtime.answers import validate_answer
+from podium.runtime.commands import DONE, decode_reply
 from podium.runtime.records import events_of, read_records, untrusted
 from podium.runtime.status import status_of
 
 CHAIN_HEAD: Final = "chain_head"
-DONE: Final = "done"
-
-
-class DefinitionChanged(ConfigurationError):
-    """The workflow is not the one the run was started with; going on would mix the two."""
 
 
 class Log:
-    """Made by `open_log`; belongs to whoever holds the lease of the run."""
+    """Made by `open_log`; belongs to the process that holds the lease of the run."""
 
     def __init__(
         self,
@@ -53,31 +49,38 @@ class Log:
         self.epoch = epoch
         self.state = state
         self.events = events
+        self.replies: dict[str, Reply] = {}
+        """To the queued commands that this owner has read, by their keys."""
         self.refused: list[str] = []
-        """What was said to this owner and not followed, where nobody waits for a reply."""
+        """Why answers in files were refused; their authors get no reply."""
         self._store = store
         self._head = os.open(head_file, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
-    def say(
-        self, message: Message, now: Millis, *, cause: str, letter: QueuedCommand | None = None
+    def handle(
+        self, message: Message, now: Millis, *, cause: str, queued: QueuedCommand | None = None
     ) -> tuple[Effect, ...] | Refusal:
-        """One turn: what is said, all that follows, stored; then what has to be done about it."""
-        said = validate_answer(self.state, message)
-        taken = said if isinstance(said, Refusal) else turn(self.state, said, now)
-        if isinstance(taken, Refusal):
-            if letter is not None:
-                self._store.answer(letter, taken.message)
-            return taken
-        if taken.events:
-            self._append(taken.events, taken.state, cause, letter)
-            self.state = taken.state
-            self.events.extend(taken.events)
-        elif letter is not None:
-            self._store.answer(letter, DONE)
-        return taken.effects
+        """One turn: store the message and everything that follows from it; return what has to be done about it."""
+        valid = validate_answer(self.state, message)
+        result = valid if isinstance(valid, Refusal) else turn(self.state, valid, now)
+        if isinstance(result, Refusal):
+            if queued is not None:
+                self.reply(queued, result.message)
+            return result
+        if result.events:
+            self._append(result.events, result.state, cause, queued)
+            self.state = result.state
+            self.events.extend(result.events)
+        elif queued is not None:
+            self.reply(queued, DONE)
+        return result.effects
+
+    def reply(self, queued: QueuedCommand, text: str) -> None:
+        """Answer a command that led to no event."""
+        self._store.answer(queued, text)
+        self.replies[queued.name] = decode_reply(text)
 
     def _append(
-        self, events: Sequence[Event], state: State, cause: str, letter: QueuedCommand | None
+        self, events: Sequence[Event], state: State, cause: str, queued: QueuedCommand | None
     ) -> None:
         encoded = [(type(event).__name__, to_text(event)) for event in events]
         records = self._store.append(
@@ -87,8 +90,10 @@ class Log:
             epoch=self.epoch,
             cause=cause,
             status=status_of(state),
-            answers=None if letter is None else (letter, DONE),
+            answers=None if queued is None else (queued, DONE),
         )
+        if queued is not None:
+            self.replies[queued.name] = Accepted()
         # Outside the database, so that `verify` notices when events at the end of the log are gone. Of fixed length
         # and written over in place: one system call per turn.
         os.pwrite(self._head, f"{records[-1].seq:>12} {records[-1].hash}\n".encode(), 0)
@@ -98,9 +103,9 @@ class Log:
 
 
 def _writer() -> Callable[[Any], str]:
-    """JSON as text. `json` makes a new encoder for every value it is given, which takes longer than an event does.
+    """JSON as text. `json` makes a new encoder for every value, which takes longer than encoding an event.
 
-    What the codec wrote is a tree, never a circle.
+    The codec writes trees, so no check for cycles is needed.
     """
     plain = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
     make = getattr(json.encoder, "c_make_encoder", None)
@@ -118,13 +123,13 @@ def to_text(event: Event) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        # Half a surrogate pair, as an agent's JSON may hold one: no file can, but JSON has a spelling for it.
+        # Half a surrogate pair, as an agent's JSON may contain one: no file can hold it, but JSON can escape it.
         return text.encode("utf-8", "backslashreplace").decode()
     return text
 
 
 def read_chain_head(folder: Path) -> tuple[int, str] | None:
-    """The number and the hash of the last event, as they stand outside the database."""
+    """The number and the hash of the last event, as stored outside the database."""
     try:
         words = (folder / CHAIN_HEAD).read_text("ascii").split()
     except (OSError, UnicodeDecodeError):
@@ -133,7 +138,7 @@ def read_chain_head(folder: Path) -> tuple[int, str] | None:
 
 
 def against_outside(records: Sequence[Record], seq: int, last_hash: str) -> str | None:
-    """The file is written after the commit, so it may be behind the log and never ahead of it."""
+    """A fault if the file outside is ahead of the log; it may be behind, since it is written after the commit."""
     if seq > len(records):
         return f"the log ends at event {len(records)}, and {CHAIN_HEAD} knows of {seq}"
     if seq and records[seq - 1].hash != last_hash:
@@ -142,7 +147,7 @@ def against_outside(records: Sequence[Record], seq: int, last_hash: str) -> str 
 
 
 def open_log(store: Store, run: RunId, workflow: Workflow, run_dir: Path) -> Log:
-    """Become the owner: a new epoch, and the state that the log stands for. The lease must be held."""
+    """Become the owner: claim a new epoch and fold the events into the state. The lease must be held."""
     epoch = store.claim(run)
     outside = read_chain_head(run_dir)
     records = read_records(store, run)
@@ -155,14 +160,3 @@ def open_log(store: Store, run: RunId, workflow: Workflow, run_dir: Path) -> Log
     check_unchanged(head, workflow)
     state = fold(workflow, events)
     return Log(store, run, epoch=epoch, state=state, events=events, head_file=run_dir / CHAIN_HEAD)
-
-
-def check_unchanged(head: RunHead, workflow: Workflow) -> None:
-    """Raises Changed if the workflow is not the one the run was started with."""
-    if head.fingerprint != workflow.fingerprint:
-        run = head.run
-        raise DefinitionChanged(
-            f"the definition of run {run} has changed since it was started",
-            hint=f"go on with the new one: podium resume {run} --accept-changes   or undo the change, or end it as it "
-            f"is: podium cancel {run} --force",
-        )

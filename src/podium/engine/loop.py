@@ -1,16 +1,16 @@
 """Drives one run: messages in, turns stored, effects performed, their reports the next messages.
 
-One task takes turns; every effect that takes time has a task of its own, which ends by posting its report. What other
-processes say comes through letters; timers are absolute. Nothing here decides: that is the core's.
+One task takes turns; every effect that takes time has a task of its own, which ends by posting its report. Commands of
+other processes are queued in the store; timers are absolute. Nothing is decided here, but in the core.
 """
 
 from __future__ import annotations
 
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 import anyio
 from anyio.abc import TaskGroup
@@ -22,38 +22,33 @@ from podium.core.effects import AskPerson, CancelAttempt, Effect, EffectKey, Run
 from podium.core.events import AttemptEnded, Event, StepEnded
 from podium.core.messages import Approve, Message, Recover, Refusal, Report
 from podium.core.state import State, is_parkable
-from podium.engine import effects as perform
-from podium.engine.effects import Work
 from podium.engine.inbox_files import InboxFiles
 from podium.engine.log import Log
 from podium.errors import disk_fault
 from podium.ports.exporter import RunExporter
+from podium.ports.runtime import ManualWorkDone, OnTurn, Park
 from podium.ports.store import QueuedCommand, Store
 from podium.recording import each_text
 from podium.runtime import commands
-from podium.runtime.commands import ManualWorkDone
+from podium.runtime import effects as perform
+from podium.runtime.effects import Work
 from podium.runtime.question_text import question_renderer
 from podium.runtime.status import waits_for_person
 from podium.runtime.timers import Timers
 
 LISTEN_S: Final = 0.1
-"""How often letters are looked for: a person's answer is heard well within 300 ms, for a tenth of a percent of a core."""
+"""How often queued commands are read: an answer takes effect within 300 ms, for a tenth of a percent of a core."""
 
 SHORT: Final = 5000
-"""Milliseconds for which it is not worth letting go of a run."""
+"""Milliseconds of waiting for which a run is not released."""
 
 INBOX: Final = "inbox"
 
-Park: TypeAlias = bool | Literal["clock"]
-"""Whether to let go of a run that only a person or a signal can move on; "clock": also if the time can."""
 
-OnTurn: TypeAlias = Callable[[Log], None]
-
-
-class _Mail(NamedTuple):
+class _Incoming(NamedTuple):
     message: Message
     cause: str
-    letter: QueuedCommand | None = None
+    queued: QueuedCommand | None = None
 
 
 class RunLoop:
@@ -72,44 +67,45 @@ class RunLoop:
         self._store = store
         self._park = park
         self._on_turn = on_turn
-        self._mail: deque[_Mail] = deque()
+        self._incoming: deque[_Incoming] = deque()
         self._wake = anyio.Event()
         self._timers = Timers()
         self._inbox = InboxFiles(site.state_dir, site.run, question_renderer(site.project), exporters)
         self._running: dict[anyio.CancelScope, EffectKey] = {}
-        """Work of a person may be laid out and taken in at the same time, so a key can stand here twice."""
+        """Manual work may be prepared and collected at the same time, so a key can occur twice."""
         self._read: set[int] = set()
         self._stamp = -1
         self._group: TaskGroup
 
     async def drive(self, *first: Message) -> State:
-        """Until the run has ended, or stands and nobody here can move it on."""
+        """Until the run has ended, or waits and may be released."""
         async with anyio.create_task_group() as self._group:
             for message in first:
                 self._post(message, "engine")
             self._collect()
             self._group.start_soon(self._listen)
-            while (mail := await self._next()) is not None:
-                self._take(mail)
+            while (incoming := await self._next()) is not None:
+                self._handle(incoming)
             self._group.cancel_scope.cancel()
         return self._log.state
 
-    async def _next(self) -> _Mail | None:
+    async def _next(self) -> _Incoming | None:
         while True:
             now = self._site.now()
             fired = self._timers.due(now)
             if fired is not None:
-                return _Mail(fired, "timer")
-            if self._mail:
-                return self._mail.popleft()
-            if self._stands():
+                return _Incoming(fired, "timer")
+            if self._incoming:
+                return self._incoming.popleft()
+            if self._is_idle():
                 return None
             due = self._timers.next()
             with anyio.move_on_after(None if due is None else max(0, due - now) / 1000):
                 await self._wake.wait()
             self._wake = anyio.Event()
 
-    def _stands(self) -> bool:
+    def _is_idle(self) -> bool:
+        """Whether the run has ended or may be released."""
         state = self._log.state
         if state.ended is not None:
             return True
@@ -121,31 +117,33 @@ class RunLoop:
         if self._park == "clock" and due is not None and due - self._site.now() < SHORT:
             return False
         self._collect()
-        return not self._mail
+        return not self._incoming
 
-    def _take(self, mail: _Mail) -> None:
-        known = len(self._log.events)
-        effects = self._log.say(mail.message, self._site.now(), cause=mail.cause, letter=mail.letter)
+    def _handle(self, incoming: _Incoming) -> None:
+        before = len(self._log.events)
+        effects = self._log.handle(
+            incoming.message, self._site.now(), cause=incoming.cause, queued=incoming.queued
+        )
         if isinstance(effects, Refusal):
-            self._refused(mail, effects)
+            self._refused(incoming, effects)
             return
-        # A new owner takes up everything that was asked for and has no answer yet, not only what it just asked for.
-        taken_over = isinstance(mail.message, Recover)
-        publish_passed(self._site, self._log.events[0 if taken_over else known :])
-        for effect in tuple(self._log.state.pending.values()) if taken_over else effects:
+        # A new owner performs every effect that has no answer yet, not only those of this turn.
+        recovers = isinstance(incoming.message, Recover)
+        publish_passed(self._site, self._log.events[0 if recovers else before :])
+        for effect in tuple(self._log.state.pending.values()) if recovers else effects:
             self._perform(effect)
-        self._drop_unwanted()
+        self._stop_unneeded()
         self._inbox.sync(self._log.state)
         if self._on_turn is not None:
             self._on_turn(self._log)
 
-    def _refused(self, mail: _Mail, why: Refusal) -> None:
-        """A letter has its reply; who wrote a file is told beside it, and by whoever carries the run on."""
-        if mail.cause != INBOX or not isinstance(mail.message, Approve) or why.code == "answered":
-            return  # A file stays as it is until the last of several has answered.
-        path = mail.message.path
-        self._inbox.refuse(path, why.message)
-        self._log.refused.append(f"the answer to {path} in the inbox was not taken: {why.message}")
+    def _refused(self, incoming: _Incoming, refusal: Refusal) -> None:
+        """Report why an answer in a file was refused, next to the file and to the driver; commands have replies."""
+        if incoming.cause != INBOX or not isinstance(incoming.message, Approve) or refusal.code == "answered":
+            return  # A file stays as it is until the last of several people has answered.
+        path = incoming.message.path
+        self._inbox.refuse(path, refusal.message)
+        self._log.refused.append(f"the answer to {path} in the inbox was refused: {refusal.message}")
         if self._on_turn is not None:
             self._on_turn(self._log)
 
@@ -155,28 +153,28 @@ class RunLoop:
             self._cancel(effect)
             return
         if isinstance(effect, AskPerson):
-            for given in prior_approvals(self._site, effect.asked):
-                self._post(commands.approval(given), "past")
+            for approval in prior_approvals(self._site, effect.asked):
+                self._post(commands.approval(approval), "past")
         work = perform.work_for(effect, self._log.state, self._site)
         if work is not None:
             key: EffectKey = (perform.kind_of(effect), effect.asked.path)  # type: ignore[union-attr]  # no timer
             self._start(key, effect, work)
 
     def _start(self, key: EffectKey, effect: Effect, work: Work) -> None:
-        # Known from here on, and not only when its task first runs: else the run might seem to stand.
+        # Register before the task starts; otherwise the loop could see an idle run and park it.
         scope = anyio.CancelScope()
         self._running[scope] = key
         self._group.start_soon(self._work, effect, work, scope)
 
     async def _work(self, effect: Effect, work: Work, scope: anyio.CancelScope) -> None:
-        """One effect; whatever becomes of it is reported, and a bug of ours is no reason to lose the run."""
+        """Perform one effect and post its report; an internal error becomes a report too, so that the run survives."""
         report: Report | None = None
         with scope:
             try:
                 report = await work()
             except Exception as error:
                 if disk_fault(error) is not None:
-                    raise  # Whatever is tried next would fail as well; the run goes on when there is room.
+                    raise  # Everything tried next would fail too; the run can be resumed when there is room.
                 report = perform.broken(effect, error, self._site)
                 self._note(traceback.format_exc())
         del self._running[scope]
@@ -190,25 +188,25 @@ class RunLoop:
     def _cancel(self, effect: CancelAttempt) -> None:
         if self._stop(("attempt", effect.asked.path)):
             return
-        # It never began in this process, or its report is on the way and will be taken instead.
+        # It never started in this process, or its report is already posted and will be handled instead.
         path, attempt = effect.asked.path, effect.asked.attempt
         self._post(AttemptEnded(self._site.now(), path, attempt, "cancelled"), "engine")
 
-    def _drop_unwanted(self) -> None:
-        """A look-out whose wait is over, by its time or by a jump."""
+    def _stop_unneeded(self) -> None:
+        """Stop effects that are no longer pending, such as a watch whose wait was ended by its time or a jump."""
         pending = self._log.state.pending
         for key in {key for key in self._running.values() if key[0] != "attempt" and key not in pending}:
             self._stop(key)
 
     def _stop(self, key: EffectKey) -> bool:
         """Whether there was something to stop."""
-        scopes = [scope for scope, known in self._running.items() if known == key]
+        scopes = [scope for scope, running in self._running.items() if running == key]
         for scope in scopes:
             scope.cancel()
         return bool(scopes)
 
-    def _post(self, message: Message, cause: str, letter: QueuedCommand | None = None) -> None:
-        self._mail.append(_Mail(message, cause, letter))
+    def _post(self, message: Message, cause: str, queued: QueuedCommand | None = None) -> None:
+        self._incoming.append(_Incoming(message, cause, queued))
         self._wake.set()
 
     async def _listen(self) -> None:
@@ -217,38 +215,38 @@ class RunLoop:
             self._collect()
 
     def _collect(self) -> None:
-        """What has come since. Each letter is taken up once here, and answered when its turn has been stored."""
+        """Read new answers and commands. Each command is read once, and answered when its turn has been stored."""
         for answer in self._inbox.collect():
             self._post(answer, INBOX)
         stamp = self._store.stamp()
         if stamp == self._stamp:
             return
         self._stamp = stamp
-        for letter in self._store.letters(self._log.run):
-            if letter.number not in self._read:
-                self._read.add(letter.number)
-                self._open(letter)
+        for queued in self._store.letters(self._log.run):
+            if queued.number not in self._read:
+                self._read.add(queued.number)
+                self._read_command(queued)
 
-    def _open(self, letter: QueuedCommand) -> None:
-        # People say secrets as well, by mistake or to hand them on; what they say is kept.
-        body = each_text(letter.body, self._site.mask.text)
-        said = commands.decode_command(replace(letter, body=body))
-        if isinstance(said, str):
-            self._store.answer(letter, said)
-        elif isinstance(said, ManualWorkDone):
-            self._done(letter, said)
+    def _read_command(self, queued: QueuedCommand) -> None:
+        # People write secrets too, by mistake or on purpose; commands are stored, so they are masked first.
+        body = each_text(queued.body, self._site.mask.text)
+        command = commands.decode_command(replace(queued, body=body))
+        if isinstance(command, str):
+            self._log.reply(queued, command)
+        elif isinstance(command, ManualWorkDone):
+            self._collect_manual_work(queued, command)
         else:
-            self._post(said, f"letter {letter.name}", letter)
+            self._post(command, f"letter {queued.name}", queued)
 
-    def _done(self, letter: QueuedCommand, said: ManualWorkDone) -> None:
-        """A person's own work is looked at like anybody's; the letter is answered as soon as that has begun."""
-        effect = self._log.state.pending.get(("attempt", said.path))
+    def _collect_manual_work(self, queued: QueuedCommand, command: ManualWorkDone) -> None:
+        """Check a person's work like an agent's; the command is answered as soon as that has started."""
+        effect = self._log.state.pending.get(("attempt", command.path))
         if not (isinstance(effect, RunAttempt) and effect.by_hand):
-            self._store.answer(letter, f"{said.path} is not a step that somebody does by hand just now")
+            self._log.reply(queued, f"{command.path} is not waiting for work done by hand")
             return
-        self._store.answer(letter, "done")
-        work = perform.handed_in(effect, said, self._log.state, self._site)
-        self._start(("attempt", said.path), effect, work)
+        self._log.reply(queued, commands.DONE)
+        work = perform.handed_in(effect, command, self._log.state, self._site)
+        self._start(("attempt", command.path), effect, work)
 
     def _note(self, text: str) -> None:
         folder = self._site.run_dir
@@ -258,7 +256,7 @@ class RunLoop:
 
 
 def publish_passed(site: Site, events: Iterable[Event]) -> None:
-    """Artifacts of what has passed, before anything starts that may read them."""
+    """Publish the artifacts of steps that have passed, before anything starts that may read them."""
     for event in events:
         if isinstance(event, StepEnded) and event.outcome == "passed" and event.result:
             publish(site, event.path, event.result)

@@ -8,18 +8,18 @@ several, and in long runs more; so a patient caller is put off for a while that 
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from podium.core.events import Event
 from podium.core.state import State
 from podium.files import atomic
 from podium.ports.exporter import RunExporter
 from podium.redaction.mask import Mask
+from podium.runtime.question_text import read_stored
 from podium.views.files import growing_logs
 from podium.views.files import snapshot as files
 from podium.views.files.summary import SUMMARY, summary_text
@@ -178,15 +178,6 @@ def _masked(lines: list[str], mask: Mask) -> str:
     nothing to hide, and one look over all of them says so."""
     text = "".join(lines)
     return "".join(mask.text(line) for line in lines) if mask.hides(text) else text
-
-
-def read_stored(run_dir: Path) -> dict[str, Any]:
-    """The last `run.json`, for the words in it; empty if there is none that can be read."""
-    try:
-        found = json.loads((run_dir / files.RUN).read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _content(path: Path) -> bytes | None:

@@ -1,12 +1,13 @@
-"""Carries one run on in this process: takes it over, cleans up after a crash, drives it, and keeps its records."""
+"""Owns one run in this process: takes it over, cleans up after a crash, and keeps its folder up to date meanwhile."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 import anyio
 
@@ -16,10 +17,9 @@ from podium.core.addresses import without_visit
 from podium.core.hash_chain import RunId
 from podium.core.messages import Message, Recover, Start
 from podium.core.payloads import RunFacts
-from podium.core.state import State
 from podium.engine.lease import lease
 from podium.engine.log import Log, open_log
-from podium.engine.loop import Park, RunLoop, publish_passed
+from podium.engine.loop import publish_passed
 from podium.engine.run_folder import RunFolder
 from podium.git.repository import clear_locks
 from podium.ports.exporter import RunExporter
@@ -29,47 +29,40 @@ from podium.runtime.commands import decode_command
 from podium.runtime.question_text import question_renderer
 from podium.runtime.records import read_records
 
-RECORD_S: Final = 0.5
-"""How far the files that people look at may be behind the log."""
+WRITE_S: Final = 0.5
+"""How far the files of the run folder may be behind the log."""
 
 
-async def drive_run(
-    store: Store,
-    site: Site,
-    *first: Message,
-    park: Park,
-    on_turn: Callable[[Log], None] | None = None,
-    exporters: Sequence[RunExporter] = (),
-) -> State:
-    """Until it has ended, or stands. How it starts is in its letters; `first` is said to it besides.
+class OwnedRun(NamedTuple):
+    log: Log
+    site: Site
+    first: tuple[Message, ...]
+    """What the loop handles first."""
 
-    With `park` the process lets go of a run that only a person or a signal can move on; with "clock" also of one that
-    only has to wait for a time.
-    """
+
+@asynccontextmanager
+async def own_run(store: Store, site: Site, exporters: Sequence[RunExporter]) -> AsyncIterator[OwnedRun]:
+    """Own a run while inside: nobody else drives it, and its folder follows its log."""
     with lease(site.run_dir):
         head = store.head(site.run)
         if head is not None and head.last_seq:
-            # First of all: a run that cannot be carried on, as its file was changed, must not leave anything either.
+            # First: a run that cannot be driven, because its file was changed, must not leave anything either.
             await clean_up(site)
         log = open_log(store, site.run, site.workflow, site.run_dir)
+        render = question_renderer(site.project)
+        folder = RunFolder(site.run_dir, site.mask, render=render, exporters=exporters)
         try:
             if log.state.ended is not None:
-                # Its owner may have died between the last event and the last of its records.
-                publish_passed(site, log.events)
-                await _write(_records(site, exporters), log)
-                for letter in store.letters(site.run):
-                    store.answer(letter, f"run {site.run} has ended: {log.state.ended.status}")
-                return log.state
-            facts = _facts(store, log)
-            if log.events:
-                first = (Recover(log.epoch), *first)
+                await _finish(store, log, site, folder)
+                yield OwnedRun(log, site, ())
+                return
             site = replace(
                 site,
-                context=replace(site.context, base_commit=facts.base or None),
+                context=replace(site.context, base_commit=_facts(store, log).base or None),
                 passed_steps=partial(has_passed, store, site.run),
             )
-            loop = RunLoop(log, site, store, park=park, on_turn=on_turn, exporters=exporters)
-            return await _drive(loop, log, site, _records(site, exporters), first)
+            async with _written(folder, log, site):
+                yield OwnedRun(log, site, (Recover(log.epoch),) if log.events else ())
         finally:
             log.close()
 
@@ -79,65 +72,67 @@ def has_passed(store: Store, run: RunId, workflow: str, step: str) -> bool:
     newest = next((head for head in store.heads() if head.workflow == workflow and head.run != run), None)
     if newest is None:
         return False
-    ended = (
-        json.loads(record.body) for record in read_records(store, newest.run) if record.type == "StepEnded"
-    )
+    records = (record for record in read_records(store, newest.run) if record.type == "StepEnded")
+    ended = (json.loads(record.body) for record in records)
     outcomes = [event["outcome"] for event in ended if without_visit(event["path"]) == step]
     return bool(outcomes) and outcomes[-1] == "passed"
 
 
-def _facts(store: Store, log: Log) -> RunFacts:
-    """What the run stands on; before its first event that is known only from the letter that will start it."""
-    if log.state.started is not None:
-        return log.state.started.run
-    for letter in store.letters(log.run):
-        said = decode_command(letter)
-        if isinstance(said, Start):
-            return said.run
-    raise StoreError(f"run {log.run} was never started", hint="start a new one with: podium run")
-
-
 async def clean_up(site: Site) -> None:
-    """What an owner that died has left: its processes, its workspaces, locks of its git."""
+    """Remove what an owner that died has left: processes, workspaces, locks of its git."""
     await anyio.to_thread.run_sync(sweep, site.marker)
     await workspace.clear(site)
     if site.repository is not None:
         await anyio.to_thread.run_sync(clear_locks, site.repository, site.run)
 
 
-def _records(site: Site, exporters: Sequence[RunExporter]) -> RunFolder:
-    render = question_renderer(site.project)
-    return RunFolder(site.run_dir, site.mask, render=render, exporters=exporters)
+def _facts(store: Store, log: Log) -> RunFacts:
+    """The facts that the run was started with; before its first event they are only in the queued start command."""
+    if log.state.started is not None:
+        return log.state.started.run
+    for queued in store.letters(log.run):
+        command = decode_command(queued)
+        if isinstance(command, Start):
+            return command.run
+    raise StoreError(f"run {log.run} was never started", hint="start a new one with: podium run")
 
 
-async def _drive(
-    loop: RunLoop, log: Log, site: Site, records: RunFolder, first: tuple[Message, ...]
-) -> State:
+async def _finish(store: Store, log: Log, site: Site, folder: RunFolder) -> None:
+    """Complete the files of a run that has ended: its owner may have died after the last event."""
+    assert log.state.ended is not None
+    publish_passed(site, log.events)
+    await _write(folder, log)
+    for queued in store.letters(site.run):
+        log.reply(queued, f"run {site.run} has ended: {log.state.ended.status}")
+
+
+@asynccontextmanager
+async def _written(folder: RunFolder, log: Log, site: Site) -> AsyncIterator[None]:
+    """Keep the run folder up to date; at the end write it once more and remove the workspaces."""
     try:
         async with anyio.create_task_group() as group:
-            group.start_soon(_keep_records, records, log)
-            state = await loop.drive(*first)
+            group.start_soon(_keep_written, folder, log)
+            yield
             group.cancel_scope.cancel()
-        return state
     finally:
-        # Also after an interrupt: the records tell how far the run has come.
+        # Also after an interrupt: the files tell how far the run has come.
         with anyio.CancelScope(shield=True):
-            await _write(records, log)
+            await _write(folder, log)
             await workspace.clear(site)
 
 
-async def _keep_records(records: RunFolder, log: Log) -> None:
-    """From the first half second on: a shorter run has them written once, at its end."""
+async def _keep_written(folder: RunFolder, log: Log) -> None:
+    """Write from the first half second on: the folder of a shorter run is written once, at its end."""
     written = 0
     while True:
-        await anyio.sleep(RECORD_S)
-        seen = len(log.events)
-        if seen != written:
+        await anyio.sleep(WRITE_S)
+        count = len(log.events)
+        if count != written:
             with anyio.CancelScope(shield=True):
-                if await _write(records, log, patient=True):
-                    written = seen
+                if await _write(folder, log, patient=True):
+                    written = count
 
 
-async def _write(records: RunFolder, log: Log, *, patient: bool = False) -> bool:
+async def _write(folder: RunFolder, log: Log, *, patient: bool = False) -> bool:
     events, state = tuple(log.events), log.state
-    return await anyio.to_thread.run_sync(lambda: records.write(events, state, patient=patient))
+    return await anyio.to_thread.run_sync(lambda: folder.write(events, state, patient=patient))

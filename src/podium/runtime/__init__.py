@@ -1,1 +1,1 @@
-"""What every runtime shares and is pure: command codec, timers, status, answer checks, question text."""
+"""What every runtime needs: command codec, timers, status, answer checks, question text, reading a log."""

@@ -1,33 +1,28 @@
-"""Messages of other processes: how a command of a person is written into a letter and read from it."""
+"""How a command to a run and its reply are stored: the command as JSON, the reply as a text."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, Final, TypeAlias
+from dataclasses import fields, is_dataclass
+from typing import Any, Final
 
 from podium.core.codec import CodecError, read_as
 from podium.core.events import ApprovalGiven
-from podium.core.messages import Approve, Cancel, Guide, Jump, Pause, RaiseLimit, Resume, Signal, Start
-from podium.core.payloads import RunFacts
-from podium.core.types import Path
-from podium.ports.store import QueuedCommand
-
-
-@dataclass(frozen=True, slots=True)
-class ManualWorkDone:
-    """A person has done the work of a step by hand, or cannot."""
-
-    path: Path
-    by: str
-    text: str = ""
-    answer: Any = None
-    failed: bool = False
-
-
-RunCommand: TypeAlias = (
-    Start | Approve | Signal | Cancel | Jump | Pause | Resume | Guide | RaiseLimit | ManualWorkDone
+from podium.core.messages import (
+    Approve,
+    Cancel,
+    Guide,
+    Jump,
+    Pause,
+    RaiseLimit,
+    Refusal,
+    Resume,
+    Signal,
+    Start,
 )
+from podium.core.payloads import RunFacts
+from podium.ports.runtime import Accepted, ManualWorkDone, RunCommand
+from podium.ports.store import QueuedCommand
 
 _KINDS: Final[dict[str, type[RunCommand]]] = {
     "start": Start,
@@ -41,12 +36,14 @@ _KINDS: Final[dict[str, type[RunCommand]]] = {
     "raise_limit": RaiseLimit,
     "done": ManualWorkDone,
 }
+DONE: Final = "done"
+"""The reply to a command that was followed; every other text says why it was not."""
 _NAMES: Final = {kind: name for name, kind in _KINDS.items()}
 
 
-def encode_command(message: RunCommand) -> Mapping[str, Any]:
-    told: dict[str, Any] = _data(message)
-    return {"say": _NAMES[type(message)], **told}
+def encode_command(command: RunCommand) -> Mapping[str, Any]:
+    data: dict[str, Any] = _data(command)
+    return {"say": _NAMES[type(command)], **data}
 
 
 def _data(value: Any) -> Any:
@@ -54,18 +51,18 @@ def _data(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: _data(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
-        return {key: _data(one) for key, one in value.items()}
-    return [_data(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: _data(item) for key, item in value.items()}
+    return [_data(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def approval(given: ApprovalGiven) -> Approve:
-    """What somebody has said before, said again."""
-    return Approve(given.path, given.action, given.by, given.text, given.answer, given.tree)
+def approval(earlier: ApprovalGiven) -> Approve:
+    """An approval of an earlier run as a command to this one."""
+    return Approve(earlier.path, earlier.action, earlier.by, earlier.text, earlier.answer, earlier.tree)
 
 
-def decode_command(letter: QueuedCommand) -> RunCommand | str:
-    """The message, or why it is none: letters come from other processes, perhaps of another version."""
-    body = dict(letter.body)
+def decode_command(queued: QueuedCommand) -> RunCommand | str:
+    """The command, or why it cannot be read: its sender may be another version."""
+    body = dict(queued.body)
     kind = _KINDS.get(str(body.pop("say", "")))
     if kind is None:
         return "this owner of the run does not know that command; it may be an older version"
@@ -76,3 +73,7 @@ def decode_command(letter: QueuedCommand) -> RunCommand | str:
         return kind(**{key: value for key, value in body.items() if key in known})
     except (TypeError, KeyError, CodecError) as error:
         return f"the command is incomplete: {error}"
+
+
+def decode_reply(text: str) -> Accepted | Refusal:
+    return Accepted() if text == DONE else Refusal("refused", text)

@@ -12,9 +12,8 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from podium.app.archive.verify import verify
 from podium.app.query.diff import Span, read_diff
 from podium.app.run.definition import read_kept
 from podium.core.codec import encode
@@ -25,10 +24,13 @@ from podium.errors import ConfigurationError
 from podium.files.project_paths import ProjectPaths
 from podium.git.repository import find
 from podium.git.trees.bundle import complete_trees, write_bundle
-from podium.ports.store import RunHead, Store
-from podium.runtime.records import events_of, read_records
+from podium.ports.store import RunHead
+from podium.runtime.records import events_of
 from podium.views.run.builder import run_view
 from podium.views.run.verdicts import verdicts_of
+
+if TYPE_CHECKING:
+    from podium.app.project import Office
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
@@ -70,21 +72,21 @@ class Exported:
     """Its hash, which stands for everything in the folder."""
 
 
-def export(store: Store, project: Path, head: RunHead, folder: Path) -> Exported:
+def export(office: Office, head: RunHead, folder: Path) -> Exported:
     _check_place(folder)
-    fault = verify(store, project, head).fault
+    fault = office.runtime.verify(head.run).fault
     if fault is not None:
         raise ConfigurationError(f"cannot export run {head.run}: its log fails verification: {fault}")
-    records = read_records(store, head.run)
+    records = office.runtime.events(head.run)
     events = events_of(records)
     _make(folder)
     _put(folder, "README.md", README.format(run=head.run).encode())
     _put(folder, EVENTS, b"".join(event_line(record) for record in records))
     _put(folder, VERDICTS, as_json(verdicts_of(events)))
-    for name, data in read_kept(ProjectPaths(project).state_dir, head).items():
+    for name, data in read_kept(office.state_dir, head).items():
         _put(folder, f"{DEFINITION}/{name}", data)
-    _copy_records(ProjectPaths(project).run_dir(head.run), folder / RECORDS)
-    trees, lost = _put_trees(project, events, folder)
+    _copy_records(office.run_dir(head.run), folder / RECORDS)
+    trees, lost = _put_trees(office.project, events, folder)
     files = {name: hash_of(folder / name) for name in file_names(folder)}
     manifest = {
         "podium_export": FORMAT,

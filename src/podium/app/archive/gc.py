@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from podium.app.project import Office
 from podium.app.run.definition import discard_unused
 from podium.core.hash_chain import RunId
 from podium.core.types import Millis
-from podium.engine.lease import is_owned
 from podium.git.branches import gc
 from podium.git.repository import find
 from podium.git.workdir.folder import discard
 from podium.ports.store import RunHead
+
+if TYPE_CHECKING:
+    from podium.app.project import Office
 
 RUNNING = ("running", "waiting", "paused", "parked")
 
@@ -38,7 +40,7 @@ def preview(office: Office, *, before: Millis, unlanded: bool = False) -> tuple[
     kept = _refs(office)
     found = (
         _old(office, head, kept.get(head.run))
-        for head in office.store.heads()
+        for head in office.runtime.heads()
         if _may_go(office, head, before)
     )
     return tuple(old for old in found if unlanded or old.landed or not old.refs)
@@ -54,13 +56,13 @@ def delete(office: Office, olds: Iterable[ExpiredRun]) -> None:
         # Workspaces too: a process that was killed after the last event has left them.
         for folder in (office.run_dir(old.run), office.paths.work_dir(old.run)):
             discard(folder)
-        office.store.forget(old.run)
-    discard_unused(office.state_dir, office.store.heads())
+        office.runtime.forget(old.run)
+    discard_unused(office.state_dir, office.runtime.heads())
 
 
 def _may_go(office: Office, head: RunHead, before: Millis) -> bool:
     ended = head.status not in RUNNING
-    return ended and head.created < before and not is_owned(office.run_dir(head.run))
+    return ended and head.created < before and not office.runtime.is_owned(head.run)
 
 
 def _refs(office: Office) -> dict[str, gc.RunRefs]:

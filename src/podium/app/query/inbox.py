@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from podium.app.query.runs import show
 from podium.core.types import RunStatus
-from podium.ports.store import Store
 from podium.views.files.run_json import DOLLAR, pending_data
 from podium.views.run.view import Pending, RunView, StepView
 from podium.views.text.next_steps import Hint, answers_to
+
+if TYPE_CHECKING:
+    from podium.app.project import Office
 
 ENDED: tuple[RunStatus, ...] = ("passed", "failed", "rejected", "limited", "timed_out", "cancelled")
 
@@ -25,15 +26,15 @@ class Question(NamedTuple):
     answers: tuple[Hint, ...]
 
 
-def open_questions(store: Store, project: Path, *, user_dir: Path | None = None) -> tuple[Question, ...]:
+def open_questions(office: Office) -> tuple[Question, ...]:
     """Those that wait longest first."""
-    found = [
+    questions = [
         question
-        for head in store.heads()
+        for head in office.runtime.heads()
         if head.status not in ENDED
-        for question in _of_run(show(store, project, head, user_dir=user_dir))
+        for question in _of_run(show(office, head))
     ]
-    return tuple(sorted(found, key=lambda question: question.pending.since))
+    return tuple(sorted(questions, key=lambda question: question.pending.since))
 
 
 def _of_run(view: RunView) -> Iterator[Question]:

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from podium.core.events import Event
 from podium.core.evolve.evolve import fold
 from podium.core.hash_chain import Record, RunId
 from podium.core.types import Millis
-from podium.engine.lease import is_owned
-from podium.engine.run_folder import RunFolder, read_stored
 from podium.errors import ConfigurationError, PodiumError
-from podium.files.project_paths import ProjectPaths
-from podium.ports.exporter import ExportersFor
-from podium.ports.store import RunHead, Store
-from podium.redaction.mask import Mask
-from podium.runtime.question_text import question_renderer
-from podium.runtime.records import event_of, read_events, read_records
+from podium.ports.runtime import Runtime, no_such_run
+from podium.ports.store import RunHead
+from podium.runtime.question_text import question_renderer, read_stored
+from podium.runtime.records import event_of, events_of
 from podium.views.format import iso
 from podium.views.run.builder import RunViewBuilder, run_view
 from podium.views.run.costs import By, CostReport, cost_report
@@ -28,12 +22,13 @@ from podium.views.run.stored_text import has_texts_for, with_stored
 from podium.views.run.view import RunView, ViewStatus, with_status
 
 if TYPE_CHECKING:
+    from podium.app.project import Office
     from podium.core.model import Workflow
 
 LATEST: Final = ("latest", "@1")
 
 UNOWNED: Final[dict[str, ViewStatus]] = {"running": "interrupted", "waiting": "parked"}
-"""What a run is called when no living process carries it on."""
+"""The status of a run that no living process drives."""
 
 _OF_THE_WHOLE: Final = frozenset(
     ("RunStarted", "RunEnded", "RunPaused", "RunResumed", "AttemptEnded", "AttemptDoubted")
@@ -41,9 +36,9 @@ _OF_THE_WHOLE: Final = frozenset(
 """What a line of a list needs; reading only these keeps a list of hundreds of runs fast."""
 
 
-def find_run(store: Store, name: str | None = None) -> RunHead:
+def find_run(runtime: Runtime, name: str | None = None) -> RunHead:
     """By its id, by a beginning of it that no other run has, as @2 (the newest but one), or the newest."""
-    heads = store.heads()
+    heads = runtime.heads()
     if not heads:
         raise ConfigurationError("there are no runs here yet", hint="podium run FILE starts one")
     if name is None or name in LATEST:
@@ -51,13 +46,15 @@ def find_run(store: Store, name: str | None = None) -> RunHead:
     if name.startswith("@") and name[1:].isdecimal():
         return _by_number(heads, name)
     exact = [head for head in heads if head.run == name]
-    found = exact or [head for head in heads if name and head.run.startswith(name)]
-    if not found:
-        raise ConfigurationError(f"there is no run {name}", hint="`podium runs` lists them")
-    if len(found) > 1:
-        some = ", ".join(head.run for head in found[:5])
-        raise ConfigurationError(f"{len(found)} runs begin with {name}: {some}", hint="write more of the id")
-    return found[0]
+    matches = exact or [head for head in heads if name and head.run.startswith(name)]
+    if not matches:
+        raise no_such_run(name)
+    if len(matches) > 1:
+        some = ", ".join(head.run for head in matches[:5])
+        raise ConfigurationError(
+            f"{len(matches)} runs begin with {name}: {some}", hint="write more of the id"
+        )
+    return matches[0]
 
 
 def _by_number(heads: tuple[RunHead, ...], name: str) -> RunHead:
@@ -67,67 +64,53 @@ def _by_number(heads: tuple[RunHead, ...], name: str) -> RunHead:
     return heads[number - 1]
 
 
-def list_runs(store: Store, project: Path) -> tuple[RunView, ...]:
+def list_runs(office: Office) -> tuple[RunView, ...]:
     """All runs, the newest first, without their steps."""
-    return tuple(_listed(store, project, head) for head in store.heads())
+    return tuple(_summary(office, head) for head in office.runtime.heads())
 
 
-def _listed(store: Store, project: Path, head: RunHead) -> RunView:
-    account = RunViewBuilder()
-    account.feed(event_of(record) for record in read_records(store, head.run) if record.type in _OF_THE_WHOLE)
-    return _known(account.view()._replace(seq=head.last_seq), project, head)
+def _summary(office: Office, head: RunHead) -> RunView:
+    builder = RunViewBuilder()
+    records = office.runtime.events(head.run)
+    builder.feed(event_of(record) for record in records if record.type in _OF_THE_WHOLE)
+    return _with_status(office.runtime, builder.view()._replace(seq=head.last_seq), head)
 
 
-def show(store: Store, project: Path, head: RunHead, *, user_dir: Path | None = None) -> RunView:
-    """One run with its steps. `user_dir` is where the user's configuration is, in case the definition is needed."""
-    events = read_events(store, head.run)
+def show(office: Office, head: RunHead) -> RunView:
+    """One run with its steps."""
+    events = events_of(office.runtime.events(head.run))
     view = run_view(events)
-    stored = read_stored(ProjectPaths(project).run_dir(head.run))
-    seen = with_stored(view, stored)
+    stored = read_stored(office.run_dir(head.run))
+    shown = with_stored(view, stored)
     # The stored view has the questions in words, but may be half a second behind the log.
-    by_hand = view.status == "running" and head.status == "waiting" and len(seen.pending) == len(view.pending)
+    by_hand = (
+        view.status == "running" and head.status == "waiting" and len(shown.pending) == len(view.pending)
+    )
     if by_hand or not has_texts_for(view, stored):
-        workflow = _definition(store, project, head, user_dir)
-        seen = (
-            seen if workflow is None else with_state(view, fold(workflow, events), question_renderer(project))
-        )
-    return _known(seen, project, head)
+        workflow = _definition(office, head)
+        if workflow is not None:
+            shown = with_state(view, fold(workflow, events), question_renderer(office.project))
+    return _with_status(office.runtime, shown, head)
 
 
-def _definition(store: Store, project: Path, head: RunHead, user_dir: Path | None) -> Workflow | None:
+def _definition(office: Office, head: RunHead) -> Workflow | None:
     """None if it is no longer the one the run was started with, or cannot be read."""
-    from podium.app.project import Office
+    # Imported here: the view that was stored mostly has all the words.
     from podium.app.run.start import RunSource, load_source
 
-    office = Office(
-        project=project,
-        state_dir=ProjectPaths(project).state_dir,
-        user_dir=user_dir,
-        store=store,
-        site_for=_no_site,
-        exporters_for=_no_site,
-    )
     try:
-        workflow = load_source(office, RunSource(**json.loads(head.source)))
+        workflow = load_source(office, RunSource.of(head))
     except (PodiumError, OSError, TypeError, ValueError):
         return None
     return workflow if workflow.fingerprint == head.fingerprint else None
 
 
-def _no_site(*_: Any, **__: Any) -> Any:
-    raise AssertionError("whoever looks at a run does not work on it")
-
-
-def _known(view: RunView, project: Path, head: RunHead) -> RunView:
-    """With what the store knows, also of a run whose first event is still to come."""
+def _with_status(runtime: Runtime, view: RunView, head: RunHead) -> RunView:
+    """The view with what the runtime knows, also of a run whose first event is still to come."""
     named = _closed(view)._replace(run=head.run, workflow=head.workflow)
-    seen = with_status(named, head.status)
-    unowned = UNOWNED.get(seen.status)
-    return (
-        seen
-        if unowned is None or is_owned(ProjectPaths(project).run_dir(head.run))
-        else seen._replace(status=unowned)
-    )
+    view = with_status(named, head.status)
+    unowned = UNOWNED.get(view.status)
+    return view if unowned is None or runtime.is_owned(head.run) else view._replace(status=unowned)
 
 
 def _closed(view: RunView) -> RunView:
@@ -143,35 +126,25 @@ def _closed(view: RunView) -> RunView:
     return view._replace(steps=tuple(steps))
 
 
-def rebuild(store: Store, project: Path, head: RunHead, exporters_for: ExportersFor) -> None:
-    """Write the files of a run anew. Secrets were masked before anything was stored."""
-    # Imported here: most queries do not need it.
-    from podium.app.run.definition import workflow_text
+def follow(runtime: Runtime, run: RunId, *, after: int) -> Iterator[Record | None]:
+    """The events after a number, and those that are still to come, until the run has ended.
 
-    folder, mask = ProjectPaths(project).run_dir(head.run), Mask()
-    exporters = exporters_for(folder, workflow_text(project, ProjectPaths(project).state_dir, head), mask)
-    RunFolder(folder, mask, exporters=exporters).rebuild(read_events(store, head.run))
-
-
-def follow(store: Store, run: RunId, *, after: int) -> Iterator[Record | None]:
-    """The events behind a position, and those that are still to come, until the run has ended.
-
-    None means that there is nothing new: whoever asks waits a while, each in their own way, before the next look.
+    None means that there is nothing new: the caller waits, in its own way, before it asks for more.
     """
     while True:
-        for record in read_records(store, run, after=after):
+        for record in runtime.events(run, after=after):
             after = record.seq
             yield record
             if record.type == "RunEnded":
                 return
-        head = store.head(run)
-        if head is None or (head.last_seq <= after and _has_ended(store, head)):
+        head = runtime.head(run)
+        if head is None or (head.last_seq <= after and _has_ended(runtime, head)):
             return
         yield None
 
 
-def _has_ended(store: Store, head: RunHead) -> bool:
-    return any(record.type == "RunEnded" for record in read_records(store, head.run, after=head.last_seq - 1))
+def _has_ended(runtime: Runtime, head: RunHead) -> bool:
+    return any(record.type == "RunEnded" for record in runtime.events(head.run, after=head.last_seq - 1))
 
 
 def event_data(record: Record) -> dict[str, Any]:
@@ -190,9 +163,5 @@ def event_data(record: Record) -> dict[str, Any]:
     }
 
 
-def costs(store: Store, heads: Sequence[RunHead], by: By) -> CostReport:
-    def each() -> Iterator[tuple[str, str, Sequence[Event]]]:
-        for head in heads:
-            yield head.run, head.workflow, read_events(store, head.run)
-
-    return cost_report(each(), by)
+def costs(runtime: Runtime, heads: Sequence[RunHead], by: By) -> CostReport:
+    return cost_report(((head.run, head.workflow, events_of(runtime.events(head.run))) for head in heads), by)

@@ -7,15 +7,17 @@ import json
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from podium.app.project import Office
 from podium.app.query.runs import find_run, show
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve
 from podium.errors import ConfigurationError
-from podium.runtime.commands import ManualWorkDone
+from podium.ports.runtime import ManualWorkDone
 from podium.views.run.view import Pending, RunView, StepView
+
+if TYPE_CHECKING:
+    from podium.app.project import Office
 
 PLAIN: Final = ("approve",)
 """What a plain yes means; where the engine itself asks, a yes to one of several ways on would be a guess."""
@@ -120,8 +122,7 @@ def speaker(by: str | None = None) -> str:
 
 
 def view_of(office: Office, run: RunId) -> RunView:
-    head = find_run(office.store, run)
-    return show(office.store, office.project, head, user_dir=office.user_dir)
+    return show(office, find_run(office.runtime, run))
 
 
 def open_question(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import anyio
 
-from podium.app.project import Office
-from podium.app.run.start import open_run
+from podium.app.query.runs import find_run
 from podium.attempt.landing.land import land_head
 from podium.attempt.workspace import workspace
 from podium.core.addresses import ROOT
@@ -17,11 +17,13 @@ from podium.core.hash_chain import RunId
 from podium.core.payloads import Amounts
 from podium.core.state import Scope, State
 from podium.core.types import Path, Tree
-from podium.engine.lease import lease
 from podium.errors import ConfigurationError, PodiumError
 from podium.git.repository import read_head
-from podium.runtime.records import read_events
+from podium.runtime.records import events_of
 from podium.tasks.build import landing_task
+
+if TYPE_CHECKING:
+    from podium.app.project import Office
 
 APPLY = Path("!apply")
 
@@ -43,10 +45,10 @@ def apply(office: Office, run: RunId, *, branch: str | None = None, message: str
 
     As a `git: {land}` step would: if the branch has moved, every command that had passed runs again on the result.
     """
-    site = open_run(office, run)
+    site = office.site_of(find_run(office.runtime, run))
     if site.repository is None:
         raise ConfigurationError("there is no git repository here", hint="the work is in your files already")
-    state = fold(site.workflow, read_events(office.store, run))
+    state = fold(site.workflow, events_of(office.runtime.events(run)))
     tree = _verified_tree(state, run)
     onto = branch or read_head(site.repository).branch
     if onto is None:
@@ -63,7 +65,7 @@ def apply(office: Office, run: RunId, *, branch: str | None = None, message: str
             with anyio.CancelScope(shield=True):
                 await workspace.clear(site)
 
-    with lease(site.run_dir):
+    with office.runtime.reserve(run):
         end = anyio.run(main)
     result = end.result or {}
     if end.kind != "ok":

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from podium.app.run.preflight import agent_steps
@@ -18,8 +17,9 @@ from podium.core.model import Agent, Workflow
 from podium.core.payloads import TypicalUse
 from podium.core.types import MicroUsd
 from podium.errors import ConfigurationError
-from podium.ports.store import RunHead, Store, StoreError
-from podium.runtime.records import event_of, read_records
+from podium.ports.runtime import Runtime
+from podium.ports.store import RunHead, StoreError
+from podium.runtime.records import event_of
 
 PAST: Final = 20
 """So many earlier runs are looked at."""
@@ -79,22 +79,22 @@ def _fits(use: Use, verb: Agent, config: Mapping[str, Any]) -> bool:
     return not isinstance(model, str) or model.lower() in use.model.lower()
 
 
-def open_history(open_store: Callable[[Path], Store], project: Path, workflow: str) -> History:
-    """That of a project which may have no store yet."""
+def open_history(open_runtime: Callable[[], Runtime], workflow: str) -> History:
+    """That of a project which may have no runs yet."""
     try:
-        store = open_store(project)
+        runtime = open_runtime()
     except ConfigurationError:
         return {}
     try:
-        return read_history(store, workflow)
+        return read_history(runtime, workflow)
     finally:
-        store.close()
+        runtime.close()
 
 
-def read_history(store: Store, workflow: str) -> History:
+def read_history(runtime: Runtime, workflow: str) -> History:
     """Of the newest runs of this workflow in this project, if it has any."""
-    heads = [head for head in store.heads() if head.workflow == workflow and not _is_played(head)][:PAST]
-    return history_of([_calls(store, head) for head in heads])
+    heads = [head for head in runtime.heads() if head.workflow == workflow and not _is_played(head)][:PAST]
+    return history_of([_calls(runtime, head) for head in heads])
 
 
 def _is_played(head: RunHead) -> bool:
@@ -102,9 +102,9 @@ def _is_played(head: RunHead) -> bool:
     return json.loads(head.source or "{}").get("replay") is not None
 
 
-def _calls(store: Store, head: RunHead) -> list[Event]:
+def _calls(runtime: Runtime, head: RunHead) -> list[Event]:
     try:
-        return [event_of(record) for record in read_records(store, head.run) if record.type in CALLS]
+        return [event_of(record) for record in runtime.events(head.run) if record.type in CALLS]
     except StoreError:
         # A damaged log is a matter for `podium verify`, not for those who only want an estimate.
         return []

@@ -6,22 +6,19 @@ done. What the earlier run has spent counts against the limits of the one that g
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
 from podium.adapters.agents.registry import agent_types
-from podium.app.project import Office
 from podium.app.run.carried_budget import carried
 from podium.app.run.cost_history import read_history, usual_of
 from podium.app.run.preflight import agents_without_price
-from podium.app.run.send import abandon
 from podium.app.run.start import (
     RunSource,
     StartedRun,
@@ -42,11 +39,14 @@ from podium.core.payloads import Amounts
 from podium.core.state import Leaf, State
 from podium.core.turn import turn
 from podium.core.types import MicroUsd, Millis, Path
-from podium.engine.effects import prior_answers
 from podium.errors import ConfigurationError
 from podium.git.repository import Repository, has_commit
-from podium.ports.store import Store
-from podium.runtime.records import read_events, read_records
+from podium.ports.runtime import Runtime, no_such_run
+from podium.runtime.effects import prior_answers
+from podium.runtime.records import events_of
+
+if TYPE_CHECKING:
+    from podium.app.project import Office
 
 ITERATION: Final = re.compile(r"([^\[\]]+)\[(\d+)\](.*)")
 OF_FEATURES: Final = ("phases", "components")
@@ -86,16 +86,16 @@ def preview_rerun(
     inputs: Mapping[str, Any] | None = None,
 ) -> RerunPreview:
     """Reads the definition as it is now. `again` names a step to be done anew, `onwards` all that came after it too."""
-    head = office.store.head(earlier)
+    head = office.runtime.head(earlier)
     if head is None:
-        raise ConfigurationError(f"there is no run {earlier}", hint="podium runs lists them")
-    events = read_events(office.store, earlier)
+        raise no_such_run(earlier)
+    events = events_of(office.runtime.events(earlier))
     if not events:
         raise ConfigurationError(f"run {earlier} never began", hint="start a new one with: podium run")
     started = events[0]
     assert isinstance(started, RunStarted)
     without = () if again is None else _paths(events, earlier, again, onwards=onwards)
-    source = replace(RunSource(**json.loads(head.source)), past=earlier, without=without, record=None)
+    source = replace(RunSource.of(head), past=earlier, without=without, record=None)
     given = {**started.inputs, **(inputs or {})}
     workflow = load_source(office, source, inputs=given)
     site = site_of(office, new_id(), workflow, source)
@@ -110,7 +110,7 @@ def preview_rerun(
         taken=(),
         known=(),
         unpriced=agents_without_price(workflow, agent_types()) if workflow.unknown_cost == "ask" else (),
-        usual=usual_of(workflow, read_history(office.store, workflow.name)),
+        usual=usual_of(workflow, read_history(office.runtime, workflow.name)),
     )
     site = replace(site, context=replace(site.context, base_commit=facts.base or None))
     make = partial(start_message, site, inputs=given, tree=started.tree, no_human=started.no_human)
@@ -120,7 +120,7 @@ def preview_rerun(
     )
     reused, waiting = anyio.run(_rehearsed, site, make(free))
     start = make(replace(facts, taken=tuple(reused.items()), known=_known(site, reused, waiting)))
-    paid = _Paid(office.store)
+    paid = _Paid(office.runtime)
     return RerunPreview(
         earlier,
         _parts((end for end in _ended(events) if end.path in reused), paid),
@@ -135,13 +135,13 @@ def preview_rerun(
 def start_rerun(office: Office, prospect: RerunPreview, *, closed_by: str | None = None) -> StartedRun:
     """Creates the new run. With `closed_by` it replaces the earlier one, which is closed first if it is not over."""
     if closed_by is not None and not _is_over(office, prospect.earlier):
-        abandon(office, prospect.earlier, Cancel(closed_by, f"it goes on as {prospect.site.run}"))
+        office.runtime.abandon(prospect.earlier, Cancel(closed_by, f"it goes on as {prospect.site.run}"))
     create(office, prospect.site, prospect.source, prospect.start)
     return StartedRun(prospect.site.run, prospect.site)
 
 
 def _is_over(office: Office, run: RunId) -> bool:
-    return any(record.type == RunEnded.__name__ for record in read_records(office.store, run))
+    return any(record.type == RunEnded.__name__ for record in office.runtime.events(run))
 
 
 def _paths(events: Sequence[Event], run: RunId, step: str, *, onwards: bool) -> tuple[str, ...]:
@@ -214,15 +214,15 @@ def _parts(ends: Iterable[AttemptEnded], paid: _Paid) -> tuple[Part, ...]:
 class _Paid:
     """What answers have cost: those that were taken over, in the run that found them."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
         self._runs: dict[str, dict[tuple[Path, str], Amounts]] = {}
 
     def by(self, end: AttemptEnded) -> Amounts:
         if not end.reused:
             return end.used
         if end.reused not in self._runs:
-            ends = _ended(read_events(self._store, RunId(end.reused)))
+            ends = _ended(events_of(self._runtime.events(RunId(end.reused))))
             self._runs[end.reused] = {(one.path, one.key): one.used for one in ends if not one.reused}
         return self._runs[end.reused].get((end.path, end.key), Amounts())
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from podium.app.project import Office
 from podium.app.run.start import RunRequest, StartedRun, start_run
 from podium.app.values import own_name
 from podium.core.addresses import ROOT
@@ -18,6 +17,9 @@ from podium.errors import ConfigurationError
 from podium.git.branches import gc
 from podium.git.repository import Repository
 from podium.git.trees.diff import diff
+
+if TYPE_CHECKING:
+    from podium.app.project import Office
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +45,6 @@ def prepared(apart: Office, trial: StepTrial) -> Iterator[StartedRun]:
         sandbox=trial.sandbox,
     )
     begun = start_run(apart, order, narrow=lambda workflow: only(workflow, trial.step))
-    begun = replace(begun, site=replace(begun.site, state_dir=apart.state_dir))
     try:
         yield begun
     finally:

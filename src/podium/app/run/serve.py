@@ -7,33 +7,27 @@ or is owned by anybody is left alone.
 
 from __future__ import annotations
 
-import json
-import re
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from podium.app.project import Office
-from podium.app.run.definition import workflow_text
 from podium.app.run.start import RunSource, load_source
 from podium.attempt.site import wall_clock
 from podium.core.evolve.evolve import fold
 from podium.core.hash_chain import RunId
 from podium.core.state import State, next_due
 from podium.core.types import Millis
-from podium.engine.inbox_files import FOLDER
-from podium.engine.lease import is_owned
 from podium.errors import PodiumError
-from podium.ports.exporter import RunExporter
 from podium.ports.store import RunHead
 from podium.process.detach import Beginning, begin, stop
-from podium.redaction.mask import Mask
-from podium.runtime.records import read_events
+from podium.runtime.records import events_of
 from podium.runtime.status import waits_for_person
 from podium.views.format import iso
+
+if TYPE_CHECKING:
+    from podium.app.project import Office
 
 LOOK_S: Final = 0.2
 STANDING: Final = ("running", "waiting")
@@ -66,14 +60,12 @@ class _Known:
     """What was seen of a run when it was last looked at closely."""
 
     seq: int = -1
-    inbox: tuple[tuple[str, int, int], ...] = ()
+    answers: frozenset[tuple[str, int, int]] = frozenset()
     due: Millis | None = None
     stands: bool = False
     tried: Millis = Millis(0)
     """Until then every timer has been told to the run, also one that led to nothing."""
     not_before: Millis = Millis(0)
-    exporters: tuple[RunExporter, ...] | None = None
-    """None: not looked up yet."""
 
 
 @dataclass(slots=True)
@@ -97,7 +89,7 @@ class Service:
 
     def ready(self) -> tuple[tuple[RunId, str], ...]:
         """Which runs could be carried on now, the oldest first, and why."""
-        heads = reversed(self.office.store.heads())
+        heads = reversed(self.office.runtime.heads())
         found = ((head.run, self._why(head)) for head in heads if self._is_free(head))
         return tuple((run, why) for run, why in found if why)
 
@@ -105,30 +97,30 @@ class Service:
         return (
             head.status in STANDING
             and head.run not in self._at_work
-            and not is_owned(self.office.run_dir(head.run))
+            and not self.office.runtime.is_owned(head.run)
         )
 
     def _why(self, head: RunHead) -> str:
         known = self._known.setdefault(head.run, _Known())
         if self.now() < known.not_before or (not head.last_seq and self.now() < head.created + YOUNG):
             return ""
-        if self.office.store.letters(head.run):
+        unread = self.office.runtime.unread(head.run)
+        if unread.commands:
             return "somebody has spoken"
-        inbox = self._inbox(head.run)
-        if known.inbox != inbox:
-            known.inbox = inbox
-            if any(self._is_answered(name) for name, _, _ in inbox):
-                return "its inbox has an answer"
+        has_new = bool(unread.answers - known.answers)
+        known.answers = unread.answers
+        if has_new:
+            return "its inbox has an answer"
         if known.seq != head.last_seq:
-            self._look(head, known, inbox)
+            self._look(head, known)
             if not known.stands:
                 return "its process is gone"
         if known.due is not None and known.due <= self.now():
             return "a time has come"
         return ""
 
-    def _look(self, head: RunHead, known: _Known, inbox: tuple[tuple[str, int, int], ...]) -> None:
-        known.seq, known.inbox = head.last_seq, inbox
+    def _look(self, head: RunHead, known: _Known) -> None:
+        known.seq = head.last_seq
         try:
             state = self._state(head)
         except PodiumError as error:
@@ -141,32 +133,10 @@ class Service:
         known.due = next_due(state, after=known.tried)
 
     def _state(self, head: RunHead) -> State:
-        workflow = load_source(self.office, RunSource(**json.loads(head.source)))
+        workflow = load_source(self.office, RunSource.of(head))
         if workflow.fingerprint != head.fingerprint:
             raise PodiumError("its definition has changed")
-        return fold(workflow, read_events(self.office.store, head.run))
-
-    def _inbox(self, run: RunId) -> tuple[tuple[str, int, int], ...]:
-        files = sorted((self.office.state_dir / FOLDER).glob(f"{run}+*.yaml"))
-        files += (path for exporter in self._exporters_of(run) for path in exporter.answer_files())
-        stats = ((str(path), path.stat()) for path in files if path.exists())
-        return tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats)
-
-    def _exporters_of(self, run: RunId) -> tuple[RunExporter, ...]:
-        known = self._known.setdefault(run, _Known())
-        if known.exporters is None:
-            head = self.office.store.head(run)
-            text = "" if head is None else workflow_text(self.office.project, self.office.state_dir, head)
-            known.exporters = self.office.exporters_for(self.office.run_dir(run), text, Mask())
-        return known.exporters
-
-    def _is_answered(self, name: str) -> bool:
-        """Whether there is something behind `answer:` or `value:`, or a file that is an answer itself; if it will do is
-        for the run to say."""
-        if Path(name).parent.name != FOLDER:
-            return True
-        text = Path(name).read_text("utf-8", "replace")
-        return re.search(r"^(answer|value):[ \t]*(\n[ \t-]+)?[^\s#]", text, re.MULTILINE) is not None
+        return fold(workflow, events_of(self.office.runtime.events(head.run)))
 
     def _start_ready(self) -> bool:
         began = False
@@ -189,7 +159,7 @@ class Service:
             if child.poll() is None:
                 continue
             del self._at_work[run]
-            head = self.office.store.head(run)
+            head = self.office.runtime.head(run)
             status = "gone" if head is None else head.status
             text = f"process {child.pid} has let go of it with exit {child.returncode}: {status}"
             exit_code = child.returncode
@@ -200,13 +170,15 @@ class Service:
 
     def note(self, run: RunId) -> None:
         """A process has let go of the run a moment ago."""
-        head = self.office.store.head(run)
+        head = self.office.runtime.head(run)
         if head is None or head.status not in STANDING:
             return
         known = self._known.setdefault(run, _Known())
         known.tried = self.now()
-        self._look(head, known, self._inbox(run))
-        if not known.stands or self.office.store.letters(run):
+        unread = self.office.runtime.unread(run)
+        known.answers = unread.answers
+        self._look(head, known)
+        if not known.stands or unread.commands:
             # It has failed: at once it would fail again.
             known.seq, known.not_before = -1, Millis(self.now() + AGAIN)
 

@@ -12,15 +12,14 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
 from podium.adapters.agents.registry import agent_types
 from podium.app.author.load import open_workflow
-from podium.app.project import Office
 from podium.app.run.cost_history import read_history, usual_of
-from podium.app.run.definition import keep_definition, workflow_text
+from podium.app.run.definition import keep_definition
 from podium.app.run.preflight import (
     HostCapabilities,
     agents_not_ready,
@@ -33,23 +32,22 @@ from podium.app.run.preflight import (
 )
 from podium.app.values import own_name
 from podium.attempt.site import Site
-from podium.core.hash_chain import FIRST_HASH, RunId
-from podium.core.messages import Cancel, Message, Start
+from podium.core.hash_chain import RunId
+from podium.core.messages import Cancel, Command, Start
 from podium.core.model import Workflow
 from podium.core.payloads import RunFacts
 from podium.core.state import State
 from podium.core.types import Path as CorePath
 from podium.core.types import Tree
-from podium.engine.log import Log
-from podium.engine.loop import Park
-from podium.engine.run_owner import drive_run
 from podium.errors import EXIT_CANCELLED, ConfigurationError, PodiumError
 from podium.git.repository import read_head, read_uncommitted, tree_with_uncommitted
-from podium.ports.exporter import RunExporter
+from podium.ports.runtime import OnTurn, Park, RunSpec
 from podium.ports.store import RunHead
-from podium.runtime.commands import encode_command
-from podium.runtime.records import read_events
+from podium.runtime.records import events_of
 from podium.tasks.prior_results import prior_results_of
+
+if TYPE_CHECKING:
+    from podium.app.project import Office
 
 ASK_S: Final = 3.0
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -74,6 +72,10 @@ class RunSource:
     """What the command line set over all files."""
     kept: Mapping[str, str] = field(default_factory=dict)
     """The hashes of the texts it was started with, by name."""
+
+    @classmethod
+    def of(cls, head: RunHead) -> RunSource:
+        return cls(**json.loads(head.source))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +134,7 @@ def start_run(
         check_branch(workflow, facts.branch)
     facts = replace(
         facts,
-        usual=usual_of(workflow, read_history(office.store, workflow.name)),
+        usual=usual_of(workflow, read_history(office.runtime, workflow.name)),
         unpriced=agents_without_price(workflow, agent_types()) if workflow.unknown_cost == "ask" else (),
         # What is only played costs nothing now, whatever it did then.
         accepts=("*",) if site.context.is_played else order.accepts,
@@ -154,16 +156,14 @@ def start_message(
 
 def create(office: Office, site: Site, source: RunSource, start: Start) -> None:
     """The run exists from here on; nothing of it has happened yet."""
-    workflow, now = site.workflow, int(site.now())
     reject_secret_values(site.mask, start, source.vars, source.settings)
-    expected, mask = workflow.fingerprint, site.mask
+    expected, mask = site.workflow.fingerprint, site.mask
     kept = keep_definition(office, source.file, settings=source.settings, expected=expected, mask=mask)
-    source = replace(source, kept=kept)
-    head = RunHead(
-        site.run, workflow.name, workflow.fingerprint, now, 0, 0, FIRST_HASH, "running", _text(source)
+    text = _text(replace(source, kept=kept))
+    office.runtime.start(
+        RunSpec(run=site.run, workflow=site.workflow, created=site.now(), source=text, start=start)
     )
-    # Before anything happens: whoever takes the run over can start it, should this process die now.
-    office.store.create(head, {"start": encode_command(start)})
+    office.sites[site.run] = site
 
 
 def check_preflight(site: Site, source: RunSource) -> None:
@@ -219,19 +219,17 @@ def load_source(office: Office, source: RunSource, inputs: Mapping[str, Any] | N
     return replace(workflow, vars={**workflow.vars, **given}, max_parallel=width)
 
 
-def open_run(office: Office, run: RunId) -> Site:
-    """The site of a run that exists, with the definition it was started with."""
-    head = office.store.head(run)
-    if head is None:
-        raise ConfigurationError(f"there is no run {run}", hint="podium runs lists them")
-    source = RunSource(**json.loads(head.source))
+def open_run(office: Office, head: RunHead) -> Site:
+    """The site of a stored run, with its definition as it is now."""
+    source = RunSource.of(head)
     workflow = load_source(office, source)
-    return site_of(office, run, workflow, source)
+    return site_of(office, head.run, workflow, source)
 
 
 def site_of(office: Office, run: RunId, workflow: Workflow, source: RunSource) -> Site:
     options = {"sandbox": source.sandbox, "record": source.record, "replay": source.replay}
     site: Site = office.site_for(run, workflow, office.project, **options)
+    site = replace(site, state_dir=office.state_dir)
     if site.record is not None and site.repository is None:
         raise ConfigurationError(
             "--record needs a git repository, which tells what agents have changed",
@@ -239,7 +237,7 @@ def site_of(office: Office, run: RunId, workflow: Workflow, source: RunSource) -
         )
     if source.past is None:
         return site
-    events = read_events(office.store, RunId(source.past))
+    events = events_of(office.runtime.events(RunId(source.past)))
     without = frozenset(CorePath(path) for path in source.without)
     return replace(site, past=prior_results_of(RunId(source.past), events, without=without))
 
@@ -252,30 +250,30 @@ class Interrupted(PodiumError):
 
 def drive(
     office: Office,
-    site: Site,
-    *first: Message,
+    run: RunId,
+    *commands: Command,
     park: Park,
-    on_turn: Callable[[Log], None] | None = None,
+    on_turn: OnTurn | None = None,
     beside: Callable[[], Coroutine[Any, Any, None]] | None = None,
     ask: InterruptPrompt | None = None,
 ) -> State:
-    """`foreground` for callers that have no loop of their own."""
+    """`drive_async` for callers that have no loop of their own."""
     return anyio.run(
-        partial(drive_async, office, site, *first, park=park, on_turn=on_turn, beside=beside, ask=ask)
+        partial(drive_async, office, run, *commands, park=park, on_turn=on_turn, beside=beside, ask=ask)
     )
 
 
 async def drive_async(
     office: Office,
-    site: Site,
-    *first: Message,
+    run: RunId,
+    *commands: Command,
     park: Park,
-    on_turn: Callable[[Log], None] | None = None,
+    on_turn: OnTurn | None = None,
     beside: Callable[[], Coroutine[Any, Any, None]] | None = None,
     ask: InterruptPrompt | None = None,
     signals: bool = True,
 ) -> State:
-    """Carries the run on until it has ended or stands.
+    """Drive a run until it ends or can be released.
 
     `beside` runs meanwhile: a display, or a person at a terminal. With `signals` SIGINT, SIGTERM and SIGHUP are ours:
     Interrupted is raised when everything this process had started is gone. With `ask` a first SIGINT only asks; a second
@@ -288,30 +286,21 @@ async def drive_async(
         with listening as received:
             async with anyio.create_task_group() as group:
                 if received is not None:
-                    asked = partial(_ask, office, site.run, ask)
+                    asked = partial(_ask, office, run, ask)
                     group.start_soon(_stop_on_signal, received, group.cancel_scope, asked)
                 if beside is not None:
                     group.start_soon(beside)
-                exporters = _exporters(office, site)
-                state = await drive_run(
-                    office.store, site, *first, park=park, on_turn=on_turn, exporters=exporters
-                )
+                state = await office.runtime.drive(run, *commands, park=park, on_turn=on_turn)
                 group.cancel_scope.cancel()
     except BaseExceptionGroup as several:
         # That the work is done by several tasks is nobody's concern here.
         raise _first(several) from several
     if state is None:
         raise Interrupted(
-            f"interrupted; run {site.run} is not over",
-            hint=f"go on: podium resume {site.run}   end it: podium cancel {site.run}",
+            f"interrupted; run {run} is not over",
+            hint=f"go on: podium resume {run}   end it: podium cancel {run}",
         )
     return state
-
-
-def _exporters(office: Office, site: Site) -> tuple[RunExporter, ...]:
-    head = office.store.head(site.run)
-    text = "" if head is None else workflow_text(office.project, office.state_dir, head)
-    return office.exporters_for(site.run_dir, text, site.mask)
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -352,7 +341,7 @@ def _ask(office: Office, run: RunId, ask: InterruptPrompt | None, interrupts: in
         )
     else:
         ask.tell(f"run {run}: cancelling; Ctrl-C once more leaves it to: podium resume {run}")
-        office.store.post(run, f"interrupt-{uuid.uuid4().hex}", encode_command(Cancel(ask.by, "Ctrl-C")))
+        office.runtime.post(run, Cancel(ask.by, "Ctrl-C"), key=f"interrupt-{uuid.uuid4().hex}")
     return True
 
 

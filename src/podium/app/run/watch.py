@@ -11,10 +11,9 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from podium.app.paths import WRITTEN_BY_PEOPLE
-from podium.app.project import Office
 from podium.app.query.diff import change_of, read_changes
 from podium.app.run.answer import view_of
 from podium.app.run.preflight import all_steps
@@ -22,6 +21,9 @@ from podium.app.run.start import StartedRun
 from podium.errors import ConfigurationError
 from podium.files.project_paths import STATE_DIR
 from podium.git.repository import Repository, find, read_ignored
+
+if TYPE_CHECKING:
+    from podium.app.project import Office
 
 Files: TypeAlias = Mapping[str, tuple[int, int]]
 """Every file by its path in the project, with the time of its last change and its size."""

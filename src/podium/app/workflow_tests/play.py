@@ -6,11 +6,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
 
-from podium.app.project import Office
 from podium.app.run.start import RunRequest, StartedRun, drive, start_run
 from podium.app.workflow_tests.stage import TestProject, stage
 from podium.core.effects import AskPerson, Watch
@@ -20,12 +19,11 @@ from podium.core.model import Wait
 from podium.core.state import Leaf, State
 from podium.core.types import Millis, Tree
 from podium.core.types import Path as Address
-from podium.engine.log import Log
 from podium.errors import PodiumError
 from podium.git.repository import trees
 from podium.git.trees.listing import files, read_listing
 from podium.git.trees.snapshot import read_blobs
-from podium.runtime.commands import encode_command
+from podium.ports.runtime import DrivenRun
 from podium.runtime.question_text import question_renderer
 from podium.runtime.status import exit_of, status_of
 from podium.simulate.scripted_world import ScriptedWorld as World
@@ -35,6 +33,9 @@ from podium.views.run.trace import Trace, trace
 from podium.views.run.view import RunView
 from podium.workflow.schema.fields import DocPath
 from podium.workflow.scripted.cast import NO_CAST, judged_by
+
+if TYPE_CHECKING:
+    from podium.app.project import Office
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class Seen:
     kept: Path | None = None
 
 
-OpenStage: TypeAlias = Callable[[Path, TestProject], tuple[Office, Any]]
+OpenStage: TypeAlias = "Callable[[Path, TestProject], tuple[Office, Any]]"
 """The office of a stage, and the actor of its cast, whose `played` are the rules that have spoken."""
 
 
@@ -90,7 +91,7 @@ def play(test: TestProject, open_stage: OpenStage, *, keep: bool = False) -> See
         try:
             _play(test, office, actor, seen)
         finally:
-            office.store.close()
+            office.runtime.close()
         return seen
 
 
@@ -106,7 +107,7 @@ def _play(test: TestProject, office: Office, actor: Any, seen: Seen) -> None:
         return
     people = ScriptedPeople(test, office, begun, seen)
     try:
-        state = drive(office, begun.site, park=True, on_turn=people.on_turn, beside=_alarm(test.timeout))
+        state = drive(office, begun.run, park=True, on_turn=people.on_turn, beside=_alarm(test.timeout))
     except TooLong as error:
         seen.status, seen.exit, seen.message = "too long", error.exit_code, error.message
         _look(seen, begun, people)
@@ -139,9 +140,9 @@ class ScriptedPeople:
         self._answered: set[tuple[str, Millis, int]] = set()
         self._words = question_renderer(office.project)
 
-    def on_turn(self, log: Log) -> None:
-        self.events = tuple(log.events)
-        self.state = state = log.state
+    def on_turn(self, driven: DrivenRun) -> None:
+        self.events = tuple(driven.events)
+        self.state = state = driven.state
         for effect in tuple(state.pending.values()):
             match effect:
                 case AskPerson(asked=asked):
@@ -182,7 +183,7 @@ class ScriptedPeople:
         return new
 
     def _post(self, message: Approve | Signal) -> None:
-        self._office.store.post(self._begun.run, f"test-{len(self._answered)}", encode_command(message))
+        self._office.runtime.post(self._begun.run, message, key=f"test-{len(self._answered)}")
 
 
 def _look(seen: Seen, begun: StartedRun, people: ScriptedPeople) -> None:

@@ -27,16 +27,16 @@ from podium.app.project import Office
 from podium.app.query.runs import find_run, follow
 from podium.app.run.answer import Answer, approval, rejection, speaker, value_given, view_of
 from podium.app.run.send import send
-from podium.app.run.start import RunRequest, drive_async, open_run, start_run
+from podium.app.run.start import RunRequest, drive_async, start_run
 from podium.app.values import json_value
 from podium.core.events import Event
 from podium.core.hash_chain import Record, RunId
-from podium.core.messages import Message, Resume
+from podium.core.messages import Resume
 from podium.core.model import Workflow as Graph
-from podium.engine.log import Log
 from podium.errors import ConfigurationError, RunFailed
 from podium.files.project_paths import ProjectPaths
-from podium.runtime.records import event_of, read_records
+from podium.ports.runtime import DrivenRun, OnTurn
+from podium.runtime.records import event_of
 from podium.views.run.view import RunView
 from podium.wiring import open_office
 
@@ -146,11 +146,10 @@ async def resume_async(
 ) -> RunView:
     """Carries a run on that was started, parked, paused or interrupted; without a name the newest."""
     with _office(project) as office:
-        head = find_run(office.store, run)
-        first: tuple[Message, ...] = (Resume(speaker()),) if head.status == "paused" else ()
-        told = None if on_event is None else _telling(on_event, head.last_seq)
-        site = await anyio.to_thread.run_sync(open_run, office, head.run)
-        await drive_async(office, site, *first, park=parks, on_turn=told, signals=False)
+        head = find_run(office.runtime, run)
+        commands = (Resume(speaker()),) if head.status == "paused" else ()
+        on_turn = None if on_event is None else _telling(on_event, head.last_seq)
+        await drive_async(office, head.run, *commands, park=parks, on_turn=on_turn, signals=False)
         return _checked(view_of(office, head.run), check)
 
 
@@ -201,7 +200,7 @@ async def answer_async(
 def show(run: str | None = None, *, project: Place = None) -> RunView:
     """A run as it stands: its steps, what they cost, and in `pending` what it waits for."""
     with _office(project) as office:
-        return view_of(office, find_run(office.store, run).run)
+        return view_of(office, find_run(office.runtime, run).run)
 
 
 def events(
@@ -219,12 +218,14 @@ def events(
 async def events_async(
     run: str | None = None, *, project: Place = None, after: int = 0, following: bool = True
 ) -> AsyncIterator[Event]:
-    """The same for a loop in which the run may be carried on meanwhile."""
+    """The same for a program with an event loop, in which the run may be driven meanwhile."""
     with _office(project) as office:
-        for record in _records(office, run, after=after, following=following):
+        name = find_run(office.runtime, run).run
+        for record in _records(office, name, after=after, following=following):
             if record is None:
-                await anyio.sleep(LOOK_S)
+                await office.runtime.wait(name, after=after)
             else:
+                after = record.seq
                 yield event_of(record)
 
 
@@ -267,7 +268,7 @@ def _office(project: Place, *, create: bool = False) -> Iterator[Office]:
     try:
         yield office
     finally:
-        office.store.close()
+        office.runtime.close()
 
 
 def _built(project: Path, document: Mapping[str, Any]) -> Path:
@@ -285,10 +286,10 @@ def _built(project: Path, document: Mapping[str, Any]) -> Path:
     return file
 
 
-def _telling(on_event: Callable[[Event], None], told: int) -> Callable[[Log], None]:
-    def on_turn(log: Log) -> None:
-        nonlocal told
-        new, told = log.events[told:], len(log.events)
+def _telling(on_event: Callable[[Event], None], after: int) -> OnTurn:
+    def on_turn(driven: DrivenRun) -> None:
+        nonlocal after
+        new, after = driven.events[after:], len(driven.events)
         for event in new:
             on_event(event)
 
@@ -299,18 +300,15 @@ async def _say(
     choose: Callable[..., Answer], run: str | None, step: str | None, by: str | None, project: Place
 ) -> RunView:
     with _office(project) as office:
-        found = find_run(office.store, run).run
+        found = find_run(office.runtime, run).run
         await send(office, found, choose(office, found, step, by=speaker(by)).message, signals=False)
         return view_of(office, found)
 
 
 def _records(office: Office, run: str | None, *, after: int, following: bool) -> Iterator[Record | None]:
-    found: RunId = find_run(office.store, run).run
-    return (
-        follow(office.store, found, after=after)
-        if following
-        else iter(read_records(office.store, found, after=after))
-    )
+    found: RunId = find_run(office.runtime, run).run
+    runtime = office.runtime
+    return follow(runtime, found, after=after) if following else iter(runtime.events(found, after=after))
 
 
 def _checked(view: RunView, check: bool) -> RunView:

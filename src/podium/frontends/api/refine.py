@@ -22,10 +22,9 @@ from podium.app.run.start import RunRequest, start_run
 from podium.core.events import AttemptEnded, Event
 from podium.core.state import State
 from podium.core.types import Path as StepPath
-from podium.engine.run_owner import drive_run
 from podium.errors import AgentError, NotApproved
 from podium.files.project_paths import ProjectPaths
-from podium.runtime.records import read_events
+from podium.runtime.records import events_of
 from podium.wiring import open_office
 
 Reason: TypeAlias = Literal["approved", "max_turns", "error", "cancelled"]
@@ -112,11 +111,11 @@ def refine(  # noqa: PLR0913  # each is a choice of the caller, by name
             office, RunRequest(file=file, inputs={"task": task}, no_human=True, sandbox=sandbox)
         )
         try:
-            state = anyio.run(lambda: drive_run(office.store, begun.site, park=True))
+            state = anyio.run(lambda: office.runtime.drive(begun.run, park=True))
         except KeyboardInterrupt:
             state = None
-        events = read_events(office.store, begun.run)
-        office.store.close()
+        events = events_of(office.runtime.events(begun.run))
+        office.runtime.close()
     return _read(task, max_turns, str(begun.run), events, state)
 
 

@@ -8,7 +8,6 @@ from typing import Final
 
 from podium.app.project import Office
 from podium.core.hash_chain import RunId
-from podium.engine.lease import is_owned
 from podium.process.detach import begin, leave
 
 PATIENCE_S: Final = 30.0
@@ -21,12 +20,12 @@ def go_on_in_background(office: Office, run: RunId) -> None:
     Comes back when the run is in its hands: whoever looks at once would find a run that nobody carries on.
     """
     folder = office.run_dir(run)
-    if is_owned(folder):
+    if office.runtime.is_owned(run):
         return
     child = begin(
         (sys.executable, "-m", "podium", "resume", run), cwd=office.project, output=folder / "engine.log"
     )
     deadline = time.monotonic() + PATIENCE_S
-    while child.poll() is None and not is_owned(folder) and time.monotonic() < deadline:
+    while child.poll() is None and not office.runtime.is_owned(run) and time.monotonic() < deadline:
         time.sleep(LOOK_S)
     leave(child)

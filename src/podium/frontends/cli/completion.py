@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -19,7 +19,7 @@ from click.shell_completion import CompletionItem
 from podium.errors import PodiumError
 
 if TYPE_CHECKING:
-    from podium.ports.store import RunHead, Store
+    from podium.ports.store import RunHead
     from podium.views.run.view import RunView
 
 Items: TypeAlias = list[CompletionItem]
@@ -126,31 +126,20 @@ def complete_test_file(_: click.Context, incomplete: str) -> Iterable[Completion
     return [CompletionItem(path) for path in files] or [CompletionItem(incomplete, type="file")]
 
 
-@contextmanager
-def _opened() -> Iterator[tuple[Store, Path]]:
-    from podium.app.paths import project_root
-    from podium.wiring import open_store
-
-    project = project_root(Path.cwd())
-    store = open_store(project)
-    try:
-        yield store, project
-    finally:
-        store.close()
-
-
 def _heads(incomplete: str) -> tuple[RunHead, ...]:
     """The newest runs whose id begins like this."""
-    with _opened() as (store, _):
-        return tuple(head for head in store.heads() if head.run.startswith(incomplete))[:MOST_RUNS]
+    from podium.frontends.cli.open_run import opened
+
+    with opened() as office:
+        return tuple(head for head in office.runtime.heads() if head.run.startswith(incomplete))[:MOST_RUNS]
 
 
 def _view(run: str | None) -> RunView:
-    from podium.app.paths import user_dir
     from podium.app.query.runs import find_run, show
+    from podium.frontends.cli.open_run import opened
 
-    with _opened() as (store, project):
-        return show(store, project, find_run(store, run), user_dir=user_dir())
+    with opened() as office:
+        return show(office, find_run(office.runtime, run))
 
 
 def _run_item(head: RunHead) -> CompletionItem:

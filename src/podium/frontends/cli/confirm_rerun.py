@@ -52,7 +52,7 @@ def go_on_from(  # the options of the commands
         go_on_in_background(office, begun.run)
         click.echo(begun.run)
         return 0
-    return drive_with_display(office, begun.site, as_json=as_json)
+    return drive_with_display(office, begun.run, as_json=as_json)
 
 
 def as_text(prospect: RerunPreview) -> str:

@@ -17,20 +17,17 @@ from podium.app.project import Office
 from podium.app.run.answer import speaker
 from podium.app.run.send import send
 from podium.app.run.start import InterruptPrompt, drive
-from podium.attempt.site import Site
 from podium.core.hash_chain import RunId
-from podium.core.messages import Approve, Message
+from podium.core.messages import Approve, Command, Refusal
 from podium.core.state import State
 from podium.core.types import Millis
-from podium.engine.log import DONE, Log
-from podium.engine.loop import Park
 from podium.frontends.cli.background import go_on_in_background
 from podium.frontends.cli.live_display import Live
 from podium.frontends.cli.question import read_answer, tell_question
 from podium.frontends.cli.streams import let_go
-from podium.runtime.commands import RunCommand, encode_command
+from podium.ports.runtime import DrivenRun, Park, RunCommand
 from podium.runtime.question_text import question_renderer
-from podium.runtime.records import read_events
+from podium.runtime.records import events_of
 from podium.runtime.status import exit_of
 from podium.views.files.run_json import run_data
 from podium.views.run.builder import RunViewBuilder
@@ -69,26 +66,24 @@ class Foreground:
         self._account = RunViewBuilder()
         self._fed = 0
         self._refused = 0
-        self._log: Log | None = None
+        self._driven: DrivenRun | None = None
         self._asked: set[tuple[str, int]] = set()
         self._drawn = 0.0
-        self._posted: list[tuple[RunId, str]] = []
-        """Letters with what was typed here, whose replies are still to come."""
 
     def knows(self, run: RunId) -> None:
         """What has happened so far is not told again."""
-        events = read_events(self._office.store, run)
+        events = events_of(self._office.runtime.events(run))
         self._account.feed(events)
         self._fed = len(events)
         self._live.skip(self._account.view())
 
-    def on_turn(self, log: Log) -> None:
-        self._log = log
-        self._account.feed(log.events[self._fed :])
-        self._fed = len(log.events)
-        for text in log.refused[self._refused :]:
+    def on_turn(self, driven: DrivenRun) -> None:
+        self._driven = driven
+        self._account.feed(driven.events[self._fed :])
+        self._fed = len(driven.events)
+        for text in driven.refused[self._refused :]:
             self._live.above(text)
-        self._refused = len(log.refused)
+        self._refused = len(driven.refused)
         # A view takes time that grows with the run, so not every turn gets one.
         if time.monotonic() - self._drawn > DRAW_S:
             self._update()
@@ -107,11 +102,9 @@ class Foreground:
 
     def view(self) -> RunView:
         view = self._account.view()
-        return (
-            view
-            if self._log is None
-            else with_state(view, self._log.state, question_renderer(self._office.project))
-        )
+        if self._driven is None:
+            return view
+        return with_state(view, self._driven.state, question_renderer(self._office.project))
 
     async def beside(self) -> None:
         """Keeps the clock on the display going, and lets a person at the terminal answer what is asked."""
@@ -124,20 +117,10 @@ class Foreground:
     async def _tick(self) -> None:
         while True:
             await anyio.sleep(TICK_S)
-            if self._log is not None and not self._as_json:
-                self._tell_replies()
+            if self._driven is not None and not self._as_json:
                 # What led to a question stands above it.
                 self._update()
                 self._ask()
-
-    def _tell_replies(self) -> None:
-        """Why what was typed was not taken; that it was shows by itself."""
-        for letter in tuple(self._posted):
-            reply = self._office.store.reply(*letter)
-            if reply is not None:
-                self._posted.remove(letter)
-            if reply not in (None, DONE):
-                self._live.above(f"  {reply}")
 
     def _ask(self) -> None:
         view = self.view()
@@ -156,18 +139,21 @@ class Foreground:
             if not line:
                 return
             waiting = [pending for pending in self.view().pending if pending.actions]
-            if not waiting or self._log is None:
+            if not waiting or self._driven is None:
                 continue
-            said = read_answer(line, waiting[-1])
-            if isinstance(said, str):
-                self._live.above(said)
+            question = waiting[-1]
+            typed = read_answer(line, question)
+            if isinstance(typed, str):
+                self._live.above(typed)
                 continue
             answer = Approve(
-                waiting[-1].path, said.action, speaker(None), said.text, said.value, waiting[-1].tree
+                question.path, typed.action, speaker(None), typed.text, typed.value, question.tree
             )
-            name = f"terminal-{time.time_ns()}"
-            self._office.store.post(self._log.run, name, encode_command(answer))
-            self._posted.append((self._log.run, name))
+            reply = await self._office.runtime.send(
+                self._driven.run, answer, key=f"terminal-{time.time_ns()}"
+            )
+            if isinstance(reply, Refusal):
+                self._live.above(f"  {reply.message}")
 
     def close(self) -> None:
         self._live.close()
@@ -194,17 +180,17 @@ class Foreground:
 
 
 def drive_with_display(
-    office: Office, site: Site, *first: Message, as_json: bool = False, parks: Park | None = None
+    office: Office, run: RunId, *commands: Command, as_json: bool = False, parks: Park | None = None
 ) -> int:
     """Carries a run on with a display; at a terminal it also asks there, else it parks when a person is needed."""
     asks = is_terminal() and not as_json
     foreground = Foreground(office, as_json=as_json, asks=asks)
-    foreground.knows(site.run)
+    foreground.knows(run)
     try:
         state = drive(
             office,
-            site,
-            *first,
+            run,
+            *commands,
             park=not asks if parks is None else parks,
             on_turn=foreground.on_turn,
             beside=foreground.beside,
@@ -233,17 +219,17 @@ def send_command(
         office,
         run,
         message,
-        carry_on=not detach,
+        drives=not detach,
         on_turn=foreground.on_turn,
-        on_heard=lambda: foreground.tell(done),
+        on_accepted=lambda: foreground.tell(done),
     )
-    heard = anyio.run(sending)
+    result = anyio.run(sending)
     if detach:
         go_on_in_background(office, run)
-    if heard.state is None:
+    if result.state is None:
         foreground.close()
         return 0
-    return foreground.finish(heard.state)
+    return foreground.finish(result.state)
 
 
 def _now() -> Millis:

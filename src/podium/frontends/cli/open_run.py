@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 import click
 
-from podium.app.paths import project_root
+from podium.app.paths import project_root, user_dir
 from podium.core.types import Millis
 from podium.frontends.cli.completion import complete_run
 from podium.frontends.cli.safe_terminal import COLOURS
 
 if TYPE_CHECKING:
-    from podium.ports.store import RunHead, Store
+    from podium.app.project import Office
+    from podium.ports.store import RunHead
     from podium.views.text.terminal import Paint, Tone
 
 LOOK_S: Final = 0.2
@@ -28,8 +29,7 @@ run_argument = click.argument("run", required=False, metavar="[RUN]", shell_comp
 
 
 class OpenedRun(NamedTuple):
-    store: Store
-    project: Path
+    office: Office
     head: RunHead
 
 
@@ -38,20 +38,19 @@ def found(run: str | None) -> Iterator[OpenedRun]:
     """The run that is meant: an id, its beginning, @2, latest; nothing means the newest."""
     from podium.app.query.runs import find_run
 
-    with opened() as (store, project):
-        yield OpenedRun(store, project, find_run(store, run))
+    with opened() as office:
+        yield OpenedRun(office, find_run(office.runtime, run))
 
 
 @contextmanager
-def opened() -> Iterator[tuple[Store, Path]]:
-    from podium.wiring import open_store
+def opened() -> Iterator[Office]:
+    from podium.wiring import open_office
 
-    project = project_root(Path.cwd())
-    store = open_store(project)
+    office = open_office(project_root(Path.cwd()), user_dir=user_dir())
     try:
-        yield store, project
+        yield office
     finally:
-        store.close()
+        office.runtime.close()
 
 
 def now() -> Millis:

@@ -16,4 +16,4 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print the ru
 
 
 def run_named(office: Office, name: str | None) -> RunId:
-    return find_run(office.store, name).run
+    return find_run(office.runtime, name).run

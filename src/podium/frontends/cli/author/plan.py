@@ -45,10 +45,10 @@ def command(file: Path, inputs: tuple[str, ...], settings: tuple[str, ...], as_j
     from podium.app.forecast.plan import plan
     from podium.app.paths import project_root
     from podium.app.run.cost_history import open_history
-    from podium.wiring import open_store
+    from podium.wiring import open_office
 
     workflow = open_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
-    history = open_history(open_store, project_root(file.parent), workflow.name)
+    history = open_history(lambda: open_office(project_root(file.parent)).runtime, workflow.name)
     found = plan(workflow, parse_inputs(inputs, workflow), history)
     if as_json:
         click.echo(json.dumps(_data(found), indent=2, ensure_ascii=False))

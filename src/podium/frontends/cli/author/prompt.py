@@ -69,8 +69,8 @@ def _of_run(run: str, step: str, attempt: int | None) -> PromptRecord:
     from podium.app.query.runs import show
     from podium.frontends.cli.open_run import found
 
-    with found(run) as (store, project, head):
-        return told_in_run(project, show(store, project, head), step, attempt)
+    with found(run) as (office, head):
+        return told_in_run(office.project, show(office, head), step, attempt)
 
 
 def _of_file(

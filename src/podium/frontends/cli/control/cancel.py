@@ -7,7 +7,6 @@ import json
 import click
 
 from podium.app.run.answer import speaker, view_of
-from podium.app.run.send import abandon
 from podium.core.messages import Cancel
 from podium.errors import EXIT_CANCELLED, ConfigurationError, PathViolation
 from podium.frontends.cli.completion import complete_open_run
@@ -40,7 +39,7 @@ def command(run: str | None, reason: str, force: bool, by: str | None, as_json: 
         # Its definition has changed, is broken or is gone: nobody can carry it on.
         if not force:
             raise
-        abandon(office, name, message)
+        office.runtime.abandon(name, message)
         if as_json:
             click.echo(json.dumps(run_data(view_of(office, name)), indent=2, ensure_ascii=False))
         click.echo(f"run {name}: ended as it is", err=True)

@@ -26,6 +26,6 @@ def command(run: str, text: str, by: str | None) -> int:
     """
     office = open_current_project()
     name = run_named(office, run)
-    anyio.run(partial(send, office, name, Guide(speaker(by), text), carry_on=False))
+    anyio.run(partial(send, office, name, Guide(speaker(by), text), drives=False))
     click.echo(f"run {name}: the next attempt that starts gets this guidance", err=True)
     return 0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from podium.app.paths import has_runs, project_root, user_dir
+from podium.app.paths import has_runs, project_root
 from podium.app.query.inbox import Question, open_questions, question_data
 from podium.frontends.cli.open_run import now, opened, painter
 from podium.views.format import duration
@@ -29,8 +29,8 @@ def command(as_json: bool) -> int:
     """
     questions: tuple[Question, ...] = ()
     if has_runs(project_root(Path.cwd())):
-        with opened() as (store, project):
-            questions = open_questions(store, project, user_dir=user_dir())
+        with opened() as office:
+            questions = open_questions(office)
     if as_json:
         click.echo(json.dumps([question_data(each) for each in questions], indent=2, ensure_ascii=False))
         return 0

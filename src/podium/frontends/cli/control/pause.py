@@ -25,6 +25,6 @@ def command(run: str | None, by: str | None) -> int:
     """
     office = open_current_project()
     name = run_named(office, run)
-    anyio.run(partial(send, office, name, Pause(speaker(by)), carry_on=False))
+    anyio.run(partial(send, office, name, Pause(speaker(by)), drives=False))
     click.echo(f"run {name}: paused; podium resume {name} carries it on", err=True)
     return 0

@@ -28,9 +28,9 @@ def command(run: str | None, by: str, as_json: bool) -> int:
     from podium.app.query.runs import costs, find_run
     from podium.frontends.cli.open_run import opened
 
-    with opened() as (store, _):
-        heads = store.heads() if run is None else (find_run(store, run),)
-        found = costs(store, heads, by)  # type: ignore[arg-type]  # click has checked the word
+    with opened() as office:
+        heads = office.runtime.heads() if run is None else (find_run(office.runtime, run),)
+        found = costs(office.runtime, heads, by)  # type: ignore[arg-type]  # click has checked the word
     if as_json:
         click.echo(json.dumps(_data(found, by, len(heads)), indent=2, ensure_ascii=False))
         return 0

@@ -6,7 +6,6 @@ import shlex
 
 import click
 
-from podium.app.paths import user_dir
 from podium.app.query.diff import Span, asked_in, change_of, read_changes, read_diff
 from podium.app.query.runs import show
 from podium.frontends.cli.completion import complete_step
@@ -29,9 +28,10 @@ def command(run: str | None, step: str | None, stat: bool) -> int:
     RUN is an id, a prefix of one, or @2 for the second newest run; default: the newest. STEP is a name (its
     last visit) or an address such as implement~2; implement~1 is the first visit.
     """
-    with found(run) as (store, project, head):
-        view = show(store, project, head, user_dir=user_dir())
+    with found(run) as (office, head):
+        view = show(office, head)
         change = change_of(view, step)
+        project = office.project
     paint = painter()
     if step is None:
         _tell_asked(view, change)

@@ -84,7 +84,7 @@ def command(
                     if only or not one.wanting
                 ]
             finally:
-                office.store.close()
+                office.runtime.close()
     checkup = doctor.Checkup(machine, tuple(found), tuple(probes), problems)
     if as_json:
         click.echo(json.dumps(checkup.data(), indent=2))

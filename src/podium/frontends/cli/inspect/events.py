@@ -10,7 +10,6 @@ import click
 from podium.app.query.runs import event_data, follow
 from podium.core.hash_chain import Record
 from podium.frontends.cli.open_run import OpenedRun, found, painter, run_argument, wait
-from podium.runtime.records import read_records
 from podium.views.plain import as_text, one_line
 from podium.views.text.terminal import Paint
 
@@ -36,11 +35,11 @@ def command(run: str | None, as_json: bool, after: int, following: bool) -> int:
 
 
 def _records(place: OpenedRun, after: int, following: bool) -> Iterator[Record]:
-    run = place.head.run
+    runtime, run = place.office.runtime, place.head.run
     if not following:
-        yield from read_records(place.store, run, after=after)
+        yield from runtime.events(run, after=after)
         return
-    for record in follow(place.store, run, after=after):
+    for record in follow(runtime, run, after=after):
         if record is None:
             wait()
         else:

@@ -24,8 +24,8 @@ def command(run: str | None, folder: Path | None, as_json: bool) -> int:
     anything was stored; the trees contain the project's files as they were. RUN is an id, a prefix of one, or
     @2 for the second newest run; default: the newest.
     """
-    with found(run) as (store, project, head):
-        done = export(store, project, head, folder or Path(f"podium-{head.run}"))
+    with found(run) as (office, head):
+        done = export(office, head, folder or Path(f"podium-{head.run}"))
     if as_json:
         data = {
             "run": done.run,

@@ -9,7 +9,6 @@ from io import IncrementalNewlineDecoder
 
 import click
 
-from podium.app.paths import user_dir
 from podium.app.query.inbox import ENDED
 from podium.app.query.logs import LogFile, follow_logs, log_files, pieces
 from podium.app.query.runs import find_run, show
@@ -44,13 +43,14 @@ def command(run: str | None, step: str | None, following: bool, failed: bool) ->
 def _content(
     place: OpenedRun, step: str | None, *, following: bool, failed: bool
 ) -> Iterator[tuple[LogFile, bytes]]:
-    store, project, head = place
+    office, head = place
 
     def files() -> tuple[LogFile, ...]:
-        return log_files(project, show(store, project, head, user_dir=user_dir()), step, failed=failed)
+        return log_files(office.project, show(office, head), step, failed=failed)
 
     if following:
-        yield from follow_logs(files, is_over=lambda: find_run(store, head.run).status in ENDED, wait=wait)
+        runtime = office.runtime
+        yield from follow_logs(files, is_over=lambda: find_run(runtime, head.run).status in ENDED, wait=wait)
         return
     for file in files():
         for piece in pieces(file):

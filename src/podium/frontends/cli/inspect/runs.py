@@ -27,8 +27,8 @@ def command(as_json: bool) -> int:
     from podium.views.files.run_json import list_data
     from podium.views.text.terminal import list_lines
 
-    with opened() as (store, project):
-        views = list_runs(store, project)
+    with opened() as office:
+        views = list_runs(office)
     if as_json:
         click.echo(json.dumps([list_data(view) for view in views], indent=2, ensure_ascii=False))
         return 0

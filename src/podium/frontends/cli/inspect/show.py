@@ -6,13 +6,10 @@ import json
 
 import click
 
-from podium.app.paths import user_dir
-from podium.app.query.runs import rebuild, show
-from podium.files.project_paths import ProjectPaths
+from podium.app.query.runs import show
 from podium.frontends.cli.open_run import found, now, painter, run_argument
 from podium.views.files.run_json import run_data
 from podium.views.text.terminal import run_lines
-from podium.wiring import exporters_for
 
 
 @click.command("show", short_help="Show a run: its steps, open questions and next commands.")
@@ -26,11 +23,11 @@ def command(run: str | None, as_json: bool, anew: bool) -> int:
 
     RUN is an id, a prefix of one, or @2 for the second newest run; default: the newest.
     """
-    with found(run) as (store, project, head):
+    with found(run) as (office, head):
         if anew:
-            rebuild(store, project, head, exporters_for)
-            click.echo(f"wrote {ProjectPaths(project).run_dir(head.run)} anew", err=True)
-        view = show(store, project, head, user_dir=user_dir())
+            office.runtime.rebuild(head.run)
+            click.echo(f"wrote {office.run_dir(head.run)} anew", err=True)
+        view = show(office, head)
     if as_json:
         click.echo(json.dumps(run_data(view, now()), indent=2, ensure_ascii=False))
         return 0

@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 
 from podium.app.archive.check_export import check_export, is_export
-from podium.app.archive.verify import verify
 from podium.errors import EXIT_FAILED
 from podium.frontends.cli.completion import complete_run_or_folder
 from podium.frontends.cli.open_run import found
@@ -31,8 +30,8 @@ def command(run: str | None, as_json: bool) -> int:
     """
     if run is not None and (is_export(Path(run)) or ("/" in run and Path(run).is_dir())):
         return _check_folder(Path(run), as_json)
-    with found(run) as (store, project, head):
-        result = verify(store, project, head)
+    with found(run) as (office, head):
+        result = office.runtime.verify(head.run)
     if as_json:
         data = {
             "run": result.run,

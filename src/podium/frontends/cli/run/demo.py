@@ -42,7 +42,7 @@ def command(ask: bool, folder: Path | None) -> int:
         _talk(f"Stronger walls would need bubblewrap: {begun.site.unwalled}.")
     _talk("The team is scripted. Its first attempt forgets something, and the gate notices.\n")
     asks = ask and is_terminal()
-    code = drive_with_display(office, begun.site, parks=not asks)
+    code = drive_with_display(office, begun.run, parks=not asks)
     if not asks:
         _talk(
             f"\nNow a person decides. The demo says yes for you, as this would: podium approve {begun.run}\n"

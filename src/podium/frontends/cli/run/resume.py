@@ -6,9 +6,9 @@ import getpass
 
 import click
 
+from podium.app.query.runs import find_run
 from podium.app.run.rerun import preview_rerun
-from podium.app.run.start import open_run
-from podium.core.messages import Message, Resume
+from podium.core.messages import Resume
 from podium.frontends.cli.background import go_on_in_background
 from podium.frontends.cli.completion import complete_open_run
 from podium.frontends.cli.confirm_rerun import dry_option, go_on_from, yes_option
@@ -55,10 +55,6 @@ def command(  # one argument per option
         go_on_in_background(office, name)
         click.echo(name)
         return 0
-    first: tuple[Message, ...] = ()
-    head = office.store.head(name)
-    if head is not None and head.status == "paused":
-        first = (Resume(getpass.getuser()),)
-    return drive_with_display(
-        office, open_run(office, name), *first, as_json=as_json, parks="clock" if until_idle else None
-    )
+    head = find_run(office.runtime, name)
+    commands = (Resume(getpass.getuser()),) if head.status == "paused" else ()
+    return drive_with_display(office, name, *commands, as_json=as_json, parks="clock" if until_idle else None)

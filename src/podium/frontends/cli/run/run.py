@@ -122,7 +122,7 @@ def command(  # noqa: PLR0913  # one argument per option
         go_on_in_background(office, begun.run)
         click.echo(begun.run)
         return 0
-    return drive_with_display(office, begun.site, as_json=as_json)
+    return drive_with_display(office, begun.run, as_json=as_json)
 
 
 def _forecast(office: Office, workflow: Workflow, order: RunRequest) -> str:
@@ -130,7 +130,7 @@ def _forecast(office: Office, workflow: Workflow, order: RunRequest) -> str:
     from podium.app.forecast.plan import check_plan
     from podium.app.run.cost_history import read_history
 
-    history = read_history(office.store, workflow.name)
+    history = read_history(office.runtime, workflow.name)
     calls, limits = check_plan(workflow, order.inputs, history), workflow.limits
     if calls == 0:
         return "no agent calls"

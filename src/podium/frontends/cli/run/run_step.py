@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -12,10 +11,10 @@ from podium.app.author.load import open_workflow, parse_inputs
 from podium.app.run.run_step import StepTrial, change_of, prepared
 from podium.app.run.start import drive
 from podium.app.values import parse_vars, read_values
-from podium.files.project_paths import ProjectPaths
+from podium.files.project_paths import STATE_DIR
 from podium.frontends.cli.completion import complete_sandbox, complete_step, complete_workflow
 from podium.frontends.cli.foreground import Foreground, open_project_for
-from podium.wiring import open_store
+from podium.wiring import open_office
 
 
 @click.command("run-step", short_help="Run a single step and discard the result.")
@@ -78,16 +77,17 @@ def command(  # noqa: PLR0913  # one argument per option
         sandbox=sandbox,
     )
     with tempfile.TemporaryDirectory(prefix="podium-step-") as folder:
-        store = open_store(Path(folder), create=True)
-        apart = replace(office, store=store, state_dir=ProjectPaths(Path(folder)).state_dir)
+        apart = open_office(
+            office.project, user_dir=office.user_dir, create=True, state_dir=Path(folder) / STATE_DIR
+        )
         foreground = Foreground(apart, as_json=as_json)
         try:
             with prepared(apart, trial) as begun:
-                state = drive(apart, begun.site, park=True, on_turn=foreground.on_turn)
+                state = drive(apart, begun.run, park=True, on_turn=foreground.on_turn)
                 code = foreground.finish(state, hints=False)
                 text = "" if as_json else change_of(begun, state)
         finally:
-            store.close()
+            apart.runtime.close()
     if text:
         click.echo(text, nl=False)
     return code

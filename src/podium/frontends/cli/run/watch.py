@@ -114,7 +114,7 @@ def command(  # noqa: PLR0913  # one argument per option
     code = 0
     for number, begun in enumerate(runs, 1):
         click.echo(f"run {begun.run}", err=True)
-        code = drive_with_display(office, begun.site, as_json=False)
+        code = drive_with_display(office, begun.run, as_json=False)
         if number == most:
             return code
     return code  # pragma: no cover (only Ctrl-C ends the watch, and that raises)
@@ -167,7 +167,7 @@ def _anew(office: Office, order: RunRequest, _: Sequence[str]) -> StartedRun:
 
 def _affected(office: Office, order: RunRequest, earlier: RunId, paths: Sequence[str]) -> StartedRun:
     """Goes on from the earlier run after an edit of its definition; any other file may matter to every step."""
-    head = find_run(office.store, earlier)
+    head = find_run(office.runtime, earlier)
     if not project_files(office, str(order.file), head).issuperset(paths):
         return start_run(office, order)
     prospect = preview_rerun(office, earlier)

@@ -28,7 +28,8 @@ from podium.core.model import Agent
 from podium.core.payloads import RefusedMember
 from podium.core.state import State
 from podium.errors import PodiumError
-from podium.runtime.commands import ManualWorkDone, approval
+from podium.ports.runtime import ManualWorkDone
+from podium.runtime.commands import approval
 from podium.tasks.build import attempt_task, task_of
 from podium.tasks.prior_results import NoPriorResult
 from podium.tasks.task import CollectTask

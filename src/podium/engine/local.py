@@ -1,0 +1,230 @@
+"""The runtime of one machine: runs in a local store, each driven by one process that holds its lease."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+from podium.core.events import RunEnded
+from podium.core.hash_chain import FIRST_HASH, Record, RunId
+from podium.core.messages import Cancel, Command, Guide, Pause, Refusal
+from podium.core.state import State
+from podium.core.types import ABANDONED
+from podium.engine.lease import is_owned, lease
+from podium.errors import EXIT_CANCELLED, ConfigurationError, PodiumError
+from podium.files.project_paths import ProjectPaths
+from podium.ports.exporter import RunExporter
+from podium.ports.runtime import (
+    Accepted,
+    AlreadyOwned,
+    LogCheck,
+    NoOwner,
+    OnTurn,
+    Park,
+    Reply,
+    RunCommand,
+    RunSpec,
+    Unread,
+    no_such_run,
+)
+from podium.ports.store import RunHead, Store
+from podium.redaction.mask import Mask
+from podium.runtime.commands import decode_reply, encode_command
+from podium.runtime.records import events_of, read_records
+
+if TYPE_CHECKING:
+    from podium.attempt.site import Site
+
+LOOK_S: Final = 0.02
+"""How often the reply to a command is looked for."""
+WAIT_S: Final = 0.1
+PATIENCE_S: Final = 30.0
+WITHDRAWN: Final = "withdrawn: its sender could not drive the run"
+
+
+class RunSetup(Protocol):
+    """Finds the definition of a stored run and prepares this machine for it."""
+
+    def site_of(self, head: RunHead) -> Site: ...
+
+    def exporters_of(self, head: RunHead, mask: Mask) -> tuple[RunExporter, ...]: ...
+
+
+class LocalRuntime:
+    """A `Runtime`. What only a driver needs is imported when it drives: most commands only look at runs."""
+
+    def __init__(self, store: Store, paths: ProjectPaths, setup: RunSetup) -> None:
+        self.store = store
+        self._paths = paths
+        self._setup = setup
+        self._exporters: dict[RunId, tuple[RunExporter, ...]] = {}
+
+    def start(self, spec: RunSpec) -> RunId:
+        workflow = spec.workflow
+        head = RunHead(
+            spec.run, workflow.name, workflow.fingerprint, spec.created, 0, 0, FIRST_HASH, source=spec.source
+        )
+        # With its start command, so that any process can start it should this one die now.
+        self.store.create(head, {"start": encode_command(spec.start)})
+        return spec.run
+
+    def post(self, run: RunId, command: RunCommand, *, key: str) -> None:
+        self.store.post(run, key, encode_command(command))
+
+    async def send(self, run: RunId, command: RunCommand, *, key: str) -> Reply:
+        import anyio
+
+        if isinstance(command, Pause | Guide) and not self.is_owned(run):
+            return await anyio.to_thread.run_sync(self._record, run, command)
+        self.post(run, command, key=key)
+        deadline = time.monotonic() + PATIENCE_S
+        while (reply := self.store.reply(run, key)) is None:
+            if not self.is_owned(run):
+                # An owner may have replied and released the run since.
+                reply = self.store.reply(run, key)
+                return NoOwner() if reply is None else decode_reply(reply)
+            if time.monotonic() > deadline:
+                raise PodiumError(
+                    f"the owner of run {run} has not answered for {PATIENCE_S:.0f} s",
+                    hint="the command stays queued",
+                )
+            await anyio.sleep(LOOK_S)
+        return decode_reply(reply)
+
+    def _record(self, run: RunId, command: Pause | Guide) -> Reply:
+        from podium.engine.log import open_log
+
+        site = self._setup.site_of(self._head(run))
+        with lease(site.run_dir):
+            log = open_log(self.store, run, site.workflow, site.run_dir)
+            try:
+                result = log.handle(command, site.now(), cause="note")
+            finally:
+                log.close()
+        return result if isinstance(result, Refusal) else Accepted()
+
+    def withdraw(self, run: RunId, key: str) -> bool:
+        # Only an owner reads commands, so none is half read while the lease is ours.
+        try:
+            with self.reserve(run):
+                for queued in self.store.letters(run):
+                    if queued.name == key:
+                        self.store.answer(queued, WITHDRAWN)
+        except AlreadyOwned:
+            return False
+        return self.store.reply(run, key) == WITHDRAWN
+
+    async def drive(self, run: RunId, *commands: Command, park: Park, on_turn: OnTurn | None = None) -> State:
+        import anyio
+
+        from podium.engine.loop import RunLoop
+        from podium.engine.run_owner import own_run
+
+        head = self._head(run)
+        site = await anyio.to_thread.run_sync(self._setup.site_of, head)  # It calls git, which blocks.
+        exporters = self._setup.exporters_of(head, site.mask)
+        async with own_run(self.store, site, exporters) as (log, site, first):
+            if log.state.ended is None:
+                loop = RunLoop(log, site, self.store, park=park, on_turn=on_turn, exporters=exporters)
+                await loop.drive(*first, *commands)
+        return log.state
+
+    def head(self, run: RunId) -> RunHead | None:
+        return self.store.head(run)
+
+    def heads(self) -> tuple[RunHead, ...]:
+        return self.store.heads()
+
+    def events(self, run: RunId, *, after: int = 0) -> tuple[Record, ...]:
+        return read_records(self.store, run, after=after)
+
+    async def wait(self, run: RunId, *, after: int) -> None:
+        import anyio
+
+        # Another process may append, so there is nothing in this one to wait for.
+        while (head := self.store.head(run)) is not None and head.last_seq <= after:  # noqa: ASYNC110
+            await anyio.sleep(WAIT_S)
+
+    def is_owned(self, run: RunId) -> bool:
+        return is_owned(self._paths.run_dir(run))
+
+    def unread(self, run: RunId) -> Unread:
+        return Unread(len(self.store.letters(run)), frozenset(self._answers(run)))
+
+    def _answers(self, run: RunId) -> Iterator[tuple[str, int, int]]:
+        from podium.engine import inbox_files
+
+        questions = inbox_files.files_of(self._paths.state_dir, run)
+        yield from (stamp for stamp in _stamps(questions) if inbox_files.is_answered(stamp))
+        if run not in self._exporters:
+            self._exporters[run] = self._setup.exporters_of(self._head(run), Mask())
+        for exporter in self._exporters[run]:
+            yield from _stamps(exporter.answer_files())
+
+    def reserve(self, run: RunId) -> AbstractContextManager[None]:
+        return lease(self._paths.run_dir(run))
+
+    def abandon(self, run: RunId, command: Cancel) -> None:
+        from podium.attempt.site import wall_clock
+        from podium.attempt.workspace.checkout_pool import discard_workspace
+        from podium.engine import inbox_files
+        from podium.engine.log import to_text
+        from podium.process.sweep import sweep
+
+        with self.reserve(run):
+            epoch = self.store.claim(run)
+            events = events_of(self.events(run))
+            if events and isinstance(events[-1], RunEnded):
+                raise ConfigurationError(f"run {run} has ended: {events[-1].status}")
+            message = command.reason or "its definition has changed, so it could not be resumed"
+            end = RunEnded(wall_clock(), "cancelled", "cancelled", ABANDONED, EXIT_CANCELLED, {}, message)
+            self.store.append(
+                run,
+                [(RunEnded.__name__, to_text(end))],
+                after=len(events),
+                epoch=epoch,
+                cause=f"abandoned by {command.by}",
+                status="cancelled",
+            )
+            # What its last owner has left.
+            sweep(self._paths.marker(run))
+            discard_workspace(self._paths.work_dir(run))
+            inbox_files.clear(self._paths.state_dir, run)
+            self.rebuild(run)
+
+    def rebuild(self, run: RunId) -> None:
+        from podium.engine.run_folder import RunFolder
+
+        # Secrets were masked before anything was stored.
+        mask = Mask()
+        exporters = self._setup.exporters_of(self._head(run), mask)
+        folder = RunFolder(self._paths.run_dir(run), mask, exporters=exporters)
+        folder.rebuild(events_of(self.events(run)))
+
+    def verify(self, run: RunId) -> LogCheck:
+        from podium.engine.verify import verify
+
+        return verify(self.store, self._paths, self._head(run))
+
+    def forget(self, run: RunId) -> None:
+        self.store.forget(run)
+
+    def close(self) -> None:
+        self.store.close()
+
+    def _head(self, run: RunId) -> RunHead:
+        head = self.store.head(run)
+        if head is None:
+            raise no_such_run(run)
+        return head
+
+
+def _stamps(files: Iterable[Path]) -> Iterator[tuple[str, int, int]]:
+    for path in files:
+        # An owner may have removed it since it was listed.
+        with suppress(FileNotFoundError):
+            stat = path.stat()
+            yield str(path), stat.st_size, stat.st_mtime_ns
