@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -19,6 +19,7 @@ from click.shell_completion import CompletionItem
 from podium.errors import PodiumError
 
 if TYPE_CHECKING:
+    from podium.app.project import Office
     from podium.ports.store import RunHead
     from podium.views.run.view import RunView
 
@@ -126,19 +127,29 @@ def complete_test_file(_: click.Context, incomplete: str) -> Iterable[Completion
     return [CompletionItem(path) for path in files] or [CompletionItem(incomplete, type="file")]
 
 
+@contextmanager
+def _opened() -> Iterator[Office]:
+    from podium.app.paths import project_root, user_dir
+    from podium.wiring import open_office
+
+    office = open_office(project_root(Path.cwd()), user_dir=user_dir())
+    try:
+        yield office
+    finally:
+        office.runtime.close()
+
+
 def _heads(incomplete: str) -> tuple[RunHead, ...]:
     """The newest runs whose id begins like this."""
-    from podium.frontends.cli.open_run import opened
 
-    with opened() as office:
+    with _opened() as office:
         return tuple(head for head in office.runtime.heads() if head.run.startswith(incomplete))[:MOST_RUNS]
 
 
 def _view(run: str | None) -> RunView:
     from podium.app.query.runs import find_run, show
-    from podium.frontends.cli.open_run import opened
 
-    with opened() as office:
+    with _opened() as office:
         return show(office, find_run(office.runtime, run))
 
 
