@@ -77,8 +77,13 @@ class Others:
 
 
 def play(folder: Path, example: str, file: str, inputs: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The log of a run whose people approve everything and do their work at once."""
+    """The log of a run of an example."""
     shutil.copytree(EXAMPLES / example, folder, dirs_exist_ok=True)
+    return run_to_end(folder, file, inputs)
+
+
+def run_to_end(folder: Path, file: str, inputs: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The log of a run whose people approve everything and do their work at once."""
     project = Project(folder)
     project.commit()
     run, state = project.run(folder / file, inputs, settings={"max_parallel": 1})
@@ -127,3 +132,38 @@ def test_another_process_leaves_the_same_log(
 def first_key(log: list[dict[str, Any]]) -> str:
     """What the first attempt was asked, as a hash."""
     return next(str(event["key"]) for event in log if event.get("key"))
+
+
+WAITING = """
+podium: 1
+name: waiting
+agents: {w: {type: scripted, script: cast.yaml}}
+steps:
+  there: {run: [cat, README.md], when: 'exists("README.md")'}
+  file: {wait: {file: ready.txt}}
+  polled: {wait: {poll: [cat, ready.txt], every: 1s}}
+  both:
+    parallel: 2
+    steps:
+      one: {agent: w, prompt: Write one., touches: [one.txt], gates: [{run: [cat, one.txt]}]}
+      two: {agent: w, prompt: Write two., touches: [two.txt], gates: [{run: [cat, two.txt]}]}
+"""
+CAST = """
+- {match: {step: both/one}, write: {one.txt: "1"}}
+- {match: {step: both/two}, write: {two.txt: "2"}}
+"""
+
+
+def test_waits_questions_about_files_and_joins_are_carried_out_by_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = Others(tmp_path / "project")
+    others.root.mkdir()
+    for name, text in (("flow.yaml", WAITING), ("cast.yaml", CAST), ("ready.txt", "now\n")):
+        (others.root / name).write_text(text)
+    monkeypatch.setattr(effects, "perform", others.perform)
+
+    log = run_to_end(others.root, "flow.yaml", {})
+
+    assert log[-1]["status"] == "passed", log[-5:]
+    assert {"FactTask", "WatchTask", "JoinTask", "AgentWork", "CommandWork"} <= others.kinds.keys()
