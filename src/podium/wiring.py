@@ -232,18 +232,17 @@ def used_agents(uses: Sequence[AgentUse], there: Agents) -> Iterator[tuple[Agent
 
 def played_by(one: Agent, context: RunContext) -> tuple[Agents, Logins]:
     """The same adapter for all types, which needs no program and nothing of the user."""
+    from dataclasses import replace
+
     from podium.adapters.agents.registry import BUILT_IN, built_in
     from podium.credentials import Logins
     from podium.ports.agent import InstalledAgent
     from podium.ports.agent_type import AgentType, Capabilities
 
     def played(kind: str) -> InstalledAgent:
-        capabilities = (
-            built_in(kind).capabilities
-            if kind in BUILT_IN
-            else Capabilities(tools=True, continuity="ignored", price="reported", needs="limits")
-        )
-        return InstalledAgent(AgentType(kind, "", capabilities), lambda: one)
+        able = Capabilities(tools=True, continuity="ignored", price="reported", needs="limits")
+        known = built_in(kind) if kind in BUILT_IN else AgentType(kind, "", able)
+        return InstalledAgent(replace(known, program="", model="", credentials=None), lambda: one)
 
     kinds = (*BUILT_IN, *(use.kind for use in context.agents))
     return {kind: played(kind) for kind in kinds}, Logins({}, {}, cache_dir())
