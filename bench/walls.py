@@ -32,7 +32,7 @@ SERVICE: Final = Service(upstream="http://127.0.0.1:9", paths=("GET /",), header
 
 def costs() -> tuple[Cost, ...]:
     """Empty where bubblewrap does not hold."""
-    if bubblewrap_probe.look() is not None:
+    if bubblewrap_probe.probe() is not None:
         return ()
     with tempfile.TemporaryDirectory() as folder:
         give_ownership(Path(folder), BubblewrapSandbox().owner)

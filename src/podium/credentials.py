@@ -1,9 +1,9 @@
-"""What agents need of the user: keys by the names of their variables, and login files.
+"""The user's credentials for agents: keys in environment variables, and login files.
 
-A vendor that gives out a new token lets the old one die. An attempt works with a copy of a login file, so what its
-program was given must come back, or the user is logged out. But the copy lay where a model could write. So it comes back
-only if it is the same login with other tokens: nothing else in it has changed, and it is newer than what the user has by
-then.
+A vendor that issues a new token invalidates the old one. An attempt works with a copy of a login file, so a token that
+its program received must be written back, or the user is logged out. But a model could write to the copy. So it is
+written back only if it is the same login with other tokens: nothing else has changed, and it is newer than the user's
+current file.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from podium.ports.agent_type import AgentType, Credentials, LoginFile
 from podium.redaction.encodings import SHORTEST
 
 UsedAgents: TypeAlias = Iterable[tuple[AgentType, Mapping[str, Any]]]
-"""Agents that may work, each with its settings."""
+"""The agents that may work, each with its settings."""
 
 CHANGING: Final = ("token", "expires", "last_refresh")
-"""In the names of what a vendor gives out anew; the rest says whose login it is."""
+"""Parts of the names of fields that a vendor renews; all other fields identify the login."""
 FURTHEST_S: Final = 366 * 24 * 3600
-"""A time beyond that is invented: it would be the newest one for ever."""
+"""A time further in the future is a forgery, which would stay the newest forever."""
 MOST_LOGIN: Final = 256 * 1024
 TOKEN: Final = 20
-"""Characters: tokens are longer, and what is shorter are names and dates."""
+"""Minimum length of a token; shorter texts are names and dates."""
 
 
 def key_names(needs: Credentials | None, config: Mapping[str, Any]) -> tuple[str, ...]:
-    """The variables of the user's environment that an agent with these settings reads a key from."""
+    """The environment variables from which an agent with these settings reads a key."""
     if needs is None or (needs.login is not None and config.get("auth") == "login"):
         return ()
     named = config.get("key")
@@ -48,21 +48,21 @@ def key_names(needs: Credentials | None, config: Mapping[str, Any]) -> tuple[str
 
 
 def auth_of(agent: InstalledAgent, config: Mapping[str, Any], env: Mapping[str, str]) -> str:
-    """`key` or `login`: what the settings say, else the key if one is set, else the login if there is one."""
+    """`key` or `login`: as in the settings, else a key if one is set, else a login if there is one."""
     if config.get("auth"):
         return str(config["auth"])
     return "login" if not _has_key(agent.type, config, env) and agent.login() is not None else "key"
 
 
 def with_auth(agent: InstalledAgent, config: Mapping[str, Any], env: Mapping[str, str]) -> Mapping[str, Any]:
-    """The settings, with `auth: login` where they leave it open and a login is what the user has."""
+    """The settings, with `auth: login` added if they do not say and the user has only a login."""
     return {**config, "auth": "login"} if auth_of(agent, config, env) == "login" else config
 
 
 def missing(
     needs: Credentials | None, config: Mapping[str, Any], env: Mapping[str, str], *, has_login: bool = False
 ) -> str:
-    """What the user must do before an agent with these settings is known to its vendor; empty: nothing."""
+    """What the user must do before an agent with these settings can authenticate; "" if nothing."""
     login = None if needs is None else needs.login
     if login is not None and config.get("auth") == "login":
         return "" if has_login else f"not logged in: {login.how}"
@@ -73,7 +73,7 @@ def missing(
 
 
 def read_keys(agents: UsedAgents, env: Mapping[str, str]) -> dict[str, str]:
-    """The keys that agents may take from the environment, to be masked; an attempt gets no other."""
+    """The keys in the environment that agents may use, to be masked; an attempt gets no others."""
     names = (name for agent_type, config in agents for name in key_names(agent_type.credentials, config))
     return {name: env[name] for name in names if len(env.get(name, "")) >= SHORTEST}
 
@@ -83,7 +83,7 @@ def _has_key(agent_type: AgentType, config: Mapping[str, Any], env: Mapping[str,
 
 
 class Logins:
-    """The user's login files by type of agent. Each is read once, so that all attempts of a run have the same login."""
+    """The user's login files by agent type; each is read once, so that all attempts of a run use the same login."""
 
     def __init__(self, files: Mapping[str, LoginFile], env: Mapping[str, str], lock_dir: Path) -> None:
         places = {name: _place(file, env) for name, file in files.items()}
@@ -93,7 +93,7 @@ class Logins:
         self.contents: dict[str, bytes] = {name: place.read_bytes() for name, place in self._places.items()}
 
     def renew(self, name: str, content: bytes) -> bool:
-        """Takes over what an attempt left behind, if it is a newer login of the same user; tells whether it was."""
+        """Write back the login file of an attempt if it is a newer login of the same user; returns whether it was."""
         if name not in self._places or content == self.contents[name]:
             return False
         with _locked(self._lock_dir / f"login-{name}.lock"):
@@ -106,7 +106,7 @@ class Logins:
 
 
 def read_logins(agents: UsedAgents, env: Mapping[str, str], lock_dir: Path) -> Logins:
-    """Of those agents only that say `auth: login`, or that say nothing and have no key."""
+    """The logins of agents with `auth: login`, and of those without `auth` and without a key."""
     files = {
         agent_type.name: agent_type.credentials.login
         for agent_type, config in agents
@@ -124,7 +124,7 @@ def _place(file: LoginFile, env: Mapping[str, str]) -> Path:
 
 
 def read_returned_login(home: Path, name: str) -> bytes | None:
-    """The login file that a program left in the home of its attempt; a link in its way is not followed outside."""
+    """The login file that a program left in the home of its attempt; links to the outside are not followed."""
     try:
         with open_inside(home, name, "rb") as file:
             content: bytes = file.read(MOST_LOGIN)
@@ -143,7 +143,7 @@ def _is_renewed(file: LoginFile, old: bytes, new: bytes) -> bool:
 
 
 def _time(file: LoginFile, login: Any) -> float:
-    """In seconds since 1970."""
+    """The time of a login in seconds since 1970."""
     for key in file.freshness:
         login = login[key]
     if isinstance(login, str):
@@ -152,7 +152,7 @@ def _time(file: LoginFile, login: Any) -> float:
 
 
 def _is_same(old: Any, new: Any, name: str) -> bool:
-    """The same login: of the same shape, and alike in all that does not change when it is renewed."""
+    """Whether two logins have the same structure and agree in all fields that a renewal does not change."""
     if isinstance(old, dict) and isinstance(new, dict):
         return old.keys() == new.keys() and all(_is_same(old[key], new[key], key) for key in old)
     is_value = type(old) is type(new) and not isinstance(old, list)
@@ -173,7 +173,7 @@ def _locked(place: Path) -> Iterator[None]:
 
 
 def tokens_of(logins: Mapping[str, bytes]) -> dict[str, str]:
-    """Whatever in login files is long enough to be a secret, to be masked."""
+    """All texts in login files that are long enough to be a secret, to be masked."""
     return {
         f"{name} login {number}": text
         for name, content in logins.items()
@@ -185,7 +185,7 @@ def _long_texts(content: bytes) -> tuple[str, ...]:
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):
-        # Not the file it should be. Masked word by word, because it may still be a secret.
+        # The file is not JSON; mask it word by word, because it may still contain a secret.
         value = content.decode("utf-8", "replace").split()
     return tuple(dict.fromkeys(text for text in _texts(value) if len(text) >= TOKEN))
 

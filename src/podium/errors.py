@@ -1,14 +1,14 @@
-"""The errors a person can act on, and the exit code each one means.
+"""The errors that a user can act on, and their exit codes.
 
     PodiumError                  expected; shown without a traceback
     +-- ConfigurationError   2   the file or the call is wrong; nothing has started
     +-- PathViolation        3   a path leaves the project
-    +-- AgentError           1   an agent could not do what was asked of it
-    +-- NotApproved          1   the turns were used up and the reviewer was not content
-    +-- DiskFault            1   the disk is full, broken or read-only; a run goes on when it is not
-    +-- RunFailed            *   a run that had to pass has ended otherwise; the code is that of the run
+    +-- AgentError           1   an agent failed
+    +-- NotApproved          1   the reviewer did not approve within the allowed turns
+    +-- DiskFault            1   the disk is full, broken or read-only; the run can be resumed afterwards
+    +-- RunFailed            *   a run that had to pass did not; the code is that of the run
 
-Whatever else is raised is a bug of ours and keeps its traceback.
+Any other exception is a bug in Podium and keeps its traceback.
 """
 
 from __future__ import annotations
@@ -45,38 +45,38 @@ class PathViolation(PodiumError):
 
 
 class AgentError(PodiumError):
-    """For callers of the Python API: a run has no exception for this, it has an outcome."""
+    """Raised only by the Python API; a run has an outcome for this and no exception."""
 
 
 class NotApproved(PodiumError):
-    """As above; only who asks for it gets it, since a last version is a result too."""
+    """Raised only by the Python API, and only on request, because the last version is also a result."""
 
 
 class DiskFault(PodiumError):
-    """Nothing that a workflow could answer to: the process ends, and the run stays as it is."""
+    """The disk failed. A workflow cannot handle this: the process ends, and the run can be resumed."""
 
 
-_OF_THE_DISK: Final = {
-    errno.ENOSPC: "there is no room left on the disk",
-    errno.EDQUOT: "there is no room left within the quota",
-    errno.EFBIG: "a file may not grow any further",
+_DISK_ERRORS: Final = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "a file has reached its maximum size",
     errno.EIO: "the disk failed",
-    errno.EROFS: "the disk cannot be written to",
+    errno.EROFS: "the disk is read-only",
 }
 
 
 def disk_fault(error: BaseException) -> DiskFault | None:
-    """The fault of the disk behind an error, or None."""
-    if not isinstance(error, OSError) or error.errno not in _OF_THE_DISK:
+    """The disk fault that caused an error; None if it has another cause."""
+    if not isinstance(error, OSError) or error.errno not in _DISK_ERRORS:
         return None
     place = f": {error.filename}" if error.filename else ""
     return DiskFault(
-        f"{_OF_THE_DISK[error.errno]}{place} ({error.strerror})", hint="mend that, then go on: podium resume"
+        f"{_DISK_ERRORS[error.errno]}{place} ({error.strerror})", hint="fix the disk, then run: podium resume"
     )
 
 
 class RunFailed(PodiumError):
-    """As above, for who runs a workflow with `check`."""
+    """Raised only by the Python API, for a run with `check`."""
 
     def __init__(self, message: str, *, run: str, status: str, exit_code: int | None, hint: str) -> None:
         super().__init__(message, hint=hint)

@@ -1,8 +1,8 @@
-"""One exchange with an agent as a file: what it was asked, what it answered, how it left the files.
+"""Recordings: one exchange with an agent as a file, with the request, the answer and the resulting files.
 
-A recording is JSON in which every longer text is a list of its lines, so that it can be read, and compared by git.
-What differs from run to run (nonces, ids, moments, folders) is replaced by a word in angle brackets: what is left is
-the same whenever the same is asked.
+A recording is JSON in which every longer text is a list of lines, so that people can read it and git can compare it.
+Values that differ between runs (nonces, ids, times, folders) are replaced by a word in angle brackets, so that equal
+requests give equal recordings.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Usage
 FORMAT: Final = 1
 SUFFIX: Final = ".json"
 PROJECT: Final = "<project>"
-"""Also a workspace: within walls it stands in the project's own place."""
+"""Replaces the project's folder, and a workspace, which a sandbox mounts at the project's path."""
 NONCE: Final = "<nonce>"
 TREE: Final = "<tree>"
 LONG: Final = 40
-"""What is shorter is no name of a tree, but the word for none."""
+"""Minimum length of a tree id; anything shorter means that there is no tree."""
 LONGEST_NAME: Final = 200
 SHOWN: Final = 60
-"""So many lines of a difference are shown."""
+"""Maximum number of lines of a shown difference."""
 
 _RUN: Final = r"\d{8}-\d{6}-[a-z0-9]{4}"
 _CHANGING: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (re.compile(rf"/[^\s'\"]*?/podium/work/[0-9a-f]{{12}}/{_RUN}/[^/\s'\":]+(?:/tree\b)?"), PROJECT),
     (re.compile(rf"\b{_RUN}\b"), "<run>"),
     (re.compile(r"\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b"), "<id>"),
-    # Of a file with a secret, which was masked, the name of its content in a diff is another one when it is played.
+    # A file with a masked secret has another object id in the diff when it is replayed.
     (re.compile(r"^(\W?index )[0-9a-f]{7,64}\.\.[0-9a-f]{7,64}", re.MULTILINE), r"\1<id>..<id>"),
     (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"), "<date>"),
-    # Only what was measured has a fraction; "5 s" may be a wish of the author's.
+    # Only measured times have a fraction; "5 s" may be part of the author's text.
     (re.compile(r"\b\d+\.\d+ ?(?:ms|s|seconds)\b"), "<time>"),
     (re.compile(r"\b0x[0-9a-f]{6,}\b"), "<address>"),
 )
@@ -49,8 +49,8 @@ Mode: TypeAlias = Literal["file", "program", "link"]
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
-    """A file as the agent left it; of a link, the content is where it leads."""
+class RecordedFile:
+    """A file after the attempt; the content of a link is its target."""
 
     content: bytes = field(repr=False)
     mode: Mode = "file"
@@ -68,20 +68,20 @@ class Recording:
     prompt: str
     schema: Mapping[str, Any] | None
     result: AgentResult
-    files: Mapping[str, Left | None] = field(default_factory=dict)
-    """By their paths in the tree; None: it was removed."""
+    files: Mapping[str, RecordedFile | None] = field(default_factory=dict)
+    """The changed files by path; None for a removed one."""
 
 
 def file_name(path: str, attempt: int) -> str:
-    """The same for the same attempt in every run."""
+    """The file name of a recording, the same for an attempt in every run."""
     name = path.replace("/", "+")
     if len(name) > LONGEST_NAME:
         name = f"{name[:150]}+{hashlib.sha256(path.encode()).hexdigest()[:24]}"
     return f"{name}.{attempt}{SUFFIX}"
 
 
-def steady(text: str, request: AgentRequest) -> str:
-    """A text of a request or an answer without what only this run can know."""
+def without_run_values(text: str, request: AgentRequest) -> str:
+    """A text of a request or an answer with all values that are specific to the run replaced."""
     text = text.replace(str(request.project), PROJECT)
     if request.nonce:
         text = text.replace(request.nonce, NONCE)
@@ -92,49 +92,49 @@ def steady(text: str, request: AgentRequest) -> str:
     return text
 
 
-def steady_result(result: AgentResult, request: AgentRequest) -> AgentResult:
-    """An answer that fits any run: without what binds it to its request, and without its session."""
+def without_run_ids(result: AgentResult, request: AgentRequest) -> AgentResult:
+    """An answer that can be replayed in any run: without its nonce, tree and session."""
 
-    def anywhere(text: str) -> str:
+    def replace_ids(text: str) -> str:
         text = text.replace(request.nonce, NONCE) if request.nonce else text
         return text.replace(request.tree, TREE) if len(request.tree) >= LONG else text
 
-    return replace(with_texts(result, anywhere), session=None)
+    return replace(with_texts(result, replace_ids), session=None)
 
 
 def result_for(result: AgentResult, request: AgentRequest) -> AgentResult:
-    """A recorded answer as one to this very request: a verdict repeats its nonce and its tree."""
+    """A recorded answer with the nonce and the tree of this request, which a verdict must repeat."""
     return with_texts(result, lambda text: text.replace(NONCE, request.nonce).replace(TREE, request.tree))
 
 
 def with_texts(result: AgentResult, change: Callable[[str], str]) -> AgentResult:
-    """The same answer in other words."""
+    """The answer with a function applied to all its texts."""
     return replace(
         result, text=change(result.text), value=each_text(result.value, change), detail=change(result.detail)
     )
 
 
 def difference(recording: Recording, request: AgentRequest) -> str:
-    """How what is asked now differs from what was asked then; empty if it does not."""
+    """The difference between the recorded and the current request; "" if there is none."""
     parts = (("system", recording.system, request.system), ("prompt", recording.prompt, request.prompt))
-    found = [
+    lines = [
         line
-        for name, then, now in parts
+        for name, recorded, current in parts
         for line in unified_diff(
-            then.splitlines(),
-            steady(now, request).splitlines(),
+            recorded.splitlines(),
+            without_run_values(current, request).splitlines(),
             f"{name} as recorded",
             f"{name} now",
             lineterm="",
         )
     ]
-    more = [f"... and {len(found) - SHOWN} more lines"] if len(found) > SHOWN else []
-    return "\n".join((*found[:SHOWN], *more))
+    more = [f"... and {len(lines) - SHOWN} more lines"] if len(lines) > SHOWN else []
+    return "\n".join((*lines[:SHOWN], *more))
 
 
-def written(recording: Recording) -> bytes:
+def encode_recording(recording: Recording) -> bytes:
     result = recording.result
-    told = {
+    data = {
         "podium_recording": FORMAT,
         "path": recording.path,
         "attempt": recording.attempt,
@@ -157,30 +157,36 @@ def written(recording: Recording) -> bytes:
             "detail": _lines(result.detail),
             "retry_at": result.retry_at,
         },
-        "files": {path: None if left is None else _left(left) for path, left in recording.files.items()},
+        "files": {
+            path: None if file is None else _encode_file(file) for path, file in recording.files.items()
+        },
     }
     try:
-        return (json.dumps(told, indent=1, ensure_ascii=False, default=_plain) + "\n").encode("utf-8")
+        return (json.dumps(data, indent=1, ensure_ascii=False, default=_plain) + "\n").encode("utf-8")
     except UnicodeEncodeError:
-        return (json.dumps(told, indent=1, default=_plain) + "\n").encode("ascii")
+        return (json.dumps(data, indent=1, default=_plain) + "\n").encode("ascii")
 
 
-def parsed(data: bytes, name: str) -> Recording:
-    """Raises ConfigurationError for what is no recording."""
+def decode_recording(content: bytes, name: str) -> Recording:
+    """Read a recording; raises ConfigurationError if it is not valid."""
     try:
-        told = json.loads(data)
-        if told["podium_recording"] != FORMAT:
+        fields = json.loads(content)
+        if fields["podium_recording"] != FORMAT:
             raise ConfigurationError(
-                f"{name} is a recording of format {told['podium_recording']}, not {FORMAT}"
+                f"{name} has recording format {fields['podium_recording']}; this version reads format {FORMAT}"
             )
-        fields = {key: told[key] for key in ("path", "attempt", "agent", "type", "model", "role", "schema")}
-        files = {str(path): None if left is None else _as_left(left) for path, left in told["files"].items()}
-        system, prompt = _text(told["system"]), _text(told["prompt"])
-        return Recording(**fields, system=system, prompt=prompt, result=_result(told["result"]), files=files)
+        values = {key: fields[key] for key in ("path", "attempt", "agent", "type", "model", "role", "schema")}
+        files = {
+            str(path): None if file is None else _decode_file(file) for path, file in fields["files"].items()
+        }
+        system, prompt = _text(fields["system"]), _text(fields["prompt"])
+        return Recording(
+            **values, system=system, prompt=prompt, result=_result(fields["result"]), files=files
+        )
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise ConfigurationError(
-            f"{name} is no recording that can be read ({type(error).__name__}: {error})",
-            hint="record again: podium run FILE --record FOLDER",
+            f"{name} is not a readable recording ({type(error).__name__}: {error})",
+            hint="record it again: podium run FILE --record FOLDER",
         ) from error
 
 
@@ -196,40 +202,40 @@ def each_text(value: Any, change: Callable[[str], str]) -> Any:
             return value
 
 
-def _result(told: Mapping[str, Any]) -> AgentResult:
-    trouble, cost, at = told["trouble"], told["cost_usd"], told["retry_at"]
+def _result(fields: Mapping[str, Any]) -> AgentResult:
+    trouble, cost, at = fields["trouble"], fields["cost_usd"], fields["retry_at"]
     if trouble is not None and trouble not in get_args(AgentTrouble):
-        raise ValueError(f"trouble {trouble!r}")
+        raise ValueError(f"unknown trouble {trouble!r}")
     return AgentResult(
-        text=_text(told["text"]),
-        value=told.get("value"),
-        has_value="value" in told,
-        usage=Usage(**{key: int(count) for key, count in told["usage"].items()}),
-        cut_off=bool(told.get("cut_off")),
+        text=_text(fields["text"]),
+        value=fields.get("value"),
+        has_value="value" in fields,
+        usage=Usage(**{key: int(count) for key, count in fields["usage"].items()}),
+        cut_off=bool(fields.get("cut_off")),
         cost=None if cost is None else MicroUsd(round(cost * 1_000_000)),
-        cost_source=str(told.get("cost_source") or ""),
-        model=str(told.get("model") or ""),
+        cost_source=str(fields.get("cost_source") or ""),
+        model=str(fields.get("model") or ""),
         trouble=trouble,
-        detail=_text(told["detail"]),
+        detail=_text(fields["detail"]),
         retry_at=None if at is None else Millis(int(at)),
     )
 
 
-def _left(left: Left) -> dict[str, Any]:
-    mode = {} if left.mode == "file" else {"mode": left.mode}
+def _encode_file(file: RecordedFile) -> dict[str, Any]:
+    mode = {} if file.mode == "file" else {"mode": file.mode}
     try:
-        return {**mode, "text": _lines(left.content.decode("utf-8"))}
+        return {**mode, "text": _lines(file.content.decode("utf-8"))}
     except UnicodeDecodeError:
-        return {**mode, "base64": b64encode(left.content).decode("ascii")}
+        return {**mode, "base64": b64encode(file.content).decode("ascii")}
 
 
-def _as_left(told: Mapping[str, Any]) -> Left:
-    mode = told.get("mode", "file")
+def _decode_file(fields: Mapping[str, Any]) -> RecordedFile:
+    mode = fields.get("mode", "file")
     if mode not in get_args(Mode):
-        raise ValueError(f"mode {mode!r}")
-    if "base64" in told:
-        return Left(b64decode(told["base64"], validate=True), mode)
-    return Left(_text(told["text"]).encode("utf-8", "surrogateescape"), mode)
+        raise ValueError(f"unknown mode {mode!r}")
+    if "base64" in fields:
+        return RecordedFile(b64decode(fields["base64"], validate=True), mode)
+    return RecordedFile(_text(fields["text"]).encode("utf-8", "surrogateescape"), mode)
 
 
 def _lines(text: str) -> str | list[str]:

@@ -272,9 +272,9 @@ def choose_sandbox(level: str | None, image: str = "") -> Sandbox:
         case "limits":
             return LimitsSandbox()
         case None | "auto":
-            return BubblewrapSandbox() if bubblewrap_probe.look() is None else LimitsSandbox()
+            return BubblewrapSandbox() if bubblewrap_probe.probe() is None else LimitsSandbox()
         case "bubblewrap":
-            lacking = bubblewrap_probe.look()
+            lacking = bubblewrap_probe.probe()
             if lacking is not None:
                 raise ConfigurationError(f"sandbox bubblewrap: {lacking.reason}", hint=lacking.fix)
             return BubblewrapSandbox()
@@ -292,7 +292,7 @@ def unwalled() -> str:
     """Why there are no strong walls on this machine, and what would help; empty if there are."""
     from podium.adapters.sandboxes import bubblewrap_probe
 
-    lacking = bubblewrap_probe.look()
+    lacking = bubblewrap_probe.probe()
     return "" if lacking is None else f"{lacking.reason}; {lacking.fix}"
 
 

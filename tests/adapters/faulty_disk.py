@@ -1,7 +1,7 @@
-"""A disk that fails: a VFS for SQLite whose n-th write finds no room, an error, or nothing it may write to.
+"""A failing disk: a VFS for SQLite whose n-th write fails because the disk is full, broken or read-only.
 
-It also counts, so that a test knows how many writes there are. What was written before stays; a write that fails leaves
-half of itself behind, as a real disk may. Import it in a process of its own, or take it away again with `close`.
+It also counts the writes. Earlier writes are kept; a failing write stores half of its data, as a real disk may. Import
+it in a separate process, or remove it with `close`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ KINDS: Final = {"full": apsw.FullError, "eio": apsw.IOError, "readonly": apsw.Re
 
 
 class FaultyDisk(apsw.VFS):
-    """The default of this process while it is there."""
+    """The default VFS of this process until it is closed."""
 
     def __init__(self, name: str = "faulty") -> None:
         self.writes = 0
@@ -30,7 +30,7 @@ class FaultyDisk(apsw.VFS):
         self.unregister()
 
     def count(self) -> bool:
-        """Whether this write, and every one after it, fails."""
+        """Count a write; returns whether it and all later ones fail."""
         self.writes += 1
         return self.fails_at is not None and self.writes >= self.fails_at
 

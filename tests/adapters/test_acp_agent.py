@@ -16,7 +16,7 @@ from podium.ports.agent import AgentRequest, AgentResult, Progress, Usage
 from podium.process.environment import minimal_env
 from podium.process.launch import Launch
 from podium.process.run import run
-from podium.testing.agent_contract import play, understood
+from podium.testing.agent_contract import parse_output, run_program
 
 STAND_IN = Path(__file__).with_name("acp_stand_in.py")
 
@@ -34,8 +34,8 @@ def asked(folder: Path, mode: str, **more: Any) -> AgentRequest:
 def answered(folder: Path, mode: str, **more: Any) -> tuple[AgentResult, list[Progress]]:
     request = asked(folder, mode, **more)
     program, _ = Acp().prepare(request)
-    said, finished = play(program, request)
-    return understood(Acp(), request, [said], finished)
+    said, finished = run_program(program, request)
+    return parse_output(Acp(), request, [said], finished)
 
 
 @pytest.mark.req("R057", "R060", "R207")

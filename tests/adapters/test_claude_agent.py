@@ -13,7 +13,7 @@ from podium.adapters.agents.claude.agent import Claude
 from podium.credentials import key_names, tokens_of
 from podium.errors import ConfigurationError
 from podium.ports.agent import AgentRequest, AgentResult, ProgramSpec, Progress, Usage
-from podium.testing.agent_contract import over, understood
+from podium.testing.agent_contract import finished_process, parse_output
 
 KEY = "sk-test-0000"
 SCHEMA = {"type": "object", "properties": {"title": {"type": "string"}}}
@@ -68,7 +68,7 @@ def said(
 def heard(folder: Path, *records: Any, **end: Any) -> tuple[AgentResult, list[Progress]]:
     asked = request(folder, schema=end.pop("schema", None), model=end.pop("model", None))
     data = "".join(json.dumps(record) + "\n" for record in records).encode()
-    return understood(Claude(), asked, [data], over(stdout=data, **end))
+    return parse_output(Claude(), asked, [data], finished_process(stdout=data, **end))
 
 
 def message(name: str, *blocks: Any, **more: Any) -> dict[str, Any]:
@@ -288,7 +288,7 @@ def test_it_went_well_only_if_all_signs_agree(
 def test_who_is_not_known_to_the_vendor_is_told_what_to_do(tmp_path: Path) -> None:
     asked = request(tmp_path, env={})
     data = "".join(json.dumps(line) + "\n" for line in (made_up("authentication_failed"), FAILED)).encode()
-    result, _ = understood(Claude(), asked, [data], over(stdout=data, exit_code=1))
+    result, _ = parse_output(Claude(), asked, [data], finished_process(stdout=data, exit_code=1))
 
     assert result.trouble == "auth"
     assert "ANTHROPIC_API_KEY is not set" in result.detail

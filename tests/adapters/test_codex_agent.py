@@ -17,7 +17,7 @@ from podium.adapters.agents.codex.errors import failure_of
 from podium.credentials import key_names
 from podium.errors import ConfigurationError
 from podium.ports.agent import AgentRequest, AgentResult, Progress, Usage
-from podium.testing.agent_contract import over, understood
+from podium.testing.agent_contract import finished_process, parse_output
 
 SCHEMA = {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}
 STARTED = '{"type":"thread.started","thread_id":"01a1e1f7-7d32"}\n{"type":"turn.started"}\n'
@@ -58,12 +58,12 @@ def request(**more: Any) -> AgentRequest:
 
 
 def read(said: str, *, exit_code: int = 0, stderr: bytes = b"", **more: Any) -> AgentResult:
-    ended = over(exit_code=exit_code, stderr=stderr)
-    return understood(Codex(), request(**more), [said.encode()], ended)[0]
+    ended = finished_process(exit_code=exit_code, stderr=stderr)
+    return parse_output(Codex(), request(**more), [said.encode()], ended)[0]
 
 
 def seen(said: str) -> list[Progress]:
-    return understood(Codex(), request(), [said.encode()], over())[1]
+    return parse_output(Codex(), request(), [said.encode()], finished_process())[1]
 
 
 @pytest.mark.req("R060", "R062", "R207", "C5")
@@ -142,10 +142,10 @@ def test_a_command_that_ends_behind_the_answer_takes_nothing_back() -> None:
 )
 def test_time_that_ran_out_in_a_pause_of_the_vendor_is_not_the_workers(said: str, trouble: str) -> None:
     line = json.dumps({"type": "error", "message": said}) + "\n"
-    late = over(exit_code=124, timed_out=True)
+    late = finished_process(exit_code=124, timed_out=True)
 
     def ended(told: str) -> AgentResult:
-        return understood(Codex(), request(), [told.encode()], late)[0]
+        return parse_output(Codex(), request(), [told.encode()], late)[0]
 
     assert ended(STARTED + line).trouble == trouble
     assert ended(STARTED + line + THOUGHT).trouble == "timeout", "it went on afterwards"

@@ -11,7 +11,7 @@ import pytest
 from podium.adapters.agents.command.agent import Command
 from podium.errors import ConfigurationError
 from podium.ports.agent import AgentRequest, AgentResult
-from podium.testing.agent_contract import over, play, understood
+from podium.testing.agent_contract import finished_process, parse_output, run_program
 
 
 def request(folder: Path, config: dict[str, Any], **more: Any) -> AgentRequest:
@@ -24,7 +24,7 @@ def ended(
 ) -> AgentResult:
     asked = request(folder, {"command": ["x"], "exit_codes": exit_codes or {}})
     data = stdout.encode()
-    return understood(Command(), asked, [data], over(stdout=data, **end))[0]
+    return parse_output(Command(), asked, [data], finished_process(stdout=data, **end))[0]
 
 
 @pytest.mark.req("R059", "C20")
@@ -32,8 +32,8 @@ def test_a_shim_gets_the_prompt_on_stdin_and_answers_on_stdout(tmp_path: Path) -
     asked = request(tmp_path, {"command": "tr a-z A-Z"}, system="Be loud.")
 
     program, _ = Command().prepare(asked)
-    said, finished = play(program, asked)
-    result, seen = understood(Command(), asked, [said], finished)
+    said, finished = run_program(program, asked)
+    result, seen = parse_output(Command(), asked, [said], finished)
 
     assert program.argv == ("tr", "a-z", "A-Z")
     assert result.text == "BE LOUD.\n\nDO IT"

@@ -16,7 +16,7 @@ from podium.adapters.agents.gemini.agent import Gemini
 from podium.credentials import key_names
 from podium.errors import ConfigurationError
 from podium.ports.agent import AgentRequest, AgentResult, Usage
-from podium.testing.agent_contract import over, understood
+from podium.testing.agent_contract import finished_process, parse_output
 
 SUCCESS = {"type": "result", "timestamp": "2026-01-01T00:00:00.000Z", "status": "success"}
 MODELS = {
@@ -38,7 +38,9 @@ def said(
     request: AgentRequest, *records: Mapping[str, Any], exit_code: int = 0, stderr: bytes = b""
 ) -> AgentResult:
     data = "".join(json.dumps(record) + "\n" for record in records).encode()
-    return understood(Gemini(), request, [data], over(exit_code=exit_code, stdout=data, stderr=stderr))[0]
+    return parse_output(
+        Gemini(), request, [data], finished_process(exit_code=exit_code, stdout=data, stderr=stderr)
+    )[0]
 
 
 def text(content: str) -> dict[str, Any]:
@@ -127,7 +129,7 @@ def test_the_answer_is_what_follows_the_last_tool_and_all_models_are_counted(req
     )
     result = said(request_, *records)
     data = "".join(json.dumps(record) + "\n" for record in records).encode()
-    _, seen = understood(Gemini(), request_, [data], over(stdout=data))
+    _, seen = parse_output(Gemini(), request_, [data], finished_process(stdout=data))
 
     assert (result.text, result.trouble, result.session) == ("It is blue", None, "s-1")
     # Thinking stands in no counter but the total.

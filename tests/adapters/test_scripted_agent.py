@@ -10,7 +10,7 @@ import pytest
 from podium.adapters.agents.scripted.agent import Scripted
 from podium.errors import ConfigurationError, PathViolation
 from podium.ports.agent import AgentRequest, AgentResult
-from podium.testing.agent_contract import play, understood
+from podium.testing.agent_contract import parse_output, run_program
 
 
 @pytest.fixture
@@ -36,8 +36,8 @@ def request_(tmp_path: Path) -> AgentRequest:
 def answered(request: AgentRequest, cast: str) -> AgentResult:
     (request.project / "cast.yaml").write_text(cast)
     program, _ = Scripted().prepare(request)
-    said, finished = play(program, request)
-    return understood(Scripted(), request, [said], finished)[0]
+    said, finished = run_program(program, request)
+    return parse_output(Scripted(), request, [said], finished)[0]
 
 
 @pytest.mark.req("R238")
@@ -184,8 +184,8 @@ def test_without_a_rule_it_answers_in_the_shape_and_touches_what_it_must(request
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     request = replace(request_, schema=schema, must_touch=("src/**", "docs/*.md"), config={})
     program, _ = Scripted().prepare(request)
-    said, finished = play(program, request)
-    result, seen = understood(Scripted(), request, [said], finished)
+    said, finished = run_program(program, request)
+    result, seen = parse_output(Scripted(), request, [said], finished)
 
     assert isinstance(result.value["n"], int)
     assert [progress.kind for progress in seen] == ["file", "file", "text"]

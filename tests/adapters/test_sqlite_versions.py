@@ -1,4 +1,4 @@
-"""A database of an earlier version is brought forward, after a copy; whoever dies while doing it loses nothing."""
+"""A database of an earlier version is migrated after a copy; a crash during the migration loses nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NINE = "(?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 @pytest.fixture
 def old(tmp_path: Path) -> Path:
-    """As version 1 has written it: a run with two events, a letter that was answered and one that was not."""
+    """A database of version 1: a run with two events, an answered and an unanswered command."""
     path = tmp_path / "podium.db"
     db = apsw.Connection(str(path))
     db.execute("pragma journal_mode = wal").fetchall()
@@ -65,7 +65,7 @@ def rows(path: Path) -> Any:
 
 
 @pytest.mark.req("R149")
-def test_an_old_database_is_brought_forward_and_a_copy_of_it_is_kept(old: Path) -> None:
+def test_an_old_database_is_migrated_and_a_copy_is_kept(old: Path) -> None:
     before = rows(old)
 
     heads, records, letters, reply = seen(old)
@@ -79,7 +79,7 @@ def test_an_old_database_is_brought_forward_and_a_copy_of_it_is_kept(old: Path) 
     assert backup_of(old, 1).stat().st_mode & 0o777 == 0o600
 
 
-def test_what_was_altered_before_is_reported_afterwards(old: Path) -> None:
+def test_damage_from_before_the_migration_is_reported_afterwards(old: Path) -> None:
     db = apsw.Connection(str(old))
     STEPS[1](db)
     db.execute("pragma user_version = 2")
@@ -88,11 +88,11 @@ def test_what_was_altered_before_is_reported_afterwards(old: Path) -> None:
 
     store = SqliteStore(old)
 
-    assert store.damage() == "what is stored of run old has been altered"
+    assert store.damage() == "the stored row of run old has been changed"
     store.close()
 
 
-def test_it_can_be_written_to_like_a_new_one(old: Path) -> None:
+def test_a_migrated_database_can_be_written(old: Path) -> None:
     store = SqliteStore(old)
     epoch = store.claim(RUN)
     store.append(RUN, [("C", "3")], after=2, epoch=epoch, cause="m", answers=(store.letters(RUN)[0], "done"))
@@ -102,7 +102,7 @@ def test_it_can_be_written_to_like_a_new_one(old: Path) -> None:
 
 
 @pytest.mark.req("R149", "X15")
-def test_a_process_that_is_killed_while_it_brings_forward_loses_nothing(old: Path) -> None:
+def test_a_process_killed_during_the_migration_loses_nothing(old: Path) -> None:
     before = rows(old)
     script = (
         "import os, signal, sys; from pathlib import Path\n"
@@ -132,7 +132,7 @@ def disk() -> Iterator[FaultyDisk]:
 
 @pytest.mark.req("R149")
 @pytest.mark.parametrize("kind", ["full", "eio"])
-def test_a_disk_that_fails_at_any_write_leaves_the_old_version_or_the_new(
+def test_a_disk_that_fails_at_any_write_leaves_the_old_or_the_new_version(
     kind: str, old: Path, disk: FaultyDisk
 ) -> None:
     disk.kind, failed = kind, 0

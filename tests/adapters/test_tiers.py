@@ -14,7 +14,7 @@ from podium.adapters.agents.ollama.gpus import Gpu, find_gpus
 from podium.adapters.agents.ollama.tiers import tier_for
 from podium.errors import ConfigurationError
 from podium.ports.agent import AgentRequest, AgentResult
-from podium.testing.models.server import Asked, ModelServer, Rule
+from podium.testing.models.server import ModelRequest, ModelServer, Rule
 
 OWN = {
     "gb8": {
@@ -71,15 +71,15 @@ def test_tiers_of_the_wrong_shape_are_said_with_the_right_one(tiers: Any) -> Non
 def test_the_model_and_its_window_are_asked_for_and_a_missing_one_gives_way_to_the_fallback(
     tmp_path: Path,
 ) -> None:
-    def is_small(asked: Asked) -> bool:
+    def is_small(asked: ModelRequest) -> bool:
         return asked.model == "mine:1b"
 
     with ModelServer(Rule(match=is_small, text="short"), Rule(status=404, error="model not found")) as server:
         result = ask(tmp_path, server.url, config={"tiers": OWN}, role="writer")
 
     assert (result.text, result.model) == ("short", "mine:1b")
-    assert [one.body["model"] for one in server.asked()] == ["mine:8b", "mine:1b"]
-    assert server.asked()[0].body["options"]["num_ctx"] == 16000
+    assert [one.body["model"] for one in server.requests_to()] == ["mine:8b", "mine:1b"]
+    assert server.requests_to()[0].body["options"]["num_ctx"] == 16000
 
 
 def test_where_neither_is_there_the_first_is_named_with_how_to_get_it(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_the_environment_speaks_where_the_file_is_silent(tmp_path: Path) -> None
             config={"temperature": 0.1},
         )
 
-    first, second = (one.body for one in server.asked())
+    first, second = (one.body for one in server.requests_to())
     assert (first["model"], first["options"]["temperature"]) == ("theirs", 0.7)
     assert (second["model"], second["options"]["temperature"]) == ("mine", 0.1)
 

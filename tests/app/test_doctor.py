@@ -99,7 +99,7 @@ def test_a_probe_asks_the_model_once_by_the_way_that_attempts_take(
 
     (probe,) = found.data()["probes"]
     assert (probe["ok"], probe["tokens"], probe["cost_usd"]) == (True, 13, 0)
-    assert len(server.asked("/api/chat")) == 1
+    assert len(server.requests_to("/api/chat")) == 1
     assert not (project.root / ".podium").exists(), "it leaves no run behind"
 
 

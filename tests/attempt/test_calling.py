@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from podium.redaction.mask import Mask
-from podium.testing.models.server import Asked as Question
+from podium.testing.models.server import ModelRequest as Question
 from podium.testing.models.server import ModelServer, Rule, Tokens
 from tests.attempt.asked import Asked, Clock
 from tests.attempt.runs import Played, bench

@@ -12,7 +12,7 @@ import pytest
 from podium.adapters.agents import command, scripted
 from podium.adapters.agents.command.agent import Command, CommandConversation
 from podium.ports.agent import AgentRequest, ProgramSpec
-from podium.testing.agent_contract import AgentContract, reaching_out
+from podium.testing.agent_contract import AgentContract, record_accesses
 
 
 @pytest.mark.req("R060")
@@ -74,10 +74,10 @@ def test_the_suite_notices_an_adapter_that_opens_files_of_its_own(tmp_path: Path
         agent="c", config={"command": "cat"}, path="it", step="it", visit=1, attempt=1, prompt="x",
         project=tmp_path, cwd=tmp_path, home=tmp_path,
     )  # fmt: skip
-    with reaching_out() as seen:
+    with record_accesses() as seen:
         Command().prepare(request)
     assert seen == []
 
-    with reaching_out() as seen:
+    with record_accesses() as seen:
         Curious().prepare(request)
     assert ("open", __file__) in seen

@@ -10,7 +10,7 @@ import pytest
 
 from podium.adapters.agents.recorded import AGENT
 from podium.ports.agent import AgentResult
-from podium.recording import Recording, file_name, written
+from podium.recording import Recording, encode_recording, file_name
 from podium.testing.agent_contract import PROMPT, SYSTEM, AgentContract
 
 
@@ -24,7 +24,7 @@ class TestRecorded(AgentContract):
             prompt=PROMPT, schema=None, result=AgentResult(text="blue", value={"title": "blue"}, has_value=True),
         )  # fmt: skip
         (project / "tapes").mkdir()
-        (project / "tapes" / file_name("paint", 1)).write_bytes(written(recording))
+        (project / "tapes" / file_name("paint", 1)).write_bytes(encode_recording(recording))
         return {"type": "recorded", "dir": "tapes"}
 
     def broken(self, project: Path) -> Mapping[str, Any]:

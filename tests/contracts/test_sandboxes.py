@@ -1,4 +1,4 @@
-"""Every built-in sandbox keeps the contract; `limits` also bounds what its walls say."""
+"""Every built-in sandbox satisfies the contract; `limits` also enforces the limits of the policy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HUNGRY = "x = b'x' * (1 << 30); print('got it')"
 
 
 def is_refused(done: Finished) -> bool:
-    """By the address space, or by the group: then the kernel has killed it."""
+    """Whether memory was refused: by the address space, or by a control group, which kills the process."""
     return "MemoryError" in done.stderr.text() or done.signal == signal.SIGKILL
 
 
@@ -35,7 +35,7 @@ class TestNoSandbox(SandboxContract):
     def make(self) -> Sandbox:
         return NoSandbox()
 
-    def test_nothing_is_said_to_be_in_force(self) -> None:
+    def test_nothing_is_in_force(self) -> None:
         assert (NoSandbox().level, NoSandbox().in_force) == ("none", ())
 
 
@@ -43,17 +43,17 @@ class TestLimitsSandbox(SandboxContract):
     def make(self) -> Sandbox:
         return LimitsSandbox()
 
-    def test_memory_beyond_the_walls_is_refused_to_the_child(self, folder: Path) -> None:
+    def test_memory_beyond_the_limit_is_refused(self, folder: Path) -> None:
         walls = SandboxPolicy(writable=(folder,), memory_bytes=256 << 20)
 
         assert is_refused(anyio.run(LimitsSandbox().run, self.launch(folder, HUNGRY), walls))
 
-    def test_the_narrower_of_two_bounds_holds(self, folder: Path) -> None:
+    def test_the_stricter_of_two_limits_applies(self, folder: Path) -> None:
         launch = replace(self.launch(folder, HUNGRY), limits=Limits(memory_bytes=256 << 20))
 
         assert is_refused(anyio.run(LimitsSandbox().run, launch, SandboxPolicy(memory_bytes=8 << 30)))
 
-    def test_no_group_is_left_behind(self, folder: Path) -> None:
+    def test_no_control_group_is_left(self, folder: Path) -> None:
         anyio.run(
             LimitsSandbox().run, self.launch(folder, "1"), SandboxPolicy(memory_bytes=256 << 20, cpus=0.5)
         )
@@ -61,14 +61,14 @@ class TestLimitsSandbox(SandboxContract):
         parents = cgroups.find()
         assert not [left for top in (parents.memory, parents.cpu) if top for left in top.glob("podium-*")]
 
-    def test_what_is_in_force_is_named(self) -> None:
+    def test_the_enforced_limits_are_listed(self) -> None:
         assert LimitsSandbox().level == "limits"
         assert any(bound.startswith("memory ") for bound in LimitsSandbox().in_force)
 
 
 class TestBubblewrapSandbox(SandboxContract):
     def make(self) -> Sandbox:
-        lacking = bubblewrap_probe.look()
+        lacking = bubblewrap_probe.probe()
         if lacking is not None:
             pytest.skip(lacking.reason)
         return BubblewrapSandbox()
@@ -80,13 +80,13 @@ class TestBubblewrapSandbox(SandboxContract):
         give_ownership(work, BubblewrapSandbox().owner)
         return work
 
-    def test_memory_beyond_the_walls_is_refused_to_the_child(self, sandbox: Sandbox, folder: Path) -> None:
+    def test_memory_beyond_the_limit_is_refused(self, sandbox: Sandbox, folder: Path) -> None:
         walls = SandboxPolicy(writable=(folder,), memory_bytes=256 << 20)
 
         assert is_refused(anyio.run(sandbox.run, self.launch(folder, HUNGRY), walls))
 
     @pytest.mark.parametrize("place", ["/dev/shm", "/tmp", "/var/tmp"])
-    def test_a_folder_below_one_that_the_sandbox_makes_anew_is_seen_and_its_hidden_part_is_not(
+    def test_a_mount_below_a_new_folder_is_visible_and_its_hidden_part_is_not(
         self, sandbox: Sandbox, place: str
     ) -> None:
         with tempfile.TemporaryDirectory(dir=place) as name:
@@ -96,7 +96,7 @@ class TestBubblewrapSandbox(SandboxContract):
             secret.write_text("s", "utf-8")
             (folder / "file").write_text("here", "utf-8")
             give_ownership(folder, BubblewrapSandbox().owner)
-            walls = replace(self.walls(folder), hidden=(secret.parent,))
+            walls = replace(self.policy(folder), hidden=(secret.parent,))
             code = f"print(open('file').read(), __import__('os').path.exists({str(secret)!r}))"
 
             done = anyio.run(sandbox.run, self.launch(folder, code), walls)
@@ -104,10 +104,8 @@ class TestBubblewrapSandbox(SandboxContract):
         assert (done.stdout.text(), done.stderr.text()) == ("here False\n", "")
 
     @pytest.mark.slow
-    def test_what_is_inside_hears_that_its_time_is_up_and_may_clean_up(
-        self, sandbox: Sandbox, folder: Path
-    ) -> None:
-        """TERM reaches the process and not bubblewrap, which would take it along at once (facts of bubblewrap 0.8)."""
+    def test_a_process_inside_receives_term_and_can_clean_up(self, sandbox: Sandbox, folder: Path) -> None:
+        """TERM goes to the process and not to bubblewrap, which would kill it at once (bubblewrap 0.8)."""
         code = (
             "import signal, sys, time\n"
             "def end(*_): open('clean', 'w').close(); sys.exit(0)\n"
@@ -125,7 +123,7 @@ class TestBubblewrapSandbox(SandboxContract):
         assert (folder / "clean").exists()
 
     @pytest.mark.slow
-    def test_one_that_ignores_term_in_a_session_of_its_own_dies_after_the_grace(
+    def test_a_process_that_ignores_term_is_killed_after_the_grace(
         self, sandbox: Sandbox, folder: Path
     ) -> None:
         code = (

@@ -1,4 +1,4 @@
-"""Every built-in store keeps the contract; the durable one also survives what happens to files."""
+"""Every built-in store satisfies the contract; the durable one also survives damage to its files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TestSqliteStore(StoreContract):
         self.opened.append(store)
         return store
 
-    def test_another_process_sees_what_was_committed(self, owned: tuple[Store, int]) -> None:
+    def test_another_process_reads_committed_events(self, owned: tuple[Store, int]) -> None:
         """R145"""
         store, epoch = owned
         store.append(RUN, [("A", "1")], after=0, epoch=epoch, cause="m")
@@ -49,8 +49,8 @@ class TestSqliteStore(StoreContract):
         assert other.read(RUN) == store.read(RUN)
         assert [letter.name for letter in store.letters(RUN)] == ["hello"]
 
-    def test_whoever_only_looks_waits_for_no_writer(self, owned: tuple[Store, int]) -> None:
-        """One that was stopped in the middle holds its transaction for as long as it stands still."""
+    def test_a_reader_does_not_wait_for_a_writer(self, owned: tuple[Store, int]) -> None:
+        """A stopped writer keeps its transaction open."""
         store, epoch = owned
         store.append(RUN, [("A", "1")], after=0, epoch=epoch, cause="m")
         writer = apsw.Connection(str(self.path))
@@ -63,11 +63,11 @@ class TestSqliteStore(StoreContract):
         writer.close()
         assert seen == ([RUN], store.read(RUN), ())
 
-    def test_only_the_owner_may_read_the_files(self, store: Store) -> None:
+    def test_only_the_user_may_read_the_files(self, store: Store) -> None:
         assert self.path.stat().st_mode & 0o777 == 0o600
         assert self.path.parent.stat().st_mode & 0o777 == 0o700
 
-    def test_a_file_that_is_no_database_is_refused_and_left_alone(self, tmp_path: Path) -> None:
+    def test_a_file_that_is_not_a_database_is_refused_and_not_changed(self, tmp_path: Path) -> None:
         path = tmp_path / "x.db"
         path.write_bytes(b"this is not a database, but somebody's notes" * 30)
         before = path.read_bytes()
@@ -83,8 +83,8 @@ class TestSqliteStore(StoreContract):
         with pytest.raises(StoreError, match="version 99"):
             SqliteStore(self.path)
 
-    def test_an_owner_finds_the_write_ahead_log_at_its_full_length(self, owned: tuple[Store, int]) -> None:
-        """So that no commit has to wait for the file to grow; nothing in it is lost when the next owner comes."""
+    def test_claiming_a_run_extends_the_write_ahead_log(self, owned: tuple[Store, int]) -> None:
+        """So that no commit waits for the file to grow; the next owner loses nothing."""
         store, epoch = owned
         wal = self.path.with_name("podium.db-wal")
         lengths = [wal.stat().st_size]
@@ -99,7 +99,7 @@ class TestSqliteStore(StoreContract):
         assert [record.seq for record in self.make().read(RUN)] == list(range(1, 401))
         assert apsw.Connection(str(self.path)).pragma("integrity_check") == "ok"
 
-    def test_a_log_without_room_to_grow_is_a_log_all_the_same(
+    def test_a_write_ahead_log_that_cannot_be_extended_still_works(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         store.create(run_head())
@@ -120,7 +120,7 @@ class TestSqliteStore(StoreContract):
             ),
         ],
     )
-    def test_a_change_behind_our_back_shows_in_the_chain(
+    def test_a_change_in_the_database_shows_in_the_chain(
         self, owned: tuple[Store, int], change: str, fault: str
     ) -> None:
         store, epoch = owned
@@ -130,8 +130,8 @@ class TestSqliteStore(StoreContract):
 
         assert first_fault(store.read(RUN)) == fault
 
-    def test_many_writers_at_once_lose_nothing(self, owned: tuple[Store, int]) -> None:
-        """Processes that leave letters while the owner appends: no "database is locked", nothing twice."""
+    def test_parallel_writers_lose_nothing(self, owned: tuple[Store, int]) -> None:
+        """Processes queue commands while the owner appends: no "database is locked", nothing twice."""
         store, epoch = owned
         script = (
             "import sys; from pathlib import Path; from podium.adapters.stores.sqlite import ROOM, SqliteStore\n"
@@ -150,18 +150,18 @@ class TestSqliteStore(StoreContract):
         assert len(store.letters(RUN)) == 75
         assert first_fault(store.read(RUN)) is None
 
-    def test_a_folder_that_sqlite_cannot_name_is_refused_and_left_alone(self, tmp_path: Path) -> None:
+    def test_a_path_that_is_not_utf8_is_refused_and_not_changed(self, tmp_path: Path) -> None:
         folder = tmp_path / os.fsdecode(b"caf\xe9")
 
         with pytest.raises(
-            ConfigurationError, match=r"caf\ufffd/podium.db has bytes in its path that are no UTF-8"
+            ConfigurationError, match=r"caf\ufffd/podium.db has bytes in its path that are not UTF-8"
         ):
             SqliteStore(folder / "podium.db")
 
         assert not folder.exists()
 
-    def test_every_event_that_was_acknowledged_survives_a_kill(self, store: Store) -> None:
-        """R149: the writer is killed with SIGKILL in the middle of its work."""
+    def test_every_acknowledged_event_survives_a_kill(self, store: Store) -> None:
+        """R149: the writer is killed with SIGKILL while it appends."""
         store.create(run_head())
         script = (
             "import sys; from pathlib import Path; from podium.adapters.stores.sqlite import ROOM, SqliteStore\n"

@@ -21,7 +21,7 @@ from tests.e2e.kit import Ended, Project, closing, new_project
 
 LEVELS = int(os.environ.get("PODIUM_LEVELS", "3"))
 SIZE = 64 << 20
-WORDS = ("room left on the disk", "No space left on device")
+WORDS = ("the disk is full", "No space left on device")
 
 
 @contextmanager

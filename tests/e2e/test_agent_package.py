@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 EXAMPLE = Path(__file__).parents[2] / "examples/agent_package"
 KEY = "sk-painter-of-nobody-4711"
-SANDBOX = ("--sandbox", "auto" if bubblewrap_probe.look() is None else "limits")
+SANDBOX = ("--sandbox", "auto" if bubblewrap_probe.probe() is None else "limits")
 """The agent asks for bubblewrap; on a machine without it the user types a weaker sandbox."""
 
 

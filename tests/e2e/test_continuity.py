@@ -39,7 +39,10 @@ def test_a_service_is_told_the_last_turns_anew_and_its_system_text_always(
             done = project.podium("run", "w.yaml")
     assert done.code == 0, done.err
 
-    told = [[(message["role"], _word(message)) for message in one.body["messages"]] for one in server.asked()]
+    told = [
+        [(message["role"], _word(message)) for message in one.body["messages"]]
+        for one in server.requests_to()
+    ]
     assert told[3] == [
         ("system", "You think."),
         ("user", "second question"),

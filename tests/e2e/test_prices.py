@@ -51,7 +51,7 @@ def test_without_a_terminal_the_run_parks_before_the_first_call_and_goes_on_afte
         assert [(one["path"], one["kind"], one["actions"]) for one in pending] == [
             ("call#0/!price:mine", "price", ["proceed", "halt"])
         ]
-        assert pending[0]["question"].startswith('"mine": What its calls cost is not told')
+        assert pending[0]["question"].startswith('"mine": This agent reports no price')
         told = project.podium("inbox")
         assert "--action proceed" in told.out
         went = project.podium("approve", "--action", "proceed")

@@ -1,4 +1,4 @@
-"""An API that writes down what reaches it, and callers that say exactly the bytes they are given."""
+"""An API that records its requests, and callers that send exactly the given bytes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Speak = Callable[[SocketStream, bytes], Awaitable[None]]
 
 @dataclass
 class Api:
-    """What came, connection by connection, up to where it was answered."""
+    """The bytes received on each connection until the response."""
 
     port: int = 0
     heard: list[bytes] = field(default_factory=list)
@@ -41,7 +41,7 @@ async def plainly(stream: SocketStream, _heard: bytes) -> None:
 
 @asynccontextmanager
 async def api(speak: Speak = plainly) -> AsyncIterator[Api]:
-    """Listens on the loopback interface; answers when a whole request is there."""
+    """Listen on the loopback interface and respond to complete requests."""
     made = Api()
 
     async def attend(stream: SocketStream) -> None:
@@ -64,7 +64,7 @@ async def api(speak: Speak = plainly) -> AsyncIterator[Api]:
 
 
 async def request(stream: SocketStream) -> bytes:
-    """One request as a simple server reads it: a head and as many bytes as it says."""
+    """Read one request like a simple server: a head and as many bytes as it declares."""
     heard = b""
     try:
         while b"\r\n\r\n" not in heard:
@@ -86,14 +86,14 @@ def service(port: int, **more: Any) -> Service:
 
 @contextmanager
 def short_folder() -> Iterator[Path]:
-    """The kernel takes 107 bytes for the path of a socket."""
+    """A short path, because the kernel allows 107 bytes for the path of a socket."""
     with tempfile.TemporaryDirectory(prefix="podium-egress-", dir="/tmp") as name:
         yield Path(name)
 
 
 @dataclass
 class Way:
-    """A folder that is served, and what was decided there."""
+    """A served folder and the recorded decisions."""
 
     folder: Path
     decisions: list[EgressDecision] = field(default_factory=list)
@@ -111,7 +111,7 @@ async def way(service: Service | None = None, hosts: tuple[str, ...] = (), **mor
 
 
 async def said(path: Path, raw: bytes) -> bytes:
-    """Everything that is answered to these bytes, until the other end hangs up."""
+    """The whole response to these bytes, until the peer hangs up."""
     answer = b""
     async with await anyio.connect_unix(path) as stream:
         try:

@@ -1,4 +1,4 @@
-"""The broker: the caller's words, the user's key, and only the calls that are listed."""
+"""The broker sends the caller's request with the user's key, and only allowed calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import anyio
 import pytest
 from anyio.abc import SocketStream
 
-from podium.egress.broker import GONE, MOST_BODY
+from podium.egress.broker import CALLER_GONE, MOST_BODY
 from podium.ports.sandbox import EgressDecision
 from tests.egress.kit import ANSWER, KEY, api, post, service, status, way
 
@@ -20,7 +20,7 @@ def go(test: Callable[[], Awaitable[None]]) -> None:
 
 
 @pytest.mark.req("R179", "R184")
-def test_the_key_is_added_on_the_way_and_whatever_the_caller_sent_in_its_place_is_dropped() -> None:
+def test_the_key_is_added_and_credentials_of_the_caller_are_dropped() -> None:
     async def test() -> None:
         headers = (
             "X-Api-Key: dummy-1\r\nx_api_key: dummy-2\r\nAuthorization: Bearer dummy-3\r\nX-Goog-Api-Key: dummy-4\r\n"
@@ -81,7 +81,7 @@ def test_the_key_is_added_on_the_way_and_whatever_the_caller_sent_in_its_place_i
     ],
 )
 @pytest.mark.req("R179")
-def test_a_call_that_is_not_listed_does_not_leave_and_is_told_why(line: str) -> None:
+def test_a_call_that_is_not_allowed_is_refused_with_a_reason(line: str) -> None:
     async def test() -> None:
         async with api() as model, way(service(model.port)) as out:
             answer = await out.call(f"{line} HTTP/1.1\r\nContent-Length: 0\r\n\r\n".encode())
@@ -132,7 +132,7 @@ GOOD = "POST /v1/messages HTTP/1.1\r\n"
         ("\x16\x03\x01\x02\x00\x01\r\n\r\n", 400),
     ],
 )
-def test_a_request_that_two_readers_could_take_for_two_is_refused(raw: str, answered: int) -> None:
+def test_an_ambiguous_request_is_refused(raw: str, answered: int) -> None:
     async def test() -> None:
         async with api() as model, way(service(model.port)) as out:
             answer = await out.call(raw.encode("latin-1"))
@@ -143,7 +143,7 @@ def test_a_request_that_two_readers_could_take_for_two_is_refused(raw: str, answ
     go(test)
 
 
-def test_what_follows_a_request_is_never_a_second_one() -> None:
+def test_bytes_after_a_request_are_never_a_second_request() -> None:
     async def test() -> None:
         hidden = b"POST /v1/files HTTP/1.1\r\nContent-Length: 0\r\n\r\n"
         async with api() as model, way(service(model.port)) as out:
@@ -156,8 +156,8 @@ def test_what_follows_a_request_is_never_a_second_one() -> None:
     go(test)
 
 
-def test_an_answer_is_passed_on_while_it_is_still_being_said() -> None:
-    """A stream of events that came in one piece at the end would look like a model that hangs."""
+def test_a_response_is_passed_on_while_it_arrives() -> None:
+    """An event stream that arrived in one piece at the end would look like a hanging model."""
 
     async def test() -> None:
         heard_first = anyio.Event()
@@ -185,7 +185,7 @@ def test_an_answer_is_passed_on_while_it_is_still_being_said() -> None:
     go(test)
 
 
-def test_a_caller_who_hangs_up_ends_the_call_of_the_api() -> None:
+def test_a_caller_that_hangs_up_ends_the_call() -> None:
     async def test() -> None:
         async def speak(stream: SocketStream, _: bytes) -> None:
             await stream.send(b"HTTP/1.1 200 OK\r\n\r\n")
@@ -202,7 +202,7 @@ def test_a_caller_who_hangs_up_ends_the_call_of_the_api() -> None:
     go(test)
 
 
-def test_leaving_hangs_up_on_everybody() -> None:
+def test_leaving_the_block_closes_all_connections() -> None:
     async def test() -> None:
         async def speak(stream: SocketStream, _: bytes) -> None:
             await stream.receive()
@@ -217,12 +217,12 @@ def test_leaving_hangs_up_on_everybody() -> None:
                 await stream.receive()
             await stream.aclose()
 
-        assert out.decisions == [EgressDecision("broker", True, "POST /v1/messages", GONE)]
+        assert out.decisions == [EgressDecision("broker", True, "POST /v1/messages", CALLER_GONE)]
 
     go(test)
 
 
-def test_a_redirection_is_told_and_not_followed() -> None:
+def test_a_redirect_is_passed_on_and_not_followed() -> None:
     async def test() -> None:
         async def speak(stream: SocketStream, _: bytes) -> None:
             await stream.send(b"HTTP/1.1 307 Moved\r\nLocation: /v1/files\r\nContent-Length: 0\r\n\r\n")
@@ -237,7 +237,7 @@ def test_a_redirection_is_told_and_not_followed() -> None:
 
 
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 20", b"nonsense\r\n\r\n", b"HTTP/1.1 100 Go on\r\n\r\n"])
-def test_an_api_that_does_not_answer_is_said_to_be_at_fault(answer: bytes) -> None:
+def test_an_api_without_a_valid_response_is_reported(answer: bytes) -> None:
     async def test() -> None:
         async def speak(stream: SocketStream, _: bytes) -> None:
             await stream.send(answer)
@@ -249,7 +249,7 @@ def test_an_api_that_does_not_answer_is_said_to_be_at_fault(answer: bytes) -> No
     go(test)
 
 
-def test_nobody_at_the_other_end_is_an_answer_and_names_the_place() -> None:
+def test_an_unreachable_api_is_a_response_that_names_the_address() -> None:
     async def test() -> None:
         async with api() as model:
             port = model.port
@@ -262,7 +262,7 @@ def test_nobody_at_the_other_end_is_an_answer_and_names_the_place() -> None:
     go(test)
 
 
-def test_news_on_the_way_to_an_answer_are_left_out_and_the_path_of_the_api_is_put_before() -> None:
+def test_interim_responses_are_dropped_and_the_path_prefix_is_added() -> None:
     async def test() -> None:
         async def speak(stream: SocketStream, _: bytes) -> None:
             await stream.send(b"HTTP/1.1 103 Early Hints\r\n\r\n" + ANSWER)
@@ -278,7 +278,7 @@ def test_news_on_the_way_to_an_answer_are_left_out_and_the_path_of_the_api_is_pu
     go(test)
 
 
-def test_a_large_body_arrives_whole() -> None:
+def test_a_large_body_arrives_complete() -> None:
     async def test() -> None:
         body = bytes(range(256)) * 20_000
         async with api() as model, way(service(model.port)) as out:
@@ -288,7 +288,7 @@ def test_a_large_body_arrives_whole() -> None:
     go(test)
 
 
-def test_the_sockets_are_nobody_elses_and_only_those_that_are_wanted_are_there() -> None:
+def test_only_the_needed_sockets_exist_and_only_their_owner_can_connect() -> None:
     async def test() -> None:
         async with way(service(1), ("packages.example",)) as both, way() as none:
             assert sorted(path.name for path in both.folder.iterdir()) == ["broker.sock", "proxy.sock"]
@@ -298,7 +298,7 @@ def test_the_sockets_are_nobody_elses_and_only_those_that_are_wanted_are_there()
     go(test)
 
 
-def test_what_is_raised_within_comes_out_as_it_was() -> None:
+def test_an_exception_in_the_block_is_raised_unchanged() -> None:
     async def test() -> None:
         async with way(service(1)):
             raise KeyError("mine")

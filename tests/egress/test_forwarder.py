@@ -1,4 +1,4 @@
-"""The relay within: it is there before the command, holds nothing back, and goes when the command goes."""
+"""The relay in the sandbox starts before the command, loses nothing, and ends with the command."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def free_port() -> int:
 
 @contextmanager
 def host(folder: Path, size: int = 0) -> Iterator[Path]:
-    """Reads to the end, then sends back what it has read, or `size` bytes; one connection after the other."""
+    """Read to the end, then send back the same bytes, or `size` bytes; one connection after another."""
     path = folder / "x.sock"
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
@@ -77,7 +77,7 @@ with socket.create_connection(("127.0.0.1", {port})) as stream:
 """
 
 
-def test_the_port_answers_at_once_and_each_direction_ends_by_itself() -> None:
+def test_the_port_answers_at_once_and_each_direction_ends_separately() -> None:
     with short_folder() as folder, host(folder) as path:
         port = free_port()
         done = run(path, port, TALK.format(port=port, said=b"hello") + "print(heard)")
@@ -85,7 +85,7 @@ def test_the_port_answers_at_once_and_each_direction_ends_by_itself() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"b'hello'\n", b"")
 
 
-def test_much_goes_through_in_both_directions_and_nothing_is_lost() -> None:
+def test_large_transfers_in_both_directions_lose_nothing() -> None:
     with short_folder() as folder, host(folder, 20_000_000) as path:
         port = free_port()
         code = TALK.format(port=port, said="b'y' * 20_000_000") + "print(len(heard), set(heard))"
@@ -100,7 +100,7 @@ def test_the_exit_code_is_that_of_the_command(code: str, expected: int) -> None:
         assert run(path, free_port(), code).returncode == expected
 
 
-def test_a_signal_is_the_commands_own() -> None:
+def test_the_signal_of_the_command_is_reported() -> None:
     with short_folder() as folder, host(folder) as path:
         done = run(path, free_port(), "import os; os.kill(os.getpid(), 15)")
 
@@ -108,7 +108,7 @@ def test_a_signal_is_the_commands_own() -> None:
 
 
 @pytest.mark.parametrize(("name", "code"), [("no-such-program", 127), ("/etc/passwd", 126)])
-def test_a_command_that_cannot_be_started_is_said_as_a_shell_says_it(name: str, code: int) -> None:
+def test_a_command_that_cannot_start_is_reported_like_in_a_shell(name: str, code: int) -> None:
     with short_folder() as folder, host(folder) as path, started(path, free_port(), name) as child:
         _, err = child.communicate(timeout=60)
 
@@ -116,8 +116,8 @@ def test_a_command_that_cannot_be_started_is_said_as_a_shell_says_it(name: str, 
     assert name.encode() in err
 
 
-def test_the_relay_is_no_child_of_the_command_holds_no_output_and_ends_with_it() -> None:
-    """A command may wait for all of its children, and whoever reads its output waits for the end of that."""
+def test_the_relay_is_detached_from_the_command_and_ends_with_it() -> None:
+    """A command may wait for all its children, and readers of its output wait for its end."""
     code = "import os\ntry: os.wait()\nexcept ChildProcessError: print('childless', flush=True)\ninput()"
     with short_folder() as folder, host(folder) as path:
         with started(path, free_port(), sys.executable, "-I", "-c", code) as child:
@@ -139,7 +139,7 @@ def command_line(pid: int) -> bytes:
         return b""
 
 
-def test_nobody_behind_the_socket_hangs_up_at_once() -> None:
+def test_without_a_server_the_connection_is_closed_at_once() -> None:
     with short_folder() as folder:
         port = free_port()
         code = TALK.format(port=port, said=b"") + "print(heard)"
@@ -148,8 +148,8 @@ def test_nobody_behind_the_socket_hangs_up_at_once() -> None:
     assert done.stdout == b"b''\n" or b"ConnectionResetError" in done.stderr
 
 
-def test_waiting_costs_no_time_of_the_processor() -> None:
-    """Also with one direction at its end, where a socket that is watched without need wakes its watcher for ever."""
+def test_waiting_uses_no_cpu_time() -> None:
+    """Also with one direction closed, when a needlessly watched socket would wake the loop all the time."""
     with short_folder() as folder, socket.socket(socket.AF_UNIX) as listener:
         path = folder / "x.sock"
         listener.bind(str(path))

@@ -1,4 +1,4 @@
-"""The proxy: exactly the hosts that were named, at addresses that are of the internet, and nothing but CONNECT."""
+"""The proxy connects only to allowed hosts at public addresses, and only by CONNECT."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def connect(target: str) -> bytes:
     "target",
     ["packages.example:443", "PACKAGES.Example:443", "packages.example.:443", "api.vendor.example:8443"],
 )
-def test_a_host_that_was_named_is_connected_in_both_directions(target: str) -> None:
+def test_an_allowed_host_is_connected_in_both_directions(target: str) -> None:
     async def test() -> None:
         async with api() as host, way(None, HOSTS, resolve=leads_to(host.port)) as out:
             answer = await out.call(connect(target) + b"GET / HTTP/1.1\r\n\r\n", to="proxy")
@@ -79,7 +79,7 @@ def test_a_host_that_was_named_is_connected_in_both_directions(target: str) -> N
 
 
 @pytest.mark.parametrize("target", REFUSED)
-def test_any_other_spelling_of_any_other_host_is_refused(target: str) -> None:
+def test_other_hosts_and_spellings_are_refused(target: str) -> None:
     async def test() -> None:
         async with api() as host, way(None, HOSTS, resolve=leads_to(host.port)) as out:
             answer = await out.call(connect(target), to="proxy")
@@ -108,7 +108,7 @@ def test_any_other_spelling_of_any_other_host_is_refused(target: str) -> None:
         (b"\x05\x01\x00\r\n\r\n", 400),
     ],
 )
-def test_nothing_but_connect_is_done(raw: bytes, answered: int) -> None:
+def test_only_connect_is_accepted(raw: bytes, answered: int) -> None:
     async def test() -> None:
         async with api() as host, way(None, HOSTS, resolve=leads_to(host.port)) as out:
             assert status(await out.call(raw, to="proxy")) == answered
@@ -117,19 +117,19 @@ def test_nothing_but_connect_is_done(raw: bytes, answered: int) -> None:
     go(test)
 
 
-def test_a_name_that_leads_to_this_machine_is_refused_although_it_was_named() -> None:
+def test_an_allowed_name_that_resolves_to_this_machine_is_refused() -> None:
     async def test() -> None:
         async with api() as host, way(None, (f"localhost:{host.port}",)) as out:
             answer = await out.call(connect(f"localhost:{host.port}"), to="proxy")
 
         assert status(answer) == 403
-        assert b"none of the internet" in answer
+        assert b"resolves to an address that is not public" in answer
         assert host.heard == []
 
     go(test)
 
 
-def test_a_name_without_an_address_and_a_host_that_is_not_there_are_said_to_be_so() -> None:
+def test_unresolvable_and_unreachable_hosts_are_reported() -> None:
     async def nowhere(_host: str, _port: int) -> Sequence[tuple[str, int]]:
         return []
 
@@ -193,12 +193,12 @@ def test_the_end_of_one_direction_leaves_the_other_open() -> None:
         "packages.example\n",
     ],
 )
-def test_what_is_not_the_name_of_a_host_is_refused_in_the_list_itself(entry: str) -> None:
-    with pytest.raises(ConfigurationError, match="not the name of a host"):
+def test_an_entry_that_is_not_a_host_name_is_refused(entry: str) -> None:
+    with pytest.raises(ConfigurationError, match="is not a host name"):
         allowed_hosts((entry,))
 
 
-def test_hosts_are_known_as_clients_ask_for_them() -> None:
+def test_hosts_are_normalized_like_client_requests() -> None:
     assert allowed_hosts(("Packages.Example.", "a.example:8443", "localhost:1")) == {
         "packages.example:443",
         "a.example:8443",
@@ -235,5 +235,5 @@ def test_hosts_are_known_as_clients_ask_for_them() -> None:
         ("localhost", False),
     ],
 )
-def test_only_an_address_of_the_internet_is_public(address: str, public: bool) -> None:
+def test_only_internet_addresses_are_public(address: str, public: bool) -> None:
     assert is_public(address) is public

@@ -166,7 +166,7 @@ def play(
 
 
 def bodies(program: Program, server: ModelServer) -> list[Mapping[str, Any]]:
-    return [request.body for request in server.asked(program.calls)]
+    return [request.body for request in server.requests_to(program.calls)]
 
 
 def survivors() -> list[int]:

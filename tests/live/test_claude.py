@@ -95,7 +95,7 @@ def test_text_tokens_and_cost_are_exactly_what_the_model_said(tmp_path: Path) ->
     with ModelServer(Rule(text="1. Look\n2. Paint", usage=Tokens(1000, 200, 300))) as server:
         told = ask(server, tmp_path, system="You are painter 5517.")
 
-    asked = server.asked("/v1/messages")
+    asked = server.requests_to("/v1/messages")
     assert told.result.text == "1. Look\n2. Paint"
     assert told.result.usage == Usage(input=1000, output=200, cached=300)
     assert told.result.cost is not None and told.result.cost > 0
@@ -112,7 +112,7 @@ def test_a_prompt_that_begins_with_a_slash_or_names_a_file_reaches_the_model_as_
         told = ask(server, tmp_path, prompt="/context and @plan.txt")
 
     assert told.result.text == "read"
-    assert "PLANTED" not in json.dumps([one.body for one in server.asked()])
+    assert "PLANTED" not in json.dumps([one.body for one in server.requests_to()])
 
 
 @pytest.mark.req("R111")
@@ -132,7 +132,7 @@ def test_a_tool_that_the_role_does_not_have_is_not_even_offered(tmp_path: Path) 
     with ModelServer(Rule(tools=[("Bash", {"command": "touch ran"})], text="tried")) as server:
         told = ask(server, tmp_path, tools=("read",))
 
-    offered = [tool["name"] for tool in server.asked("/v1/messages")[0].body["tools"]]
+    offered = [tool["name"] for tool in server.requests_to("/v1/messages")[0].body["tools"]]
     assert sorted(offered) == ["Glob", "Grep", "Read"]
     assert not (told.folder / "ran").exists()
     assert told.result.trouble is None
@@ -154,7 +154,7 @@ def test_files_outside_of_its_folder_are_neither_read_nor_written(tmp_path: Path
     with ModelServer(Rule(tools=tools, text="tried")) as server:
         ask(server, tmp_path, judge=judge)
 
-    results = json.dumps(server.asked()[-1].body["messages"])
+    results = json.dumps(server.requests_to()[-1].body["messages"])
     assert "ALL YOURS" in results
     assert "NOT YOURS" not in results
     assert outside.read_text() == "NOT YOURS"
@@ -183,7 +183,7 @@ def test_each_fault_has_its_category_and_ends_soon(
     with ModelServer(rule) as server:
         told = ask(server, tmp_path, config={"max_turns": 2})
 
-    assert (told.result.trouble, calls or len(server.asked())) == (trouble, len(server.asked()))
+    assert (told.result.trouble, calls or len(server.requests_to())) == (trouble, len(server.requests_to()))
     assert told.result.detail
     assert told.finished.duration_s < 30
     assert told.finished.survivors == ()
@@ -196,7 +196,7 @@ def test_it_stops_by_itself_where_its_own_limit_of_money_is(tmp_path: Path) -> N
     with ModelServer(Rule(tools=tools, text="read", usage=Tokens(100_000, 1_000))) as server:
         told = ask(server, tmp_path, config={"max_usd": 0.01})
 
-    assert len(server.asked()) < 5
+    assert len(server.requests_to()) < 5
     assert told.result.trouble == "failed"
     assert "budget" in told.result.detail
     assert told.result.usage.input > 0
@@ -216,7 +216,7 @@ def test_a_used_up_window_of_a_login_tells_when_it_opens_again(tmp_path: Path) -
         told = ask(server, tmp_path, config={"auth": "login"}, login=content)
 
     assert (told.result.trouble, told.result.retry_at) == ("quota", RESET * 1000)
-    assert server.asked()[0].headers["authorization"] == "***6789"
+    assert server.requests_to()[0].headers["authorization"] == "***6789"
 
 
 def test_a_line_that_breaks_once_costs_a_second_call_and_nothing_is_lost(tmp_path: Path) -> None:

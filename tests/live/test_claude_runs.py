@@ -118,7 +118,7 @@ def test_what_an_earlier_agent_planted_executes_nothing_and_redirects_nothing(tm
         ended = own.podium("run", "flow.yaml", "--sandbox", "limits", timeout_s=150)
 
         assert ended.code == 0, ended.out + ended.err
-    asked = server.asked("/v1/messages")
+    asked = server.requests_to("/v1/messages")
     assert not mark.exists()
     assert len(asked) == 4
     assert {one.body["model"] for one in asked} == {"claude-sonnet-5"}
@@ -161,7 +161,7 @@ def test_a_login_is_used_and_stands_nowhere_afterwards(tmp_path: Path) -> None:
         ended = own.podium("run", "flow.yaml", "--sandbox", "limits", timeout_s=150)
 
         assert ended.code == 0, ended.out + ended.err
-        assert {one.headers.get("authorization") for one in server.asked()} == {f"***{TOKEN[-4:]}"}
+        assert {one.headers.get("authorization") for one in server.requests_to()} == {f"***{TOKEN[-4:]}"}
         everywhere = {**texts(own.root), **texts(own.home / ".cache")}
         assert not [path for path, data in everywhere.items() if TOKEN.encode() in data]
         assert place.parent.is_dir() and [path.name for path in place.parent.iterdir()] == [place.name]

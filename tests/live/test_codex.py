@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from podium.testing.models.server import Asked, ModelServer, Rule, Tokens
+from podium.testing.models.server import ModelRequest, ModelServer, Rule, Tokens
 from tests.e2e import kit
 from tests.git.kit import Project, git, new_project
 from tests.live import kit as live_kit
@@ -132,7 +132,7 @@ def test_a_judge_sees_the_captured_change_writes_nothing_and_gives_a_bound_verdi
     finding = {"severity": "minor", "issue": "short", "id": None, "fix": None, "path": None, "line": None}
     verdict |= {"guidance": None, "findings": [{**finding, "status": None}]}
 
-    def is_judge(asked: Asked) -> bool:
+    def is_judge(asked: ModelRequest) -> bool:
         bound = re.search(r"^nonce: (\S+)\ntree: (\S+)$", asked.text, re.MULTILINE)
         verdict.update(zip(("nonce", "tree"), bound.groups(), strict=True) if bound else ())
         return bound is not None
@@ -250,7 +250,7 @@ def test_a_login_is_used_and_left_nowhere(project: Project, tmp_path: Path) -> N
         )
 
     assert played.ending("it").outcome == "passed", played.result("it")
-    assert server.asked("/v1/responses")[0].headers["authorization"].endswith(token[-4:])
+    assert server.requests_to("/v1/responses")[0].headers["authorization"].endswith(token[-4:])
     files = [path for path in (project.root / ".podium").rglob("*") if path.is_file()]
     assert not [path for path in files if token.encode() in path.read_bytes()]
 

@@ -54,7 +54,7 @@ def test_a_role_remembers_as_many_turns_as_it_may_and_each_is_charged_once(kind:
     assert [end["result"]["usage"] for end in ends] == [
         {"input": 100 * n, "output": 20 * n, "cached": 30 * n} for n in (1, 2, 3, 4)
     ]
-    asked = [body(one) for one in server.asked() if one.method == "POST"]
+    asked = [body(one) for one in server.requests_to() if one.method == "POST"]
     assert len(asked) == 4
     assert ["first question" in one for one in asked] == [True, True, False, False]
     assert ["second question" in one for one in asked] == [False, True, False, False]

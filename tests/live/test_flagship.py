@@ -125,7 +125,8 @@ def test_four_vendors_plan_implement_judge_and_tell_and_the_work_lands(
     told = project.root / ".podium/runs" / project.run_id() / "artifacts/tell/summary.md"
     assert told.read_text() == "Shed is blue."
     calls = [
-        re.sub(r".*(messages|responses|GenerateContent|chat).*", r"\1", one.path) for one in server.asked()
+        re.sub(r".*(messages|responses|GenerateContent|chat).*", r"\1", one.path)
+        for one in server.requests_to()
     ]
     assert calls == ["messages", "responses", "responses", "GenerateContent", "chat"], "and nothing else"
     assert [*project.marked(), *project.inhabitants(), *project.leftovers()] == []

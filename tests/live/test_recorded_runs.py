@@ -28,7 +28,7 @@ def test_what_claude_did_with_a_login_is_played_without_claude_and_the_login_is_
         with closing(own):
             ended = own.podium("run", "flow.yaml", "--sandbox", "limits", "--record", "tapes", timeout_s=150)
             assert ended.code == 0, ended.out + ended.err
-    calls = len(server.asked())
+    calls = len(server.requests_to())
     place.unlink()
     del own.env["ANTHROPIC_API_KEY"]
     flow = own.root / "flow.yaml"
@@ -39,7 +39,7 @@ def test_what_claude_did_with_a_login_is_played_without_claude_and_the_login_is_
 
     assert played.code == 0, played.err
     assert played.data()["usage"]["tokens"] == 11 + 2 + 13 + 3 + 34 + 10
-    assert len(server.asked()) == calls
+    assert len(server.requests_to()) == calls
     tapes = texts(own.root / "tapes")
     assert sorted(path.name for path in tapes) == ["name.1.json", "paint.1.json", "plan.1.json"]
     for data in tapes.values():

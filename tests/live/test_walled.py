@@ -63,17 +63,22 @@ def test_with_a_key_it_works_at_the_broker_and_the_key_is_nowhere_within(
             {name: AGENTS[name]},
         )
 
-    told = json.dumps([one.body for one in server.asked()])
+    told = json.dumps([one.body for one in server.requests_to()])
     assert done.played.ending("it").outcome == "passed", done.played.result("it")
     assert done.played.result("it")["files"] == ["src/shed.py"]
-    keys = {value for one in server.asked() for head, value in one.headers.items() if value.startswith("***")}
+    keys = {
+        value
+        for one in server.requests_to()
+        for head, value in one.headers.items()
+        if value.startswith("***")
+    }
     assert keys == {f"***{KEY[-4:]}"}
     assert "broker.sock" in told, "its shell has looked around"
     assert KEY not in told
     assert KEY.encode() not in done.everything_written()
     allowed = [one for one in done.decisions if one["allowed"]]
     assert {one["way"] for one in allowed} == {"broker"} and {one["status"] for one in allowed} == {200}
-    assert len(allowed) == len(server.asked())
+    assert len(allowed) == len(server.requests_to())
 
 
 CLAUDE_LOGIN = {
@@ -131,7 +136,7 @@ def test_with_a_login_it_reaches_the_hosts_of_its_vendor_and_no_other(
         )
 
     assert done.played.ending("it").outcome == "passed", done.played.result("it")
-    assert {one.headers["authorization"] for one in server.asked()} == {f"***{token[-4:]}"}
+    assert {one.headers["authorization"] for one in server.requests_to()} == {f"***{token[-4:]}"}
     assert token.encode() not in done.everything_written()
     allowed = {one["what"] for one in done.decisions if one["allowed"]}
     assert f"CONNECT {host}:443" in allowed

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from podium.testing.models.server import Asked, ModelServer, Rule
+from podium.testing.models.server import ModelRequest, ModelServer, Rule
 
 BOUND = re.compile(r"^nonce: (?P<nonce>\w+)\ntree: (?P<tree>\w+)$", re.MULTILINE)
 FINDING = {"severity": "minor", "issue": "short"}
@@ -16,7 +16,7 @@ FINDING = {"severity": "minor", "issue": "short"}
 class Judging(ModelServer):
     """The rule that speaks to a request for a verdict keeps its tools; what it says is the verdict."""
 
-    def choose(self, asked: Asked) -> Rule:
+    def choose(self, asked: ModelRequest) -> Rule:
         rule = super().choose(asked)
         bound = BOUND.search(asked.text)
         if bound is None or rule.status != 200:

@@ -50,7 +50,7 @@ ACCOUNT = {
 
 
 def needs_walls() -> None:
-    lacking = bubblewrap_probe.look()
+    lacking = bubblewrap_probe.probe()
     if lacking is not None:
         pytest.skip(f"{lacking.reason}; {lacking.fix}")
 

@@ -1,4 +1,4 @@
-"""A script: runs one stray as an engine would, so that a test can kill the engine.
+"""A script that runs one stray process like an engine, so that a test can kill the engine.
 
 python -m tests.process.engine MARKER KIND FOLDER
 """

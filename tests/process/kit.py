@@ -1,4 +1,4 @@
-"""What the tests of processes share: launches of real children, and waiting for facts with a deadline."""
+"""Shared by the tests of processes: launches of real children, and waiting with a deadline."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def python(code: str, *arguments: str, **changes: Any) -> Launch:
 
 
 def stray(kind: str, folder: Path, *, then: str, **changes: Any) -> Launch:
-    """A child that leaves a stray of this kind behind, whose pid appears in `folder`, and then stays or exits."""
+    """A child that starts a stray of this kind, whose pid appears in `folder`, and then stays or exits."""
     return launch(sys.executable, "-I", "-S", str(STRAY), kind, str(folder), then, **changes)
 
 
 @dataclass(slots=True)
 class Heard:
-    """An on_output that remembers."""
+    """An on_output that records its calls."""
 
     stdout: bytearray = field(default_factory=bytearray)
     stderr: bytearray = field(default_factory=bytearray)
@@ -65,25 +65,25 @@ def finish(start: Launch, **options: Any) -> Finished:
 
 
 def until(look: Callable[[], T | None]) -> T:
-    """What `look` finds, as soon as it finds something."""
+    """The first result of `look` that is not None."""
     deadline = time.monotonic() + PATIENCE_S
-    while not (found := look()):
+    while not (result := look()):
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.005)
-    return found
+    return result
 
 
 async def until_async(look: Callable[[], T | None]) -> T:
     with anyio.fail_after(PATIENCE_S):
-        while not (found := look()):  # noqa: ASYNC110 - the fact is made by another process
+        while not (result := look()):  # noqa: ASYNC110 - the fact is made by another process
             await anyio.sleep(0.005)
-    return found
+    return result
 
 
 def stray_in(folder: Path) -> Process | None:
-    """The stray, once it has said that it is there."""
-    said = folder / "stray"
-    return read_process(int(said.read_text("ascii"))) if said.exists() else None
+    """The stray, as soon as it has written its pid."""
+    text = folder / "stray"
+    return read_process(int(text.read_text("ascii"))) if text.exists() else None
 
 
 def is_alive(process: Process) -> bool:

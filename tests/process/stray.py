@@ -1,4 +1,4 @@
-"""A script: starts a stray of the given kind, which writes its pid to FOLDER/stray, then stays or exits.
+"""A script that starts a stray of the given kind, which writes its pid to FOLDER/stray, then stays or exits.
 
 python stray.py KIND FOLDER (stay|exit)
 """
@@ -63,14 +63,14 @@ def own_group() -> None:
 
 
 def nameless(folder: str, tell: int) -> None:
-    """A daemon that has thrown its environment away, so that no marker tells whose it is."""
+    """A daemon that has cleared its environment, so that it has no marker."""
     daemon()
     os.set_inheritable(tell, True)
     os.execve(sys.executable, [sys.executable, "-I", "-S", __file__, "announce", folder, str(tell)], {})
 
 
 def silence() -> None:
-    """Lets go of stdout and stderr, so that only the one kind holds the pipe."""
+    """Close stdout and stderr, so that only one kind of stray holds the pipe."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 1)
     os.dup2(nothing, 2)

@@ -1,4 +1,4 @@
-"""Shows that terminal sequences leave a stream and that text stays (R063)."""
+"""Terminal sequences are removed from a stream, and text is kept (R063)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from podium.process.ansi import LONGEST, PlainStream, plain
         ("grün\x1b[0m".encode(), "grün".encode()),
     ],
 )
-def test_sequences_go_and_text_stays(data: bytes, expected: bytes) -> None:
+def test_sequences_are_removed_and_text_is_kept(data: bytes, expected: bytes) -> None:
     assert plain(data) == expected
 
 
@@ -35,7 +35,7 @@ def test_sequences_go_and_text_stays(data: bytes, expected: bytes) -> None:
         st.sampled_from([b"\x1b", b"[", b"]", b"31", b"m", b"\x07", b"\\", b"P", b"a", b" "]), max_size=30
     )
 )
-def test_chunks_make_no_difference(pieces: list[bytes]) -> None:
+def test_the_result_does_not_depend_on_the_chunks(pieces: list[bytes]) -> None:
     stream = PlainStream()
 
     out = b"".join(map(stream.feed, pieces)) + stream.finish()
@@ -44,7 +44,7 @@ def test_chunks_make_no_difference(pieces: list[bytes]) -> None:
     assert b"\x1b" not in out
 
 
-def test_a_sequence_without_an_end_does_not_hold_back_what_follows() -> None:
+def test_an_unfinished_sequence_does_not_hold_back_later_output() -> None:
     stream = PlainStream()
     endless = b"\x1b]" + b"x" * LONGEST
 

@@ -1,4 +1,4 @@
-"""Shows where output goes: memory, file, record, callback, and what happens beyond the limits (R153)."""
+"""Output goes to memory, file, record and callback, within limits (R153)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def sink(
 
 
 @pytest.mark.req("R153")
-def test_the_limits_are_those_that_were_promised() -> None:
+def test_the_default_limits_are_the_documented_ones() -> None:
     assert (OutputLimits().memory, OutputLimits().record) == (1024 * 1024, 8 * 1024)
 
 
-def test_short_output_stays_in_memory_and_makes_no_file(tmp_path: Path) -> None:
+def test_short_output_stays_in_memory_without_a_file(tmp_path: Path) -> None:
     out = sink(tmp_path / "out")
     out.feed(b"short")
     captured = out.finish()
@@ -36,7 +36,7 @@ def test_short_output_stays_in_memory_and_makes_no_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("R153")
-def test_what_the_record_cuts_off_has_a_file(tmp_path: Path) -> None:
+def test_a_truncated_record_has_a_file_with_everything(tmp_path: Path) -> None:
     out = sink(tmp_path / "deep" / "out")
     out.feed(b"0123456789abcdef")
     captured = out.finish()
@@ -50,7 +50,7 @@ def test_what_the_record_cuts_off_has_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("R153")
-def test_what_memory_does_not_hold_is_in_the_file_only(tmp_path: Path) -> None:
+def test_output_too_long_for_memory_is_only_in_the_file(tmp_path: Path) -> None:
     heard = Heard()
     out = sink(tmp_path / "out", heard=heard)
     for _ in range(9):
@@ -63,7 +63,7 @@ def test_what_memory_does_not_hold_is_in_the_file_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("R186")
-def test_beyond_the_total_bytes_are_dropped_and_counted(tmp_path: Path) -> None:
+def test_bytes_beyond_the_total_are_dropped_and_counted(tmp_path: Path) -> None:
     out = sink(tmp_path / "out")
     for _ in range(13):
         out.feed(b"x" * 99)
@@ -73,7 +73,7 @@ def test_beyond_the_total_bytes_are_dropped_and_counted(tmp_path: Path) -> None:
     assert captured.record().endswith("; 287 more bytes were dropped]")
 
 
-def test_without_a_folder_memory_is_all_there_is() -> None:
+def test_without_a_folder_output_stays_in_memory() -> None:
     out = sink()
     out.feed(b"x" * 101)
     captured = out.finish()
@@ -85,8 +85,8 @@ def test_without_a_folder_memory_is_all_there_is() -> None:
 
 
 @pytest.mark.req("R184")
-def test_a_limit_does_not_cut_a_secret_out_of_the_masks_sight() -> None:
-    """Cut before the mask, the first half of the secret would go through."""
+def test_a_limit_in_the_middle_of_a_secret_does_not_reveal_it() -> None:
+    """If the limit applied before the mask, the first half of the secret would pass."""
     out = sink(limits=OutputLimits(memory=8, record=8, total=8))
     out.feed(b"1234hush")
     out.feed(b"-hush")
@@ -94,7 +94,7 @@ def test_a_limit_does_not_cut_a_secret_out_of_the_masks_sight() -> None:
     assert out.finish().read() == b"1234***"
 
 
-def test_a_cut_character_does_not_look_broken_and_a_broken_one_is_replaced() -> None:
+def test_a_truncated_character_is_dropped_and_an_invalid_one_is_replaced() -> None:
     cut, broken = sink(), sink()
     cut.feed("123456789€ and more".encode())
     broken.feed(b"\xff ok")
@@ -103,7 +103,7 @@ def test_a_cut_character_does_not_look_broken_and_a_broken_one_is_replaced() -> 
     assert broken.finish().record() == "� ok"
 
 
-def test_a_file_or_link_that_waits_at_the_place_is_not_written_through(tmp_path: Path) -> None:
+def test_an_existing_file_or_link_is_not_written_through(tmp_path: Path) -> None:
     (tmp_path / "out").symlink_to(tmp_path / "victim")
     out = sink(tmp_path / "out")
 

@@ -1,4 +1,4 @@
-"""Shows that resource limits are on before the child begins, with both programs that can put them on."""
+"""Resource limits apply before the child starts, with both wrapper programs."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ EXPECTED = str([(1 << 30,) * 2, (50, 50), (5000, 5000), (64, 64), (0, 0)])
 
 @pytest.mark.req("R186")
 @pytest.mark.parametrize("programs", [PRLIMIT, ()], ids=["prlimit", "script"])
-def test_limits_hold_from_the_first_instruction(programs: tuple[Path, ...]) -> None:
+def test_limits_apply_from_the_first_instruction(programs: tuple[Path, ...]) -> None:
     command = python(REPORT)
     prefix = wrapper(LIMITS, programs=programs)
 
     assert finish(launch(*prefix, *command.argv)).stdout.text().strip() == EXPECTED
 
 
-def test_a_launch_with_limits_runs_under_them_as_the_same_process() -> None:
+def test_a_launch_with_limits_keeps_its_pid() -> None:
     done = finish(python(REPORT, limits=LIMITS))
 
     assert done.stdout.text().strip() == EXPECTED
@@ -43,14 +43,14 @@ def test_a_child_that_writes_too_much_is_stopped(tmp_path: Path) -> None:
     assert (tmp_path / "big").stat().st_size <= 4096
 
 
-def test_a_limit_above_the_hard_one_is_lowered_to_it() -> None:
-    """Otherwise the kernel would refuse, and the child would not start."""
+def test_a_limit_above_the_hard_limit_is_lowered_to_it() -> None:
+    """Otherwise the kernel would refuse it and the child would not start."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 
     assert f"--nofile={hard}:{hard}" in wrapper(Limits(open_files=hard + 1), programs=(Path("/bin/sh"),))
 
 
-def test_a_missing_program_is_reported_as_such_under_limits_too() -> None:
+def test_a_missing_program_is_reported_also_with_limits() -> None:
     done = finish(launch("no-such-program", limits=Limits()))
 
     assert (done.exit_code, done.not_started) == (127, 'program "no-such-program" was not found')

@@ -1,4 +1,4 @@
-"""Shows that no shape of a secret leaves the mask, however it is cut, and that nothing else is changed (R184, C39)."""
+"""No encoding of a secret passes the mask in any chunks, and nothing else is changed (R184, C39)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from podium.errors import ConfigurationError
 from podium.process.ansi import plain
-from podium.redaction.encodings import variants
+from podium.redaction.encodings import encodings
 from podium.redaction.mask import Mask
 from tests.timing import work_of
 
@@ -32,7 +32,7 @@ SEVEN = {
 secrets = st.text(min_size=6, max_size=24).filter(
     lambda text: len(text.strip("*")) >= 6 and "***" not in text.strip("*")
 )
-# Letters that occur in secrets too, so that near misses and overlaps are common.
+# Letters that also occur in secrets, so that near misses and overlaps are common.
 noisy = st.binary(max_size=40) | st.text("ab*%=\\/", max_size=40).map(str.encode)
 
 
@@ -65,10 +65,10 @@ def test_each_encoding_is_masked_in_chunks_of_any_size(encoding: str, size: int)
     data=st.data(),
 )
 @example(values=["aaaaaa", "aaaaab"], gaps=[b"aaaaa", b"aaa", b"a", b"b"], data=None)
-def test_no_shape_leaves_the_mask_and_chunks_make_no_difference(
+def test_no_encoding_passes_the_mask_whatever_the_chunks(
     values: list[str], gaps: list[bytes], data: st.DataObject | None
 ) -> None:
-    shapes = sorted(shape for value in values for shape in variants(value.strip("*")))
+    shapes = sorted(shape for value in values for shape in encodings(value.strip("*")))
     picks = data.draw(st.lists(st.sampled_from(shapes), min_size=3, max_size=3)) if data else shapes[:3]
     cuts = data.draw(st.lists(st.integers(0, 500), max_size=12)) if data else [1, 2, 3]
     text = b"".join(piece for pair in zip(gaps, [*picks, b""], strict=True) for piece in pair)
@@ -92,7 +92,7 @@ def test_harmless_bytes_pass_unchanged(text: bytes, cuts: list[int]) -> None:
 @pytest.mark.parametrize("before", range(6))
 @pytest.mark.parametrize("wrap", [None, 64, 76])
 def test_base64_of_a_longer_text_hides_the_secret_at_every_alignment(before: int, wrap: int | None) -> None:
-    """Only the two border characters, which the neighbours decide too, may stay."""
+    """Only the two border characters, which also depend on the neighbours, may remain."""
     secret = "s3cr3t-" * 12
     text = base64.b64encode(b"x" * (0 if wrap else before) + secret.encode() + b"\n").decode()
     if wrap:
@@ -110,20 +110,20 @@ def test_each_line_of_a_key_is_masked_alone() -> None:
     assert Mask({"key": key}).text("  hkiG9w0BAQEFAASC!") == "  ***!"
 
 
-def test_overlapping_secrets_leave_no_rest() -> None:
+def test_overlapping_secrets_are_masked_completely() -> None:
     mask = Mask({"one": "abcdefgh", "two": "ghijklmn"})
 
     assert mask.text("<abcdefghijklmn>") == "<***>"
     assert masked(mask, b"<abcdefghijklmn>", list(range(16))) == b"<***>"
 
 
-def test_the_longer_of_two_secrets_with_one_beginning_wins() -> None:
+def test_of_two_secrets_with_the_same_start_the_longer_is_masked() -> None:
     mask = Mask({"short": "abcdef", "long": "abcdefXYZ"})
 
     assert mask.text("abcdefXYZ abcdefX") == "*** ***X"
 
 
-def test_only_what_may_become_a_secret_is_held_back() -> None:
+def test_only_a_possible_start_of_a_secret_is_held_back() -> None:
     stream = Mask({"key": "longsecretvalue"}).stream()
 
     assert stream.feed(b"Password: lon") == b"Password: "
@@ -140,13 +140,13 @@ def test_a_secret_that_cannot_be_masked_is_refused_by_name(value: str) -> None:
     assert caught.value.exit_code == 2
 
 
-def test_stars_at_the_ends_of_a_secret_cannot_be_completed_by_the_mask() -> None:
+def test_stars_at_the_ends_of_a_secret_are_ignored() -> None:
     mask = Mask({"one": "*abcdefgh", "two": "qrstuvw"})
 
     assert "*abcdefgh" not in mask.text("qrstuvwabcdefgh")
 
 
-def test_an_empty_secret_hides_nothing_and_the_values_are_not_shown() -> None:
+def test_an_empty_secret_hides_nothing_and_the_repr_shows_no_values() -> None:
     assert Mask({"unset": ""}).text("as it was") == "as it was"
     assert "hush-hush" not in repr(Mask({"key": "hush-hush"}))
 
@@ -160,8 +160,8 @@ def test_an_empty_secret_hides_nothing_and_the_values_are_not_shown() -> None:
     ],
     ids=["ordinary", "near_misses", "all_secret"],
 )
-def test_the_time_grows_with_the_length_only(secret: str, line: bytes) -> None:
-    """Also where every byte nearly begins a secret: 32 times the text is 32 times the work, and not 1,024 times."""
+def test_the_work_grows_linearly_with_the_length(secret: str, line: bytes) -> None:
+    """Even if every byte almost starts a secret: 32 times the text is 32 times the work, not 1,024 times."""
     mask = Mask({"key": secret})
     small = line * (1_000 // len(line))
 
@@ -172,5 +172,5 @@ def test_the_time_grows_with_the_length_only(secret: str, line: bytes) -> None:
 
 
 @pytest.mark.req("R063")
-def test_a_secret_cut_by_colours_is_whole_before_the_mask_sees_it() -> None:
+def test_a_secret_with_colours_inside_is_masked() -> None:
     assert Mask({"key": "hush-hush"}).apply(plain(b"\x1b[31mhush\x1b[0m-hush")) == b"***"

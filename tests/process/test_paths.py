@@ -1,4 +1,4 @@
-"""Shows that no path leaves the project, and that what is refused was never opened (issue 3, point 6)."""
+"""No path leaves the project, and a refused path was never opened."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.process.tricks import LEXICAL, LINKED, SPECIAL, plant
 TRICKS = {**LEXICAL, **LINKED}
 CAN_MAKE_DEVICES = os.geteuid() == 0
 
-# A hook can never be taken away again, so there is one, and it listens only when asked.
+# A hook cannot be removed, so there is only one, and it records only while enabled.
 _opened: list[str] = []
 _listening = threading.local()
 
@@ -45,7 +45,7 @@ def opened() -> Iterator[list[str]]:
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    # The address of a socket is short, and pytest's folders are deep.
+    # The path of a socket must be short, and pytest's folders are deep.
     monkeypatch.chdir(tmp_path)
     return tmp_path / plant(Path())
 
@@ -54,7 +54,7 @@ def test_there_are_at_least_eighty_tricks() -> None:
     assert len(TRICKS) >= 80
 
 
-def test_the_audit_hook_sees_an_open(root: Path) -> None:
+def test_the_audit_hook_records_an_open(root: Path) -> None:
     with opened() as seen:
         (root / "file").read_bytes()
 
@@ -77,7 +77,7 @@ def test_a_trick_is_refused_with_exit_3_and_nothing_is_opened(trick: str, root: 
 @pytest.mark.parametrize("kind", [kind for kind in SPECIAL if kind != "a_device" or CAN_MAKE_DEVICES])
 @pytest.mark.parametrize("mode", ["rb", "wb"])
 def test_only_regular_files_are_opened(kind: str, mode: Mode, root: Path) -> None:
-    """A pipe without a reader must not hang us either."""
+    """A pipe without a reader must not block either."""
     if kind == "a_device":
         os.mknod(root / SPECIAL[kind], 0o20666, os.makedev(1, 3))
 
@@ -109,17 +109,17 @@ def test_only_regular_files_are_opened(kind: str, mode: Mode, root: Path) -> Non
         ("-rf", "-rf"),
     ],
 )
-def test_an_honest_path_is_where_it_says(path: str, place: str, root: Path) -> None:
+def test_a_valid_path_is_accepted(path: str, place: str, root: Path) -> None:
     assert inside(root, path) == root / place
 
 
-def test_the_root_itself_may_be_reached_through_a_link(root: Path, tmp_path: Path) -> None:
+def test_the_root_itself_can_be_a_link(root: Path, tmp_path: Path) -> None:
     (tmp_path / "shortcut").symlink_to(root)
 
     assert inside(tmp_path / "shortcut", "file") == root / "file"
 
 
-def test_files_are_read_and_written_and_folders_made(root: Path) -> None:
+def test_files_are_read_and_written_and_folders_are_created(root: Path) -> None:
     with open_inside(root, "inner", "rb") as file:
         assert file.read() == b"fine"
     with open_inside(root, "new/deep/file", "xb") as file:
@@ -140,20 +140,22 @@ def test_files_are_read_and_written_and_folders_made(root: Path) -> None:
         ("file", "xb", FileExistsError),
     ],
 )
-def test_an_ordinary_failure_stays_one(path: str, mode: Mode, error: type[OSError], root: Path) -> None:
+def test_an_ordinary_error_is_not_a_path_violation(
+    path: str, mode: Mode, error: type[OSError], root: Path
+) -> None:
     with pytest.raises(error):
         open_inside(root, path, mode)
 
 
-def test_the_folder_itself_is_no_file(root: Path) -> None:
+def test_the_folder_itself_cannot_be_opened(root: Path) -> None:
     with pytest.raises(PathViolation, match="the folder itself"):
         open_inside(root, ".", "rb")
 
 
-def test_a_file_with_a_second_name_is_not_written_through(root: Path) -> None:
+def test_a_file_with_a_second_hard_link_is_not_written(root: Path) -> None:
     os.link(root.parent / "secret", root / "twin")
 
-    with pytest.raises(PathViolation, match="second name"):
+    with pytest.raises(PathViolation, match="second hard link"):
         open_inside(root, "twin", "wb")
     assert (root.parent / "secret").read_text("ascii") == "secret"
     with open_inside(root, "twin", "rb") as file:
@@ -161,8 +163,8 @@ def test_a_file_with_a_second_name_is_not_written_through(root: Path) -> None:
 
 
 @pytest.mark.parametrize(("path", "planted"), [("src/file", "src"), ("src/file", "src/file")])
-def test_a_link_planted_between_look_and_opening_is_not_followed(path: str, planted: str, root: Path) -> None:
-    """The audit hook is the attacker: it strikes when the root is being opened, after every look."""
+def test_a_link_planted_between_check_and_open_is_not_followed(path: str, planted: str, root: Path) -> None:
+    """The audit hook is the attacker: it acts when the root is opened, after all checks."""
     struck: list[str] = []
 
     def strike(event: str, arguments: tuple[object, ...]) -> None:

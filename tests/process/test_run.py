@@ -1,4 +1,4 @@
-"""Shows how a process is run: its input, its output while it runs, its end, and what can go wrong on the way."""
+"""Running a process: its input, its live output, its end, and its failures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.process.test_mask import SECRET, SEVEN
 from tests.timing import given_time
 
 
-def test_both_streams_and_the_exit_code_come_back() -> None:
+def test_both_streams_and_the_exit_code_are_returned() -> None:
     done = finish(python("import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)"))
 
     assert (done.exit_code, done.signal, done.timed_out, done.not_started) == (3, None, False, None)
@@ -32,14 +32,14 @@ def test_both_streams_and_the_exit_code_come_back() -> None:
     assert done.duration_s > 0
 
 
-def test_a_child_that_dies_of_a_signal_is_told_apart() -> None:
+def test_a_child_killed_by_a_signal_is_reported_as_such() -> None:
     done = finish(python("import os; os.kill(os.getpid(), 9)"))
 
     assert (done.exit_code, done.signal) == (128 + 9, 9)
 
 
 @pytest.mark.req("R181", "C2")
-def test_arguments_reach_the_child_as_they_are() -> None:
+def test_arguments_reach_the_child_unchanged() -> None:
     arguments = ["$(id)", "a b", "`id`", "'", "; true", "*", "\n"]
 
     done = finish(python("import sys; print(sys.argv[1:])", *arguments))
@@ -48,7 +48,7 @@ def test_arguments_reach_the_child_as_they_are() -> None:
 
 
 @pytest.mark.req("R189")
-def test_stdin_is_at_its_end_unless_something_is_given(tmp_path: Path) -> None:
+def test_stdin_is_empty_by_default(tmp_path: Path) -> None:
     (tmp_path / "input").write_bytes(b"from a file")
     code = "import sys; print(repr(sys.stdin.buffer.read()))"
 
@@ -58,19 +58,19 @@ def test_stdin_is_at_its_end_unless_something_is_given(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("R187")
-def test_a_large_input_that_nobody_reads_blocks_nobody() -> None:
+def test_a_large_unread_input_does_not_block() -> None:
     assert finish(python("pass", stdin=bytes(5_000_000))).exit_code == 0
 
 
-def test_the_childs_input_cannot_be_changed_by_it() -> None:
+def test_the_child_cannot_change_its_input() -> None:
     done = finish(python("import os; os.write(0, b'x')", stdin=b"bytes"))
 
     assert "Operation not permitted" in done.stderr.text()
 
 
 @pytest.mark.req("R064")
-def test_output_is_heard_while_the_child_still_runs(tmp_path: Path) -> None:
-    """The child goes on only after the callback has answered its first line."""
+def test_output_is_passed_on_while_the_child_runs(tmp_path: Path) -> None:
+    """The child continues only after the callback has handled its first line."""
     code = "import os, sys; print('first', flush=True); open(sys.argv[1]).read(); print('second')"
     os.mkfifo(tmp_path / "go")
 
@@ -84,7 +84,7 @@ def test_output_is_heard_while_the_child_still_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("R153")
-def test_much_output_on_both_streams_is_spilled_and_never_blocks(tmp_path: Path) -> None:
+def test_much_output_on_both_streams_is_spilled_and_does_not_block(tmp_path: Path) -> None:
     code = "import sys\nfor _ in range(40): sys.stdout.write('o' * 65536); sys.stderr.write('e' * 65536)"
     heard = Heard()
 
@@ -96,22 +96,22 @@ def test_much_output_on_both_streams_is_spilled_and_never_blocks(tmp_path: Path)
     assert len(done.stderr.record()) < 9000
 
 
-def test_a_child_that_closes_its_output_and_lives_on_is_waited_for(tmp_path: Path) -> None:
+def test_a_child_that_closes_its_output_is_waited_for(tmp_path: Path) -> None:
     code = "import os, sys; os.close(1); os.close(2); open(sys.argv[1], 'w').close(); os._exit(7)"
 
     assert finish(python(code, str(tmp_path / "done"))).exit_code == 7
     assert (tmp_path / "done").exists()
 
 
-def test_what_a_short_lived_grandchild_still_writes_is_kept() -> None:
-    """As `cmd > >(tee log)` in bash, where tee ends after the shell."""
+def test_output_of_a_short_lived_grandchild_is_kept() -> None:
+    """Like `cmd > >(tee log)` in bash, where tee ends after the shell."""
     code = "import os\nif os.fork() == 0:\n    os.waitid\n    print('late', flush=True)\nelse: os._exit(0)"
 
     assert finish(python(code)).stdout.text() == "late\n"
 
 
-def test_a_pipe_that_was_handed_to_a_stranger_does_not_hang_us(tmp_path: Path) -> None:
-    """Here the test itself holds it: no descendant, so nothing can be done but to stop listening."""
+def test_a_pipe_held_by_another_process_does_not_block(tmp_path: Path) -> None:
+    """Here the test itself holds it and is not a descendant, so reading just stops."""
     code = "import os, sys; print(os.getpid(), flush=True); open(sys.argv[1]).read()"
     os.mkfifo(tmp_path / "go")
     held: list[int] = []
@@ -128,7 +128,7 @@ def test_a_pipe_that_was_handed_to_a_stranger_does_not_hang_us(tmp_path: Path) -
 
 
 @pytest.mark.req("R141")
-def test_a_child_that_heeds_term_may_clean_up() -> None:
+def test_a_child_that_handles_term_can_clean_up() -> None:
     code = """
 import signal, sys
 signal.signal(signal.SIGTERM, lambda *_: (print("cleaned up", flush=True), sys.exit(0)))
@@ -145,19 +145,19 @@ signal.pause()
 
 
 @pytest.mark.req("R141")
-def test_the_default_times_are_those_that_were_promised() -> None:
+def test_the_default_times_are_the_documented_ones() -> None:
     start = Launch(argv=("true",), cwd=Path("/"), env={}, marker=new_marker())
 
     assert (start.timeout_s, start.grace_s) == (300, 10)
 
 
-def test_a_child_may_have_no_deadline() -> None:
+def test_a_child_can_run_without_a_deadline() -> None:
     assert finish(launch("true", timeout_s=float("inf"))).exit_code == 0
 
 
 @pytest.mark.req("R141")
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_one_that_falls_silent_is_ended_long_before_its_time(stream: str) -> None:
+def test_a_child_that_falls_silent_is_ended_before_its_timeout(stream: str) -> None:
     code = f"import sys, time; print('one', file=sys.{stream}, flush=True); time.sleep(60)"
     done = finish(python(code, timeout_s=50, first_output_s=50, silence_s=0.5, grace_s=0.2))
 
@@ -166,14 +166,14 @@ def test_one_that_falls_silent_is_ended_long_before_its_time(stream: str) -> Non
     assert b"one" in done.stdout.read() + done.stderr.read(), "what it had said is kept"
 
 
-def test_one_that_never_says_anything_has_a_bound_of_its_own() -> None:
+def test_a_child_without_any_output_has_its_own_limit() -> None:
     done = finish(python("import time; time.sleep(60)", timeout_s=50, first_output_s=0.5, grace_s=0.2))
 
     assert done.timed_out and done.silent_s is not None
 
 
 @pytest.mark.slow
-def test_one_that_goes_on_talking_is_left_alone() -> None:
+def test_a_child_with_regular_output_is_not_ended() -> None:
     code = "import time\nfor n in range(35): print(n, flush=True); time.sleep(0.1)"
     done = finish(python(code, first_output_s=PATIENCE_S, silence_s=3))
 
@@ -190,7 +190,7 @@ def test_one_that_goes_on_talking_is_left_alone() -> None:
         (("true",), {"stdin": Path("/no/such/input")}, 127, "No such file"),
     ],
 )
-def test_what_cannot_start_is_a_result_with_the_reason(
+def test_a_program_that_cannot_start_is_a_result_with_a_reason(
     argv: tuple[str, ...], changes: dict[str, Path], exit_code: int, reason: str
 ) -> None:
     done = finish(launch(*argv, **changes))
@@ -199,8 +199,8 @@ def test_what_cannot_start_is_a_result_with_the_reason(
     assert reason in (done.not_started or "")
 
 
-def test_a_program_in_the_childs_folder_is_found_only_by_its_path(tmp_path: Path) -> None:
-    """Otherwise somebody could leave a program named git there."""
+def test_a_program_in_the_childs_folder_needs_a_path(tmp_path: Path) -> None:
+    """Otherwise an agent could put a program named git there."""
     program = tmp_path / "git-trap"
     program.write_text("#!/bin/sh\necho trapped\n")
     program.chmod(0o755)
@@ -221,8 +221,8 @@ def test_a_callback_that_fails_ends_the_child_and_reaches_the_caller(tmp_path: P
     assert sweep(marker) == ()
 
 
-def test_a_full_disk_is_the_callers_to_know(tmp_path: Path) -> None:
-    """A spill folder that cannot be made stands for it."""
+def test_a_full_disk_is_reported_to_the_caller(tmp_path: Path) -> None:
+    """Simulated by a spill folder that cannot be created."""
     (tmp_path / "file").touch()
 
     with pytest.raises(NotADirectoryError):
@@ -230,7 +230,7 @@ def test_a_full_disk_is_the_callers_to_know(tmp_path: Path) -> None:
 
 
 def test_output_is_read_while_a_cancelled_child_cleans_up(tmp_path: Path) -> None:
-    """It writes more than a pipe holds after TERM; unread, it would block and be killed in the middle."""
+    """After TERM it writes more than a pipe holds; unread, it would block and be killed in the middle."""
     code = """
 import signal, sys
 def clean(*_):
@@ -255,8 +255,8 @@ signal.pause()
 
 @pytest.mark.req("R184")
 @pytest.mark.parametrize("size", [1, 5, 4096])
-def test_a_secret_in_seven_encodings_leaves_no_byte_anywhere(size: int, tmp_path: Path) -> None:
-    """In chunks on both streams: not in memory, not in the record, the file or the callback (issue 3, point 5)."""
+def test_a_secret_in_seven_encodings_is_masked_everywhere(size: int, tmp_path: Path) -> None:
+    """In chunks on both streams: in memory, the record, the file and the callback."""
     code = """
 import os, sys
 data = sys.stdin.buffer.read()
@@ -286,14 +286,14 @@ for at in range(0, len(data), step):
 
 
 @pytest.mark.req("R063")
-def test_colours_are_taken_out_when_asked_and_binary_output_is_left_alone() -> None:
+def test_colours_are_removed_on_request_and_binary_output_is_unchanged() -> None:
     start = python("import os; os.write(1, b'\\x1b[31mred\\x1b[0m \\xff')", plain=True)
 
     assert finish(start).stdout.read() == b"red \xff"
     assert finish(python(start.argv[4])).stdout.read() == b"\x1b[31mred\x1b[0m \xff"
 
 
-def test_a_process_that_took_over_a_number_is_not_signalled() -> None:
+def test_a_process_that_reuses_a_pid_is_not_signalled() -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
         current = read_process(child.pid)
         assert current is not None
@@ -305,7 +305,7 @@ def test_a_process_that_took_over_a_number_is_not_signalled() -> None:
     assert not send(current, signal.SIGKILL)
 
 
-def test_without_pidfds_children_are_still_waited_for_and_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_children_are_waited_for_and_ended_also_without_pidfds(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(pid: int, flags: int = 0) -> int:
         raise OSError(errno.ENOSYS, "no pidfd here")
 
@@ -316,8 +316,8 @@ def test_without_pidfds_children_are_still_waited_for_and_ended(monkeypatch: pyt
     assert finish(python("import signal; signal.pause()", timeout_s=0.2)).exit_code == 124
 
 
-def test_a_main_thread_that_ends_first_does_not_make_a_process_dead(tmp_path: Path) -> None:
-    """The kernel then calls it a zombie, although its other threads go on."""
+def test_a_process_whose_main_thread_has_ended_is_not_dead(tmp_path: Path) -> None:
+    """The kernel reports it as a zombie although its other threads are running."""
     code = """
 import ctypes, threading, sys
 def later():
@@ -337,7 +337,7 @@ ctypes.CDLL(None).pthread_exit(None)
     assert read_process(int(place.read_text())) is None
 
 
-def test_is_gone_sees_a_number_in_new_hands() -> None:
+def test_is_gone_recognizes_a_reused_pid() -> None:
     me = read_process(os.getpid())
     assert me is not None
     assert is_gone(Process(me.pid, me.parent, me.session, me.started - 1, is_dead=False))

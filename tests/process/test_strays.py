@@ -1,4 +1,4 @@
-"""No child outlives its step, its cancellation or its engine, however it tries to get away (X15; issue 3, point 4)."""
+"""No child outlives its step, its cancellation or its engine, however it detaches (X15)."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 SIX = ["background", "setsid", "daemon", "deaf", "pipe_holder", "own_group"]
-# Those that can be found only as long as the engine lives, or that need more than a signal.
+# Strays that can be found only while the engine runs, or that need more than a signal.
 MORE = ["nameless", "stopped"]
 
 
 @pytest.mark.req("R141", "X15")
 @pytest.mark.parametrize("kind", [*SIX, *MORE])
-def test_a_stray_dies_when_the_time_is_up(kind: str, tmp_path: Path) -> None:
+def test_a_stray_is_killed_at_the_timeout(kind: str, tmp_path: Path) -> None:
     best_of(3, lambda chance: dead_after_its_time(kind, tmp_path / str(chance), 1.0 * chance**3), under=2.3)
 
 
 def dead_after_its_time(kind: str, folder: Path, timeout_s: float) -> float:
-    """How long after its time everything was over; no chance if the stray was not there by then."""
+    """How long after the timeout everything had ended; fails if the stray was not running by then."""
     folder.mkdir()
     begin = time.monotonic()
 
@@ -64,7 +64,7 @@ def dead_after_its_time(kind: str, folder: Path, timeout_s: float) -> float:
 
 @pytest.mark.req("X15")
 @pytest.mark.parametrize("kind", [*SIX, *MORE])
-def test_a_stray_dies_within_two_seconds_of_a_cancel(kind: str, tmp_path: Path) -> None:
+def test_a_stray_is_killed_within_two_seconds_of_a_cancel(kind: str, tmp_path: Path) -> None:
     def dead_after(chance: int) -> float:
         folder = tmp_path / str(chance)
         folder.mkdir()
@@ -86,7 +86,7 @@ async def cancel_when_ready(start: Launch, folder: Path) -> tuple[Process, float
 
 @pytest.mark.req("X15")
 @pytest.mark.parametrize("kind", [*SIX, *MORE])
-def test_a_stray_does_not_outlive_a_main_process_that_ended_well(kind: str, tmp_path: Path) -> None:
+def test_a_stray_does_not_outlive_a_successful_main_process(kind: str, tmp_path: Path) -> None:
     done = finish(stray(kind, tmp_path, then="exit"))
 
     assert (done.exit_code, done.timed_out, done.survivors) == (0, False, ())
@@ -95,7 +95,7 @@ def test_a_stray_does_not_outlive_a_main_process_that_ended_well(kind: str, tmp_
 
 @pytest.mark.req("X15")
 @pytest.mark.parametrize("kind", SIX)
-def test_a_sweep_ends_the_stray_of_an_engine_that_was_killed(kind: str, tmp_path: Path) -> None:
+def test_a_sweep_kills_the_stray_of_a_killed_engine(kind: str, tmp_path: Path) -> None:
     marker = new_marker()
     with engine(marker, kind, tmp_path) as parent:
         found = until(lambda: stray_in(tmp_path))
@@ -108,8 +108,8 @@ def test_a_sweep_ends_the_stray_of_an_engine_that_was_killed(kind: str, tmp_path
         assert sweep(marker) == ()
 
 
-def test_a_sweep_leaves_other_runs_alone(tmp_path: Path) -> None:
-    """Also one whose marker begins with the same letters."""
+def test_a_sweep_spares_other_runs(tmp_path: Path) -> None:
+    """Also a run whose marker starts with the same letters."""
     marker = new_marker()
     with engine(f"{marker}-2", "setsid", tmp_path):
         found = until(lambda: stray_in(tmp_path))
@@ -120,14 +120,14 @@ def test_a_sweep_leaves_other_runs_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("marker", ["", "short", "a/b/c/d/e", "marker with spaces"])
-def test_a_sweep_for_what_is_no_marker_is_refused(marker: str) -> None:
-    """An empty one would fit every process that has a marker at all."""
+def test_a_sweep_with_an_invalid_marker_is_refused(marker: str) -> None:
+    """An empty marker would match every process with a marker."""
     with pytest.raises(ConfigurationError, match="no marker"):
         sweep(marker)
 
 
 def test_a_sweep_spares_its_own_process_and_ancestors() -> None:
-    """As when a step of a run resumes that very run."""
+    """As when a step of a run resumes the same run."""
     marker = new_marker()
     code = f"from podium.process.sweep import sweep; print(sweep({marker!r}))"
     env = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PODIUM_MARKER": f"{marker}/1"}
@@ -137,8 +137,8 @@ def test_a_sweep_spares_its_own_process_and_ancestors() -> None:
     assert done.stdout.strip() == b"()"
 
 
-def test_a_child_that_leaves_through_an_orphaned_engine_below_is_found(tmp_path: Path) -> None:
-    """An engine inside a step marks its children with another marker; killed, it hands them to us."""
+def test_a_child_of_a_killed_nested_engine_is_found(tmp_path: Path) -> None:
+    """A nested engine gives its children another marker; when it is killed, they become ours."""
     inner = f"""
 import sys
 sys.path[:0] = {[str(ROOT), str(ROOT / "src"), *(path for path in sys.path if path)]!r}
@@ -151,8 +151,8 @@ finish(stray("daemon", Path({str(tmp_path)!r}), then="stay"))
     assert is_gone(found)
 
 
-def test_a_nameless_orphan_waits_for_the_last_launch_it_may_belong_to(tmp_path: Path) -> None:
-    """Rule 4 of process_tree.py: while two launches are older than it, nobody can tell whose it is."""
+def test_an_orphan_without_a_marker_is_killed_with_the_last_possible_launch(tmp_path: Path) -> None:
+    """Rule 4 of process_tree.py: while two launches are older than it, its owner is unknown."""
     one, two = tmp_path / "one", tmp_path / "two"
     one.mkdir()
     two.mkdir()
@@ -174,8 +174,8 @@ def test_a_nameless_orphan_waits_for_the_last_launch_it_may_belong_to(tmp_path: 
 
 
 @pytest.mark.parametrize("turn", range(6))
-def test_parallel_launches_end_their_own_strays_and_no_others(turn: int, tmp_path: Path) -> None:
-    """Several turns: a dying process loses its marker before it is dead, and was then taken for nobody's."""
+def test_parallel_launches_kill_only_their_own_strays(turn: int, tmp_path: Path) -> None:
+    """Repeated, because a dying process loses its marker first and was then not attributed to its launch."""
     one, two = tmp_path / "one", tmp_path / "two"
     one.mkdir()
     two.mkdir()
@@ -193,7 +193,7 @@ def test_parallel_launches_end_their_own_strays_and_no_others(turn: int, tmp_pat
     assert anyio.run(main) == (True, True)
 
 
-def test_a_child_of_somebody_else_in_our_session_is_left_alone(tmp_path: Path) -> None:
+def test_a_foreign_child_in_our_session_is_spared(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
         finish(stray("nameless", tmp_path, then="exit"))
 
@@ -202,7 +202,7 @@ def test_a_child_of_somebody_else_in_our_session_is_left_alone(tmp_path: Path) -
     assert other.returncode == 0
 
 
-def test_both_ways_to_list_children_agree() -> None:
+def test_both_methods_to_list_children_agree() -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
         assert child.pid in listed_children(os.getpid())
         assert child.pid in searched_children(os.getpid())
@@ -217,7 +217,7 @@ def assert_is_gone(folder: Path) -> None:
 
 @contextmanager
 def engine(marker: str, kind: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that runs this stray; whatever the test does, nothing of it stays."""
+    """A process that runs this stray; everything is cleaned up afterwards."""
     env = {"PYTHONPATH": os.pathsep.join([str(ROOT), *(path for path in sys.path if path)])}
     command = [sys.executable, "-m", "tests.process.engine", marker, kind, str(folder)]
     with subprocess.Popen(command, env=env, cwd=ROOT) as parent:

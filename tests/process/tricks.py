@@ -1,4 +1,4 @@
-"""Paths that try to get out of a project, by what they try; the tree they run in is made by `plant`."""
+"""Paths that try to leave a project, by method; `plant` creates the tree for them."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ SPECIAL = {"a_named_pipe": "pipe", "a_socket": "socket", "a_folder": "src", "a_d
 
 
 def plant(folder: Path) -> Path:
-    """A project with a secret next to it and links that lead there."""
+    """Create a project with a secret next to it and links that lead there."""
     root = folder / "project"
     (root / "src" / "deep").mkdir(parents=True)
     (folder / "outside").mkdir()

@@ -68,7 +68,7 @@ class TestContainerSandbox(SandboxContract):
         assert found["files"] == 1024
 
     @pytest.mark.req("R180", "R186")
-    def test_memory_beyond_the_walls_is_refused_to_the_child(self, sandbox: Sandbox, folder: Path) -> None:
+    def test_memory_beyond_the_limit_is_refused(self, sandbox: Sandbox, folder: Path) -> None:
         walls = replace(self.walls(folder), memory_bytes=256 << 20)
 
         done = anyio.run(sandbox.run, self.launch(folder, "x = b'x' * (1 << 30); print('got it')"), walls)
@@ -79,7 +79,7 @@ class TestContainerSandbox(SandboxContract):
     def test_a_way_out_to_single_hosts_is_refused(self, sandbox: Sandbox, folder: Path) -> None:
         walls = SandboxPolicy(writable=(folder,), network=("packages.example:443",))
 
-        with pytest.raises(ConfigurationError, match="no way out to single hosts"):
+        with pytest.raises(ConfigurationError, match="cannot give access to single hosts"):
             anyio.run(sandbox.run, self.launch(folder, "1"), walls)
 
 

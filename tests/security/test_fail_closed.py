@@ -25,12 +25,12 @@ from podium.ports.sandbox import BROKER, SandboxPolicy, Service
 from podium.process import cgroups
 from podium.process.launch import Launch
 from podium.process.limits import Limits
-from podium.process.run import completed
+from podium.process.run import run_blocking
 from tests.e2e.kit import Ended, Project, closing, new_project
 from tests.security.kit import ORDINARY, as_ordinary_user, without_namespaces
 
 pytestmark = pytest.mark.security
-needs_walls = pytest.mark.skipif(bubblewrap_probe.look() is not None, reason="bubblewrap does not hold here")
+needs_walls = pytest.mark.skipif(bubblewrap_probe.probe() is not None, reason="bubblewrap does not hold here")
 
 FILE = "workflows/w.yaml"
 MODEL = "podium: 1\nname: w\nsteps:\n  fix: {agent: claude, prompt: Fix it., gates: [{run: [echo, ok]}]}\n"
@@ -62,7 +62,7 @@ def podium(project: Project, around: Callable[..., tuple[str, ...]], *args: str)
 
 
 def test_bubblewrap_that_is_not_installed_is_said_with_the_line_that_installs_it(tmp_path: Path) -> None:
-    lacking = bubblewrap_probe.look(tmp_path / "bwrap")
+    lacking = bubblewrap_probe.probe(tmp_path / "bwrap")
 
     assert lacking is not None
     assert (lacking.reason, lacking.fix) == (
@@ -71,17 +71,17 @@ def test_bubblewrap_that_is_not_installed_is_said_with_the_line_that_installs_it
     )
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives up rights")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root drops rights")
 def test_root_builds_no_walls_that_it_could_not_stand_outside_of(tmp_path: Path) -> None:
     """bubblewrap of root is no wall, so without the program that drops root's rights there is none (facts 0.1)."""
-    lacking = bubblewrap_probe.look(setpriv=tmp_path / "setpriv")
+    lacking = bubblewrap_probe.probe(setpriv=tmp_path / "setpriv")
 
     assert lacking is not None
-    assert "root gives up its rights" in lacking.reason
+    assert "root needs to drop its rights" in lacking.reason
 
 
 def test_the_user_within_walls_that_root_builds_is_not_root() -> None:
-    words = bubblewrap_argv.words(View(mounts=(), cwd=Path("/")), ["true"], {}, is_root=True)
+    words = bubblewrap_argv.command_line(View(mounts=(), cwd=Path("/")), ["true"], {}, is_root=True)
 
     assert words.index("--reuid=65534") < len(words) - 1 - words[::-1].index("/usr/bin/bwrap")
 
@@ -214,7 +214,7 @@ def test_without_control_groups_only_bounds_per_process_are_promised(tmp_path: P
 def test_a_group_that_cannot_be_entered_starts_nothing(tmp_path: Path) -> None:
     bound = replace(launch(tmp_path, "print('ran')"), limits=Limits(groups=(tmp_path / "gone",)))
 
-    done = completed(bound)
+    done = run_blocking(bound)
 
     assert (done.exit_code != 0, done.stdout.text()) == (True, "")
 

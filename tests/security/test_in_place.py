@@ -26,7 +26,7 @@ from tests.e2e.test_toolchains import (
 
 pytestmark = [
     pytest.mark.security,
-    pytest.mark.skipif(bubblewrap_probe.look() is not None, reason="bubblewrap does not hold here"),
+    pytest.mark.skipif(bubblewrap_probe.probe() is not None, reason="bubblewrap does not hold here"),
 ]
 
 CASES = pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The model server for tests plays what its rules say, keeps what it was asked, and shows no key."""
+"""The model server for tests follows its rules, records its requests, and reveals no key."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def content(body: bytes) -> dict[str, Any]:
     return found
 
 
-def test_the_first_rule_that_matches_speaks_and_one_with_a_count_falls_silent() -> None:
+def test_the_first_matching_rule_answers_until_its_count_is_used_up() -> None:
     with ModelServer(
         Rule(match="shed", text="once", times=1),
         Rule(
@@ -52,7 +52,7 @@ def test_the_first_rule_that_matches_speaks_and_one_with_a_count_falls_silent() 
     assert b"the house" in other[1]
 
 
-def test_tools_are_asked_for_one_a_turn_then_the_value_then_the_text() -> None:
+def test_tools_are_requested_one_per_turn_then_comes_the_value_then_the_text() -> None:
     tools = ("Write", "StructuredOutput")
     with ModelServer(Rule(tools=[("Write", {"file_path": "a"})], value={"x": 1}, text="end")) as server:
         turns = [content(post(server, said("go", results=n, tools=tools))[1]) for n in range(3)]
@@ -65,17 +65,17 @@ def test_tools_are_asked_for_one_a_turn_then_the_value_then_the_text() -> None:
     assert turns[2]["text"] == plain["text"] == "end"
 
 
-def test_requests_are_kept_with_their_bodies_and_without_their_keys() -> None:
+def test_requests_are_recorded_with_their_bodies_and_without_their_keys() -> None:
     with ModelServer(Rule()) as server:
         post(server, said("hello"))
 
-    (asked,) = server.asked("/v1/messages")
+    (asked,) = server.requests_to("/v1/messages")
     assert asked.body["messages"][0]["content"] == "hello"
     assert asked.headers["x-api-key"] == "***1234"
     assert "very-secret" not in repr(server.requests)
 
 
-def test_a_stream_has_the_whole_text_and_the_true_count_at_its_end() -> None:
+def test_a_stream_has_the_whole_text_and_the_real_count_at_its_end() -> None:
     with ModelServer(Rule(text="abcdef", usage=Tokens(1, 42))) as server:
         _, body = post(server, said("x", stream=True))
 
@@ -87,7 +87,7 @@ def test_a_stream_has_the_whole_text_and_the_true_count_at_its_end() -> None:
 
 
 @pytest.mark.parametrize("stream", [True, False])
-def test_a_cut_line_ends_early_a_garbled_one_is_noise_and_a_silent_one_says_no_more(stream: bool) -> None:
+def test_faults_cut_garble_or_stall_a_response(stream: bool) -> None:
     with ModelServer(
         Rule(match="cut", fault="cut", text="x" * 99),
         Rule(match="garbled", fault="garbled", text="x" * 99),
@@ -102,14 +102,14 @@ def test_a_cut_line_ends_early_a_garbled_one_is_noise_and_a_silent_one_says_no_m
                 post(server, said(silent, stream=stream), timeout_s=0.2)
 
 
-def test_a_status_comes_with_its_headers_and_the_vendors_body() -> None:
+def test_an_error_has_its_headers_and_the_vendors_body() -> None:
     with ModelServer(Rule(status=429, error="slow", headers={"retry-after": "7"})) as server:
         status, body = post(server, said("x"))
 
     assert (status, json.loads(body)["error"]) == (429, {"type": "rate_limit_error", "message": "slow"})
 
 
-def test_it_listens_on_this_machine_only_and_is_gone_afterwards() -> None:
+def test_it_listens_on_loopback_only_and_closes_its_port() -> None:
     with ModelServer(Rule()) as server:
         assert server.url.startswith("http://127.0.0.1:")
         assert post(server, said("x"))[0] == 200

@@ -1,4 +1,4 @@
-"""The model server's OpenAI APIs, asked as their clients do."""
+"""The model server's OpenAI APIs, called like their clients call them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def user(text: str) -> dict[str, Any]:
     return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
 
 
-def test_a_response_asks_for_each_tool_in_its_own_shape_and_then_speaks() -> None:
+def test_a_response_requests_each_tool_in_its_format_and_then_answers() -> None:
     tools = [("apply_patch", {"input": "*** Begin Patch"}), ("exec_command", {"cmd": "ls"})]
     result = {"type": "custom_tool_call_output", "call_id": "call_test0", "output": "ok"}
     usage = Tokens(input=70, cached=30, output=20)
@@ -60,7 +60,7 @@ def test_a_response_asks_for_each_tool_in_its_own_shape_and_then_speaks() -> Non
     ("stop", "last"),
     [("max_output_tokens", "incomplete"), ("server_is_overloaded", "failed"), ("refusal", "completed")],
 )
-def test_a_response_can_end_badly_after_a_good_status(stop: str, last: str) -> None:
+def test_a_response_can_fail_after_status_200(stop: str, last: str) -> None:
     with ModelServer(Rule(stop=stop, text="no")) as server:
         found = responses(server, user("paint"))
 
@@ -69,7 +69,7 @@ def test_a_response_can_end_badly_after_a_good_status(stop: str, last: str) -> N
         assert found[-1]["response"]["output"][-1]["content"] == [{"type": "refusal", "refusal": "no"}]
 
 
-def test_a_value_is_given_only_to_whoever_asks_for_one() -> None:
+def test_a_value_is_returned_only_if_requested() -> None:
     form = {"format": {"type": "json_schema", "strict": True, "schema": {}}}
     with ModelServer(Rule(value={"a": 1}, text="plain")) as server:
         asked, plain = responses(server, user("x"), text=form), responses(server, user("x"))
@@ -87,7 +87,7 @@ def test_an_error_has_its_status_its_headers_and_its_code() -> None:
     assert json.loads(text)["error"]["code"] == "insufficient_quota"
 
 
-def test_chat_is_whole_or_streamed_and_tells_its_usage_to_whoever_asks() -> None:
+def test_chat_can_be_streamed_and_has_its_usage_on_request() -> None:
     body: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "paint"}]}
     streamed = {**body, "stream": True, "stream_options": {"include_usage": True}}
     with ModelServer(Rule(match="paint", text="blue shed", usage=Tokens(input=5, output=2))) as server:
@@ -102,7 +102,7 @@ def test_chat_is_whole_or_streamed_and_tells_its_usage_to_whoever_asks() -> None
     assert not [piece for piece in silent if piece.get("usage")]
 
 
-def test_chat_asks_for_tools_one_after_the_other() -> None:
+def test_chat_requests_tools_one_after_another() -> None:
     messages = [{"role": "user", "content": "go"}, {"role": "tool", "tool_call_id": "x", "content": "ok"}]
     with ModelServer(Rule(tools=[("look", {"at": 1})], text="seen")) as server:
         first, second = (
@@ -115,7 +115,7 @@ def test_chat_asks_for_tools_one_after_the_other() -> None:
     assert (second["finish_reason"], second["message"]["content"]) == ("stop", "seen")
 
 
-def test_the_key_of_a_request_is_not_kept() -> None:
+def test_the_key_of_a_request_is_not_recorded() -> None:
     with ModelServer(Rule()) as server:
         responses(server, user("x"))
 

@@ -1,7 +1,7 @@
-"""Which calls of an API are let through: by method, path and the names of parameters, and nothing that needs decoding.
+"""Which calls of an API are allowed: by method, path and parameter names, without any decoding.
 
-POST /v1/messages?beta              # this path, with the parameter `beta` or without it
-POST /v1beta/models/*:countTokens   # `*` is one name, without `/` and `:`
+POST /v1/messages?beta              # this path, with or without the parameter `beta`
+POST /v1beta/models/*:countTokens   # `*` is one name without `/` and `:`
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 from podium.egress.request_head import Refused
 
-# Without "%": what is spelled in two ways is understood in two ways.
+# No "%", because two servers may decode an encoded path differently.
 _PATH: Final = re.compile(r"(?:/[A-Za-z0-9._~!$&'()*+,;=:@-]+)+|/")
 _PARAMETER: Final = re.compile(r"([A-Za-z0-9_.-]+)(?:=[A-Za-z0-9._~:@,+%-]*)?")
 
@@ -36,18 +36,18 @@ def _rule(pattern: str) -> Rule:
     return Rule(method, re.compile("[^/:]+".join(parts)), frozenset(names.split("&") if names else ()))
 
 
-def check(method: str, target: str, known: Iterable[Rule]) -> None:
-    """Raises Refused unless the call is one of those."""
-    path, sign, query = target.partition("?")
+def check(method: str, target: str, allowed_calls: Iterable[Rule]) -> None:
+    """Raise Refused unless the call is allowed."""
+    path, has_query, query = target.partition("?")
     if not _PATH.fullmatch(path) or any(part in (".", "..") for part in path.split("/")):
-        raise Refused(403, "a path is taken only as it is: no host, no dots, no empty or encoded parts")
-    fitting = [rule for rule in known if rule.method == method and rule.path.fullmatch(path)]
-    if not fitting:
-        raise Refused(403, f"{method} {path[:200]} is not among the calls this agent may make")
-    if not sign:
+        raise Refused(403, "the path must be plain: no host, no dots, no empty or encoded parts")
+    matching = [rule for rule in allowed_calls if rule.method == method and rule.path.fullmatch(path)]
+    if not matching:
+        raise Refused(403, f"{method} {path[:200]} is not a call that this agent may make")
+    if not has_query:
         return
-    found = [_PARAMETER.fullmatch(part) for part in query.split("&")]
-    allowed = frozenset(name for rule in fitting for name in rule.parameters)
-    # An API may take a key as a parameter, and then it would not be ours that counts.
-    if not all(one is not None and one[1] in allowed for one in found):
-        raise Refused(403, f"{method} {path[:200]} may not have these parameters")
+    parameters = [_PARAMETER.fullmatch(part) for part in query.split("&")]
+    allowed = frozenset(name for rule in matching for name in rule.parameters)
+    # Some APIs accept a key as a parameter, which would then be used instead of ours.
+    if not all(parameter is not None and parameter[1] in allowed for parameter in parameters):
+        raise Refused(403, f"{method} {path[:200]} must not have these parameters")

@@ -1,7 +1,7 @@
-"""Calls one model API on behalf of a caller that does not have its key.
+"""Calls one model API for a caller that does not have its key.
 
-Each connection carries one request: its head is checked and written anew, its body is counted, and what comes back is
-passed on as it comes, so that a stream of events stays one. The connection to the API is closed with it.
+Each connection has one request: its head is checked and rewritten, its body is counted, and the response is passed on
+as it arrives, so that event streams work. The connection to the API is then closed.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from podium.ports.sandbox import EgressDecision, OnDecision, Service
 
 MOST_BODY: Final = 64 * 1024 * 1024
 CONNECT_S: Final = 15.0
-GONE: Final = 499
-"""The status of a call whose caller did not wait for the answer."""
+CALLER_GONE: Final = 499
+"""The status of a call whose caller did not wait for the response."""
 
 HOP: Final = frozenset(
     "connection keep-alive proxy-connection te trailer transfer-encoding upgrade http2-settings".split()
@@ -40,7 +40,7 @@ KEYS: Final = frozenset(
     "authorization proxy-authorization cookie x-api-key api-key x-goog-api-key x-goog-user-project "
     "x-goog-iam-authorization-token x-goog-iam-authority-selector x-amz-security-token".split()
 )
-"""Whoever sends one wants to be somebody else than the user; they are dropped whatever API it is."""
+"""Headers with credentials; dropped for every API, because only the user's key may be used."""
 DETOURS: Final = (
     "forwarded",
     "x-forwarded",
@@ -50,12 +50,12 @@ DETOURS: Final = (
     "x-original",
     "x-rewrite",
 )
-"""The beginnings of names by which some servers let themselves be told another path, method or host."""
+"""Prefixes of headers by which some servers accept another path, method or host."""
 _STATUS: Final = re.compile(rb"HTTP/1\.[01] ([1-5][0-9]{2})(?: [\t -~\x80-\xff]*)?")
 
 
 class Upstream:
-    """Where the calls go, and how they are made there."""
+    """The API to call: its address, its headers with the key, and the allowed calls."""
 
     def __init__(self, service: Service) -> None:
         self._url = service.upstream
@@ -78,7 +78,7 @@ class Upstream:
         return proxy_for(self._url)
 
     async def connect(self) -> ByteStream:
-        """Raises OSError, BrokenResourceError, EndOfStream."""
+        """Connect to the API; raises OSError, BrokenResourceError or EndOfStream."""
         with anyio.fail_after(CONNECT_S):
             if self.proxy is not None:
                 if self.tls:
@@ -91,13 +91,13 @@ class Upstream:
                 self.port,
                 ssl_context=self._trust,
                 tls_hostname=self.host,
-                # Half of the servers hang up without a word; that an answer is whole, its length or last chunk says.
+                # Many servers close without a TLS goodbye; the length or the last chunk shows that a response is complete.
                 tls_standard_compatible=False,
             )
 
-    def written(self, head: Head, length: int) -> bytes:
-        """The request anew: what it says, without what is between two neighbours only, and with the key."""
-        fields = [("Host", self.authority), *_passed(head, self.headers), *self.headers]
+    def request_head(self, head: Head, length: int) -> bytes:
+        """The rewritten request: without hop-by-hop headers, and with the key."""
+        fields = [("Host", self.authority), *_forwarded_fields(head, self.headers), *self.headers]
         if length or head.method not in ("GET", "HEAD"):
             fields.append(("Content-Length", str(length)))
         origin = ""
@@ -112,69 +112,69 @@ class Upstream:
         )
 
 
-def _passed(head: Head, own: tuple[tuple[str, str], ...]) -> Iterator[tuple[str, str]]:
-    # Some servers read "_" as "-".
-    named = {
+def _forwarded_fields(head: Head, own: tuple[tuple[str, str], ...]) -> Iterator[tuple[str, str]]:
+    # Some servers treat "_" like "-".
+    connection_names = {
         name.strip().lower().replace("_", "-")
         for value in head.values("connection")
         for name in value.split(",")
     }
-    dropped = named | HOP | OURS | KEYS | {name.lower() for name, _ in own}
+    excluded = connection_names | HOP | OURS | KEYS | {name.lower() for name, _ in own}
     for name, value in head.fields:
-        read_as = name.replace("_", "-")
-        if read_as not in dropped and not read_as.startswith(DETOURS):
+        normalized = name.replace("_", "-")
+        if normalized not in excluded and not normalized.startswith(DETOURS):
             yield name, value
 
 
 @dataclass(slots=True)
 class _Call:
-    status: int = GONE
+    status: int = CALLER_GONE
     reason: str = ""
 
 
-async def broker(stream: SocketStream, upstream: Upstream, tell: OnDecision) -> None:
-    """One connection of a caller, from its beginning to its end."""
-    rest, what, call = BufferedByteReceiveStream(stream), "", _Call()
+async def broker(stream: SocketStream, upstream: Upstream, report: OnDecision) -> None:
+    """Handle one connection of a caller."""
+    reader, request_line, call = BufferedByteReceiveStream(stream), "", _Call()
     try:
-        head = await read_head(rest)
-        what = f"{head.method} {head.target.partition('?')[0][:200]}"
+        head = await read_head(reader)
+        request_line = f"{head.method} {head.target.partition('?')[0][:200]}"
         length = _checked(head, upstream)
     except HungUp:
         return
     except Refused as refused:
-        tell(EgressDecision("broker", False, what, refused.status, refused.reason))
-        await refuse(stream, rest, refused)
+        report(EgressDecision("broker", False, request_line, refused.status, refused.reason))
+        await refuse(stream, reader, refused)
         return
     try:
-        await _carry(stream, rest, upstream, head, length, call)
+        await _forward(stream, reader, upstream, head, length, call)
     finally:
-        tell(EgressDecision("broker", True, what, call.status, call.reason))
+        report(EgressDecision("broker", True, request_line, call.status, call.reason))
     if call.reason:
-        await refuse(stream, rest, Refused(call.status, call.reason))
+        await refuse(stream, reader, Refused(call.status, call.reason))
 
 
 def _checked(head: Head, upstream: Upstream) -> int:
-    """How long its body is."""
+    """Check the request and return the length of its body."""
     if head.minor != 1:
-        raise Refused(505, "only HTTP/1.1 is spoken here")
+        raise Refused(505, "only HTTP/1.1 is supported")
     check(head.method, head.target, upstream.rules)
     length = body_length(head)
     if length > MOST_BODY:
-        raise Refused(413, f"a request has at most {MOST_BODY} bytes")
+        raise Refused(413, f"the request body has more than {MOST_BODY} bytes")
     if head.values("expect"):
-        raise Refused(417, "nothing is promised before the whole request is there")
+        raise Refused(417, "the Expect header is not supported")
     return length
 
 
-async def _carry(
+async def _forward(
     stream: SocketStream,
-    rest: BufferedByteReceiveStream,
+    reader: BufferedByteReceiveStream,
     upstream: Upstream,
     head: Head,
     length: int,
     call: _Call,
 ) -> None:
-    """Fills in what became of it: a status without a reason has been passed on."""
+    """Forward the request and the response, and record the result in `call`: a status without a reason was passed on."""
     try:
         server = await upstream.connect()
     except (OSError, anyio.BrokenResourceError, anyio.EndOfStream) as error:
@@ -182,44 +182,44 @@ async def _carry(
         call.status, call.reason = 502, f"the model API at {upstream.authority} cannot be reached: {why}"
         return
     async with server, anyio.create_task_group() as group:
-        asked = anyio.Event()
+        sent = anyio.Event()
 
         async def ask() -> None:
-            if not await _ask(rest, server, upstream.written(head, length), length):
+            if not await _send_request(reader, server, upstream.request_head(head, length), length):
                 group.cancel_scope.cancel()
-            asked.set()
+            sent.set()
 
         group.start_soon(ask)
-        await _answer(server, stream, call)
+        await _send_response(server, stream, call)
         if not call.reason:
-            # Not by cancelling it: asyncio complains about that on the terminal if the caller hangs up that moment.
+            # Not by cancelling the task, because asyncio would then print an error if the caller hangs up at that moment.
             stream.extra(SocketAttribute.raw_socket).shutdown(socket.SHUT_RD)  # noqa: S610 - no Django here
             with anyio.move_on_after(LINGER_S):
-                await asked.wait()
+                await sent.wait()
         group.cancel_scope.cancel()
 
 
-async def _ask(rest: ByteReceiveStream, server: ByteStream, head: bytes, length: int) -> bool:
-    """Sends the request, then waits for the caller to hang up. Whether it is still there."""
+async def _send_request(reader: ByteReceiveStream, server: ByteStream, head: bytes, length: int) -> bool:
+    """Send the request, then wait until the caller hangs up; returns False if it has hung up."""
     try:
         await server.send(head)
         while length > 0:
-            piece = await rest.receive(min(length, PIECE))
+            piece = await reader.receive(min(length, PIECE))
             await server.send(piece)
             length -= len(piece)
     except anyio.EndOfStream:
         return False
     except anyio.BrokenResourceError:
-        # The API has heard enough; its answer may still be on the way.
+        # The API stopped reading; its response may still arrive.
         return True
     try:
         while True:
-            await rest.receive(PIECE)
+            await reader.receive(PIECE)
     except (anyio.EndOfStream, anyio.BrokenResourceError):
         return False
 
 
-async def _answer(server: ByteStream, stream: ByteStream, call: _Call) -> None:
+async def _send_response(server: ByteStream, stream: ByteStream, call: _Call) -> None:
     source = BufferedByteReceiveStream(server)
     head, status = b"", 100
     try:
@@ -229,25 +229,25 @@ async def _answer(server: ByteStream, stream: ByteStream, call: _Call) -> None:
     except (anyio.IncompleteRead, anyio.EndOfStream, anyio.DelimiterNotFound, anyio.BrokenResourceError):
         status = 0
     if not status:
-        call.status, call.reason = 502, "the model API hung up, or did not answer in HTTP/1.1"
+        call.status, call.reason = 502, "the model API closed the connection or did not respond with HTTP/1.1"
         return
     call.status = status
-    # Whoever hangs up in the middle of an answer ends it; both ends see that by themselves.
+    # If either side hangs up during the response, the other sees that by itself.
     with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
-        await stream.send(_rewritten(head))
+        await stream.send(_response_head(head))
         while True:
             await stream.send(await source.receive(PIECE))
 
 
 def _status(head: bytes) -> int:
-    """0: this is no answer."""
-    found = _STATUS.fullmatch(head.partition(b"\r\n")[0])
-    return int(found[1]) if found else 0
+    """The status of a response; 0 if it is not a valid response."""
+    match = _STATUS.fullmatch(head.partition(b"\r\n")[0])
+    return int(match[1]) if match else 0
 
 
-def _rewritten(head: bytes) -> bytes:
-    """The answer as it came; only how long a connection lasts is between neighbours."""
+def _response_head(head: bytes) -> bytes:
+    """The head of the response without hop-by-hop headers."""
     first, *lines = head.split(b"\r\n")
     hop = (b"connection", b"keep-alive", b"alt-svc", b"upgrade")
-    kept = [line for line in lines if line.partition(b":")[0].strip().lower() not in hop]
-    return b"\r\n".join([first, b"Connection: close", *kept, b"", b""])
+    forwarded = [line for line in lines if line.partition(b":")[0].strip().lower() not in hop]
+    return b"\r\n".join([first, b"Connection: close", *forwarded, b"", b""])

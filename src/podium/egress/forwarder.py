@@ -1,11 +1,11 @@
-"""A script, not a module: relays from ports, given as host:port=socket up to `--`, and becomes the command that follows.
+"""A script, not a module: relays ports, given as host:port=socket before `--`, then becomes the command after it.
 
-It runs within a sandbox that has no network, before anything else does: the ports answer when the command starts. What
-relays is a process of its own, a child of nobody, so that a command which waits for all of its children does not wait
-for it; it ends when the command does. It holds no secret and decides nothing: whoever listens at the sockets does.
+It runs in a sandbox without a network, before anything else, so that the ports are open when the command starts. The
+relay is a separate, detached process, so that a command that waits for all its children does not wait for it; it ends
+with the command. It has no secret and decides nothing: the servers at the sockets do.
 
-Every launch waits for it. So it imports nothing that is written in Python: `socket` and `selectors` alone would take as
-long as the interpreter itself.
+Every launch waits for it, so it imports no module written in Python: `socket` and `selectors` alone would take as long
+as the interpreter itself.
 """
 
 import _socket
@@ -18,45 +18,45 @@ READ, WRITE = select.EPOLLIN, select.EPOLLOUT
 
 
 class Pipe:
-    """One direction of one connection. It reads again when all it has read is written: a slow reader slows the writer."""
+    """One direction of a connection. It reads again only after everything was written, so a slow reader slows the writer."""
 
     def __init__(self, source: _socket.socket, sink: _socket.socket) -> None:
         self.source, self.sink = source, sink
-        self.held = b""
+        self.buffer = b""
         self.over = False
 
     def may_read(self) -> bool:
-        return not self.held and not self.over
+        return not self.buffer and not self.over
 
     def read(self) -> None:
-        self.held = self.source.recv(PIECE)
-        self.over = not self.held
+        self.buffer = self.source.recv(PIECE)
+        self.over = not self.buffer
         self.write()
 
     def write(self) -> None:
-        if self.held:
+        if self.buffer:
             try:
-                self.held = self.held[self.sink.send(self.held) :]
+                self.buffer = self.buffer[self.sink.send(self.buffer) :]
             except BlockingIOError:
                 return
         if self.over:
-            # An end in one direction is not the end: the answer may still be on its way.
+            # Close only this direction, because the response may still arrive in the other.
             self.sink.shutdown(_socket.SHUT_WR)
 
 
 class Connection:
-    """Two ends, by the numbers under which the kernel says that something can be done with them."""
+    """A pair of sockets, by their descriptors."""
 
-    def __init__(self, one: _socket.socket, other: _socket.socket) -> None:
-        self.ends = {one.fileno(): one, other.fileno(): other}
-        self.pipes = (Pipe(one, other), Pipe(other, one))
+    def __init__(self, first: _socket.socket, second: _socket.socket) -> None:
+        self.ends = {first.fileno(): first, second.fileno(): second}
+        self.pipes = (Pipe(first, second), Pipe(second, first))
 
-    def go_on(self, number: int, events: int) -> bool:
-        """Whether it lives. An error or a hang-up shows itself to whoever reads or writes next."""
+    def advance(self, number: int, events: int) -> bool:
+        """Read and write what is possible; returns whether the connection is still open. Errors show at the next call."""
         end = self.ends[number]
         try:
             for pipe in self.pipes:
-                if pipe.sink is end and pipe.held and events & ~READ:
+                if pipe.sink is end and pipe.buffer and events & ~READ:
                     pipe.write()
                 elif pipe.source is end and pipe.may_read() and events & ~WRITE:
                     pipe.read()
@@ -64,15 +64,15 @@ class Connection:
             pass
         except OSError:
             return False
-        return not all(pipe.over and not pipe.held for pipe in self.pipes)
+        return not all(pipe.over and not pipe.buffer for pipe in self.pipes)
 
-    def awaited(self, number: int) -> int:
-        """Exactly what it can go on with: an end that is watched without need would wake us for ever."""
+    def wanted_events(self, number: int) -> int:
+        """The events to wait for; a socket that is watched without need would wake the loop all the time."""
         end, events = self.ends[number], 0
         for pipe in self.pipes:
             if pipe.source is end and pipe.may_read():
                 events |= READ
-            if pipe.sink is end and pipe.held:
+            if pipe.sink is end and pipe.buffer:
                 events |= WRITE
         return events
 
@@ -85,7 +85,7 @@ class Relay:
         self.epoll = select.epoll()
 
     def run(self, command: int) -> None:
-        """Until the command has ended, whose pidfd this is."""
+        """Relay until the command, given by its pidfd, has ended."""
         for number in (*self.listeners, command):
             self.watch(number, READ)
         while True:
@@ -119,11 +119,11 @@ class Relay:
             self.watch(number, READ)
 
     def serve(self, connection: Connection, number: int, events: int) -> None:
-        lives = connection.go_on(number, events)
-        for one, end in connection.ends.items():
-            self.watch(one, connection.awaited(one) if lives else 0)
-            if not lives:
-                del self.connections[one]
+        is_open = connection.advance(number, events)
+        for descriptor, end in connection.ends.items():
+            self.watch(descriptor, connection.wanted_events(descriptor) if is_open else 0)
+            if not is_open:
+                del self.connections[descriptor]
                 end.close()
 
     def watch(self, number: int, events: int) -> None:
@@ -137,7 +137,7 @@ class Relay:
         self.watched[number] = events
 
 
-def listening(pair: str) -> tuple[_socket.socket, str]:
+def open_listener(pair: str) -> tuple[_socket.socket, str]:
     place, _, path = pair.partition("=")
     host, _, port = place.rpartition(":")
     listener = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
@@ -157,7 +157,7 @@ def start_relay(listeners: dict[_socket.socket, str]) -> None:
     if os.fork():
         os._exit(0)
     try:
-        # Not with the command's signals, and not with its output: that ends when the command does.
+        # Separate from the command's signals and output, which must end with the command.
         os.setsid()
         nothing = os.open(os.devnull, os.O_RDWR)
         for number in (0, 1, 2):
@@ -170,15 +170,15 @@ def start_relay(listeners: dict[_socket.socket, str]) -> None:
 
 def main() -> None:
     end = sys.argv.index("--")
-    start_relay(dict(map(listening, sys.argv[1:end])))
+    start_relay(dict(map(open_listener, sys.argv[1:end])))
     command = sys.argv[end + 1 :]
     try:
-        os.execvp(command[0], command)  # noqa: S606 - to become the command is its purpose
+        os.execvp(command[0], command)  # noqa: S606 - its purpose is to become the command
     except OSError as error:
         sys.stderr.write(f"{command[0]}: {error.strerror}\n")
-        # What shells say, and what process.run says: not found, or not to be started.
+        # The same codes as in shells and in process.run: not found, or not executable.
         sys.exit(127 if isinstance(error, FileNotFoundError) else 126)
 
 
-if __name__ == "__main__":  # pragma: no cover (test_forwarder.py runs it as what it is)
+if __name__ == "__main__":  # pragma: no cover (test_forwarder.py runs it as a script)
     main()

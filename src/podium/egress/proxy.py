@@ -1,4 +1,4 @@
-"""Connects a caller to the hosts that were named for it: CONNECT, exact name and port, and nothing else."""
+"""Connects a caller to its allowed hosts: only CONNECT, with an exact name and port."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ CONNECT_S: Final = 15.0
 ESTABLISHED: Final = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 
-async def proxy(stream: ByteStream, allowed: frozenset[str], resolve: Resolve, tell: OnDecision) -> None:
-    """One connection of a caller, from its beginning to its end."""
-    rest = BufferedByteReceiveStream(stream)
-    what = ""
+async def proxy(stream: ByteStream, allowed: frozenset[str], resolve: Resolve, report: OnDecision) -> None:
+    """Handle one connection of a caller."""
+    reader = BufferedByteReceiveStream(stream)
+    request_line = ""
     try:
-        head = await read_head(rest)
-        what = f"{head.method} {head.target[:200]}"
-        server = await _connected(_checked(head, allowed), resolve)
+        head = await read_head(reader)
+        request_line = f"{head.method} {head.target[:200]}"
+        server = await _connect(_check_target(head, allowed), resolve)
     except HungUp:
         return
     except Refused as refused:
-        tell(EgressDecision("proxy", refused.status == 502, what, refused.status, refused.reason))
-        await refuse(stream, rest, refused)
+        report(EgressDecision("proxy", refused.status == 502, request_line, refused.status, refused.reason))
+        await refuse(stream, reader, refused)
         return
-    tell(EgressDecision("proxy", True, what, 200))
+    report(EgressDecision("proxy", True, request_line, 200))
     async with server, anyio.create_task_group() as group:
         await stream.send(ESTABLISHED)
-        group.start_soon(_pump, rest, server)
-        group.start_soon(_pump, server, stream)
+        group.start_soon(_copy, reader, server)
+        group.start_soon(_copy, server, stream)
 
 
-def _checked(head: Head, allowed: frozenset[str]) -> tuple[str, int]:
+def _check_target(head: Head, allowed: frozenset[str]) -> tuple[str, int]:
     if head.method != "CONNECT":
-        raise Refused(405, "nothing but CONNECT is done here; use https")
+        raise Refused(405, "only CONNECT is supported; use https")
     if head.values("content-length") or head.values("transfer-encoding"):
-        raise Refused(400, "CONNECT has no body")
+        raise Refused(400, "a CONNECT request must not have a body")
     host, _, port = head.target.lower().rpartition(":")
-    asked = f"{host.removesuffix('.')}:{port}"
-    if asked not in allowed:
-        raise Refused(403, f"{asked[:200]} is not in the network list of this step")
-    return asked.rpartition(":")[0], int(port)
+    requested = f"{host.removesuffix('.')}:{port}"
+    if requested not in allowed:
+        raise Refused(403, f"{requested[:200]} is not in the network list of this step")
+    return requested.rpartition(":")[0], int(port)
 
 
-async def _connected(asked: tuple[str, int], resolve: Resolve) -> SocketStream:
-    host, port = asked
+async def _connect(target: tuple[str, int], resolve: Resolve) -> SocketStream:
+    host, port = target
     try:
         with anyio.fail_after(CONNECT_S):
             last: OSError | None = None
@@ -69,8 +69,8 @@ async def _connected(asked: tuple[str, int], resolve: Resolve) -> SocketStream:
         ) from error
 
 
-async def _pump(source: ByteReceiveStream, sink: ByteStream) -> None:
-    """Until its end, which is passed on: the other direction may still have something to say."""
+async def _copy(source: ByteReceiveStream, sink: ByteStream) -> None:
+    """Copy until the end, then close only this direction, because the other may still have data."""
     try:
         while True:
             await sink.send(await source.receive(PIECE))

@@ -1,4 +1,4 @@
-"""How a request that is not let through is answered, and how a stream is left so that the answer arrives."""
+"""Answers a refused request, and closes the stream so that the answer arrives."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from podium.egress.request_head import PIECE, Refused
 LINGER_S: Final = 2.0
 
 
-async def refuse(stream: ByteStream, rest: BufferedByteReceiveStream, refused: Refused) -> None:
+async def refuse(stream: ByteStream, reader: BufferedByteReceiveStream, refused: Refused) -> None:
     await stream.send(_answer(refused))
     await stream.send_eof()
-    # A stream that is closed with something unread in it is reset, and the answer is lost with it.
+    # Closing a stream with unread data resets it, and the answer would be lost.
     with anyio.move_on_after(LINGER_S):
         while True:
-            await rest.receive(PIECE)
+            await reader.receive(PIECE)
 
 
 def _answer(refused: Refused) -> bytes:

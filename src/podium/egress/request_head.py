@@ -1,7 +1,7 @@
-"""Reads the head of an HTTP/1.1 request by a grammar that knows nothing optional: what is not plain is refused.
+"""Reads the head of an HTTP/1.1 request with a strict grammar without optional forms.
 
-A head is understood completely or not at all, and whatever is passed on is written anew from what was understood. So
-nobody behind us can read another request in it than we did.
+A head is parsed completely or refused, and the forwarded head is written from the parsed values, so that the server
+cannot read another request in it than we did.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ END: Final = b"\r\n\r\n"
 PIECE: Final = 64 * 1024
 
 _REQUEST: Final = re.compile(rb"([A-Z]{1,16}) ([!-~]{1,8192}) HTTP/1\.([01])")
-# No space before the colon, no folded line, no control character: each has been a way to hide a request.
+# No space before the colon, no folded line, no control character: each has been used to smuggle a request.
 _FIELD: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}):[ \t]*([\t -~\x80-\xff]*?)[ \t]*")
 _LENGTH: Final = re.compile(r"[0-9]{1,12}")
 
@@ -30,16 +30,16 @@ class Head:
     method: str
     target: str
     minor: int
-    """Of HTTP/1."""
+    """The minor version of HTTP/1."""
     fields: tuple[tuple[str, str], ...]
-    """Names in small letters."""
+    """Header fields with names in lower case."""
 
     def values(self, name: str) -> tuple[str, ...]:
         return tuple(value for field, value in self.fields if field == name)
 
 
 class Refused(Exception):
-    """Not let through, with the answer that says why."""
+    """The request is refused, with a status and a reason for the caller."""
 
     def __init__(self, status: int, reason: str, what: str = "") -> None:
         super().__init__(reason)
@@ -47,7 +47,7 @@ class Refused(Exception):
 
 
 class HungUp(Exception):
-    """The other end has gone before it had said anything whole."""
+    """The caller hung up before it sent a complete request."""
 
 
 async def read_head(stream: BufferedByteReceiveStream) -> Head:
@@ -57,21 +57,21 @@ async def read_head(stream: BufferedByteReceiveStream) -> Head:
     except (anyio.IncompleteRead, anyio.EndOfStream, anyio.BrokenResourceError) as error:
         raise HungUp from error
     except anyio.DelimiterNotFound as error:
-        raise Refused(431, f"the head of a request has at most {MOST_HEAD} bytes") from error
+        raise Refused(431, f"the head of the request has more than {MOST_HEAD} bytes") from error
     except TimeoutError as error:
-        raise Refused(408, f"no whole request came within {HEAD_S:g} s") from error
-    return parsed(raw)
+        raise Refused(408, f"no complete request within {HEAD_S:g} s") from error
+    return parse_head(raw)
 
 
-def parsed(raw: bytes) -> Head:
-    """Raises Refused for anything that two readers could take for two things."""
+def parse_head(raw: bytes) -> Head:
+    """Parse a head; raises Refused for anything that two servers could read differently."""
     line, *lines = raw.split(b"\r\n")
     request = _REQUEST.fullmatch(line)
     if request is None:
-        raise Refused(400, "this is no request line of HTTP/1.1")
+        raise Refused(400, "the request line is not valid HTTP/1.1")
     fields = [_FIELD.fullmatch(line) for line in lines]
     if len(fields) > MOST_FIELDS or not all(fields):
-        raise Refused(400, "a header field is not plain, or there are too many")
+        raise Refused(400, "a header field is not valid, or there are too many")
     return Head(
         method=request[1].decode("ascii"),
         target=request[2].decode("ascii"),
@@ -83,10 +83,10 @@ def parsed(raw: bytes) -> Head:
 
 
 def body_length(head: Head) -> int:
-    """How long the body is. Only a length says so: where there may be a second way to say it, the two may differ."""
+    """The length of the body, only from Content-Length, because a second way to specify it could contradict it."""
     if head.values("transfer-encoding"):
-        raise Refused(411, "a request must say its Content-Length; Transfer-Encoding is not taken")
+        raise Refused(411, "a request needs a Content-Length; Transfer-Encoding is not supported")
     lengths = head.values("content-length")
     if len(lengths) > 1 or not all(_LENGTH.fullmatch(length) for length in lengths):
-        raise Refused(400, "Content-Length must be one number, said once")
+        raise Refused(400, "Content-Length must be one number and occur once")
     return int(lengths[0]) if lengths else 0

@@ -1,4 +1,4 @@
-"""What a sandbox must show a process so that it finds its ways out, and what it must start before it."""
+"""What a sandbox must mount and start so that a process can reach the broker and the proxy."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from podium.egress.server import BROKER_SOCKET, PROXY_SOCKET
 from podium.ports.sandbox import BROKER, PROXY, SandboxPolicy
 
 INSIDE: Final = Path("/run/podium")
-"""Where a sandbox binds the folder of `serving`."""
+"""Where a sandbox mounts the folder with the sockets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inside:
+class RelaySetup:
     argv: tuple[str, ...]
-    """What stands before the argv of the process."""
+    """The prefix for the argv of the process."""
     reads: tuple[Path, ...]
-    """What it needs to see for that."""
+    """Files that this prefix needs to read."""
 
 
-def inside(walls: SandboxPolicy) -> Inside | None:
-    """None: there is no way out."""
-    ways = [(BROKER, BROKER_SOCKET)] if walls.service is not None else []
-    if walls.network and walls.network != "open":
-        ways.append((PROXY, PROXY_SOCKET))
-    if not ways:
+def relay_setup(policy: SandboxPolicy) -> RelaySetup | None:
+    """The relay for a policy; None if the policy allows no way out."""
+    relays = [(BROKER, BROKER_SOCKET)] if policy.service is not None else []
+    if policy.network and policy.network != "open":
+        relays.append((PROXY, PROXY_SOCKET))
+    if not relays:
         return None
     python, script = Path(sys.executable).resolve(), Path(forwarder.__file__).resolve()
-    pairs = (f"{host}:{port}={INSIDE / socket}" for (host, port), socket in ways)
-    return Inside(
+    pairs = (f"{host}:{port}={INSIDE / socket}" for (host, port), socket in relays)
+    return RelaySetup(
         argv=(str(python), "-I", "-S", str(script), *pairs, "--"),
         reads=(Path(sys.base_prefix).resolve(), script),
     )

@@ -1,4 +1,4 @@
-"""Listens for one sandbox, as long as it runs."""
+"""Runs the broker and the proxy for one sandbox."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from podium.ports.sandbox import OnDecision, Service
 BROKER_SOCKET: Final = "broker.sock"
 PROXY_SOCKET: Final = "proxy.sock"
 AT_ONCE: Final = 64
-"""Connections of one kind; the next one waits. What is inside must not be able to use up our files."""
+"""Maximum connections of each kind; further ones wait, so that the sandbox cannot exhaust our descriptors."""
 BACKLOG: Final = 256
 
 _Handler: TypeAlias = Callable[[SocketStream], Awaitable[None]]
@@ -35,10 +35,10 @@ async def serving(
     owner: tuple[int, int] | None = None,
     resolve: Resolve | None = None,
 ) -> AsyncIterator[None]:
-    """`broker.sock` and `proxy.sock` in `folder`, as far as there is something behind them; left, all hang up.
+    """Serve `broker.sock` and `proxy.sock` in `folder`, as far as they are needed, until the block is left.
 
-    `owner` are the user and group who may connect, if they are not ours. The path of the folder must be short: the
-    kernel takes 107 bytes for that of a socket. Raises ConfigurationError for hosts that are none.
+    `owner` are the user and group that may connect, if not ours. The path of the folder must be short, because the
+    kernel allows 107 bytes for the path of a socket. Raises ConfigurationError for invalid hosts.
     """
     upstream = None if service is None else Upstream(service)
     allowed = allowed_hosts(hosts)
@@ -50,15 +50,15 @@ async def serving(
     async def connect(stream: SocketStream) -> None:
         await proxy(stream, allowed, resolve or public_addresses, on_decision)
 
-    wanted = ((BROKER_SOCKET, call, upstream is not None), (PROXY_SOCKET, connect, bool(allowed)))
+    servers = ((BROKER_SOCKET, call, upstream is not None), (PROXY_SOCKET, connect, bool(allowed)))
     failure: Exception | None = None
     async with anyio.create_task_group() as group:
-        for name, handler, is_wanted in wanted:
-            if is_wanted:
+        for name, handler, is_needed in servers:
+            if is_needed:
                 await group.start(_listen, folder / name, owner, handler)
         try:
             yield
-        except Exception as error:  # noqa: BLE001 - that we have tasks is not the concern of whoever raised it
+        except Exception as error:  # noqa: BLE001 - reraised below, outside the task group
             failure = error
         group.cancel_scope.cancel()
     if failure is not None:
@@ -77,7 +77,7 @@ async def _listen(
     async def attend(stream: SocketStream) -> None:
         try:
             async with stream:
-                await _served(handler, stream)
+                await _handle(handler, stream)
         finally:
             free.release()
 
@@ -93,9 +93,9 @@ async def _listen(
             group.start_soon(attend, await listener.accept())
 
 
-async def _served(handler: _Handler, stream: SocketStream) -> None:
+async def _handle(handler: _Handler, stream: SocketStream) -> None:
     try:
         await handler(stream)
     except* (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, OSError):
-        # Somebody hung up in the middle, which is theirs to explain.
+        # A peer hung up in the middle of a connection.
         pass

@@ -1,1 +1,1 @@
-"""Paths that stay inside a folder; whole-file writes."""
+"""Paths that stay inside a folder; atomic writes of whole files."""

@@ -17,7 +17,7 @@ TEMPORARY: Final = ".tmp"
 def write(path: Path, data: bytes, *, fsync: bool = True, mode: int = 0o600) -> None:
     """Replace a file or create it, with exactly this mode; its folder must exist."""
     temporary = path.with_name(path.name + TEMPORARY)
-    # A process that crashed may have left one; O_EXCL then refuses a link that somebody put in its place.
+    # Remove a leftover of a crashed process; O_EXCL then refuses a link that was planted in its place.
     temporary.unlink(missing_ok=True)
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
     with os.fdopen(handle, "wb") as file:

@@ -1,10 +1,10 @@
-"""Paths that stay inside a folder, whatever was written and whatever links wait there.
+"""Opens files inside a folder, whatever the given path and whatever links the folder contains.
 
-Rule 1: what is refused is refused before anything is opened; looking at a link is all that happens.
-Rule 2: a link may point to another place inside by a relative way that never leaves; an absolute one is refused, also
-        where it would come back, for it means another place in a clone or a sandbox.
-Rule 3: between the look and the opening somebody may plant a link; so folders are opened one by one from the root, and
-        none of them through a link.
+Rule 1: a path is refused before anything is opened; until then only links are read.
+Rule 2: a link may point elsewhere inside by a relative path that never leaves the folder. An absolute link is refused
+        even if it leads back inside, because it means another place in a clone or a sandbox.
+Rule 3: a link may be planted between the check and the opening, so folders are opened one by one from the root and
+        never through a link.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from podium.files.path_rules import path_fault
 
 MOST_LINKS: Final = 40
 STEP: Final = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
-# Non-blocking, for the opening of a named pipe waits for somebody at its other end.
+# Non-blocking, because opening a named pipe would wait for its other end.
 COMMON: Final = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-# Without O_TRUNC: what was opened is looked at before it is emptied.
+# Without O_TRUNC, because the file is checked before it is truncated.
 FLAGS: Final = {
     "rb": os.O_RDONLY | COMMON,
     "wb": os.O_WRONLY | os.O_CREAT | COMMON,
@@ -33,7 +33,7 @@ Mode = Literal["rb", "wb", "xb"]
 
 
 def inside(root: Path, relative: str) -> Path:
-    """Where this path really is, all links followed; raises PathViolation when that is not inside `root`."""
+    """The real path after all links; raises PathViolation if it is not inside `root`."""
     if fault := path_fault(relative):
         raise _violation(relative, fault)
     top = Path(os.path.realpath(root))
@@ -41,7 +41,7 @@ def inside(root: Path, relative: str) -> Path:
 
 
 def open_inside(root: Path, relative: str, mode: Mode) -> BinaryIO:
-    """Opens a regular file inside `root`; to write, its folders are made."""
+    """Open a regular file inside `root`; for writing, its folders are created."""
     place = inside(root, relative)
     top = Path(os.path.realpath(root))
     names = place.relative_to(top).parts
@@ -59,7 +59,7 @@ def open_inside(root: Path, relative: str, mode: Mode) -> BinaryIO:
 
 
 def _follow(root: Path, relative: str) -> list[str]:
-    """The names that lead there without any link. What does not exist yet has none."""
+    """The names on the real path, with all links resolved; names that do not exist yet are no links."""
     waiting = relative.split("/")[::-1]
     names: list[str] = []
     links = 0
@@ -68,7 +68,7 @@ def _follow(root: Path, relative: str) -> list[str]:
         if name in ("", "."):
             continue
         if name == "..":
-            # Only a link can say this; the text of the path cannot.
+            # This can only come from a link, because the path itself was checked.
             if not names:
                 raise _violation(relative, "follows a link that leaves the folder")
             names.pop()
@@ -90,7 +90,7 @@ def _link_target(path: Path) -> str | None:
     try:
         return str(path.readlink())
     except OSError:
-        # Not a link, not there, or not for us to see; opening it will tell.
+        # It is not a link, does not exist, or is not accessible; opening it will show that.
         return None
 
 
@@ -104,15 +104,15 @@ def _step(folder: int, name: str, relative: str, *, make: bool) -> int:
         return below
     os.close(below)
     if stat.S_ISLNK(kind):
-        raise _violation(relative, "runs through a link that was just planted")
-    raise NotADirectoryError(f'"{relative}" runs through "{name}", which is no folder')
+        raise _violation(relative, "goes through a link that was just planted")
+    raise NotADirectoryError(f'"{relative}" goes through "{name}", which is not a folder')
 
 
 def _open_file(folder: int, name: str, relative: str, mode: Mode) -> BinaryIO:
     try:
         handle = os.open(name, FLAGS[mode], 0o666, dir_fd=folder)
     except OSError as error:
-        raise _explained(error, folder, name, relative) from error
+        raise _open_error(error, folder, name, relative) from error
     try:
         _check_file(os.fstat(handle), relative, mode)
         if mode == "wb":
@@ -123,15 +123,15 @@ def _open_file(folder: int, name: str, relative: str, mode: Mode) -> BinaryIO:
     return os.fdopen(handle, "rb" if mode == "rb" else "wb")
 
 
-def _check_file(found: os.stat_result, relative: str, mode: Mode) -> None:
-    if not stat.S_ISREG(found.st_mode):
+def _check_file(status: os.stat_result, relative: str, mode: Mode) -> None:
+    if not stat.S_ISREG(status.st_mode):
         raise _violation(relative, "is not a regular file")
-    if mode != "rb" and found.st_nlink > 1:
-        raise _violation(relative, "has a second name, so writing would change another file too")
+    if mode != "rb" and status.st_nlink > 1:
+        raise _violation(relative, "has a second hard link, so writing would change another file too")
 
 
-def _explained(error: OSError, folder: int, name: str, relative: str) -> Exception:
-    """A link, a pipe without a reader or a socket fails to open; that is a trick, a missing file is not."""
+def _open_error(error: OSError, folder: int, name: str, relative: str) -> Exception:
+    """The violation, if the open failed because of a link, a pipe or a socket; else the error itself."""
     try:
         kind = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     except OSError:
@@ -143,5 +143,5 @@ def _explained(error: OSError, folder: int, name: str, relative: str) -> Excepti
 
 def _violation(relative: str, fault: str) -> PathViolation:
     return PathViolation(
-        f"path {relative!r} {fault}", hint="name a file inside the project, relative to its folder"
+        f"path {relative!r} {fault}", hint="use a path inside the project, relative to its folder"
     )

@@ -1,7 +1,7 @@
-"""What is wrong with a path before anybody looks at the disk.
+"""Checks the text of a path, without access to the disk.
 
-A path that somebody declared is plain: relative, visible, with no way up and no way into git's own folder. Spellings
-that become something else after decoding, folding or on another system are refused as what they become.
+A declared path must be plain: relative, visible, without `..` and not inside .git. A spelling that becomes something
+else after decoding, normalizing or on another system is judged by what it becomes.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ LONGEST_NAME: Final = 255
 LONGEST_PATH: Final = 4095
 SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 DRIVE: Final = re.compile(r"[A-Za-z]:")
-# .git, also as NTFS sees it: trailing dots and spaces fall off, a colon begins a stream, git~1 is its short name.
+# .git, also as NTFS reads it: trailing dots and spaces are ignored, a colon starts a stream, git~1 is its short name.
 GIT_FOLDER: Final = re.compile(r"(?:\.git|git~[0-9]+)[. ]*(?::.*)?", re.IGNORECASE)
 # Control, format (zero width, direction), unpaired surrogate, line and paragraph separator.
 UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 def path_fault(path: str) -> str | None:
-    """Says what is wrong, or None."""
+    """What is wrong with a path; None if nothing is."""
     if not path:
         return "is empty"
-    if any(unicodedata.category(letter) in UNSEEN for letter in path):
-        return "contains a character that cannot be seen"
+    if any(unicodedata.category(char) in UNSEEN for char in path):
+        return "contains an invisible character"
     if len(path.encode()) > LONGEST_PATH:
         return f"is longer than {LONGEST_PATH} bytes"
     return next((fault for reading in _readings(path) if (fault := _fault(reading))), None)
 
 
 def _readings(path: str) -> Iterator[str]:
-    """As written, percent-decoded until it stays the same, and with look-alike letters folded."""
+    """The path as written, percent-decoded until it does not change, and with look-alike characters normalized."""
     seen: set[str] = set()
     while path not in seen:
         seen.add(path)
@@ -44,26 +44,26 @@ def _readings(path: str) -> Iterator[str]:
 
 
 def _fault(path: str) -> str | None:
-    if any(unicodedata.category(letter) in UNSEEN for letter in path):
-        return "contains a character that cannot be seen"
+    if any(unicodedata.category(char) in UNSEEN for char in path):
+        return "contains an invisible character"
     if "\\" in path:
         return "contains a backslash"
     if path.startswith("/"):
         return "is absolute"
     if path.startswith("~"):
-        return "begins in a home folder"
+        return "starts with ~"
     if DRIVE.match(path) or SCHEME.match(path):
-        return "names a drive or an address"
+        return "starts with a drive or a URL scheme"
     return next((fault for name in path.split("/") if (fault := _name_fault(name))), None)
 
 
 def _name_fault(name: str) -> str | None:
     if name == "..":
-        return "goes up"
+        return "contains .."
     if name not in ("", ".") and not name.strip(". "):
-        return "has a name of dots and spaces"
+        return "has a name of only dots and spaces"
     if GIT_FOLDER.fullmatch(name):
-        return "leads into git's own folder"
+        return "is inside .git"
     if len(name.encode()) > LONGEST_NAME:
         return f"has a name longer than {LONGEST_NAME} bytes"
     return None

@@ -1,4 +1,4 @@
-"""The folders in which Podium keeps the state of a project: one home for their names."""
+"""The folders in which Podium keeps the state of a project."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ STATE_DIR: Final = ".podium"
 
 class ProjectPaths(NamedTuple):
     root: Path
-    """The top of the project's repository, or its folder outside of git."""
+    """The top of the project's repository, or the project's folder outside git."""
     elsewhere: Path | None = None
-    """The state folder of a run that is kept apart from the project's runs."""
+    """The state folder of a run that is stored separately from the project's runs."""
 
     @property
     def state_dir(self) -> Path:
@@ -30,11 +30,11 @@ class ProjectPaths(NamedTuple):
 
     @property
     def trees(self) -> Path:
-        """Podium's own git folder, through which trees are read; always that of the project."""
+        """Podium's own git folder, for reading trees; always that of the project."""
         return self.root / STATE_DIR / "git"
 
     def run_dir(self, run: str) -> Path:
-        """The records of a run."""
+        """The run folder."""
         return self.runs_dir / run
 
     def work_dir(self, run: str) -> Path:
@@ -42,11 +42,11 @@ class ProjectPaths(NamedTuple):
         return cache_dir() / "work" / self._tag() / run
 
     def marker(self, run: str) -> str:
-        """In the environment of every process of a run, so that they are found when their owner is gone."""
+        """The marker in the environment of every process of a run, by which they are found after a crash."""
         return f"{run}-{self._tag()}"
 
     def _tag(self) -> str:
-        """Tells the projects of a machine apart."""
+        """A short id of the project on this machine."""
         return hashlib.sha256(str(self.root).encode()).hexdigest()[:12]
 
 

@@ -21,7 +21,7 @@ from typing import Final, Literal, TypeAlias
 from podium.errors import PodiumError
 from podium.process.launch import Launch
 from podium.process.output import OutputLimits
-from podium.process.run import completed
+from podium.process.run import run_blocking
 
 Surroundings: TypeAlias = Literal["closed", "personal"]
 
@@ -172,7 +172,7 @@ def _base_environment(surroundings: Surroundings) -> dict[str, str]:
 
 def _start(launch: Launch) -> Answer:
     # Blocking is fine, because work on trees runs in a worker thread.
-    finished = completed(launch)
+    finished = run_blocking(launch)
     if finished.not_started is not None:
         if not launch.cwd.is_dir():
             raise GitError(f"{launch.cwd} does not exist")

@@ -1,4 +1,4 @@
-"""What puts walls around a process: sandboxes satisfy this protocol, a contract suite proves it."""
+"""The protocol of sandboxes, which run a process with restricted rights; a contract suite checks them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    # The commands that only read the log need no processes.
+    # Commands that only read the log do not need to import these.
     from podium.process.launch import Finished, Launch
     from podium.process.output import OnOutput
 
@@ -17,50 +17,50 @@ SandboxLevel: TypeAlias = Literal["none", "limits", "bubblewrap", "container"]
 
 
 BROKER: Final = ("127.0.0.1", 8081)
-"""Where a process within walls finds the model API of its `Service`; the port is its own, so it is always this one."""
+"""The address of the broker inside a sandbox; always the same, because each sandbox has its own loopback interface."""
 PROXY: Final = ("127.0.0.1", 8082)
-"""Where it finds the way out to the hosts of `SandboxPolicy.network`, by CONNECT."""
+"""The address of the proxy to the hosts of `SandboxPolicy.network` inside a sandbox."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """A model API as a broker serves it: the caller never holds the key."""
+    """A model API behind the broker, which adds the key; the caller never has it."""
 
     upstream: str
-    """Scheme, host and port, and the path all calls begin with."""
+    """The scheme, host and port, and the path prefix of all calls."""
     paths: tuple[str, ...]
-    """Which calls are let through, as patterns of `METHOD /path` below `upstream`; `*` stands for one part.
+    """The allowed calls, as patterns `METHOD /path` below `upstream`; `*` matches one part.
 
-    Behind a `?` stand the names of the parameters it may have, with `&` between them.
+    The names of allowed parameters follow after a `?`, separated by `&`.
     """
     headers: Mapping[str, str] = field(repr=False)
-    """What the broker sets, in place of whatever the caller sent under these names: the key."""
+    """Headers that the broker sets in place of the caller's, with the key."""
 
 
 @dataclass(frozen=True, slots=True)
 class EgressDecision:
-    """What the broker or the proxy said to somebody within walls; never a secret."""
+    """A decision of the broker or the proxy about a request; contains no secret."""
 
     way: Literal["broker", "proxy"]
     allowed: bool
     what: str
-    """The method and the path, or CONNECT and the host with its port."""
+    """The method and path, or CONNECT and the host with its port."""
     status: int
-    """What was answered."""
+    """The status of the response."""
     reason: str = ""
-    """Why it was not let through, or why it came to nothing."""
+    """Why the request was refused or failed."""
 
 
 OnDecision: TypeAlias = Callable[[EgressDecision], None]
 
 
 def not_recorded(decision: EgressDecision) -> None:
-    """For walls whose decisions nobody keeps."""
+    """Ignore a decision."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A file or folder of the host, and where a process within walls finds it."""
+    """A file or folder of the host, and its path inside the sandbox."""
 
     source: Path
     target: Path
@@ -69,38 +69,38 @@ class Mount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxPolicy:
-    """What a process is allowed, whatever the sandbox can enforce of it."""
+    """What a process may do, as far as the sandbox can enforce it."""
 
     writable: tuple[Path, ...] = ()
-    """Folders that it finds where they are."""
+    """Writable folders, mounted at their own path."""
     mounts: tuple[Mount, ...] = ()
-    """What it finds besides; a deeper target stands over a higher one."""
+    """Further mounts; a deeper target covers a higher one."""
     hidden: tuple[Path, ...] = ()
-    """Folders below a mount that look empty."""
+    """Folders below a mount that appear empty."""
     network: tuple[str, ...] | Literal["open"] = ()
     memory_bytes: int | None = None
     cpus: float | None = None
-    """How many cores it may use at once."""
+    """The number of cores it may use."""
     service: Service | None = None
-    """The one model API that may be called, through the broker that holds its key."""
+    """The model API that it may call through the broker."""
     on_decision: OnDecision = field(default=not_recorded, compare=False, repr=False)
-    """Told of everything that was asked of the broker and the proxy."""
+    """Called for every request to the broker and the proxy."""
 
 
 class Sandbox(Protocol):
-    """Runs a process within walls. The launch says what, the walls say how freely."""
+    """Runs a process: the launch says what to start, the policy what it may do."""
 
     @property
     def level(self) -> SandboxLevel: ...
 
     @property
     def in_force(self) -> tuple[str, ...]:
-        """What it enforces of the walls on this machine, for the record."""
+        """What it enforces on this machine, for the record."""
 
     @property
     def owner(self) -> tuple[int, int] | None:
-        """The user and group to whom everything must belong that is lent to a process; None: to us, as it is."""
+        """The user and group that must own everything mounted into the sandbox; None for ours."""
 
     async def run(
-        self, launch: Launch, walls: SandboxPolicy, *, on_output: OnOutput | None = None
+        self, launch: Launch, policy: SandboxPolicy, *, on_output: OnOutput | None = None
     ) -> Finished: ...

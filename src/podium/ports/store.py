@@ -1,4 +1,4 @@
-"""What keeps the log of runs: stores satisfy this protocol, a contract suite proves it."""
+"""The protocol of stores, which keep the logs of runs; a contract suite checks them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from podium.errors import PodiumError
 
 @dataclass(frozen=True, slots=True)
 class RunHead:
-    """What is known of a run without reading its events."""
+    """A run without its events."""
 
     run: RunId
     workflow: str
@@ -23,7 +23,7 @@ class RunHead:
     last_hash: str
     status: str = "running"
     source: str = ""
-    """Where its definition came from, for whoever carries it on; the store does not look inside."""
+    """Where its definition came from, for the process that resumes it; the store does not read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,32 +37,32 @@ class QueuedCommand:
 
 
 class StoreError(PodiumError):
-    """The store could not do what was asked; the message says why."""
+    """The store failed."""
 
 
 class StaleOwner(StoreError):
-    """Somebody else owns the run by now: nothing was written."""
+    """Another process owns the run now; nothing was written."""
 
 
 class AppendConflict(StoreError):
-    """The events do not follow what is stored: nothing was written."""
+    """The events do not follow the stored ones; nothing was written."""
 
 
 class Store(Protocol):
     """The log of all runs of a project.
 
-    An append is one transaction: all of its events are there afterwards, or none. It names the position it follows
-    and the epoch of its owner, so that two owners can never interleave.
+    An append is one transaction: it stores all its events or none. It names the position it follows and the epoch of
+    its owner, so that the events of two owners can never interleave.
     """
 
     def create(self, head: RunHead, letters: Mapping[str, Mapping[str, Any]] | None = None) -> None:
-        """A new run without events, in one transaction with its first letters by name.
+        """Create a run without events, in one transaction with its first queued commands by name.
 
-        StoreError if there is one of that name.
+        Raises StoreError if the run exists.
         """
 
     def claim(self, run: RunId) -> int:
-        """Become the owner: a new epoch, which fences all earlier ones."""
+        """Become the owner: start a new epoch, which locks out all earlier owners."""
 
     def append(
         self,
@@ -75,10 +75,10 @@ class Store(Protocol):
         status: str | None = None,
         answers: tuple[QueuedCommand, str] | None = None,
     ) -> tuple[Record, ...]:
-        """Add events, each a pair of type and JSON text, behind position `after`.
+        """Add events, each a pair of type and JSON text, after position `after`.
 
-        In the same transaction: what the run's status is from now on, and the letter these events answer, with the
-        reply to whoever sent it; so a letter takes effect once, whenever its reader dies.
+        The same transaction stores the run's new status, and the queued command that these events answer with the reply
+        to its sender, so that a command takes effect exactly once, even after a crash.
         """
 
     def read(self, run: RunId, *, after: int = 0) -> tuple[Record, ...]: ...
@@ -86,29 +86,29 @@ class Store(Protocol):
     def head(self, run: RunId) -> RunHead | None: ...
 
     def heads(self) -> tuple[RunHead, ...]:
-        """All runs, the newest first."""
+        """All runs, newest first."""
 
     def set_status(self, run: RunId, status: str) -> None: ...
 
     def post(self, run: RunId, name: str, body: Mapping[str, Any]) -> None:
-        """Leave a letter for the owner; the same name twice is one letter."""
+        """Queue a command for the owner; posting the same name again does nothing."""
 
     def letters(self, run: RunId) -> tuple[QueuedCommand, ...]:
-        """What has been posted and not been answered, in order."""
+        """The queued commands that have not been answered, in order."""
 
     def answer(self, letter: QueuedCommand, reply: str) -> None:
-        """Put a letter away that led to no event."""
+        """Answer a queued command that led to no event."""
 
     def reply(self, run: RunId, name: str) -> str | None:
-        """The answer to a letter, once there is one."""
+        """The reply to a queued command; None until there is one."""
 
     def stamp(self) -> int:
-        """Another number when a letter may have come since; cheap enough to be asked all the time."""
+        """A number that changes when a command may have been queued; cheap enough to poll."""
 
     def forget(self, run: RunId) -> None:
-        """Delete a run with its events and letters; twice is once."""
+        """Delete a run with its events and queued commands; idempotent."""
 
     def damage(self) -> str | None:
-        """What is wrong with the store itself, or None; the chain of a run's events is looked at by whoever reads it."""
+        """Describe damage of the store itself; None if there is none. Readers of a log check its chain themselves."""
 
     def close(self) -> None: ...

@@ -1,1 +1,1 @@
-"""Start processes, read their output, bound them, end everything they started."""
+"""Starts processes, reads their output, limits them, and ends everything they started."""

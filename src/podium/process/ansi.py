@@ -1,6 +1,6 @@
-"""Takes the colours and cursor moves of terminals out of a stream of bytes.
+"""Removes terminal colours and cursor movements from a stream of bytes.
 
-It stands before the mask: a secret that is cut in two by a colour must be whole again when the mask sees it.
+It runs before the mask, because a colour sequence in the middle of a secret would otherwise hide it from the mask.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ SEQUENCE: Final = re.compile(
 )
 UNFINISHED: Final = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)?\Z")
 
-# A sequence that does not end is none; without a bound it would hold back all that follows.
+# A longer sequence is treated as text; without a limit an unfinished one would hold back all output after it.
 LONGEST: Final = 4096
 
 
 class PlainStream:
-    """One stream on its way to plain text."""
+    """Removes the sequences from one stream, piece by piece."""
 
     __slots__ = ("_data",)
 
@@ -28,8 +28,8 @@ class PlainStream:
 
     def feed(self, data: bytes) -> bytes:
         data = self._data + data
-        found = UNFINISHED.search(data)
-        end = found.start() if found and len(data) - found.start() <= LONGEST else len(data)
+        unfinished = UNFINISHED.search(data)
+        end = unfinished.start() if unfinished and len(data) - unfinished.start() <= LONGEST else len(data)
         self._data = data[end:]
         return SEQUENCE.sub(b"", data[:end])
 

@@ -1,7 +1,7 @@
-"""Bounds for a whole tree of processes, by the kernel's control groups where we may make some.
+"""Limits a whole tree of processes with control groups, if this process may create them.
 
-A group of the unified hierarchy (v2) that was delegated to us comes first, then one of the old hierarchies (v1); where
-neither can be had, limits per process are all there is (limits.py), and whoever asks is told so.
+A delegated group of the unified hierarchy (v2) is preferred, then the old hierarchies (v1). If neither is available,
+only limits per process apply (limits.py), and callers can see that.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOUNTS: Final = Path("/proc/self/mountinfo")
 
 @dataclass(frozen=True, slots=True)
 class Parents:
-    """Where groups can be made that bound memory and processors; None: nowhere."""
+    """The groups below which groups with memory and CPU limits can be created; None if there is none."""
 
     version: int = 0
     memory: Path | None = None
@@ -33,28 +33,28 @@ class Parents:
 
 @contextmanager
 def group(*, memory_bytes: int | None, cpus: float | None, parents: Parents) -> Iterator[tuple[Path, ...]]:
-    """Groups with these bounds, as far as they can be had; whoever enters them is bound. Removed when empty."""
+    """Create groups with these limits, as far as possible; they limit every process that joins them."""
     name = f"podium-{secrets.token_hex(6)}"
-    made: list[Path] = []
+    groups: list[Path] = []
     try:
         if memory_bytes is not None and parents.memory is not None:
-            made.append(_make(parents.memory / name, _memory(memory_bytes, parents.version)))
+            groups.append(_make(parents.memory / name, _memory(memory_bytes, parents.version)))
         if cpus is not None and parents.cpu is not None:
-            made.append(_make(parents.cpu / name, _cpu(cpus, parents.version)))
-        yield tuple(dict.fromkeys(made))
+            groups.append(_make(parents.cpu / name, _cpu(cpus, parents.version)))
+        yield tuple(dict.fromkeys(groups))
     finally:
-        for folder in dict.fromkeys(made):
+        for folder in dict.fromkeys(groups):
             _remove(folder)
 
 
 @cache
 def find(own: Path = SELF, mounts: Path = MOUNTS) -> Parents:
-    """What this process may use; found out by making a group."""
-    groups, places = _groups(own), _places(mounts)
-    unified = _unified(groups, places)
+    """The parent groups that this process may use, tested by creating a group."""
+    own_groups, mount_points = _groups(own), _mount_points(mounts)
+    unified = _unified(own_groups, mount_points)
     if unified is not None:
         return Parents(2, unified, unified)
-    old = {name: _old(name, groups, places) for name in ("memory", "cpu")}
+    old = {name: _old_hierarchy(name, own_groups, mount_points) for name in ("memory", "cpu")}
     return Parents(1, old["memory"], old["cpu"]) if any(old.values()) else Parents()
 
 
@@ -77,7 +77,7 @@ def _cpu(cpus: float, version: int) -> dict[str, str]:
 
 
 def _remove(folder: Path) -> None:
-    """The kernel may need a moment to forget the last process. What stays is empty and bounds nobody."""
+    """Remove an empty group; the kernel may need a moment after its last process has ended."""
     deadline = time.monotonic() + REMOVAL_S
     while time.monotonic() < deadline:
         try:
@@ -91,61 +91,63 @@ def _remove(folder: Path) -> None:
 
 
 def _groups(own: Path) -> dict[str, str]:
-    """By controller, the group we are in; the empty name is the unified hierarchy."""
-    found = {}
+    """The group of this process by controller; "" is the unified hierarchy."""
+    groups = {}
     with suppress(OSError):
         for line in own.read_text().splitlines():
             _, controllers, path = line.split(":", 2)
-            found.update(dict.fromkeys(controllers.split(","), path))
-    return found
+            groups.update(dict.fromkeys(controllers.split(","), path))
+    return groups
 
 
-def _places(mounts: Path) -> dict[str, Path]:
-    """By controller, where its hierarchy is mounted."""
-    found: dict[str, Path] = {}
+def _mount_points(mounts: Path) -> dict[str, Path]:
+    """The mount point of each controller's hierarchy."""
+    mount_points: dict[str, Path] = {}
     with suppress(OSError):
         for line in mounts.read_text().splitlines():
-            left, _, right = line.partition(" - ")
-            kind, _, options = right.split(" ", 2)
+            before, _, after = line.partition(" - ")
+            kind, _, options = after.split(" ", 2)
             if kind == "cgroup2":
-                found[""] = Path(left.split(" ")[4])
+                mount_points[""] = Path(before.split(" ")[4])
             elif kind == "cgroup":
-                found.update(dict.fromkeys(options.split(","), Path(left.split(" ")[4])))
-    return found
+                mount_points.update(dict.fromkeys(options.split(","), Path(before.split(" ")[4])))
+    return mount_points
 
 
-def _unified(groups: dict[str, str], places: dict[str, Path]) -> Path | None:
-    """A group with processes cannot have bounded children, so ours stand beside us, below our parent."""
-    if "" not in groups or "" not in places:
+def _unified(groups: dict[str, str], mount_points: dict[str, Path]) -> Path | None:
+    """The parent of our own group, because a group that contains processes cannot have limited children."""
+    if "" not in groups or "" not in mount_points:
         return None
-    here = _below(places[""], groups[""])
-    parent = here if here == places[""] else here.parent
+    own = _group_folder(mount_points[""], groups[""])
+    parent = own if own == mount_points[""] else own.parent
     try:
-        passed_on = (parent / "cgroup.subtree_control").read_text().split()
+        delegated = (parent / "cgroup.subtree_control").read_text().split()
     except OSError:
         return None
-    return parent if {"memory", "cpu"} <= set(passed_on) and _is_ours(parent) else None
+    return parent if {"memory", "cpu"} <= set(delegated) and _can_create_in(parent) else None
 
 
-def _old(name: str, groups: dict[str, str], places: dict[str, Path]) -> Path | None:
-    if name not in groups or name not in places:
+def _old_hierarchy(name: str, groups: dict[str, str], mount_points: dict[str, Path]) -> Path | None:
+    if name not in groups or name not in mount_points:
         return None
-    here = _below(places[name], groups[name])
-    return here if _is_ours(here) else None
+    own = _group_folder(mount_points[name], groups[name])
+    return own if _can_create_in(own) else None
 
 
-def _below(mount: Path, path: str) -> Path:
-    """In a container the path may be that of the host, and the mount is already our own group."""
-    here = mount / path.lstrip("/")
-    return here if here.is_dir() else mount
+def _group_folder(mount: Path, path: str) -> Path:
+    """The group's folder; in a container the path may be the host's, and then the mount is already our group."""
+    folder = mount / path.lstrip("/")
+    return folder if folder.is_dir() else mount
 
 
-def _is_ours(parent: Path) -> bool:
+def _can_create_in(parent: Path) -> bool:
     trial = parent / f"podium-{secrets.token_hex(6)}"
     try:
         trial.mkdir()
-        there = os.access(trial / "cgroup.procs", os.W_OK) and os.access(parent / "cgroup.procs", os.W_OK)
+        is_writable = os.access(trial / "cgroup.procs", os.W_OK) and os.access(
+            parent / "cgroup.procs", os.W_OK
+        )
         trial.rmdir()
     except OSError:
         return False
-    return there
+    return is_writable

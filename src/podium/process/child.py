@@ -1,7 +1,7 @@
-"""Starts one child and knows when it has ended. The only file that starts a process.
+"""Starts one child process and detects its end. The only file that starts a process.
 
-Start from the main thread: bubblewrap's --die-with-parent follows the thread, and a worker thread that ends would
-take the sandbox with it.
+Call it from the main thread: bubblewrap's --die-with-parent applies to the thread, so the end of a worker thread would
+kill the sandbox.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from podium.process.procfs import MARKER_VARIABLE, open_pidfd
 
 
 class Child:
-    """A running child with its pipes. Leave the `with` block after the tree has been ended."""
+    """A running child with its pipes. Leave the `with` block only after its process tree has been ended."""
 
     def __init__(self, launch: Launch, *, name: str) -> None:
-        """Raises OSError when the program, the folder or the input cannot be had."""
+        """Start the child; raises OSError if the program, the folder or the input is not available."""
         program = _program(launch)
         prefix = wrapper(launch.limits) if launch.limits else ()
         marker = f"{launch.marker}/{name}"
         stdin = _open_stdin(launch.stdin)
         try:
             with process_tree.starting:
-                self._popen = subprocess.Popen(  # noqa: S603 - starting what a user declared is what this is for
+                self._popen = subprocess.Popen(  # noqa: S603 - its purpose is to start what the user declared
                     (*prefix, program if prefix else launch.argv[0], *launch.argv[1:]),
                     executable=None if prefix else program,
                     cwd=launch.cwd,
@@ -42,7 +42,9 @@ class Child:
                     pass_fds=launch.fds,
                     start_new_session=True,
                 )
-                self.root = process_tree.begin(self._popen.pid, marker, walled=launch.walled)
+                self.root = process_tree.register(
+                    self._popen.pid, marker, own_pid_namespace=launch.own_pid_namespace
+                )
         finally:
             os.close(stdin)
         self.pidfd: Final = open_pidfd(self._popen.pid)
@@ -59,7 +61,7 @@ class Child:
     def __exit__(self, *_: object) -> None:
         if self.has_ended():
             self._popen.wait()
-        process_tree.end(self.root)
+        process_tree.unregister(self.root)
         for pipe in (self._popen.stdout, self._popen.stderr):
             assert pipe is not None
             pipe.close()
@@ -67,11 +69,11 @@ class Child:
             os.close(self.pidfd)
 
     def has_ended(self) -> bool:
-        """Looks without collecting it: as long as it is not collected, its pid is the name of its session."""
+        """Check without reaping the child, because its pid identifies its session until it is reaped."""
         return self._status() is not None
 
     def exit(self) -> tuple[int, int | None]:
-        """Exit code and signal; a child that outlived KILL counts as killed."""
+        """The exit code and signal; a child that survived KILL counts as killed."""
         status = self._status()
         if status is not None and status.si_code == os.CLD_EXITED:
             return status.si_status, None
@@ -83,36 +85,36 @@ class Child:
 
 
 def new_name() -> str:
-    """Tells the launches of a run apart, in their markers and in the names of their files."""
+    """A name that distinguishes the launches of a run, in their markers and file names."""
     return secrets.token_hex(6)
 
 
 def _program(launch: Launch) -> str:
-    """Searched for by us: after the limits' wrapper has started it would be too late to say what is missing."""
+    """Find the program before the start, because the wrapper of the limits could not report that it is missing."""
     name = launch.argv[0]
     if not launch.cwd.is_dir():
         raise NotADirectoryError(f'folder "{launch.cwd}" does not exist')
-    # With a slash the child's folder counts, without one only its PATH, never the folder it runs in.
+    # A name with a slash is relative to the child's folder; one without is searched only in its PATH.
     if "/" in name:
-        found = launch.cwd.absolute() / name
-        if found.exists():
-            return str(found)
+        path = launch.cwd.absolute() / name
+        if path.exists():
+            return str(path)
     else:
         for folder in launch.env.get("PATH", os.defpath).split(os.pathsep):
-            # As shutil.which looks, which asks five questions of each folder.
+            # Like shutil.which, but with fewer system calls per folder.
             program = f"{folder}/{name}"
-            if os.access(program, os.X_OK) and not os.path.isdir(program):  # noqa: PTH112 (as text: it is quicker)
+            if os.access(program, os.X_OK) and not os.path.isdir(program):  # noqa: PTH112 (a string is faster)
                 return program
     raise FileNotFoundError(f'program "{name}" was not found')
 
 
 def _open_stdin(stdin: bytes | Path | None) -> int:
-    """A file in every case, so nobody needs to feed the child and it can never block us."""
+    """Open the input as a file, so that writing it can never block."""
     if stdin is None:
         return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     if isinstance(stdin, Path):
         return os.open(stdin, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    # In memory: a prompt may be private, and a temporary file outlives a crash.
+    # In memory, because a prompt may be private and a temporary file would survive a crash.
     handle = os.memfd_create("stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     with os.fdopen(handle, "wb", closefd=False) as file:
         file.write(stdin)

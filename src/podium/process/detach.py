@@ -1,4 +1,4 @@
-"""Starts a process that outlives this one: the owner of a run that goes on in the background."""
+"""Starts a process that outlives this one: the owner of a run in the background."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeAlias
 
-Beginning: TypeAlias = "subprocess.Popen[bytes]"
+DetachedProcess: TypeAlias = "subprocess.Popen[bytes]"
 
 
-def leave(child: Beginning) -> None:
-    """It goes on alone. Without this the interpreter would warn that nobody waited for it."""
-    if child.returncode is None:
-        child.returncode = 0
+def disown(process: DetachedProcess) -> None:
+    """Let the process continue alone; without this, the interpreter would warn that it was not waited for."""
+    if process.returncode is None:
+        process.returncode = 0
 
 
-def stop(children: Iterable[Beginning], *, patience_s: float) -> None:
-    """Asks each to end, once, and ends those that have not done so when the patience is over."""
-    asked = tuple(children)
+def stop(children: Iterable[DetachedProcess], *, patience_s: float) -> None:
+    """Send TERM to each process, and KILL those that have not ended after `patience_s`."""
+    processes = tuple(children)
     deadline = time.monotonic() + patience_s
-    for child in asked:
-        child.terminate()
-    for child in asked:
+    for process in processes:
+        process.terminate()
+    for process in processes:
         try:
-            child.wait(max(0.0, deadline - time.monotonic()))
+            process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
+            process.kill()
+            process.wait()
 
 
-def begin(argv: tuple[str, ...], *, cwd: Path, output: Path) -> Beginning:
-    """It has a session of its own, so that closing the terminal does not end it."""
+def start_detached(argv: tuple[str, ...], *, cwd: Path, output: Path) -> DetachedProcess:
+    """Start a process in its own session, so that closing the terminal does not end it."""
     output.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
-        return subprocess.Popen(  # noqa: S603  # our own program; what a run starts goes through `run`
+        return subprocess.Popen(  # noqa: S603  # our own program; programs of a run are started by `run`
             argv,
             cwd=cwd,
             stdin=subprocess.DEVNULL,

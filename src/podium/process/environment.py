@@ -1,4 +1,4 @@
-"""The environment a child gets: little, and nothing that was not declared (R184, R185, C15)."""
+"""The environment of a child: a minimal base and what was declared (R184, R185, C15)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from podium.errors import ConfigurationError
 
-# What almost every program needs to find others, its files and its language. Everything else must be declared.
+# What almost every program needs to find programs, files and its language. Everything else must be declared.
 BASE: Final = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER")
 DEFAULTS: Final = {"LANG": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin", "TERM": "dumb"}
 
@@ -20,7 +20,7 @@ def minimal_env(
     inherit: Iterable[str] = (),
     host: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """The base, what is inherited by name, `extra`, then the declared secrets: a secret wins (R185)."""
+    """The base, variables inherited by name, `extra`, and declared secrets, where later ones win (R185)."""
     outside = os.environ if host is None else host
     env = {**DEFAULTS, **{name: outside[name] for name in (*BASE, *inherit) if name in outside}}
     env["PATH"] = _absolute_folders(env["PATH"]) or DEFAULTS["PATH"]
@@ -33,12 +33,12 @@ def minimal_env(
 def check_env(env: Mapping[str, str]) -> None:
     for name, value in env.items():
         if not name or "=" in name or "\0" in name:
-            raise ConfigurationError(f"environment variable {name!r} has a name that no program can read")
+            raise ConfigurationError(f"{name!r} is not a valid name of an environment variable")
         if "\0" in value:
-            # The value may be a secret, so the message leaves it out.
+            # The value may be a secret, so it is not in the message.
             raise ConfigurationError(f'environment variable "{name}" contains a NUL character')
 
 
 def _absolute_folders(path: str) -> str:
-    """An empty or relative entry means the child's folder, where somebody may have put a program named git."""
+    """Drop empty and relative entries, which mean the child's folder, where an agent may have put a program named git."""
     return os.pathsep.join(folder for folder in path.split(os.pathsep) if folder.startswith("/"))

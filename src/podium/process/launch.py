@@ -1,4 +1,4 @@
-"""What to start and within which bounds, as a value."""
+"""What to start and with which limits, and how it ended, as values."""
 
 from __future__ import annotations
 
@@ -21,71 +21,73 @@ MARKER: Final = re.compile(r"[A-Za-z0-9._-]{6,200}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """One process to start: an argv and never a shell line (R181, C2), with a complete environment."""
+    """A process to start: an argv, never a shell command line (R181, C2), with its complete environment."""
 
     argv: tuple[str, ...]
     cwd: Path
     env: Mapping[str, str] = field(repr=False)
-    """All the child gets, besides the marker. See minimal_env."""
+    """The whole environment of the child except the marker. See minimal_env."""
     marker: str
-    """Names the run in the child's environment; no two runs on a machine may share one. See sweep."""
+    """Identifies the run in the child's environment; unique on the machine. See sweep."""
     stdin: bytes | Path | None = field(default=None, repr=False)
-    """Bytes, a file, or None: at its end from the start (R189)."""
+    """Bytes, a file, or None for empty input (R189)."""
     timeout_s: float = 300.0
     first_output_s: float = math.inf
-    """So long it may say nothing at all, on neither stream; and from then on `silence_s` at a time."""
+    """How long it may take until its first output on either stream; after that, `silence_s` applies."""
     silence_s: float = math.inf
     grace_s: float = 10.0
-    """From TERM to KILL when the time is up (R141)."""
+    """The time from TERM to KILL after a timeout (R141)."""
     cancel_grace_s: float = 1.0
-    """The same when the caller cancels: a person waits."""
+    """The same after a cancel; shorter, because a person is waiting."""
     mask: Mask = NOTHING_HIDDEN
     plain: bool = False
-    """Take out the colours and cursor moves of terminals (R063); off where output may be binary."""
+    """Remove terminal colours and cursor movements (R063); off if the output may be binary."""
     output: OutputLimits = OutputLimits()
     spill_dir: Path | None = None
-    """Where output goes that is too long for memory or for the record."""
+    """The folder for output that is too long for memory or for the record."""
     limits: Limits | None = None
     fds: tuple[int, ...] = ()
-    """Descriptors that it gets besides the first three; they stay the caller's to close."""
-    walled: bool = False
-    """All that matters of it lives in a pid namespace of its own. What stands around that ends at once when it is
-    told to, and takes the rest with it; so only what is inside is asked to end."""
+    """Descriptors to pass in addition to the standard three; the caller closes them."""
+    own_pid_namespace: bool = False
+    """True if the program runs in its own pid namespace.
+
+    The processes around it would end at once on TERM and take the program with them, so only those inside get TERM.
+    """
 
     def __post_init__(self) -> None:
         if not self.argv or not self.argv[0]:
-            raise ConfigurationError("there is no program to start: argv is empty")
+            raise ConfigurationError("argv is empty, so there is no program to start")
         for position, argument in enumerate(self.argv):
             if "\0" in argument:
                 raise ConfigurationError(f'argument {position} of "{self.argv[0]}" contains a NUL character')
             if self.mask.hides(argument):
                 raise ConfigurationError(
-                    f"argument {position} of a command contains a secret, and every user of this machine can read it "
+                    f"argument {position} of a command contains a secret, which every user of this machine could read "
                     "in the list of processes",
-                    hint="pass the secret as a variable, or the text by stdin or a file",
+                    hint="pass the secret in an environment variable, or the text through stdin or a file",
                 )
         if not MARKER.fullmatch(self.marker):
             raise ConfigurationError(
-                f'marker "{self.marker}" is not 6 to 200 letters, digits, dots or dashes'
+                f'marker "{self.marker}" must have 6 to 200 letters, digits, dots or dashes'
             )
         check_env(self.env)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """How it ended; failure is a value here, not an exception."""
+    """How a process ended; a failure is a value, not an exception."""
 
     exit_code: int
-    """The child's own; 124 after a timeout, 128 + n after signal n, 126 and 127 when it could not start."""
+    """The child's exit code; 124 after a timeout, 128 + n after signal n, 126 or 127 if it could not start."""
     signal: int | None
     timed_out: bool
-    """Its time was up, or it had been silent for too long."""
+    """True if it ran too long, or had no output for too long."""
     duration_s: float
     stdout: CapturedOutput
     stderr: CapturedOutput
     not_started: str | None = None
     """Why the program could not be started."""
     silent_s: float | None = None
-    """How long it had said nothing when that was too long."""
+    """How long it had no output, if that was too long."""
     survivors: tuple[int, ...] = ()
-    """Processes that outlived KILL, in uninterruptible sleep or under another user."""
+    """Processes that survived KILL, in uninterruptible sleep or of another user."""

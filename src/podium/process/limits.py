@@ -1,9 +1,9 @@
-"""Resource limits of a child, put on by a program that runs before it and then becomes it.
+"""Resource limits of a child, applied by a wrapper program that then becomes the child.
 
-Neither preexec_fn nor prlimit(2) after the start would do: the first runs Python between fork and exec, where a lock
-held by another thread hangs for ever; the second comes after the child has begun, and what it forked before is free.
-A wrapper that execs has neither fault: util-linux's prlimit takes 1.5 ms here, our own script 14 ms where it is missing.
-Limits are per process (processes: per user); they bound accidents, they are no wall against malice.
+preexec_fn runs Python between fork and exec, where a lock of another thread can hang forever. prlimit(2) after the
+start misses processes that the child has already forked. A wrapper that execs has neither problem: util-linux's prlimit
+takes 1.5 ms, our own script 14 ms where prlimit is missing. Limits are per process (the number of processes per user);
+they prevent accidents and do not stop an attacker.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Final
 
-# Fixed places: a program of that name in the project's own PATH must not be the one that limits it.
+# Fixed paths, because a program of that name in the project's PATH must not apply the limits.
 PRLIMIT: Final = (Path("/usr/bin/prlimit"), Path("/bin/prlimit"))
 
 RESOURCES: Final = {
@@ -30,7 +30,7 @@ RESOURCES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """None leaves a resource as it is."""
+    """Limits of a child; None leaves a resource unchanged."""
 
     memory_bytes: int | None = None
     cpu_s: int | None = None
@@ -38,21 +38,23 @@ class Limits:
     open_files: int | None = None
     processes: int | None = None
     core_bytes: int | None = 0
-    """A core dump holds the environment, and with it the secrets."""
+    """No core dumps by default, because they contain the environment and its secrets."""
     groups: tuple[Path, ...] = ()
-    """Control groups to enter; see cgroups.py."""
+    """Control groups to join; see cgroups.py."""
 
 
 def wrapper(limits: Limits, *, programs: tuple[Path, ...] = PRLIMIT) -> tuple[str, ...]:
-    """What to put before an argv whose program is an absolute path."""
-    wanted = tuple(
+    """The prefix for an argv whose program is an absolute path."""
+    requested = tuple(
         (*RESOURCES[field.name], value)
         for field in fields(limits)
         if field.name in RESOURCES and (value := getattr(limits, field.name)) is not None
     )
-    allowed = tuple((option, number, _at_most_hard(number, value)) for option, number, value in wanted)
+    allowed = tuple(
+        (option, number, _clamp_to_hard_limit(number, value)) for option, number, value in requested
+    )
     program = next((path for path in programs if path.exists()), None)
-    enter = _entering(limits.groups)
+    enter = _join_groups(limits.groups)
     if program:
         return (*enter, str(program), *(f"--{option}={value}:{value}" for option, _, value in allowed), "--")
     script = Path(__file__).with_name("apply_limits.py")
@@ -67,15 +69,15 @@ def wrapper(limits: Limits, *, programs: tuple[Path, ...] = PRLIMIT) -> tuple[st
     )
 
 
-def _entering(groups: tuple[Path, ...]) -> tuple[str, ...]:
-    """Becomes what follows once it is a member; where it cannot be one, nothing starts."""
+def _join_groups(groups: tuple[Path, ...]) -> tuple[str, ...]:
+    """A shell that joins the groups and then becomes the command; if it cannot join, nothing starts."""
     if not groups:
         return ()
     joined = "".join(f"echo $$ > {shlex.quote(f'{folder}/cgroup.procs')} && " for folder in groups)
     return ("/bin/sh", "-c", f'{joined}exec "$@"', "sh")
 
 
-def _at_most_hard(number: int, value: int) -> int:
-    """Asking for more than we have is refused by the kernel and would stop the child from starting."""
+def _clamp_to_hard_limit(number: int, value: int) -> int:
+    """The value, at most our own hard limit, because the kernel refuses more and the child would not start."""
     hard = resource.getrlimit(number)[1]
     return value if hard == resource.RLIM_INFINITY else min(value, hard)

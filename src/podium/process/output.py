@@ -1,8 +1,8 @@
-"""The single sink of a child's output: filters it, shows it live, and keeps it within bounds (R153).
+"""Receives a child's output: filters it, passes it on live, and stores it within limits (R153).
 
-Up to a megabyte of a stream stays in memory, more goes to a file, and the first eight kilobytes are for the record.
-Whatever the record cuts off has a file, if a folder for one was named; if none was, memory is all there is. What goes
-beyond the limits is read, so that the child does not block, and dropped, and the loss is stated.
+Up to a megabyte of a stream stays in memory, more goes to a file, and the first eight kilobytes are for the record. If
+the record is truncated and a folder is given, the whole output is in a file. Output beyond the limits is read, so that
+the child does not block, and dropped; the number of dropped bytes is reported.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ class OutputLimits:
 
 @dataclass(frozen=True, slots=True)
 class CapturedOutput:
-    """One stream of a finished child, already masked."""
+    """One masked stream of a finished child."""
 
     head: bytes = field(repr=False)
     size: int
-    """Bytes that were kept, in memory or in the file."""
+    """The number of stored bytes, in memory or in the file."""
     memory: bytes | None = field(default=None, repr=False)
-    """All of it, or None when it is in the file only."""
+    """The whole output, or None if it is only in the file."""
     path: Path | None = None
     dropped: int = 0
-    """Bytes beyond the limits."""
+    """The number of bytes beyond the limits."""
 
     def read(self) -> bytes:
         if self.memory is not None:
@@ -53,18 +53,18 @@ class CapturedOutput:
         return self.read().decode("utf-8", "replace")
 
     def record(self) -> str:
-        """The first kilobytes, with a mark that says what is missing and where it is."""
+        """The first kilobytes, with a note about what is missing and where it is."""
         if self.size <= len(self.head) and not self.dropped:
             return self.head.decode("utf-8", "replace")
-        # A decoder that waits for more does not make a broken character of the one that was cut.
+        # An incremental decoder drops a truncated character instead of replacing it.
         text = codecs.getincrementaldecoder("utf-8")("replace").decode(self.head)
-        where = f"; all of it: {self.path}" if self.path else ""
-        lost = f"; {self.dropped} more bytes were dropped" if self.dropped else ""
-        return f"{text}\n[truncated: the first {len(self.head)} of {self.size} bytes{where}{lost}]"
+        file_note = f"; all of it: {self.path}" if self.path else ""
+        drop_note = f"; {self.dropped} more bytes were dropped" if self.dropped else ""
+        return f"{text}\n[truncated: the first {len(self.head)} of {self.size} bytes{file_note}{drop_note}]"
 
 
 class OutputSink:
-    """Where the bytes of one stream go."""
+    """Filters and stores the bytes of one stream."""
 
     def __init__(
         self,
@@ -93,22 +93,22 @@ class OutputSink:
             return
         for step in self._filters:
             data = step.feed(data)
-        self._take(data)
+        self._accept(data)
 
     def finish(self) -> CapturedOutput:
         data = b""
         for step in self._filters:
             data = step.feed(data) + step.finish()
-        self._take(data)
-        cut = self._size > len(self._head)
-        if self._spill and cut and not self._file:
-            self._begin_file(self._spill)
+        self._accept(data)
+        exceeds_record = self._size > len(self._head)
+        if self._spill and exceeds_record and not self._file:
+            self._open_file(self._spill)
         self.close()
         return CapturedOutput(
             head=self._head,
             size=self._size,
             memory=bytes(self._memory) if self._size <= self._limits.memory else None,
-            path=self._spill if cut else None,
+            path=self._spill if exceeds_record else None,
             dropped=self._dropped,
         )
 
@@ -117,32 +117,32 @@ class OutputSink:
             self._file.close()
             self._file = None
 
-    def _take(self, data: bytes) -> None:
-        # Cut here and not before the mask: half a secret is no longer recognised.
-        kept = data[: self._most - self._size]
-        self._dropped += len(data) - len(kept)
-        if not kept:
+    def _accept(self, data: bytes) -> None:
+        # Truncate after the mask and not before, because the mask would not recognize half a secret.
+        stored = data[: self._most - self._size]
+        self._dropped += len(data) - len(stored)
+        if not stored:
             return
-        self._size += len(kept)
-        self._head += kept[: self._limits.record - len(self._head)]
-        self._keep(kept)
+        self._size += len(stored)
+        self._head += stored[: self._limits.record - len(self._head)]
+        self._store(stored)
         if self._on_output:
-            self._on_output(self._stream, kept)
+            self._on_output(self._stream, stored)
 
-    def _keep(self, data: bytes) -> None:
-        """Writing blocks the loop, but only as long as the page cache takes for one read's worth of bytes."""
+    def _store(self, data: bytes) -> None:
+        """Store the bytes; writing blocks the event loop only for as long as the page cache needs for one chunk."""
         if self._spill and self._size > self._limits.memory:
-            file = self._file or self._begin_file(self._spill)
+            file = self._file or self._open_file(self._spill)
             file.write(data)
-            # After a crash the file tells what the child had said so far.
+            # After a crash the file has all output so far.
             file.flush()
             self._memory.clear()
         else:
             self._memory += data
 
-    def _begin_file(self, path: Path) -> BinaryIO:
+    def _open_file(self, path: Path) -> BinaryIO:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Output of others: readable by this user alone, and never written through a link that waits there.
+        # The output is untrusted: readable only by this user, and never written through an existing link.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         self._file = os.fdopen(os.open(path, flags, 0o600), "wb")
         self._file.write(self._memory)

@@ -1,15 +1,15 @@
-"""Everything a launch has brought to life, and its end.
+"""Finds and ends every process that a launch has started.
 
-Process groups do not hold an agent's children: a setsid grandchild and a double-forked daemon leave them. So this
-process makes itself the subreaper of all it starts: whoever loses its parent becomes our own child and is found there.
-The rules say to which launch such an orphan belongs:
+Process groups are not enough: a grandchild after setsid and a double-forked daemon leave them. So this process is the
+subreaper of everything it starts: a process whose parent ends becomes our own child and is found there. These rules
+decide which launch such an orphan belongs to:
 
-Rule 1: its session is the one of a launch: to that one. A launch's main process is collected last, so that the number
-        of its session cannot be given away.
-Rule 2: it is in our own session: to none, for every launch begins a new one, and there is no way back.
-Rule 3: its environment carries the marker of a launch that is under way: to that one.
-Rule 4: it has wiped its environment: to a launch that began before it, if that is the only one under way. If several
-        did, it is left until the last of them ends. So nothing else in this process may start a child in a
+Rule 1: if its session is that of a launch, to that launch. The main process of a launch is reaped last, so that the
+        number of its session cannot be reused.
+Rule 2: if it is in our own session, to none, because every launch has a new session and cannot return to ours.
+Rule 3: if its environment has the marker of a running launch, to that launch.
+Rule 4: if it has cleared its environment, to the running launch that started before it, if there is only one. If there
+        are several, it is left until the last of them ends. So nothing else in this process may start a child in a
         session of its own.
 """
 
@@ -41,7 +41,7 @@ from podium.process.procfs import (
 
 PR_SET_CHILD_SUBREAPER: Final = 36
 KILL_LIMIT_S: Final = 3.0
-# A dead child whom a debugger holds cannot be collected; it must not hold us.
+# A dead child that a debugger holds cannot be reaped; do not wait for it forever.
 MOST_LOOKS: Final = 20
 FIRST_PAUSE_S: Final = 0.002
 LONGEST_PAUSE_S: Final = 0.05
@@ -53,85 +53,89 @@ class Root:
 
     pid: int
     marker: str
-    walled: bool = False
-    """Only what is in a pid namespace below ours is asked to end; see Launch."""
+    own_pid_namespace: bool = False
+    """If True, TERM goes only to processes in a pid namespace below ours; see Launch."""
 
 
-_under_way: Final[dict[int, Root]] = {}
+_running: Final[dict[int, Root]] = {}
 
-# Whose a process was when it was seen first. One that is dying has lost its environment and is not yet dead.
+# The launch of each process when it was first seen; a dying process has already lost its environment.
 _owners: Final[dict[tuple[int, int], Root]] = {}
 
-# Held from before a start until it is in the table above: unknown, the new process would look like an orphan (rule 4).
+# Held from before a start until the process is in `_running`; otherwise it would look like an orphan (rule 4).
 starting: Final = threading.RLock()
 
 
 @cache
 def adopt_orphans() -> None:
-    """Makes this process the parent of every descendant that loses its own; for all its life."""
+    """Make this process the subreaper of its descendants, for its whole life."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:  # pragma: no cover (Linux can since 3.4)
-        raise OSError(ctypes.get_errno(), "this kernel cannot make a process the parent of orphans")
+        raise OSError(ctypes.get_errno(), "this kernel cannot make a process a subreaper")
 
 
-def begin(pid: int, marker: str, *, walled: bool = False) -> Root:
-    root = Root(pid, marker, walled)
-    _under_way[pid] = root
+def register(pid: int, marker: str, *, own_pid_namespace: bool = False) -> Root:
+    root = Root(pid, marker, own_pid_namespace)
+    _running[pid] = root
     return root
 
 
-def end(root: Root) -> None:
+def unregister(root: Root) -> None:
     with starting:
-        del _under_way[root.pid]
+        del _running[root.pid]
         for process in [process for process, owner in _owners.items() if owner is root]:
             del _owners[process]
 
 
 async def kill(root: Root, *, grace_s: float) -> tuple[int, ...]:
-    """TERM to the whole tree, the grace, then KILL until nothing is left; returns what cannot be killed."""
+    """Send TERM to the whole tree, wait, then send KILL until nothing is left; returns the pids that survive."""
     if not await _signal_until_gone(root, signal.SIGTERM, within_s=grace_s):
         return ()
     return await _signal_until_gone(root, signal.SIGKILL, within_s=KILL_LIMIT_S)
 
 
-def has_left(root: Root) -> bool:
-    """After the main process has ended: whether anything of the launch lives on, which has then lost its parent."""
+def has_strays(root: Root) -> bool:
+    """Whether any process of the launch still runs after its main process has ended."""
     with starting:
-        return bool(_orphans()) and bool(living(root))
+        return bool(_orphans()) and bool(live_processes(root))
 
 
 async def kill_strays(root: Root, *, linger_s: float, grace_s: float) -> tuple[int, ...]:
-    """After the main process has ended: what still runs may finish for a moment, as a last `tee` does."""
+    """End what still runs after the main process has ended, but let it finish for a moment, like a final `tee`."""
     pauses = _pauses()
     with anyio.move_on_after(linger_s):
-        while living(root):  # noqa: ASYNC110 - the kernel has no event for the end of a tree
+        while live_processes(root):  # noqa: ASYNC110 - the kernel has no event for the end of a tree
             await anyio.sleep(next(pauses))
     return await kill(root, grace_s=grace_s)
 
 
-def living(root: Root, *, everywhere: bool = False) -> tuple[Process, ...]:
-    """What is alive of this launch.
+def live_processes(root: Root, *, everywhere: bool = False) -> tuple[Process, ...]:
+    """The running processes of a launch.
 
-    `everywhere` also asks every process of the machine for the marker. That finds nothing that the rules above miss
-    as long as the kernel adopts for us; it is the second net for the moments when something must die.
+    `everywhere` also checks the marker of every process on the machine. The rules above find the same as long as the
+    kernel supports subreapers; this is a second check before the tree counts as ended.
     """
-    found: tuple[Process, ...] = ()
+    processes: tuple[Process, ...] = ()
     with starting:
         for _ in range(MOST_LOOKS):
             orphans = _orphans()
-            own = [process.pid for process in orphans if not process.is_dead and _belongs(process, root)]
+            own_orphans = [
+                process.pid for process in orphans if not process.is_dead and _belongs_to(process, root)
+            ]
             marked = [pid for pid in read_pids() if read_marker(pid) == root.marker] if everywhere else []
-            found = tuple(process for process in descend((root.pid, *own, *marked)) if not process.is_dead)
-            _owners.update({(process.pid, process.started): root for process in found})
-            # One that died while we looked has handed its children to us behind our back; then look again.
-            if found or not (own or any(process.is_dead for process in orphans)):
+            processes = tuple(
+                process for process in descend((root.pid, *own_orphans, *marked)) if not process.is_dead
+            )
+            _owners.update({(process.pid, process.started): root for process in processes})
+            # A process that ended during the search may have passed its children to us, so search again.
+            if processes or not (own_orphans or any(process.is_dead for process in orphans)):
                 break
-    return found
+    return processes
 
 
 def _orphans() -> tuple[Process, ...]:
-    """Our children that no launch began. The dead are collected: they have no environment to tell whose they were."""
-    children = (read_process(pid) for pid in read_children(os.getpid()) if pid not in _under_way)
+    """Our children that are not main processes of launches; dead ones are reaped, because they have no environment."""
+    children = (read_process(pid) for pid in read_children(os.getpid()) if pid not in _running)
     orphans = tuple(process for process in children if process and process.session != os.getsid(0))
     for process in orphans:
         if process.is_dead:
@@ -140,48 +144,50 @@ def _orphans() -> tuple[Process, ...]:
     return orphans
 
 
-def _belongs(process: Process, root: Root) -> bool:
-    if process.session in _under_way:
+def _belongs_to(process: Process, root: Root) -> bool:
+    if process.session in _running:
         return process.session == root.pid
     if owner := _owners.get((process.pid, process.started)):
         return owner is root
     marker = read_marker(process.pid)
-    if any(marker == other.marker for other in _under_way.values()):
+    if any(marker == other.marker for other in _running.values()):
         return marker == root.marker
-    # Their start is read only here: it takes longer than most of what is done for a launch.
-    begun = ((other, read_process(other.pid)) for other in _under_way.values())
-    older = [other for other, main in begun if main is not None and main.started <= process.started]
+    # Start times are read only here, because that is slower than most other work for a launch.
+    started = ((other, read_process(other.pid)) for other in _running.values())
+    older = [other for other, main in started if main is not None and main.started <= process.started]
     return older == [root]
 
 
 async def _signal_until_gone(root: Root, number: signal.Signals, *, within_s: float) -> tuple[int, ...]:
     deadline = time.monotonic() + within_s
-    told: set[Process] = set()
+    signalled: set[Process] = set()
     pauses = _pauses()
-    # The long look only when the short one finds nothing more.
-    while left := living(root) or living(root, everywhere=True):
-        _signal(root, left, number=number, told=told)
+    # Search everywhere only when the fast search finds nothing more.
+    while remaining := live_processes(root) or live_processes(root, everywhere=True):
+        _signal(root, remaining, number=number, signalled=signalled)
         if time.monotonic() >= deadline:
-            return tuple(process.pid for process in left)
+            return tuple(process.pid for process in remaining)
         await anyio.sleep(min(next(pauses), max(0.0, deadline - time.monotonic())))
     return ()
 
 
-def _signal(root: Root, left: tuple[Process, ...], *, number: signal.Signals, told: set[Process]) -> None:
+def _signal(
+    root: Root, processes: tuple[Process, ...], *, number: signal.Signals, signalled: set[Process]
+) -> None:
     if number == signal.SIGKILL:
-        # One call for the whole group, within which no fork can slip through; safe while the main process is not
-        # collected, for its number is then still its own.
+        # One call for the whole group, so that no fork escapes it; safe until the main process is reaped, because its
+        # number is not reused before that.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(root.pid, signal.SIGKILL)
-        for process in left:
+        for process in processes:
             send(process, signal.SIGKILL)
         return
-    for process in left:
-        # Once each: to several CLIs a second TERM means "at once, and without cleaning up".
-        if process not in told and (not root.walled or is_inside(process.pid)):
-            told.add(process)
+    for process in processes:
+        # Only once per process, because several CLIs skip their clean-up on a second TERM.
+        if process not in signalled and (not root.own_pid_namespace or is_inside(process.pid)):
+            signalled.add(process)
             send(process, number)
-            # One that was stopped hears TERM only after this.
+            # A stopped process handles TERM only after this.
             send(process, signal.SIGCONT)
 
 

@@ -1,6 +1,6 @@
-"""Reads /proc: who is whose child, when it started, which marker it carries.
+"""Reads /proc: the children, start times and markers of processes.
 
-A process is a number and its start time, for the number alone is given to another one sooner or later.
+A process is identified by its number and start time, because numbers are reused.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class Process:
     parent: int
     session: int
     started: int
-    """Clock ticks since boot."""
+    """The start time in clock ticks since boot."""
     is_dead: bool
-    """Ended and not yet collected by its parent."""
+    """True if it has ended and its parent has not reaped it yet."""
 
 
 def read_process(pid: int) -> Process | None:
@@ -34,31 +34,31 @@ def read_process(pid: int) -> Process | None:
         data = _read(f"{PROC}/{pid}/stat")
     except (FileNotFoundError, ProcessLookupError):
         return None
-    # The name in brackets is chosen by the program and may hold spaces and brackets; what follows is numbers.
+    # The program chooses the name in brackets, which may contain spaces and brackets; only numbers follow it.
     values = data[data.rindex(b")") + 2 :].split()
     return Process(
         pid=pid,
         parent=int(values[1]),
         session=int(values[3]),
         started=int(values[19]),
-        # A main thread may end before the others; then the state says Z and the process lives.
+        # If the main thread ends before the others, the state is Z although the process is running.
         is_dead=values[0] in {b"Z", b"X"} and int(values[17]) <= 1,
     )
 
 
 def read_marker(pid: int) -> str | None:
-    """The marker this process was started with, if we may see it."""
+    """The marker of a process, if we may read its environment."""
     try:
         data = _read(f"{PROC}/{pid}/environ")
     except OSError:
         return None
     prefix = f"{MARKER_VARIABLE}=".encode()
-    found = next((entry for entry in data.split(b"\0") if entry.startswith(prefix)), None)
-    return found[len(prefix) :].decode("ascii", "replace") if found else None
+    entry = next((line for line in data.split(b"\0") if line.startswith(prefix)), None)
+    return entry[len(prefix) :].decode("ascii", "replace") if entry else None
 
 
 def is_inside(pid: int) -> bool:
-    """Whether it lives in a pid namespace below ours."""
+    """Whether a process is in a pid namespace below ours."""
     return _depth(str(pid)) > _depth("self")
 
 
@@ -67,8 +67,8 @@ def _depth(pid: str) -> int:
         status = _read(f"{PROC}/{pid}/status")
     except (FileNotFoundError, ProcessLookupError):  # pragma: no cover (it ended a moment ago)
         return 0
-    found = re.search(rb"^NSpid:(.*)$", status, re.MULTILINE)
-    return len(found[1].split()) if found else 0
+    match = re.search(rb"^NSpid:(.*)$", status, re.MULTILINE)
+    return len(match[1].split()) if match else 0
 
 
 def read_pids() -> tuple[int, ...]:
@@ -76,10 +76,10 @@ def read_pids() -> tuple[int, ...]:
 
 
 def read_children(pid: int) -> tuple[int, ...]:
-    """Asks the parent's own list: reading all of /proc takes 25 microseconds for each process on the machine."""
+    """The children, from the kernel's list, because reading all of /proc takes 25 microseconds per process."""
     if _has_lists():
         return listed_children(pid)
-    return searched_children(pid)  # pragma: no cover (such a kernel; the function itself is tested)
+    return searched_children(pid)  # pragma: no cover (depends on the kernel; the function itself is tested)
 
 
 def listed_children(pid: int) -> tuple[int, ...]:
@@ -87,31 +87,31 @@ def listed_children(pid: int) -> tuple[int, ...]:
 
 
 def searched_children(pid: int) -> tuple[int, ...]:
-    """For kernels without CONFIG_PROC_CHILDREN."""
-    found = (read_process(other) for other in read_pids())
-    return tuple(process.pid for process in found if process and process.parent == pid)
+    """The children by searching all processes, for kernels without CONFIG_PROC_CHILDREN."""
+    processes = (read_process(other) for other in read_pids())
+    return tuple(process.pid for process in processes if process and process.parent == pid)
 
 
 def descend(pids: Iterable[int]) -> Iterator[Process]:
     """These processes and everything below them, parents first."""
-    waiting, seen = list(pids), set[int]()
+    waiting, visited = list(pids), set[int]()
     while waiting:
         pid = waiting.pop(0)
-        if pid in seen or not (process := read_process(pid)):
+        if pid in visited or not (process := read_process(pid)):
             continue
-        seen.add(pid)
+        visited.add(pid)
         yield process
         if not process.is_dead:
-            # The dead have handed theirs on.
+            # The children of a dead process have a new parent.
             waiting.extend(read_children(pid))
 
 
 def send(process: Process, number: signal.Signals) -> bool:
-    """Signals exactly this process and never a later one with its number."""
+    """Signal exactly this process and never a later one with the same number."""
     try:
         handle = open_pidfd(process.pid)
         try:
-            # The handle is held before the look: a process that takes over the number now is not behind it.
+            # The handle is opened before the check, so it cannot refer to a process that reuses the number later.
             if (current := read_process(process.pid)) is None or current.started != process.started:
                 return False
             if handle is None:
@@ -127,7 +127,7 @@ def send(process: Process, number: signal.Signals) -> bool:
 
 
 def open_pidfd(pid: int) -> int | None:
-    """None where the kernel has none (before 5.3, some sandboxes); then only the start time tells processes apart."""
+    """A pidfd, or None if the kernel has none (before 5.3, some sandboxes); then only the start time identifies it."""
     try:
         return os.pidfd_open(pid)
     except ProcessLookupError:
@@ -156,12 +156,12 @@ def _children_of_thread(thread: str) -> tuple[int, ...]:
 
 
 def _read(path: str) -> bytes:
-    """Read to its end by its descriptor: a file object asks five questions more, and this is asked at every end."""
+    """Read a whole file by its descriptor, which needs five system calls less than a file object."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        found = os.read(handle, CHUNK)
+        data = os.read(handle, CHUNK)
         while more := os.read(handle, CHUNK):
-            found += more
+            data += more
     finally:
         os.close(handle)
-    return found
+    return data

@@ -1,4 +1,4 @@
-"""Runs one process to its end, with everything it has started."""
+"""Runs one process to its end, together with everything it has started."""
 
 from __future__ import annotations
 
@@ -28,28 +28,27 @@ EXIT_NOT_FOUND: Final = 127
 
 
 async def run(launch: Launch, *, on_output: OnOutput | None = None) -> Finished:
-    """Starts it, passes its masked output on as it comes, and returns when nothing of it is left.
+    """Start the process, pass on its masked output live, and return when its whole tree has ended.
 
-    Cancelling the surrounding scope ends the whole tree within `cancel_grace_s` before the cancellation goes on; so
-    does an exception of `on_output`.
+    Cancelling the enclosing scope, or an exception in `on_output`, ends the whole tree within `cancel_grace_s` first.
     """
     process_tree.adopt_orphans()
-    began = time.monotonic()
+    started = time.monotonic()
     name = new_name()
-    with _sinks(launch, name, on_output) as sinks, PipeReader(*sinks) as ears:
+    with _sinks(launch, name, on_output) as sinks, PipeReader(*sinks) as reader:
         try:
             child = Child(launch, name=name)
         except OSError as error:
-            return _not_started(error, sinks, launch, began)
+            return _not_started(error, sinks, launch, started)
         with child:
-            end = await _attend(child, launch, ears)
+            end = await _run_to_end(child, launch, reader)
             exit_code, signal = child.exit()
             return Finished(
                 exit_code=EXIT_TIMED_OUT if end.timed_out else exit_code,
                 signal=signal,
                 timed_out=end.timed_out,
                 silent_s=end.silent_s,
-                duration_s=time.monotonic() - began,
+                duration_s=time.monotonic() - started,
                 stdout=sinks[0].finish(),
                 stderr=sinks[1].finish(),
                 survivors=end.survivors,
@@ -63,59 +62,61 @@ class _End:
     silent_s: float | None = None
 
 
-async def _attend(child: Child, launch: Launch, ears: PipeReader) -> _End:
+async def _run_to_end(child: Child, launch: Launch, reader: PipeReader) -> _End:
     try:
-        ears.turn_to(child)
-        end = await _end(child, launch, ears)
-        await ears.drain(DRAIN_S)
+        reader.attach(child)
+        end = await _wait_for_end(child, launch, reader)
+        await reader.drain(DRAIN_S)
     except BaseException:
-        # Cancelled, or a sink has failed: a full disk, or the caller's callback. Nothing may interrupt this, or a child
-        # would be left.
+        # The task was cancelled, or a sink failed (a full disk, the caller's callback). Shield the clean-up; otherwise a
+        # child could be left running.
         with anyio.CancelScope(shield=True):
-            await _while(ears.listen_anyhow, process_tree.kill(child.root, grace_s=launch.cancel_grace_s))
+            await _kill_while_reading(
+                reader.read_ignoring_errors, process_tree.kill(child.root, grace_s=launch.cancel_grace_s)
+            )
         raise
     return end
 
 
-async def _end(child: Child, launch: Launch, ears: PipeReader) -> _End:
-    deadline = ears.began + launch.timeout_s
+async def _wait_for_end(child: Child, launch: Launch, reader: PipeReader) -> _End:
+    deadline = reader.began + launch.timeout_s
     while not child.has_ended():
         now = time.monotonic()
-        silent_s, allowed_s = _silence(launch, ears, now)
+        silent_s, allowed_s = _silent_time(launch, reader, now)
         if silent_s >= allowed_s or now >= deadline:
-            survivors = await _while(
-                ears.listen_to_the_end, process_tree.kill(child.root, grace_s=launch.grace_s)
+            survivors = await _kill_while_reading(
+                reader.read_to_end, process_tree.kill(child.root, grace_s=launch.grace_s)
             )
             return _End(True, survivors, silent_s if silent_s >= allowed_s else None)
-        await ears.listen(min(deadline - now, allowed_s - silent_s))
-    if not process_tree.has_left(child.root):
+        await reader.read(min(deadline - now, allowed_s - silent_s))
+    if not process_tree.has_strays(child.root):
         return _End(False, ())
     grace_s = min(STRAY_GRACE_S, launch.grace_s)
     strays = process_tree.kill_strays(child.root, linger_s=LINGER_S, grace_s=grace_s)
-    return _End(False, await _while(ears.listen_to_the_end, strays))
+    return _End(False, await _kill_while_reading(reader.read_to_end, strays))
 
 
-def _silence(launch: Launch, ears: PipeReader, now: float) -> tuple[float, float]:
-    """How long it has been silent, and how long it may be."""
-    if ears.heard is None:
-        return now - ears.began, launch.first_output_s
-    return now - ears.heard, launch.silence_s
+def _silent_time(launch: Launch, reader: PipeReader, now: float) -> tuple[float, float]:
+    """How long it has had no output, and how long that is allowed."""
+    if reader.last_output is None:
+        return now - reader.began, launch.first_output_s
+    return now - reader.last_output, launch.silence_s
 
 
-async def _while(
-    listen: Callable[[], Coroutine[Any, Any, None]], killing: Coroutine[Any, Any, tuple[int, ...]]
+async def _kill_while_reading(
+    read: Callable[[], Coroutine[Any, Any, None]], killing: Coroutine[Any, Any, tuple[int, ...]]
 ) -> tuple[int, ...]:
-    """Hears what it says meanwhile: a child that is being ended must not block on a full pipe."""
-    found: tuple[int, ...] = ()
+    """Read the output while killing, because a child that blocks on a full pipe might not end."""
+    survivors: tuple[int, ...] = ()
     try:
         async with anyio.create_task_group() as group:
-            group.start_soon(listen)
-            found = await killing
+            group.start_soon(read)
+            survivors = await killing
             group.cancel_scope.cancel()
     except ExceptionGroup as failed:
-        # It is not the caller's concern that we have tasks.
+        # Hide from the caller that tasks are used here.
         raise failed.exceptions[0] from None
-    return found
+    return survivors
 
 
 @contextmanager
@@ -142,16 +143,16 @@ def _spill(folder: Path | None, name: str) -> Path | None:
     return folder / name if folder else None
 
 
-def unstarted(launch: Launch, error: OSError) -> Finished:
-    """What run() returns for a program that cannot be had; for callers who find that out before."""
+def not_started_result(launch: Launch, error: OSError) -> Finished:
+    """The result of `run` for a program that is not available, for callers that find this out before."""
     with _sinks(launch, new_name(), None) as sinks:
         return _not_started(error, sinks, launch, time.monotonic())
 
 
-def completed(launch: Launch) -> Finished:
-    """run() for callers outside of the event loop; the loop's own thread still starts the process, if there is one.
+def run_blocking(launch: Launch) -> Finished:
+    """`run` for callers outside the event loop; if there is a loop, its thread starts the process.
 
-    In a program without a loop, one is made for the moment.
+    Without an event loop, a temporary one is used.
     """
     try:
         from_thread.check_cancelled()

@@ -1,7 +1,7 @@
-"""Ends what a crashed engine left behind: processes of this user that carry the run's marker.
+"""Ends processes that a crashed engine left behind: those of this user with the run's marker.
 
-A child that wiped its environment before it left its parent cannot be found this way; a sandbox with its own pid
-namespace closes that gap, for there everything ends with its first process.
+A child that cleared its environment and lost its parent cannot be found this way. In a sandbox with its own pid
+namespace that cannot happen, because everything there ends with its first process.
 """
 
 from __future__ import annotations
@@ -22,45 +22,45 @@ PAUSE_S: Final = 0.005
 
 
 def sweep(marker: str) -> tuple[int, ...]:
-    """Kills them and returns their pids. Not for a loop with other work to do: it waits until they are gone.
+    """Kill the processes with a marker and return their pids; blocks until they are gone.
 
-    Never touches this process, its ancestors, or, unless we are root, another user's processes.
+    Spares this process, its ancestors and, unless we are root, processes of other users.
     """
     if not MARKER.fullmatch(marker):
-        raise ConfigurationError(f'"{marker}" is no marker of a run')
-    spared = frozenset(_ancestry())
+        raise ConfigurationError(f'"{marker}" is not a valid marker of a run')
+    spared = frozenset(_own_and_ancestors())
     killed: set[int] = set()
     deadline = time.monotonic() + LIMIT_S
-    while left := tuple(_marked(marker, spared)):
-        killed.update(process.pid for process in left if send(process, signal.SIGKILL))
+    while remaining := tuple(_processes_with_marker(marker, spared)):
+        killed.update(process.pid for process in remaining if send(process, signal.SIGKILL))
         if time.monotonic() >= deadline:  # pragma: no cover (only uninterruptible sleep survives KILL)
             break
-        # Nobody tells us of the death of a process that is not our child.
+        # There is no event for the end of a process that is not our child, so poll.
         time.sleep(PAUSE_S)
     return tuple(sorted(killed))
 
 
-def _marked(marker: str, spared: frozenset[int]) -> Iterator[Process]:
+def _processes_with_marker(marker: str, spared: frozenset[int]) -> Iterator[Process]:
     for pid in read_pids():
-        # In this order: the start time is read before the marker, and send() compares it once more. Should the number
-        # change hands in between, the newcomer has started later and is left alone.
+        # The start time is read before the marker, and send() compares it again. If the number is reused in between, the
+        # new process has a later start time and is spared.
         process = read_process(pid)
         if process is None or process.is_dead or pid in spared or not _is_ours(pid):
             continue
-        found = read_marker(pid)
-        if found is not None and found.split("/")[0] == marker:
+        process_marker = read_marker(pid)
+        if process_marker is not None and process_marker.split("/")[0] == marker:
             yield process
 
 
 def _is_ours(pid: int) -> bool:
     try:
-        # What root has started may have dropped its rights since.
+        # A process that root started may have changed its user.
         return os.geteuid() in (0, Path(PROC, str(pid)).stat().st_uid)
     except (FileNotFoundError, ProcessLookupError):  # pragma: no cover (it ended a moment ago)
         return False
 
 
-def _ancestry() -> Iterator[int]:
+def _own_and_ancestors() -> Iterator[int]:
     pid = os.getpid()
     while pid > 0 and (process := read_process(pid)):
         yield pid

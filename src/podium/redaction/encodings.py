@@ -1,6 +1,6 @@
-"""The shapes in which a secret can turn up in output: as it is, escaped, quoted or encoded.
+"""The encodings in which a secret can appear in output: raw, escaped, quoted or encoded.
 
-Every shape is a fixed byte string, so that the mask can look for all of them in one linear pass. Covered: raw,
+Every encoding is a fixed byte string, so that the mask can search for all of them in one linear pass. Covered: raw,
 JSON (once and twice escaped, both cases of \\uXXXX, escaped slashes), URL (five sets of safe characters, both cases
 of the hex digits, plus for space, every byte), HTML, hex in both cases, base64 in both alphabets at all three alignments and
 wrapped at 64 or 76 columns. Not covered: encryption, compression, reversal, one character per line.
@@ -17,23 +17,23 @@ from typing import Final
 from urllib.parse import quote, quote_plus
 
 SHORTEST: Final = 6
-"""A shorter secret would also strike at harmless text, so it is refused."""
+"""Minimum length of a secret; a shorter one would also match harmless text, so it is refused."""
 
-# What encoders leave as it is: RFC 3986 strictly, Python's quote, JavaScript's encodeURIComponent and encodeURI, curl.
+# Characters that encoders do not escape: RFC 3986, Python's quote, JavaScript's encodeURIComponent and encodeURI, curl.
 URL_SAFE: Final = ("", "/", "!'()*~", ";,/?:@&=+$!~*'()#", "-._~/:")
 WRAPS: Final = ((64, "\n"), (76, "\n"), (64, "\r\n"), (76, "\r\n"))
 UNICODE_ESCAPE: Final = re.compile(r"\\u[0-9a-f]{4}")
 PERCENT_ESCAPE: Final = re.compile(r"%[0-9A-F]{2}")
 
 
-def variants(secret: str) -> frozenset[bytes]:
-    """Every shape of this secret, and of each of its lines: tools print a key's lines indented or one by one."""
+def encodings(secret: str) -> frozenset[bytes]:
+    """Every encoding of a secret and of each of its lines, because tools print the lines of a key separately."""
     lines = [line.strip() for line in secret.splitlines()]
     parts = {secret, *(line for line in lines if len(line) >= SHORTEST)}
-    return frozenset(shape for part in parts for shape in _shapes(part) if len(shape) >= SHORTEST)
+    return frozenset(encoding for part in parts for encoding in _encodings(part) if len(encoding) >= SHORTEST)
 
 
-def _shapes(secret: str) -> Iterator[bytes]:
+def _encodings(secret: str) -> Iterator[bytes]:
     raw = secret.encode("utf-8", "surrogateescape")
     yield raw
     yield raw.hex().encode()
@@ -56,18 +56,18 @@ def _json_once(text: str) -> Iterator[str]:
         escaped = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
         yield escaped
         yield escaped.replace("/", "\\/")
-        yield UNICODE_ESCAPE.sub(lambda found: "\\u" + found[0][2:].upper(), escaped)
+        yield UNICODE_ESCAPE.sub(lambda match: "\\u" + match[0][2:].upper(), escaped)
 
 
 def _url(raw: bytes) -> Iterator[str]:
     every = "".join(f"%{byte:02X}" for byte in raw)
     for escaped in (*(quote(raw, safe=safe) for safe in URL_SAFE), quote_plus(raw), every):
         yield escaped
-        yield PERCENT_ESCAPE.sub(lambda found: found[0].lower(), escaped)
+        yield PERCENT_ESCAPE.sub(lambda match: match[0].lower(), escaped)
 
 
 def _base64(raw: bytes) -> Iterator[str]:
-    """Whole, and the characters that the secret alone decides wherever it stands in a longer text."""
+    """Base64 of the whole secret, and the characters that depend only on it at any position in a longer text."""
     yield base64.b64encode(raw).decode()
     for shift in range(3):
         text = base64.b64encode(bytes(shift) + raw + bytes(2)).decode()

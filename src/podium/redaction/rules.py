@@ -1,6 +1,6 @@
-"""How secrets look that nobody declared: the marks of vendors, which are data, and values named as secret.
+"""Patterns of undeclared secrets: the prefixes of vendors, which are data, and values that are named as secret.
 
-A pattern is tried only at its literals: looking for fixed text is a hundred times as fast as trying a pattern.
+A pattern is tried only at its literals, because searching for fixed text is a hundred times as fast.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 FILE: Final = Path(__file__).parents[1] / "data" / "secret_rules.toml"
 
 _START: Final = r"(?<![A-Za-z0-9_+/-])"
-"""Not in the middle of a longer word, such as base64 or a minified name."""
+"""Not inside a longer word, such as base64 or a minified name."""
 _END: Final = r"(?![A-Za-z0-9_])"
 
 
@@ -30,7 +30,7 @@ class Rule:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """Compiled when a text has one of the literals: most texts have few of them."""
+        """The compiled pattern; compiled on first use, because most texts contain few of the literals."""
         start, end = "" if self.inside else _START, _END if self.ends else ""
         return re.compile(f"{start}(?:{self.source}){end}")
 
@@ -56,9 +56,9 @@ KEYS: Final = re.compile(
     r"(?:api|secret|access|private|auth|signing|encryption|master|account|client|service|consumer|license)[_. -]?\Z",
     re.IGNORECASE,
 )
-"""What stands before the word key if it opens something; most keys only find something."""
+"""The words before `key` in the name of a secret; most other keys only identify something."""
 NAMED: Final = re.compile(
-    # What it is called, what stands between, and the value up to the end of the word or the quotation.
+    # The name, what is between, and the value up to the end of the word or the quotation.
     r"(?P<name>key|secret|credential|passw(?:or)?d|passphrase|pwd|token|authorization)[A-Za-z0-9_.-]{0,24}[\"'`]?"
     r"[ \t]{0,3}(?:=>|:=|==|=|:|,)[ \t]{0,3}(?P<quote>[\"'`]?)(?:(?:Basic|Bearer|Token) +)?"
     r"(?P<value>[^\s\"'`<>(){}\[\],;\\]{8,512})",

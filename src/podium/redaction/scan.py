@@ -1,6 +1,6 @@
-"""Finds what looks like a secret in text on its way into a prompt, and takes it out. A net under other defences.
+"""Finds and removes what looks like a secret in text for a prompt, in addition to other defences.
 
-It knows shapes, not secrets: what has no known shape and no telling name passes.
+It works by patterns: a secret without a known form or a revealing name is not found.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from podium.redaction.rules import KEYS, NAMED, NAMES, PLACEHOLDER, UUID, read_r
 
 PASSWORD_LENGTH: Final = 8
 KEY_LENGTH: Final = 16
-"""Shorter values of things that are called token or key are names, numbers and words."""
+"""Shorter values with a name like token or key are mostly names, numbers and words."""
 ENTROPY: Final = 3.0
-"""Bits per character; words and paths of programs lie below what a generator of keys makes of the same length."""
+"""Bits per character; words and program paths have less than a generated key of the same length."""
 LINE: Final = 4_000
-"""Longer lines are minified code or data; there a name before a value means little."""
+"""Longer lines are minified code or data, where a name before a value means little."""
 _WORDS: Final = re.compile(
     r"[A-Za-z]+(?:[._/-][A-Za-z]+)*|/?(?:[A-Za-z_.-]+\d{0,2}/)+[A-Za-z_.-]*\d{0,2}|v?\d[\d.]*"
 )
 _CODE: Final = re.compile(r"[A-Za-z_]+\d{0,3}[A-Za-z]*(?:[._=-][A-Za-z_]*\d{0,3}[A-Za-z]*)*")
-"""A name of a program, which without quotation marks is more likely than a key."""
+"""An identifier in code, which without quotes is more likely than a key."""
 
 _LOWER: Final = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
@@ -38,34 +38,36 @@ class SecretMatch(NamedTuple):
 class ScrubbedText(NamedTuple):
     text: str
     found: dict[str, int]
-    """How often each rule spoke."""
+    """The number of matches of each rule."""
 
 
-def cleaned(text: str) -> ScrubbedText:
-    """The text with a mark in the place of each find that names the rule, and never what it found."""
+def scrub(text: str) -> ScrubbedText:
+    """The text with each match replaced by a note that names the rule."""
     parts: list[str] = []
     counts: Counter[str] = Counter()
-    at = 0
-    for found in find(text):
-        parts += (text[at : found.start], f"[removed: {found.rule}]")
-        counts[found.rule] += 1
-        at = found.end
-    return ScrubbedText("".join((*parts, text[at:])) if counts else text, dict(counts))
+    position = 0
+    for match in find(text):
+        parts += (text[position : match.start], f"[removed: {match.rule}]")
+        counts[match.rule] += 1
+        position = match.end
+    return ScrubbedText("".join((*parts, text[position:])) if counts else text, dict(counts))
 
 
 def find(text: str) -> tuple[SecretMatch, ...]:
-    """In their order, without overlaps: of two that begin together the longer one."""
-    every = sorted((*_known(text), *_named(text)), key=lambda found: (found.start, -found.end))
-    kept: list[SecretMatch] = []
-    for found in every:
-        if not kept or found.start >= kept[-1].end:
-            kept.append(found)
-    return tuple(kept)
+    """The matches in order, without overlaps; of two with the same start the longer one."""
+    every = sorted(
+        (*_vendor_matches(text), *_named_matches(text)), key=lambda match: (match.start, -match.end)
+    )
+    matches: list[SecretMatch] = []
+    for match in every:
+        if not matches or match.start >= matches[-1].end:
+            matches.append(match)
+    return tuple(matches)
 
 
-def _known(text: str) -> Iterator[SecretMatch]:
+def _vendor_matches(text: str) -> Iterator[SecretMatch]:
     for rule in read_rules():
-        for at in _places(text, rule.literals):
+        for at in _positions(text, rule.literals):
             match = rule.pattern.match(text, at)
             if match is None:
                 continue
@@ -74,12 +76,12 @@ def _known(text: str) -> Iterator[SecretMatch]:
                 yield SecretMatch(rule.name, match.start(group), match.end(group))
 
 
-def _named(text: str) -> Iterator[SecretMatch]:
+def _named_matches(text: str) -> Iterator[SecretMatch]:
     lower = text.lower()
     if len(lower) != len(text):
-        # A few letters become two in lower case, and then places are no longer the same.
+        # A few letters become two in lower case, which would shift positions.
         lower = text.translate(_LOWER)
-    for at in _places(lower, NAMES):
+    for at in _positions(lower, NAMES):
         strong = lower.startswith(("secret", "credential"), at)
         if lower.startswith("key", at) and not (strong := bool(KEYS.search(text, max(0, at - 12), at))):
             continue
@@ -88,7 +90,7 @@ def _named(text: str) -> Iterator[SecretMatch]:
             yield SecretMatch("named_secret", match.start("value"), match.end("value"))
 
 
-def _places(text: str, words: Iterable[str]) -> Iterator[int]:
+def _positions(text: str, words: Iterable[str]) -> Iterator[int]:
     for word in words:
         at = text.find(word)
         while at >= 0:

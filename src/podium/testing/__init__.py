@@ -1,1 +1,1 @@
-"""Contract suites for adapter authors."""
+"""Contract suites for authors of adapters."""

@@ -1,4 +1,4 @@
-"""What every agent adapter must do. Subclass it, give `agent_type`, `config` and `broken`, and pytest runs the suite.
+"""The contract of agent adapters: subclass it and set `agent_type`, `config` and `broken`; pytest runs the suite.
 
     class TestMine(AgentContract):
         agent_type = AGENT
@@ -9,7 +9,7 @@
         def broken(self, project: Path) -> Mapping[str, Any]:
             return {"effort": "turbo"}
 
-An agent that is a service has a suite of its own: `podium.testing.service_agent_contract`.
+For an agent that is a service, use `podium.testing.service_agent_contract`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ GARBAGE: Final = (
     b"\n\n\n",
 )
 OUTSIDE: Final = ("open", "os.", "subprocess.", "socket.", "shutil.", "tempfile.")
-"""The beginnings of the names of audit events by which a process reaches outside of itself."""
+"""Prefixes of the audit events by which a process accesses anything outside itself."""
 
 
 class AgentContract:
@@ -68,15 +68,15 @@ class AgentContract:
         return adapter
 
     def config(self, project: Path) -> Mapping[str, Any]:
-        """Settings with which it answers any request well, without a network; may write files into the project."""
+        """Settings with which the agent answers any request without a network; may write files into the project."""
         raise NotImplementedError
 
     def broken(self, project: Path) -> Mapping[str, Any]:
-        """Settings that cannot be used."""
+        """Invalid settings."""
         raise NotImplementedError
 
     def env(self) -> Mapping[str, str]:
-        """What it gets of the user's environment: values for the variables of its `credentials`."""
+        """Its part of the user's environment: values for the variables of its `credentials`."""
         return {}
 
     @pytest.fixture
@@ -100,11 +100,11 @@ class AgentContract:
             env=self.env(),
         )
 
-    def test_its_registration_agrees_with_itself(self, request_: AgentRequest) -> None:
+    def test_its_registration_is_consistent(self, request_: AgentRequest) -> None:
         agent_type = self.agent_type
 
         assert NAME.fullmatch(agent_type.name), f"a workflow cannot name an agent {agent_type.name!r}"
-        assert agent_type.program or not agent_type.tested, "a version was tried, and there is no program"
+        assert agent_type.program or not agent_type.tested, "`tested` is set, but there is no program"
         assert agent_type.capabilities.files, "an agent that is a program can change files"
         assert set(self.env()) <= set(key_names(agent_type.credentials, request_.config))
         assert isinstance(agent_type.new_adapter(), type(self.make()))
@@ -113,15 +113,13 @@ class AgentContract:
             if key in request_.config:
                 assert faults_of(request_.config[key], schema) == ()
 
-    def test_a_conversation_that_can_be_resumed_leaves_files(self, request_: AgentRequest) -> None:
-        """Continuity by a session means that the next attempt gets the files of the last one."""
+    def test_an_agent_with_sessions_leaves_session_files(self, request_: AgentRequest) -> None:
+        """Continuity by a session means that the next attempt gets the session files of the last one."""
         program, _ = self.make().prepare(replace(request_, lasting=True))
 
         assert program.remembers or self.agent_type.capabilities.continuity != "session"
 
-    def test_a_login_is_a_file_of_its_home_and_only_where_the_settings_say_so(
-        self, request_: AgentRequest
-    ) -> None:
+    def test_a_login_is_a_file_in_the_home_and_only_with_auth_login(self, request_: AgentRequest) -> None:
         needs = self.agent_type.credentials
         with_key, _ = self.make().prepare(replace(request_, login=b"token-4711"))
         assert with_key.login is None
@@ -133,25 +131,23 @@ class AgentContract:
 
         assert program.login is not None
         assert program.files[program.login] == b"token-4711"
-        seen = (*program.argv, *program.env.values())
-        assert not [word for word in (*seen, repr(program)) if "token-4711" in word]
+        visible = (*program.argv, *program.env.values())
+        assert not [word for word in (*visible, repr(program)) if "token-4711" in word]
 
-    def test_the_same_request_is_prepared_alike_and_nothing_but_its_settings_is_read(
-        self, request_: AgentRequest
-    ) -> None:
+    def test_preparing_is_deterministic_and_reads_only_the_project(self, request_: AgentRequest) -> None:
         first, _ = self.make().prepare(request_)
         agent = self.make()
 
-        with reaching_out() as seen:
+        with record_accesses() as accesses:
             second, _ = agent.prepare(request_)
 
         assert first == second
         assert not first.argv[0].startswith(("./", "../"))
-        strange = [event for event in seen if not _is_in(event, request_.project)]
-        assert strange == []
+        outside = [event for event in accesses if not _is_project_read(event, request_.project)]
+        assert outside == []
         assert list(request_.cwd.iterdir()) == list(request_.home.iterdir()) == []
 
-    def test_neither_the_prompt_nor_the_system_text_stands_in_the_list_of_processes(
+    def test_the_prompt_and_the_system_text_are_not_in_the_list_of_processes(
         self, request_: AgentRequest
     ) -> None:
         program, _ = self.make().prepare(request_)
@@ -164,16 +160,16 @@ class AgentContract:
 
         assert not [name for name in program.files if name.startswith("/") or ".." in Path(name).parts]
 
-    def test_where_a_broker_holds_the_key_nothing_that_is_started_or_written_does(
+    def test_with_a_broker_the_program_and_its_files_do_not_contain_the_key(
         self, request_: AgentRequest
     ) -> None:
         agent, keys = self.make(), tuple(self.env().values())
         program, _ = agent.prepare(replace(request_, brokered=True))
-        seen = (*program.argv, *program.env.values(), *program.files)
-        written = (program.stdin or b"", *program.files.values())
+        visible = (*program.argv, *program.env.values(), *program.files)
+        contents = (program.stdin or b"", *program.files.values())
 
-        assert not [key for key in keys if any(key in word for word in seen)]
-        assert not [key for key in keys if any(key.encode() in content for content in written)]
+        assert not [key for key in keys if any(key in word for word in visible)]
+        assert not [key for key in keys if any(key.encode() in content for content in contents)]
         if not key_names(self.agent_type.credentials, request_.config):
             return
         assert program.service is not None
@@ -185,71 +181,71 @@ class AgentContract:
         assert not [key for key in keys if key in repr(program)]
 
     @pytest.mark.parametrize("schema", [None, SCHEMA])
-    def test_an_answer_is_understood_in_whatever_pieces_it_comes(
+    def test_an_answer_is_parsed_the_same_in_any_chunks(
         self, request_: AgentRequest, schema: Mapping[str, Any] | None
     ) -> None:
         request = replace(request_, schema=schema)
         program, _ = self.make().prepare(request)
-        said, finished = play(program, request)
+        output, finished = run_program(program, request)
 
-        whole = understood(self.make(), request, [said], finished)
-        bytewise = understood(self.make(), request, [bytes([byte]) for byte in said], finished)
+        at_once = parse_output(self.make(), request, [output], finished)
+        bytewise = parse_output(self.make(), request, [bytes([byte]) for byte in output], finished)
 
-        assert whole[0] == bytewise[0]
-        assert whole[1] == bytewise[1]
-        assert whole[0].trouble is None, whole[0].detail
-        assert whole[0].text.strip()
-        assert schema is None or whole[0].has_value
+        assert at_once[0] == bytewise[0]
+        assert at_once[1] == bytewise[1]
+        assert at_once[0].trouble is None, at_once[0].detail
+        assert at_once[0].text.strip()
+        assert schema is None or at_once[0].has_value
 
-    def test_the_end_of_its_time_is_a_timeout(self, request_: AgentRequest) -> None:
-        assert self.ended(request_, over(exit_code=124, timed_out=True)).trouble == "timeout"
+    def test_exceeding_its_time_is_a_timeout(self, request_: AgentRequest) -> None:
+        assert self.ended(request_, finished_process(exit_code=124, timed_out=True)).trouble == "timeout"
 
-    def test_a_program_that_is_not_there_is_unavailable(self, request_: AgentRequest) -> None:
-        result = self.ended(request_, over(exit_code=127, not_started="no such file"))
+    def test_a_missing_program_is_unavailable(self, request_: AgentRequest) -> None:
+        result = self.ended(request_, finished_process(exit_code=127, not_started="no such file"))
 
         assert result.trouble == "unavailable"
         assert "no such file" in result.detail
 
-    def test_death_by_a_signal_is_trouble_and_not_an_answer(self, request_: AgentRequest) -> None:
-        result = self.ended(request_, over(exit_code=137, signal=9))
+    def test_death_by_a_signal_is_a_failure_and_not_an_answer(self, request_: AgentRequest) -> None:
+        result = self.ended(request_, finished_process(exit_code=137, signal=9))
 
         assert result.trouble in ("transient", "error")
         assert result.detail
 
-    def test_an_exit_code_that_nobody_explained_is_trouble(self, request_: AgentRequest) -> None:
-        assert _is_typed(self.ended(request_, over(exit_code=113)))
+    def test_an_unknown_exit_code_is_a_failure(self, request_: AgentRequest) -> None:
+        assert _is_typed(self.ended(request_, finished_process(exit_code=113)))
 
-    def test_nothing_said_is_trouble(self, request_: AgentRequest) -> None:
-        assert _is_typed(self.ended(request_, over()))
+    def test_no_output_is_a_failure(self, request_: AgentRequest) -> None:
+        assert _is_typed(self.ended(request_, finished_process()))
 
     @pytest.mark.parametrize("data", GARBAGE)
-    def test_garbage_is_trouble_and_never_raises(self, request_: AgentRequest, data: bytes) -> None:
-        """R111: where a value was asked for, there is one or there is trouble."""
+    def test_garbage_is_a_failure_and_never_raises(self, request_: AgentRequest, data: bytes) -> None:
+        """R111: if a value was requested, there is a value or a failure."""
         request = replace(request_, schema=SCHEMA)
-        result, _ = understood(self.make(), request, [data], over(stdout=data))
+        result, _ = parse_output(self.make(), request, [data], finished_process(stdout=data))
 
         assert _is_typed(result) or result.has_value
         for exit_code in (1, 113):
-            failed, _ = understood(self.make(), request, [data], over(exit_code=exit_code, stdout=data))
+            failed, _ = parse_output(
+                self.make(), request, [data], finished_process(exit_code=exit_code, stdout=data)
+            )
             assert _is_typed(failed)
 
-    def test_settings_that_cannot_be_used_are_refused_before_anything_starts(
-        self, request_: AgentRequest
-    ) -> None:
+    def test_invalid_settings_are_refused_before_anything_starts(self, request_: AgentRequest) -> None:
         with pytest.raises(ConfigurationError) as refused:
             self.make().prepare(replace(request_, config=self.broken(request_.project)))
 
         assert str(refused.value)
 
     def ended(self, request: AgentRequest, finished: Finished) -> AgentResult:
-        return understood(self.make(), request, [], finished)[0]
+        return parse_output(self.make(), request, [], finished)[0]
 
 
 def _is_typed(result: AgentResult) -> bool:
     return result.trouble in get_args(AgentTrouble) and bool(result.detail)
 
 
-def over(
+def finished_process(
     *,
     exit_code: int = 0,
     signal: int | None = None,
@@ -258,7 +254,7 @@ def over(
     stdout: bytes = b"",
     stderr: bytes = b"",
 ) -> Finished:
-    """A process that has ended like this."""
+    """The result of a process that ended this way."""
     return Finished(
         exit_code=exit_code,
         signal=signal,
@@ -270,12 +266,12 @@ def over(
     )
 
 
-def play(program: ProgramSpec, request: AgentRequest) -> tuple[bytes, Finished]:
-    """Runs what an adapter has prepared, without walls; what it said, and how it ended."""
+def run_program(program: ProgramSpec, request: AgentRequest) -> tuple[bytes, Finished]:
+    """Run a prepared program without a sandbox; returns its output and how it ended."""
     for name, content in program.files.items():
-        place = request.home / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(content)
+        path = request.home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
     launch = Launch(
         argv=program.argv,
         cwd=request.cwd,
@@ -288,12 +284,12 @@ def play(program: ProgramSpec, request: AgentRequest) -> tuple[bytes, Finished]:
     return finished.stdout.read(), finished
 
 
-def understood(
+def parse_output(
     agent: Agent, request: AgentRequest, pieces: Sequence[bytes], finished: Finished
 ) -> tuple[AgentResult, list[Progress]]:
     _, conversation = agent.prepare(request)
-    seen = [progress for piece in pieces for progress in conversation.feed(piece)]
-    return conversation.finish(finished), seen
+    progress_events = [progress for piece in pieces for progress in conversation.feed(piece)]
+    return conversation.finish(finished), progress_events
 
 
 _listening: list[list[tuple[str, str]]] = []
@@ -301,27 +297,27 @@ _hooked: list[bool] = []
 
 
 @contextmanager
-def reaching_out() -> Iterator[list[tuple[str, str]]]:
-    """The audit events of whatever this process does to the world meanwhile."""
+def record_accesses() -> Iterator[list[tuple[str, str]]]:
+    """The audit events of everything that this process accesses outside itself meanwhile."""
     if not _hooked:
-        # A hook cannot be taken off again; without listeners it does nothing.
-        sys.addaudithook(_hear)
+        # A hook cannot be removed; without listeners it does nothing.
+        sys.addaudithook(_on_audit_event)
         _hooked.append(True)
-    seen: list[tuple[str, str]] = []
-    _listening.append(seen)
+    accesses: list[tuple[str, str]] = []
+    _listening.append(accesses)
     try:
-        yield seen
+        yield accesses
     finally:
-        _listening.remove(seen)
+        _listening.remove(accesses)
 
 
-def _hear(event: str, args: tuple[Any, ...]) -> None:
-    for seen in _listening:
+def _on_audit_event(event: str, args: tuple[Any, ...]) -> None:
+    for accesses in _listening:
         if event.startswith(OUTSIDE):
-            seen.append((event, str(args[0]) if args else ""))
+            accesses.append((event, str(args[0]) if args else ""))
 
 
-def _is_in(event: tuple[str, str], project: Path) -> bool:
-    """Reading, or looking at, a file of the project: that is where settings are."""
-    name, what = event
-    return name in ("open", "os.listdir", "os.scandir") and Path(what).is_relative_to(project.resolve())
+def _is_project_read(event: tuple[str, str], project: Path) -> bool:
+    """Whether the event reads a file of the project, where the settings are."""
+    name, path = event
+    return name in ("open", "os.listdir", "os.scandir") and Path(path).is_relative_to(project.resolve())

@@ -1,6 +1,6 @@
-"""What every agent that is a service must keep, against a server that the test plays; subclass and give its type.
+"""The contract of agents that are services, tested against a local model server; subclass it and set its type.
 
-class TestMine(CallerContract):
+class TestMine(ServiceAgentContract):
     agent_type = AGENT
 """
 
@@ -32,9 +32,9 @@ SCHEMA: Final = {
 }
 
 
-class CallerContract:
+class ServiceAgentContract:
     suffix: str = ""
-    """What follows the address of the server in `base_url`."""
+    """The path after the address of the server in `base_url`."""
 
     agent_type: AgentType
     """The registration of the agent."""
@@ -73,11 +73,9 @@ class CallerContract:
         assert agent_type.capabilities.continuity != "session", "a service has no session of a program"
         assert not agent_type.program
 
-    def test_the_prompt_and_the_role_arrive_and_the_answer_comes_back_with_its_tokens(
-        self, request_: AgentRequest
-    ) -> None:
+    def test_a_call_sends_prompt_and_role_and_returns_answer_and_tokens(self, request_: AgentRequest) -> None:
         with ModelServer(Rule(match="7391", text="It is blue", usage=Tokens(100, 20, 0))) as server:
-            result = self.asked(request_, server.url)
+            result = self.call(request_, server.url)
             [received] = server.requests
 
         assert result.trouble is None, result.detail
@@ -86,15 +84,13 @@ class CallerContract:
         assert b"5517" in received.raw
         assert not result.has_value
 
-    def test_a_value_is_asked_for_by_its_schema_and_there_is_one_or_trouble(
-        self, request_: AgentRequest
-    ) -> None:
+    def test_with_a_schema_there_is_a_value_or_a_failure(self, request_: AgentRequest) -> None:
         request = replace(request_, schema=SCHEMA)
         with ModelServer(Rule(value={"title": "blue"}, text="prose")) as server:
-            good = self.asked(request, server.url)
+            good = self.call(request, server.url)
             assert b"additionalProperties" in server.requests[0].raw
             server.rules[:] = [Rule(text="The title is blue")]
-            prose = self.asked(request, server.url)
+            prose = self.call(request, server.url)
 
         assert (good.trouble, good.has_value, good.value) == (None, True, {"title": "blue"})
         assert (prose.trouble, prose.has_value) == ("malformed", False)
@@ -115,35 +111,35 @@ class CallerContract:
             (Rule(stop="length", text="half"), {"malformed"}),
         ],
     )
-    def test_every_fault_is_a_trouble_with_words(
+    def test_every_fault_is_a_failure_with_a_message(
         self, request_: AgentRequest, rule: Rule, trouble: set[AgentTrouble]
     ) -> None:
         with ModelServer(rule) as server:
-            result = self.asked(request_, server.url)
+            result = self.call(request_, server.url)
 
         assert result.trouble in trouble, result
         assert result.trouble in get_args(AgentTrouble)
         assert result.detail
 
-    def test_nobody_there_is_trouble_that_names_the_address(self, request_: AgentRequest) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            port = taken.getsockname()[1]
-        result = self.asked(request_, f"http://127.0.0.1:{port}")
+    def test_an_unreachable_service_is_a_failure_that_names_the_address(self, request_: AgentRequest) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as closed:
+            port = closed.getsockname()[1]
+        result = self.call(request_, f"http://127.0.0.1:{port}")
 
         assert result.trouble in ("unavailable", "transient")
         assert str(port) in result.detail
 
     @pytest.mark.parametrize("fault", ["hang", "stall"])
-    def test_a_silence_ends_by_the_limits_that_are_set(self, request_: AgentRequest, fault: Any) -> None:
+    def test_a_silent_service_ends_by_the_configured_limits(self, request_: AgentRequest, fault: Any) -> None:
         with ModelServer(Rule(fault=fault, text="half of an answer")) as server:
             for key in ("timeout", "stall"):
                 began = time.monotonic()
-                result = self.asked(request_, server.url, **{key: "1s"})
+                result = self.call(request_, server.url, **{key: "1s"})
                 assert result.trouble == "timeout"
-                # A busy machine may take longer than a second, but not as long as what holds when nothing is set.
+                # A busy machine may take longer than a second, but not as long as the default limits.
                 assert time.monotonic() - began < 60
 
-    def test_cancelling_hangs_up_at_once(self, request_: AgentRequest) -> None:
+    def test_cancelling_closes_the_connection_at_once(self, request_: AgentRequest) -> None:
         async def cancelled() -> bool:
             request = self.configured(request_, server.url)
             with anyio.move_on_after(0.3) as scope:
@@ -159,20 +155,18 @@ class CallerContract:
         "settings",
         [{"base_url": "not an address"}, {"temperature": "hot"}, {"timeout": "soon"}, {"max_tokens": "many"}],
     )
-    def test_settings_that_cannot_be_used_are_refused_before_anything_is_sent(
+    def test_invalid_settings_are_refused_before_anything_is_sent(
         self, request_: AgentRequest, settings: Mapping[str, Any]
     ) -> None:
         with ModelServer(Rule()) as server:
             with pytest.raises(ConfigurationError, match=r"agents\.painter\."):
-                self.asked(request_, server.url, **settings)
+                self.call(request_, server.url, **settings)
             assert server.requests == []
 
-    def test_without_a_model_one_is_chosen_or_it_is_said_that_it_must_be_named(
-        self, request_: AgentRequest
-    ) -> None:
+    def test_without_a_model_one_is_chosen_or_required(self, request_: AgentRequest) -> None:
         with ModelServer(Rule()) as server:
             try:
-                model = self.asked(replace(request_, model=None), server.url).model
+                model = self.call(replace(request_, model=None), server.url).model
             except ConfigurationError as error:
                 model = error.message
         assert "model" in model or ":" in model
@@ -180,5 +174,5 @@ class CallerContract:
     def configured(self, request: AgentRequest, url: str, **settings: Any) -> AgentRequest:
         return replace(request, config={**self.config(url), **settings})
 
-    def asked(self, request: AgentRequest, url: str, **settings: Any) -> AgentResult:
+    def call(self, request: AgentRequest, url: str, **settings: Any) -> AgentResult:
         return anyio.run(self.make().call, self.configured(request, url, **settings))

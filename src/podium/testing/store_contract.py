@@ -1,4 +1,4 @@
-"""What every store must do. Subclass it, give `make`, and pytest runs the suite."""
+"""The contract of stores: subclass it and define `make`; pytest runs the suite."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def run_head(run: RunId = RUN, *, created: int = 1) -> RunHead:
 
 class StoreContract:
     def make(self) -> Store:
-        """A fresh, empty store."""
+        """A new, empty store."""
         raise NotImplementedError
 
     @pytest.fixture
@@ -45,10 +45,12 @@ class StoreContract:
         ]
         assert store.read(RUN, after=2) == records[2:]
 
-    def test_a_run_is_created_with_its_first_letters(self, store: Store) -> None:
+    def test_a_run_is_created_with_its_first_commands(self, store: Store) -> None:
         store.create(run_head(), {"start": {"say": "start"}})
 
-        assert [(letter.name, letter.body) for letter in store.letters(RUN)] == [("start", {"say": "start"})]
+        assert [(command.name, command.body) for command in store.letters(RUN)] == [
+            ("start", {"say": "start"})
+        ]
 
     def test_events_are_chained_to_all_before_them(self, owned: tuple[Store, int]) -> None:
         store, epoch = owned
@@ -62,7 +64,7 @@ class StoreContract:
         assert head is not None
         assert (head.last_seq, head.last_hash) == (3, records[-1].hash)
 
-    def test_a_stale_owner_is_fenced_and_writes_nothing(self, owned: tuple[Store, int]) -> None:
+    def test_a_stale_owner_is_locked_out_and_writes_nothing(self, owned: tuple[Store, int]) -> None:
         store, epoch = owned
         newer = store.claim(RUN)
 
@@ -73,7 +75,9 @@ class StoreContract:
         assert store.read(RUN) == ()
 
     @pytest.mark.parametrize("after", [1, -1, 7])
-    def test_events_that_do_not_follow_are_refused_whole(self, owned: tuple[Store, int], after: int) -> None:
+    def test_events_that_do_not_follow_are_refused_together(
+        self, owned: tuple[Store, int], after: int
+    ) -> None:
         store, epoch = owned
 
         with pytest.raises(AppendConflict):
@@ -105,7 +109,7 @@ class StoreContract:
     def test_a_run_that_does_not_exist_is_an_error(
         self, store: Store, use: Callable[[Store], object]
     ) -> None:
-        with pytest.raises(StoreError, match="there is no run"):
+        with pytest.raises(StoreError, match="does not exist"):
             use(store)
 
         assert store.head(RUN) is None
@@ -119,7 +123,7 @@ class StoreContract:
         assert [head.run for head in store.heads()] == ["c", "a", "b"]
         assert [head.status for head in store.heads()] == ["running", "passed", "running"]
 
-    def test_letters_are_kept_in_order_until_they_are_answered(self, owned: tuple[Store, int]) -> None:
+    def test_commands_are_queued_in_order_until_they_are_answered(self, owned: tuple[Store, int]) -> None:
         store, _ = owned
         store.post(RUN, "one", {"approve": "a"})
         store.post(RUN, "two", {"cancel": True})
@@ -135,7 +139,7 @@ class StoreContract:
             None,
         )
 
-    def test_a_letter_sent_twice_is_heard_once(self, owned: tuple[Store, int]) -> None:
+    def test_a_command_posted_twice_is_queued_once(self, owned: tuple[Store, int]) -> None:
         store, _ = owned
         store.post(RUN, "one", {"n": 1})
         store.answer(store.letters(RUN)[0], "")
@@ -144,17 +148,19 @@ class StoreContract:
 
         assert store.letters(RUN) == ()
 
-    def test_a_letter_is_answered_with_its_events_or_not_at_all(self, owned: tuple[Store, int]) -> None:
+    def test_a_command_is_answered_together_with_its_events_or_not_at_all(
+        self, owned: tuple[Store, int]
+    ) -> None:
         store, epoch = owned
         store.post(RUN, "one", {"n": 1})
-        letter = store.letters(RUN)[0]
+        command = store.letters(RUN)[0]
 
         with pytest.raises(AppendConflict):
-            store.append(RUN, [("A", "1")], after=5, epoch=epoch, cause="m", answers=(letter, "done"))
+            store.append(RUN, [("A", "1")], after=5, epoch=epoch, cause="m", answers=(command, "done"))
         before = store.letters(RUN)
-        store.append(RUN, [("A", "1")], after=0, epoch=epoch, cause="m", answers=(letter, "done"))
+        store.append(RUN, [("A", "1")], after=0, epoch=epoch, cause="m", answers=(command, "done"))
 
-        assert before == (letter,)
+        assert before == (command,)
         assert (store.letters(RUN), store.reply(RUN, "one")) == ((), "done")
 
     def test_the_status_changes_with_the_events_that_change_it(self, owned: tuple[Store, int]) -> None:
@@ -168,7 +174,7 @@ class StoreContract:
         assert still is not None
         assert (waiting.status, still.status) == ("waiting", "waiting")
 
-    def test_where_a_run_came_from_is_kept(self, store: Store) -> None:
+    def test_the_source_of_a_run_is_stored(self, store: Store) -> None:
         store.create(replace(run_head(), source='{"file": "flow.yaml"}'))
 
         head = store.head(RUN)
@@ -176,7 +182,7 @@ class StoreContract:
         assert head is not None
         assert head.source == '{"file": "flow.yaml"}'
 
-    def test_a_run_that_is_forgotten_is_gone_and_leaves_the_others(self, owned: tuple[Store, int]) -> None:
+    def test_forgetting_a_run_deletes_it_and_no_other(self, owned: tuple[Store, int]) -> None:
         """R160"""
         store, epoch = owned
         other = RunId("other")
@@ -192,17 +198,17 @@ class StoreContract:
         assert [head.run for head in store.heads()] == [other]
         assert len(store.letters(other)) == 1
 
-    def test_the_stamp_tells_that_a_letter_may_have_come(self, owned: tuple[Store, int]) -> None:
+    def test_the_stamp_changes_when_a_command_may_have_been_queued(self, owned: tuple[Store, int]) -> None:
         store, _ = owned
         before = store.stamp()
-        again = store.stamp()
+        unchanged = store.stamp()
 
         store.post(RUN, "one", {})
 
-        assert again == before
+        assert unchanged == before
         assert store.stamp() != before
 
-    def test_a_store_that_nothing_has_happened_to_has_no_damage(self, owned: tuple[Store, int]) -> None:
+    def test_an_intact_store_has_no_damage(self, owned: tuple[Store, int]) -> None:
         store, epoch = owned
         store.append(RUN, [("A", "1")], after=0, epoch=epoch, cause="m", status="waiting")
         store.post(RUN, "one", {"text": "ünï"})

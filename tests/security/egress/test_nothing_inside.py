@@ -52,7 +52,7 @@ with socket.create_connection(("127.0.0.1", 8082)) as stream:
 
 @pytest.fixture(autouse=True)
 def walls_that_hold() -> None:
-    lacking = machine.look()
+    lacking = machine.probe()
     if lacking is not None:
         pytest.skip(f"{lacking.reason}; {lacking.fix}")
 
@@ -170,7 +170,7 @@ def test_a_way_out_that_cannot_be_opened_means_that_nothing_is_started(tmp_path:
     """Fail closed: a process without it would only find out much later, and perhaps say nothing."""
     launch = Launch(argv=("/bin/touch", "started"), cwd=tmp_path, env={}, marker="podium-egress-closed")
 
-    with pytest.raises(ConfigurationError, match="not the name of a host"):
+    with pytest.raises(ConfigurationError, match="is not a host name"):
         anyio.run(
             BubblewrapSandbox().run, launch, SandboxPolicy(writable=(tmp_path,), network=("*.example",))
         )

@@ -44,7 +44,7 @@ except OSError as error:
 
 @pytest.fixture(autouse=True)
 def walls_that_hold() -> None:
-    lacking = machine.look()
+    lacking = machine.probe()
     if lacking is not None:
         pytest.skip(f"{lacking.reason}; {lacking.fix}")
 

@@ -16,7 +16,7 @@ from podium.core.decide.pass_rules import verdict_outcome
 from podium.core.model import Review
 from podium.core.types import Tree
 from podium.ports.agent import AgentRequest, ProgramSpec
-from podium.testing.agent_contract import over, understood
+from podium.testing.agent_contract import finished_process, parse_output
 from podium.workflow.contracts.contract import OutputFault
 from podium.workflow.contracts.single_json import NotOneValue, one_json
 
@@ -119,7 +119,9 @@ def approves(program: str, story: Story, folder: Path) -> bool:
         env={"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k", "GEMINI_API_KEY": "k"},
     )  # fmt: skip
     assert isinstance(adapter.prepare(request)[0], ProgramSpec)
-    result, _ = understood(adapter, request, [data], over(exit_code=story.exit_code, stdout=data))
+    result, _ = parse_output(
+        adapter, request, [data], finished_process(exit_code=story.exit_code, stdout=data)
+    )
     if result.trouble is not None:
         return False
     found = verdict_of(result.text, (result.has_value, result.value), nonce=NONCE, tree=TREE)

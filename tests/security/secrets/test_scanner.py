@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.redaction.scan import cleaned, find
+from podium.redaction.scan import find, scrub
 from tests.attempt.asked import ask
 from tests.git.kit import Project, new_project
 from tests.security.secrets.corpus import Maker
@@ -20,7 +20,7 @@ SEEDS = (11, 12)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_nearly_all_secrets_of_the_corpus_are_taken_out(seed: int) -> None:
     cases = list(Maker(seed).positives())
-    left = [text for text, value in cases if value in cleaned(text).text]
+    left = [text for text, value in cases if value in scrub(text).text]
 
     assert len(cases) >= 200
     assert len(left) <= 0.05 * len(cases), left
@@ -31,7 +31,7 @@ def test_nearly_all_secrets_of_the_corpus_are_taken_out(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_hashes_identifiers_images_lock_files_and_minified_code_are_left_alone(seed: int) -> None:
     cases = list(Maker(seed).negatives())
-    struck = [(text, cleaned(text).text) for text in cases if find(text)]
+    struck = [(text, scrub(text).text) for text in cases if find(text)]
 
     assert len(cases) >= 1000
     assert len(struck) <= 0.02 * len(cases), struck[:10]
@@ -62,11 +62,11 @@ def test_no_text_makes_it_slow() -> None:
 
 def test_a_find_is_replaced_by_the_name_of_its_rule_and_the_text_around_it_stays() -> None:
     value = "gh" + "p_" + "a1B2" * 9
-    done = cleaned(f"before {value} after, PASSWORD=k3-yellow-horses")
+    done = scrub(f"before {value} after, PASSWORD=k3-yellow-horses")
 
     assert done.text == "before [removed: github_token] after, PASSWORD=[removed: named_secret]"
     assert done.found == {"github_token": 1, "named_secret": 1}
-    assert cleaned("nothing here") == ("nothing here", {})
+    assert scrub("nothing here") == ("nothing here", {})
 
 
 @pytest.mark.req("R091", "R184")

@@ -1,7 +1,7 @@
-"""Walls of the kernel's own: files, processes and network of a process are only those that it was given.
+"""A sandbox of kernel namespaces: a process sees only the files, processes and network that it is given.
 
-It sees the system's programs, the installation its program belongs to, and what the walls name; no home, no other
-workspace, no database, no main .git. It has a network of its own with nobody in it. Privileges are dropped before.
+It sees the system's programs, the installation of its own program, and what the policy names; no home, no other
+workspace, no database, no main .git. It has an empty network of its own. Privileges are dropped first.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from podium.adapters.sandboxes.bubblewrap_argv import NOBODY, View
 from podium.ports.sandbox import Mount, SandboxPolicy
 from podium.process.launch import Finished, Launch
 from podium.process.output import OnOutput
+from podium.process.run import not_started_result
 from podium.process.run import run as run_process
-from podium.process.run import unstarted
 
 if TYPE_CHECKING:
     from podium.egress.hosts import Resolve
@@ -34,31 +34,33 @@ class BubblewrapSandbox:
     level: ClassVar[Literal["bubblewrap"]] = "bubblewrap"
 
     def __init__(self, resolve: Resolve | None = None) -> None:
-        """`resolve` finds the hosts of a `network` list; without one, they are asked for on the internet."""
+        """`resolve` looks up the hosts of a `network` list; the default is DNS."""
         self._resolve = resolve
         self._is_root = os.geteuid() == 0
         self.owner: Final = (NOBODY, NOBODY) if self._is_root else None
 
     @property
     def in_force(self) -> tuple[str, ...]:
-        calls = () if seccomp.compiled(platform.machine()) is None else ("system calls",)
+        calls = () if seccomp.compile_filter(platform.machine()) is None else ("system calls",)
         return ("files", "network", "processes", "users", *calls, *limits.in_force())
 
     async def run(
-        self, launch: Launch, walls: SandboxPolicy, *, on_output: OnOutput | None = None
+        self, launch: Launch, policy: SandboxPolicy, *, on_output: OnOutput | None = None
     ) -> Finished:
-        async with ways_out(walls, self.owner, self._resolve) as (opened, before):
-            with filtered() as calls:
+        async with egress_policy(policy, self.owner, self._resolve) as (extended, before):
+            with system_call_filter() as calls:
                 try:
-                    walled = enclosed(launch, opened, before=before, calls=calls, is_root=self._is_root)
+                    sandboxed = wrap_launch(
+                        launch, extended, before=before, calls=calls, is_root=self._is_root
+                    )
                 except OSError as error:
-                    return unstarted(launch, error)
-                with limits.bounded(walled, walls) as bound:
-                    return _told(await run_process(bound, on_output=on_output))
+                    return not_started_result(launch, error)
+                with limits.with_limits(sandboxed, policy) as bound:
+                    return _with_signal(await run_process(bound, on_output=on_output))
 
 
 @contextmanager
-def filtered() -> Iterator[int | None]:
+def system_call_filter() -> Iterator[int | None]:
     calls = seccomp.filter_file()
     try:
         yield calls
@@ -68,74 +70,79 @@ def filtered() -> Iterator[int | None]:
 
 
 @asynccontextmanager
-async def ways_out(
-    walls: SandboxPolicy, owner: tuple[int, int] | None, resolve: Resolve | None
+async def egress_policy(
+    policy: SandboxPolicy, owner: tuple[int, int] | None, resolve: Resolve | None
 ) -> AsyncIterator[tuple[SandboxPolicy, tuple[str, ...]]]:
-    """Walls with the sockets in them behind which the broker and the proxy listen, and what relays to these inside."""
-    if walls.network == "open" or not (walls.network or walls.service):
-        yield walls, ()
+    """The policy with the sockets of the broker and the proxy, and the prefix that starts the relay inside."""
+    if policy.network == "open" or not (policy.network or policy.service):
+        yield policy, ()
         return
-    from podium.egress.sandbox_setup import INSIDE, inside
-    from podium.egress.server import serving  # Heavy, and most processes have no way out.
+    from podium.egress.sandbox_setup import INSIDE, relay_setup
+    from podium.egress.server import serving  # Slow to import, and most processes need no egress.
 
-    way = inside(walls)
-    assert way is not None, "there is a service or a host"
-    # Not in the workspace: the kernel takes only short paths for a socket.
+    relay = relay_setup(policy)
+    assert relay is not None, "the policy has a service or a host"
+    # Not in the workspace, because the kernel allows only short paths for a socket.
     with tempfile.TemporaryDirectory(prefix="podium-") as name:
         folder = Path(name)
         if owner is not None:
             os.chown(folder, *owner)
-        mounts = (Mount(folder, INSIDE), *(Mount(path, path) for path in way.reads))
+        mounts = (Mount(folder, INSIDE), *(Mount(path, path) for path in relay.reads))
         async with serving(
-            folder, walls.service, walls.network, on_decision=walls.on_decision, owner=owner, resolve=resolve
+            folder,
+            policy.service,
+            policy.network,
+            on_decision=policy.on_decision,
+            owner=owner,
+            resolve=resolve,
         ):
-            yield replace(walls, mounts=(*walls.mounts, *mounts)), way.argv
+            yield replace(policy, mounts=(*policy.mounts, *mounts)), relay.argv
 
 
-def enclosed(
+def wrap_launch(
     launch: Launch,
-    walls: SandboxPolicy,
+    policy: SandboxPolicy,
     *,
     before: tuple[str, ...] = (),
     calls: int | None = None,
     is_root: bool,
 ) -> Launch:
-    """The launch of bubblewrap around a launch. Raises OSError where the program cannot be had.
+    """Wrap a launch in bubblewrap; raises OSError if the program is not available.
 
-    `before` is started in front of the program and becomes it; `calls` has the filter for system calls.
+    `before` is a prefix that becomes the program; `calls` is a descriptor with the filter of system calls.
     """
-    shown = (*walls.mounts, *(Mount(folder, folder, writable=True) for folder in walls.writable))
+    mounts = (*policy.mounts, *(Mount(folder, folder, writable=True) for folder in policy.writable))
 
     def host(path: Path) -> Path:
-        return on_host(path, shown)
+        return on_host(path, mounts)
 
     if not host(launch.cwd).is_dir():
         raise NotADirectoryError(f'folder "{launch.cwd}" does not exist')
     path = launch.env.get("PATH", os.defpath)
     program = host_programs.find(launch.argv[0], cwd=launch.cwd, path=path, host=host)
-    needed = host_programs.outermost(
-        place for place in _needs(program, shown, path, host) if not _is_shown(place, shown)
+    required = host_programs.outermost(
+        place for place in _required_paths(program, mounts, path, host) if not _is_covered(place, mounts)
     )
     view = View(
-        mounts=(*(Mount(place, place) for place in needed), *(m for m in shown if not _is_system(m))),
-        hidden=walls.hidden,
+        mounts=(*(Mount(place, place) for place in required), *(m for m in mounts if not _is_system(m))),
+        hidden=policy.hidden,
         cwd=launch.cwd,
-        own_net=walls.network != "open",
+        own_net=policy.network != "open",
         seccomp=calls,
     )
     argv = (*before, str(program), *launch.argv[1:])
     return replace(
         launch,
-        argv=bubblewrap_argv.words(view, argv, launch.env, is_root=is_root),
+        argv=bubblewrap_argv.command_line(view, argv, launch.env, is_root=is_root),
         cwd=Path("/"),
-        env=bubblewrap_argv.split(launch.env),
-        walled=True,
+        env=bubblewrap_argv.without_linker_variables(launch.env),
+        own_pid_namespace=True,
         fds=() if calls is None else (calls,),
     )
 
 
-def _told(finished: Finished) -> Finished:
-    """As the shell does, bubblewrap says 128 + n for a process that signal n has ended."""
+def _with_signal(finished: Finished) -> Finished:
+    """Set the signal: like a shell, bubblewrap exits with 128 + n after signal n."""
     number = finished.exit_code - 128
     if finished.signal is not None or finished.timed_out or number not in set(signal.Signals):
         return finished
@@ -143,7 +150,7 @@ def _told(finished: Finished) -> Finished:
 
 
 def on_host(path: Path, mounts: tuple[Mount, ...]) -> Path:
-    """Where a path as the process sees it lies on the host: below the deepest mount that holds it."""
+    """The host path of a path in the sandbox, by the deepest mount that contains it."""
     holders = [mount for mount in mounts if path.is_relative_to(mount.target)]
     if not holders:
         return path
@@ -151,22 +158,22 @@ def on_host(path: Path, mounts: tuple[Mount, ...]) -> Path:
     return nearest.source / path.relative_to(nearest.target)
 
 
-def _needs(
-    program: Path, shown: tuple[Mount, ...], path: str, host: host_programs.HostPath
+def _required_paths(
+    program: Path, mounts: tuple[Mount, ...], path: str, host: host_programs.HostPath
 ) -> Iterator[Path]:
-    """Also what the environments need that are lent to it: their interpreter lies elsewhere."""
+    """The host paths that the program needs, and those of mounted virtual environments, whose interpreter is elsewhere."""
     home = Path(os.path.expanduser("~"))  # noqa: PTH111  # never fails, unlike Path.home()
-    pythons = (mount.target / "bin/python" for mount in shown if (mount.source / VENV).is_file())
+    pythons = (mount.target / "bin/python" for mount in mounts if (mount.source / VENV).is_file())
     for start in (program, *(python for python in pythons if host(python).exists())):
-        yield from host_programs.needs(start, path=path, home=home, host=host)
+        yield from host_programs.required_paths(start, path=path, home=home, host=host)
 
 
 def _is_system(mount: Mount) -> bool:
-    """There already: a Python of the system's, as the one that relays. A mount below /dev/shm is not."""
-    is_there = any(mount.target.is_relative_to(top) for top in host_programs.SYSTEM)
-    return mount.source == mount.target and not mount.writable and is_there
+    """Whether the system folders already contain a mount, such as the system's Python for the relay."""
+    is_in_system = any(mount.target.is_relative_to(top) for top in host_programs.SYSTEM)
+    return mount.source == mount.target and not mount.writable and is_in_system
 
 
-def _is_shown(place: Path, mounts: tuple[Mount, ...]) -> bool:
-    """Whether a mount already stands there, or holds it: what lies in the project's place is the workspace's."""
+def _is_covered(place: Path, mounts: tuple[Mount, ...]) -> bool:
+    """Whether a mount already covers a path."""
     return any(place.is_relative_to(mount.target) for mount in mounts)

@@ -1,4 +1,4 @@
-"""Whether bubblewrap holds on this machine, found out by running it; and if not, why not and what would help."""
+"""Tests whether bubblewrap works on this machine, and says why not and how to fix it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from podium.adapters.sandboxes.bubblewrap import enclosed, filtered
+from podium.adapters.sandboxes.bubblewrap import system_call_filter, wrap_launch
 from podium.adapters.sandboxes.bubblewrap_argv import BWRAP, SETPRIV
 from podium.ports.sandbox import SandboxPolicy
 from podium.process.launch import Launch
-from podium.process.run import completed
+from podium.process.run import run_blocking
 
 PROBE_S: Final = 20.0
 INSTALL: Final = "install it: sudo apt-get install bubblewrap"
@@ -27,7 +27,7 @@ _SWITCHES: Final = (
         "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile for bwrap",
     ),
 )
-PASSED: Final = "walled in"
+PASSED: Final = "sandboxed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +37,17 @@ class Unavailable:
 
 
 @cache
-def look(
+def probe(
     bwrap: Path = BWRAP, setpriv: Path = SETPRIV, sysctl: Path = Path("/proc/sys")
 ) -> Unavailable | None:
-    """None: it holds. Asked once in the life of a process."""
+    """Why bubblewrap does not work here; None if it does. Tested once per process."""
     is_root = os.geteuid() == 0
     if not sys.platform.startswith("linux"):
-        return Unavailable("bubblewrap exists on Linux only", "use sandbox: container, with an image")
+        return Unavailable("bubblewrap is available on Linux only", "use sandbox: container, with an image")
     if not bwrap.exists():
         return Unavailable("bubblewrap is not installed", INSTALL)
     if is_root and not setpriv.exists():
-        return Unavailable(f"{setpriv} is missing, with which root gives up its rights", "install util-linux")
+        return Unavailable(f"{setpriv} is missing, which root needs to drop its rights", "install util-linux")
     launch = Launch(
         argv=("/bin/sh", "-c", f"echo {PASSED}"),
         cwd=Path("/"),
@@ -56,21 +56,21 @@ def look(
         timeout_s=PROBE_S,
     )
     try:
-        with filtered() as calls:
-            done = completed(enclosed(launch, SandboxPolicy(), calls=calls, is_root=is_root))
+        with system_call_filter() as calls:
+            finished = run_blocking(wrap_launch(launch, SandboxPolicy(), calls=calls, is_root=is_root))
     except OSError as error:
-        return Unavailable(f"bubblewrap cannot be tried: {error}", INSTALL)
-    if done.exit_code == 0 and done.stdout.text().strip() == PASSED:
+        return Unavailable(f"bubblewrap cannot be tested: {error}", INSTALL)
+    if finished.exit_code == 0 and finished.stdout.text().strip() == PASSED:
         return None
-    said = (done.not_started or done.stderr.text()).strip() or f"it ended with {done.exit_code}"
-    return Unavailable(f"bubblewrap does not work here: {said}", _fix(sysctl))
+    message = (finished.not_started or finished.stderr.text()).strip() or f"exit code {finished.exit_code}"
+    return Unavailable(f"bubblewrap does not work here: {message}", _fix(sysctl))
 
 
 def _fix(sysctl: Path) -> str:
     for name, off, fix in _SWITCHES:
         try:
             if (sysctl / name).read_text().strip() == off:
-                return f"user namespaces are switched off; {fix}"
+                return f"user namespaces are disabled; {fix}"
         except OSError:
             continue
     return "allow user namespaces on this machine or in the container that Podium runs in"

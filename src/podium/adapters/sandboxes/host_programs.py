@@ -1,7 +1,7 @@
-"""What a program needs of the host before it can start within walls: itself, its interpreter, and where both are installed.
+"""Finds the host files that a program needs in a sandbox: itself, its interpreter, and their installations.
 
-Rule: nothing is shown because it lies beside something that is needed. Of an installation below a home only the folders
-that hold programs and libraries are shown: `~/.local/bin` must not bring the key ring in `~/.local/share` along.
+Rule: nothing is mounted only because it is next to something that is needed. Of an installation below a home, only the
+folders with programs and libraries are mounted: `~/.local/bin` must not include the key ring in `~/.local/share`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Final
 
 SYSTEM: Final = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")))
-"""Always there."""
-MADE: Final = tuple(map(Path, ("/proc", "/dev", "/sys")))
-"""Made anew within the walls, or left out; never shown as they are."""
+"""Folders that every sandbox has."""
+VIRTUAL: Final = tuple(map(Path, ("/proc", "/dev", "/sys")))
+"""Folders that a sandbox creates anew or leaves out, and never mounts from the host."""
 
-_SYSTEM: Final = tuple(f"{top}/" for top in (*SYSTEM, *MADE))
+_SYSTEM: Final = tuple(f"{top}/" for top in (*SYSTEM, *VIRTUAL))
 _PARTS: Final = ("bin", "sbin", "lib", "lib64", "libexec", "include")
-# An environment of its own holds packages and nothing else; those of pyenv, asdf and mise are started through shims.
+# An environment contains only packages; those of pyenv, asdf and mise are started through shims.
 _ENVIRONMENTS: Final = ("pyvenv.cfg", "conda-meta")
 _SHIMS: Final = "shims"
 _MODULES: Final = "node_modules"
@@ -27,36 +27,36 @@ _MOST_LINKS: Final = 20
 _LONGEST_LINE: Final = 256
 
 HostPath = Callable[[Path], Path]
-"""Where a path as the process sees it lies on the host."""
+"""Maps a path in the sandbox to its path on the host."""
 
 
 def find(name: str, *, cwd: Path, path: str, host: HostPath) -> Path:
-    """The program that a process within walls would start, as it sees it. Raises FileNotFoundError, PermissionError."""
+    """The program that a process in the sandbox would start; raises FileNotFoundError or PermissionError."""
     if "/" in name:
         places = [Path(os.path.normpath(cwd / name))]
     else:
         places = [Path(folder) / name for folder in path.split(os.pathsep) if folder.startswith("/")]
-    # As text: pathlib raises for a folder on PATH that this user may not look into.
-    there = [place for place in places if os.path.isfile(host(place))]  # noqa: PTH113
-    if not there:
+    # os.path and not pathlib, which raises for a folder on PATH that this user may not read.
+    existing = [place for place in places if os.path.isfile(host(place))]  # noqa: PTH113
+    if not existing:
         raise FileNotFoundError(f'program "{name}" was not found')
-    found = next((place for place in there if os.access(host(place), os.X_OK)), None)
-    if found is None:
-        raise PermissionError(f'program "{name}" may not be executed')
-    return found
+    program = next((place for place in existing if os.access(host(place), os.X_OK)), None)
+    if program is None:
+        raise PermissionError(f'program "{name}" is not executable')
+    return program
 
 
-def needs(program: Path, *, path: str, home: Path, host: HostPath) -> Iterator[Path]:
-    """Files and folders of the host to show, read-only and where they are, so that this program and those on PATH start."""
+def required_paths(program: Path, *, path: str, home: Path, host: HostPath) -> Iterator[Path]:
+    """Host files and folders to mount read-only at their own path, so that this program and those on PATH can start."""
     for folder in dict.fromkeys(path.split(os.pathsep)):
         place = Path(os.path.normpath(folder))
         if folder.startswith("/") and not is_system(place) and os.path.isdir(host(place)):  # noqa: PTH112
             yield from installation(place, home)
-    yield from _of_program(program, path=path, home=home, host=host, depth=0)
+    yield from _paths_of_program(program, path=path, home=home, host=host, depth=0)
 
 
 def installation(folder: Path, home: Path) -> Iterator[Path]:
-    """The parts of an installation to which a folder with programs belongs."""
+    """The parts of the installation that a folder of programs belongs to."""
     if folder.name == _SHIMS and folder.parent not in (home, *home.parents):
         yield folder.parent
         return
@@ -75,27 +75,27 @@ def installation(folder: Path, home: Path) -> Iterator[Path]:
 
 
 def is_system(path: Path) -> bool:
-    # As text: asked for every part of every launch, and a path object costs more than the question.
+    # As a string, because this is called for every part of every launch and a path object is slow.
     return f"{path}/".startswith(_SYSTEM)
 
 
-def _of_program(program: Path, *, path: str, home: Path, host: HostPath, depth: int) -> Iterator[Path]:
+def _paths_of_program(program: Path, *, path: str, home: Path, host: HostPath, depth: int) -> Iterator[Path]:
     hops = tuple(_hops(host(program)))
     for hop in hops:
         if is_system(hop):
             continue
-        # A file that lies among others which are no programs is shown alone.
+        # A program outside a folder of programs is mounted alone.
         if hop.parent.name in ("bin", "sbin", ".bin", _SHIMS) or _MODULES in hop.parts:
             yield from installation(hop.parent, home)
         else:
             yield hop
     interpreter = _interpreter(hops[-1], path, host)
     if interpreter is not None and depth < _MOST_LINKS:
-        yield from _of_program(interpreter, path=path, home=home, host=host, depth=depth + 1)
+        yield from _paths_of_program(interpreter, path=path, home=home, host=host, depth=depth + 1)
 
 
 def _hops(path: Path) -> Iterator[Path]:
-    """A path, what it links to, and so on; the last one is no link in any of its parts."""
+    """A path and the targets of its links in order; the last one contains no links."""
     for _ in range(_MOST_LINKS):
         yield path
         if not path.is_symlink():
@@ -105,7 +105,7 @@ def _hops(path: Path) -> Iterator[Path]:
 
 
 def _interpreter(program: Path, path: str, host: HostPath) -> Path | None:
-    """The program that the first line of a script names, `env` resolved."""
+    """The interpreter in the first line of a script, with `env` resolved."""
     try:
         with program.open("rb") as file:
             line = file.readline(_LONGEST_LINE)
@@ -128,10 +128,10 @@ def _interpreter(program: Path, path: str, host: HostPath) -> Path | None:
 
 
 def outermost(paths: Iterable[Path]) -> tuple[Path, ...]:
-    """Without those that lie below another one, and without what every process sees."""
-    kept: list[Path] = []
+    """The paths without those below another one and without system folders."""
+    outer: list[Path] = []
     for path in sorted(set(paths)):
-        # Sorted, so that whatever holds a path stands right before it.
-        if not is_system(path) and not (kept and path.is_relative_to(kept[-1])):
-            kept.append(path)
-    return tuple(kept)
+        # In sorted order, a folder comes directly before the paths below it.
+        if not is_system(path) and not (outer and path.is_relative_to(outer[-1])):
+            outer.append(path)
+    return tuple(outer)

@@ -1,6 +1,6 @@
 """The `limits` sandbox: kernel resource limits only, which stop accidents but not attacks.
 
-Other sandboxes apply the same bounds.
+Other sandboxes apply the same limits.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ class LimitsSandbox:
 
     @property
     def in_force(self) -> tuple[str, ...]:
-        """Files and network stay open."""
+        """The limits; files and network are not restricted."""
         return in_force()
 
     async def run(
-        self, launch: Launch, walls: SandboxPolicy, *, on_output: OnOutput | None = None
+        self, launch: Launch, policy: SandboxPolicy, *, on_output: OnOutput | None = None
     ) -> Finished:
-        with bounded(launch, walls) as bound:
-            return await run_process(bound, on_output=on_output)
+        with with_limits(launch, policy) as limited_launch:
+            return await run_process(limited_launch, on_output=on_output)
 
 
 @contextmanager
-def bounded(launch: Launch, walls: SandboxPolicy) -> Iterator[Launch]:
-    """The launch with the bounds of its walls and its own, the narrower of each."""
+def with_limits(launch: Launch, policy: SandboxPolicy) -> Iterator[Launch]:
+    """The launch with the limits of the policy and its own, the stricter of each."""
     base = launch.limits or Limits()
-    asked = [bound for bound in (base.memory_bytes, walls.memory_bytes) if bound is not None]
-    memory = min(asked, default=None)
-    parents = cgroups.find() if memory is not None or walls.cpus is not None else cgroups.Parents()
-    with cgroups.group(memory_bytes=memory, cpus=walls.cpus, parents=parents) as groups:
-        # An address space is no measure of memory: where the group bounds it, what only reserves is left alone.
-        each = None if parents.memory is not None else memory
-        yield replace(launch, limits=replace(base, memory_bytes=each, groups=groups))
+    requested = [bound for bound in (base.memory_bytes, policy.memory_bytes) if bound is not None]
+    memory = min(requested, default=None)
+    parents = cgroups.find() if memory is not None or policy.cpus is not None else cgroups.Parents()
+    with cgroups.group(memory_bytes=memory, cpus=policy.cpus, parents=parents) as groups:
+        # With a control group, do not limit the address space, because programs reserve more than they use.
+        per_process = None if parents.memory is not None else memory
+        yield replace(launch, limits=replace(base, memory_bytes=per_process, groups=groups))
 
 
 def in_force() -> tuple[str, ...]:
-    """Which bounds hold here, and for whom; for the record."""
+    """The limits that are enforced here, for the record."""
     parents = cgroups.find()
     memory = "memory per process" if parents.memory is None else f"memory by cgroup v{parents.version}"
     return (memory, *(() if parents.cpu is None else (f"cpu by cgroup v{parents.version}",)), "core dumps")

@@ -1,4 +1,4 @@
-"""No walls: the process may do what the user may. Its environment, output and end are bounded all the same."""
+"""No sandbox: the process has the user's rights. Its environment, output and end are still controlled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class NoSandbox:
     owner: ClassVar[None] = None
 
     async def run(
-        self, launch: Launch, walls: SandboxPolicy, *, on_output: OnOutput | None = None
+        self, launch: Launch, policy: SandboxPolicy, *, on_output: OnOutput | None = None
     ) -> Finished:
-        free = launch if launch.limits is None else replace(launch, limits=None)
-        return await run_process(free, on_output=on_output)
+        unlimited = launch if launch.limits is None else replace(launch, limits=None)
+        return await run_process(unlimited, on_output=on_output)

@@ -1,8 +1,8 @@
-"""A filter for system calls that namespaces do not contain: keys of the user's session, and wide doors into the kernel.
+"""A filter of system calls that namespaces do not restrict: the user's session keys, and risky kernel interfaces.
 
-Found by trying: a key in the session keyring of whoever started Podium could be taken from within all namespaces, and
-a socket of the kind by which a virtual machine talks to its host knows no network namespace. The rest is what
-container engines refuse as well. Calls of another architecture, which would go round the numbers below, do not exist.
+Tests showed that a key in the user's session keyring can be read from inside all namespaces, and that vsock sockets,
+by which a virtual machine talks to its host, ignore network namespaces. Container engines refuse the other calls, too.
+Calls of another architecture, which would bypass the numbers below, fail as unknown.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Final
 AF_VSOCK: Final = 40
 
 _ARCHITECTURES: Final = {
-    # The kernel's number of the architecture; socket(2); then the refused calls.
+    # The kernel's number of the architecture, that of socket(2), and those of the refused calls.
     "x86_64": (0xC000003E, 41, (248, 249, 250, 298, 321, 323, 425, 426, 427)),
     "aarch64": (0xC00000B7, 198, (217, 218, 219, 241, 280, 282, 425, 426, 427)),
 }
@@ -31,8 +31,8 @@ _ERRNO: Final = 0x00050000
 
 
 def filter_file() -> int | None:
-    """A descriptor from which bubblewrap reads the filter; None where this machine's calls have unknown numbers."""
-    program = compiled(platform.machine())
+    """A descriptor with the filter for bubblewrap; None if the call numbers of this machine are unknown."""
+    program = compile_filter(platform.machine())
     if program is None:
         return None
     handle = os.memfd_create("seccomp", os.MFD_CLOEXEC)
@@ -42,33 +42,33 @@ def filter_file() -> int | None:
 
 
 @cache
-def compiled(machine: str) -> bytes | None:
-    """For the kernel's own little machine: one accumulator, jumps forward only."""
+def compile_filter(machine: str) -> bytes | None:
+    """The filter as a BPF program: one accumulator, and only forward jumps."""
     if machine not in _ARCHITECTURES:
         return None
     arch, socket, refused = _ARCHITECTURES[machine]
-    calls = [_jump(_JUMP_EQUAL, call, there=len(refused) - place + 3) for place, call in enumerate(refused)]
+    calls = [_jump(_JUMP_EQUAL, call, if_true=len(refused) - place + 3) for place, call in enumerate(refused)]
     return b"".join(
         (
-            _word(_LOAD, _ARCH),
-            _jump(_JUMP_EQUAL, arch, there=1),
-            _word(_RETURN, _ERRNO | errno.ENOSYS),
-            _word(_LOAD, _NUMBER),
-            _jump(_JUMP_FROM, _X32, there=len(refused) + 4),
+            _instruction(_LOAD, _ARCH),
+            _jump(_JUMP_EQUAL, arch, if_true=1),
+            _instruction(_RETURN, _ERRNO | errno.ENOSYS),
+            _instruction(_LOAD, _NUMBER),
+            _jump(_JUMP_FROM, _X32, if_true=len(refused) + 4),
             *calls,
-            _jump(_JUMP_EQUAL, socket, there=0, otherwise=2),
-            _word(_LOAD, _FIRST_ARGUMENT),
-            _jump(_JUMP_EQUAL, AF_VSOCK, there=1),
-            _word(_RETURN, _ALLOW),
-            _word(_RETURN, _ERRNO | errno.EPERM),
+            _jump(_JUMP_EQUAL, socket, if_true=0, if_false=2),
+            _instruction(_LOAD, _FIRST_ARGUMENT),
+            _jump(_JUMP_EQUAL, AF_VSOCK, if_true=1),
+            _instruction(_RETURN, _ALLOW),
+            _instruction(_RETURN, _ERRNO | errno.EPERM),
         )
     )
 
 
-def _word(code: int, value: int) -> bytes:
+def _instruction(code: int, value: int) -> bytes:
     return struct.pack("=HBBI", code, 0, 0, value)
 
 
-def _jump(code: int, value: int, *, there: int, otherwise: int = 0) -> bytes:
-    """So many instructions on if it is so, and so many if not."""
-    return struct.pack("=HBBI", code, there, otherwise, value)
+def _jump(code: int, value: int, *, if_true: int, if_false: int = 0) -> bytes:
+    """A conditional jump by a number of instructions."""
+    return struct.pack("=HBBI", code, if_true, if_false, value)

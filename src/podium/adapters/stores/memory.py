@@ -1,4 +1,4 @@
-"""A store in memory: the executable specification of what a store does."""
+"""A store in memory; it also serves as the executable specification of stores."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ class MemoryStore:
     def __init__(self) -> None:
         self._heads: dict[RunId, RunHead] = {}
         self._records: dict[RunId, list[Record]] = {}
-        self._letters: list[QueuedCommand] = []
+        self._commands: list[QueuedCommand] = []
         self._replies: dict[tuple[RunId, str], str | None] = {}
         self._posted = 0
 
     def create(self, head: RunHead, letters: Mapping[str, Mapping[str, Any]] | None = None) -> None:
         if head.run in self._heads:
-            raise StoreError(f"there is a run {head.run} already")
+            raise StoreError(f"run {head.run} already exists")
         self._heads[head.run] = replace(head, epoch=0, last_seq=0, last_hash=FIRST_HASH)
         self._records[head.run] = []
         for name, body in (letters or {}).items():
             self.post(head.run, name, body)
 
     def claim(self, run: RunId) -> int:
-        head = self._known(run)
+        head = self._existing(run)
         self._heads[run] = replace(head, epoch=head.epoch + 1)
         return head.epoch + 1
 
@@ -42,9 +42,9 @@ class MemoryStore:
         status: str | None = None,
         answers: tuple[QueuedCommand, str] | None = None,
     ) -> tuple[Record, ...]:
-        head = self._known(run)
+        head = self._existing(run)
         if epoch != head.epoch:
-            raise StaleOwner(f"run {run} belongs to epoch {head.epoch} by now, not to {epoch}")
+            raise StaleOwner(f"run {run} now belongs to epoch {head.epoch}, not to {epoch}")
         if after != head.last_seq:
             raise AppendConflict(f"run {run} has {head.last_seq} events, not {after}")
         records = self._records[run]
@@ -67,20 +67,20 @@ class MemoryStore:
         return tuple(sorted(self._heads.values(), key=lambda head: (-head.created, head.run)))
 
     def set_status(self, run: RunId, status: str) -> None:
-        self._heads[run] = replace(self._known(run), status=status)
+        self._heads[run] = replace(self._existing(run), status=status)
 
     def post(self, run: RunId, name: str, body: Mapping[str, Any]) -> None:
-        self._known(run)
+        self._existing(run)
         if (run, name) not in self._replies:
             self._replies[run, name] = None
             self._posted += 1
-            self._letters.append(QueuedCommand(self._posted, run, name, dict(body)))
+            self._commands.append(QueuedCommand(self._posted, run, name, dict(body)))
 
     def letters(self, run: RunId) -> tuple[QueuedCommand, ...]:
-        return tuple(letter for letter in self._letters if letter.run == run)
+        return tuple(command for command in self._commands if command.run == run)
 
     def answer(self, letter: QueuedCommand, reply: str) -> None:
-        self._letters = [kept for kept in self._letters if kept.number != letter.number]
+        self._commands = [command for command in self._commands if command.number != letter.number]
         self._replies[letter.run, letter.name] = reply
 
     def reply(self, run: RunId, name: str) -> str | None:
@@ -92,17 +92,17 @@ class MemoryStore:
     def forget(self, run: RunId) -> None:
         self._heads.pop(run, None)
         self._records.pop(run, None)
-        self._letters = [letter for letter in self._letters if letter.run != run]
+        self._commands = [command for command in self._commands if command.run != run]
         self._replies = {key: reply for key, reply in self._replies.items() if key[0] != run}
 
     def damage(self) -> str | None:
         return None
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing."""
 
-    def _known(self, run: RunId) -> RunHead:
+    def _existing(self, run: RunId) -> RunHead:
         head = self._heads.get(run)
         if head is None:
-            raise StoreError(f"there is no run {run}")
+            raise StoreError(f"run {run} does not exist")
         return head

@@ -1,7 +1,7 @@
-"""The log in one SQLite file: durable, for one owner per run and any number of readers and letter writers.
+"""The logs in one SQLite file: durable, with one owner per run and any number of readers and senders of commands.
 
-apsw brings a SQLite that is new enough: releases before 3.51.3 can corrupt a WAL database that two processes write.
-Every write is `begin immediate`: a transaction that reads first and writes later fails under contention.
+apsw includes a SQLite that is new enough: releases before 3.51.3 can corrupt a WAL database that two processes write.
+Every write uses `begin immediate`, because a transaction that reads first and writes later fails under contention.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Any, Final
 
 import apsw
 
-from podium.adapters.stores.sqlite_errors import check_name, damage_of_log, first_damage, worded
-from podium.adapters.stores.sqlite_schema import VERSION, bring_forward, sum_of
+from podium.adapters.stores.sqlite_errors import check_name, damage_of_log, first_damage, store_error
+from podium.adapters.stores.sqlite_schema import VERSION, migrate, sum_of
 from podium.core.hash_chain import FIRST_HASH, Record, RunId, links
 from podium.ports.store import AppendConflict, QueuedCommand, RunHead, StaleOwner, StoreError
 
 BUSY_MS: Final = 10_000
 NEEDED: Final = (3, 51, 3)
 ROOM: Final = 1000 * (4096 + 24) + (128 << 10)
-"""What the write-ahead log grows to before SQLite begins it again from the front, with a turn to spare."""
+"""The size of the write-ahead log before SQLite starts it again from the front, with room for one more turn."""
 
 _TAIL: Final = (
     "select number, epoch, status, coalesce((select id & 0xffffffff from event where id between number << 32 "
@@ -33,7 +33,7 @@ _TAIL: Final = (
 
 
 class _Transaction:
-    """One write transaction after the other, whose errors are told in words."""
+    """Write transactions, one after another, whose errors become StoreErrors."""
 
     def __init__(self, db: apsw.Connection, path: Path) -> None:
         self._db = db
@@ -43,7 +43,7 @@ class _Transaction:
         try:
             self._db.execute("begin immediate")
         except apsw.Error as error:
-            raise worded(self._path, error) from error
+            raise store_error(self._path, error) from error
 
     def __exit__(self, _: object, error: BaseException | None, trace: object) -> None:
         if error is not None:
@@ -56,11 +56,11 @@ class _Transaction:
             raise
 
     def _undo(self, error: BaseException) -> None:
-        # After some errors SQLite has undone everything already.
+        # After some errors SQLite has already rolled back.
         if self._db.in_transaction:
             self._db.execute("rollback")
         if isinstance(error, (apsw.Error, UnicodeDecodeError)):
-            raise worded(self._path, error) from error
+            raise store_error(self._path, error) from error
 
 
 class SqliteStore:
@@ -68,7 +68,7 @@ class SqliteStore:
         version = tuple(int(part) for part in apsw.sqlite_lib_version().split("."))
         if version < NEEDED:
             raise StoreError(
-                f"SQLite {apsw.sqlite_lib_version()} is too old for several writers; 3.51.3 is needed"
+                f"SQLite {apsw.sqlite_lib_version()} is too old for several writers; 3.51.3 or newer is needed"
             )
         check_name(path)
         self._path = path
@@ -82,7 +82,7 @@ class SqliteStore:
         try:
             self._db = apsw.Connection(str(path))
         except apsw.Error as error:
-            raise worded(path, error) from error
+            raise store_error(path, error) from error
         self._transaction = _Transaction(self._db, path)
         try:
             self._prepare()
@@ -94,16 +94,16 @@ class SqliteStore:
         self._db.set_busy_timeout(BUSY_MS)
         for pragma in ("journal_mode = wal", "synchronous = full", "foreign_keys = on", "mmap_size = 0"):
             self._rows(f"pragma {pragma}")
-        # Whoever only looks waits for no writer, who may have been stopped in the middle.
+        # A reader must not wait for a writer, which may have been stopped in the middle.
         if self._is_current():
             return
         with self._transaction:
             if not self._is_current():
-                # A log that lost its first pages looks like that of an empty database.
+                # A write-ahead log that lost its first pages looks like that of an empty database.
                 damage = damage_of_log(self._wal)
                 if damage is not None:
                     raise StoreError(f"{self._path} cannot be used: {damage}")
-                bring_forward(self._db, self._path)
+                migrate(self._db, self._path)
 
     def _is_current(self) -> bool:
         return bool(self._rows("pragma user_version")[0][0] == VERSION)
@@ -112,12 +112,12 @@ class SqliteStore:
         try:
             return self._db.execute(statement, values).fetchall()
         except (apsw.Error, UnicodeDecodeError) as error:
-            raise worded(self._path, error) from error
+            raise store_error(self._path, error) from error
 
     def create(self, head: RunHead, letters: Mapping[str, Mapping[str, Any]] | None = None) -> None:
         with self._transaction:
             if self.head(head.run) is not None:
-                raise StoreError(f"there is a run {head.run} already")
+                raise StoreError(f"run {head.run} already exists")
             number: int = self._db.execute("select coalesce(max(number), 0) + 1 from run").get
             row = (
                 number,
@@ -135,9 +135,9 @@ class SqliteStore:
 
     def _change(self, run: RunId, *, epoch: int | None = None, status: str | None = None) -> None:
         (row,) = self._db.execute("select * from run where run = ?", (run,))
-        *kept, old_epoch, old_status, source, _ = row
+        *unchanged, old_epoch, old_status, source, _ = row
         values = (
-            *kept,
+            *unchanged,
             old_epoch if epoch is None else epoch,
             old_status if status is None else status,
             source,
@@ -149,19 +149,19 @@ class SqliteStore:
 
     def claim(self, run: RunId) -> int:
         with self._transaction:
-            epoch = self._known(run).epoch + 1
+            epoch = self._existing(run).epoch + 1
             self._change(run, epoch=epoch)
             self._make_room()
         return epoch
 
     def _make_room(self) -> None:
-        """Lets the write-ahead log have its full length now, in zeros.
+        """Extend the write-ahead log to its full length with zeros.
 
-        A commit that lengthens a file waits for the file system's own journal as well as for its data: twice as long.
-        Nobody else writes there while this transaction is open, what stands in the file is left alone, and SQLite
-        reads no frame that it has not signed.
+        A commit that extends a file also waits for the file system's journal, which takes twice as long. This is safe:
+        no other process writes while this transaction is open, existing content is not changed, and SQLite ignores
+        frames without a valid checksum.
         """
-        # Without room on the disk it grows as ever, and whoever runs out of it hears so from SQLite.
+        # If the disk is full, skip it; a later write then fails with SQLite's own error.
         with suppress(OSError), self._wal.open("r+b") as file:
             end = file.seek(0, os.SEEK_END)
             file.write(bytes(max(0, ROOM - end)))
@@ -178,9 +178,9 @@ class SqliteStore:
         answers: tuple[QueuedCommand, str] | None = None,
     ) -> tuple[Record, ...]:
         with self._transaction:
-            number, found, known, last_seq, last_hash = self._tail(run, after)
-            if epoch != found:
-                raise StaleOwner(f"run {run} belongs to epoch {found} by now, not to {epoch}")
+            number, current_epoch, current_status, last_seq, last_hash = self._tail(run, after)
+            if epoch != current_epoch:
+                raise StaleOwner(f"run {run} now belongs to epoch {current_epoch}, not to {epoch}")
             if after != last_seq:
                 raise AppendConflict(f"run {run} has {last_seq} events, not {after}")
             records = links(run, after, last_hash or FIRST_HASH, events, cause=cause)
@@ -189,21 +189,21 @@ class SqliteStore:
                 "insert into event values (?, ?, ?, ?, ?, ?)",
                 [(first + record.seq, *record[2:]) for record in records],
             )
-            if status is not None and status != known:
+            if status is not None and status != current_status:
                 self._change(run, status=status)
             if answers is not None:
                 self._answer(*answers)
         return records
 
     def _tail(self, run: RunId, after: int) -> tuple[int, int, str, int, str | None]:
-        """What a turn has to know of its run: number, epoch, status, last event, and the hash of event `after`.
+        """What an append needs of its run: number, epoch, status, last event, and the hash of event `after`.
 
-        Told by `head` as well, in six times the time.
+        `head` has the same data but takes six times as long.
         """
         for row in self._db.execute(_TAIL, (after, run)):
-            found: tuple[int, int, str, int, str | None] = row
-            return found
-        raise StoreError(f"there is no run {run}")
+            tail: tuple[int, int, str, int, str | None] = row
+            return tail
+        raise StoreError(f"run {run} does not exist")
 
     def read(self, run: RunId, *, after: int = 0) -> tuple[Record, ...]:
         rows = self._rows(
@@ -223,12 +223,12 @@ class SqliteStore:
 
     def set_status(self, run: RunId, status: str) -> None:
         with self._transaction:
-            self._known(run)
+            self._existing(run)
             self._change(run, status=status)
 
     def post(self, run: RunId, name: str, body: Mapping[str, Any]) -> None:
         with self._transaction:
-            self._known(run)
+            self._existing(run)
             self._post(run, name, body)
 
     def _post(self, run: RunId, name: str, body: Mapping[str, Any]) -> None:
@@ -250,7 +250,7 @@ class SqliteStore:
             )
         except ValueError as error:
             raise StoreError(
-                f"a letter to run {run} is damaged: {error}", hint=f"see: podium verify {run}"
+                f"a queued command of run {run} is damaged: {error}", hint=f"check it: podium verify {run}"
             ) from error
 
     def answer(self, letter: QueuedCommand, reply: str) -> None:
@@ -258,10 +258,10 @@ class SqliteStore:
             self._answer(letter, reply)
 
     def _answer(self, letter: QueuedCommand, reply: str) -> None:
-        found = self._db.execute(
+        rows = self._db.execute(
             "select run, name, body from letter where number = ?", (letter.number,)
         ).fetchall()
-        for row in found:
+        for row in rows:
             values = (reply, sum_of((*row, reply)), letter.number)
             self._db.execute("update letter set reply = ?, sum = ? where number = ?", values)
 
@@ -270,7 +270,7 @@ class SqliteStore:
         return rows[0][0] if rows else None
 
     def stamp(self) -> int:
-        # The version changes with every commit of another connection, and is read from shared memory.
+        # data_version changes with every commit of another connection and is read from shared memory.
         version: int = self._rows("pragma data_version")[0][0]
         return version + (self._posted << 32)
 
@@ -288,12 +288,12 @@ class SqliteStore:
             return first_damage(self._db, self._wal)
 
     def close(self) -> None:
-        # What was committed is in the write-ahead log; if it cannot be moved from there just now, nothing is lost.
+        # Committed data is in the write-ahead log; if it cannot be checkpointed now, nothing is lost.
         with suppress(apsw.Error):
             self._db.close()
 
-    def _known(self, run: RunId) -> RunHead:
+    def _existing(self, run: RunId) -> RunHead:
         head = self.head(run)
         if head is None:
-            raise StoreError(f"there is no run {run}")
+            raise StoreError(f"run {run} does not exist")
         return head

@@ -1,4 +1,4 @@
-"""What is wrong with a database: an error of SQLite in words, and damage that nobody has stumbled over yet."""
+"""Explains errors of SQLite, and finds damage that no query has hit yet."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ from podium.ports.store import StoreError
 WAL_HEADER: Final = 32
 FRAME_HEADER: Final = 24
 NO_ROOM: Final = 64 << 10
-_ROOM: Final = "make room on the disk, then go on: podium resume"
-_WORDS: Final[tuple[tuple[type[apsw.Error], str, str], ...]] = (
-    (apsw.FullError, "there is no room left on the disk", _ROOM),
-    (apsw.IOError, "the disk failed", "look at the disk; when it works again, go on: podium resume"),
-    (apsw.ReadOnlyError, "it cannot be written to", "make it writable again, then go on: podium resume"),
-    (apsw.CantOpenError, "it cannot be opened", "look at who may read and write it"),
+_ROOM: Final = "free some disk space, then run: podium resume"
+_EXPLANATIONS: Final[tuple[tuple[type[apsw.Error], str, str], ...]] = (
+    (apsw.FullError, "the disk is full", _ROOM),
+    (apsw.IOError, "the disk failed", "check the disk; when it works again, run: podium resume"),
+    (apsw.ReadOnlyError, "it is read-only", "make it writable, then run: podium resume"),
+    (apsw.CantOpenError, "it cannot be opened", "check its permissions"),
     (apsw.BusyError, "another process has been writing to it for too long", "try again"),
-    (apsw.CorruptError, "it is damaged", "see: podium verify"),
-    (apsw.NotADBError, "it is no database, or damaged", "see: podium verify"),
+    (apsw.CorruptError, "it is damaged", "check it: podium verify"),
+    (apsw.NotADBError, "it is not a database, or it is damaged", "check it: podium verify"),
 )
 
 
 def check_name(path: Path) -> None:
-    """SQLite takes names of files as UTF-8 only."""
+    """Refuse paths that are not UTF-8, which SQLite cannot open."""
     try:
         str(path).encode()
     except UnicodeEncodeError as error:
         raise ConfigurationError(
-            f"{os.fsencode(path).decode('utf-8', 'replace')} has bytes in its path that are no UTF-8, so SQLite cannot "
+            f"{os.fsencode(path).decode('utf-8', 'replace')} has bytes in its path that are not UTF-8, so SQLite cannot "
             "open it",
-            hint="move the project into a folder with a name in UTF-8",
+            hint="move the project to a path in UTF-8",
         ) from error
 
 
-def worded(path: Path, error: apsw.Error | UnicodeDecodeError) -> StoreError:
-    """The fact in words, those of SQLite behind it, and the next step."""
+def store_error(path: Path, error: apsw.Error | UnicodeDecodeError) -> StoreError:
+    """An error with the fact, SQLite's own message, and a hint."""
     if isinstance(error, UnicodeDecodeError):
-        return StoreError(f"{path} cannot be used: it is damaged ({error})", hint="see: podium verify")
-    for kind, fact, hint in _WORDS:
-        # For its shared memory SQLite does not tell a full disk from a broken one.
+        return StoreError(f"{path} cannot be used: it is damaged ({error})", hint="check it: podium verify")
+    for kind, fact, hint in _EXPLANATIONS:
+        # For its shared memory SQLite reports a full disk as an I/O error.
         if isinstance(error, kind) or (kind is apsw.FullError and _is_full(path, error)):
             return StoreError(f"{path} cannot be used: {fact} ({error})", hint=hint)
     return StoreError(f"{path} cannot be used: {error}")
@@ -57,30 +57,35 @@ def _is_full(path: Path, error: apsw.Error) -> bool:
     if not isinstance(error, apsw.IOError):
         return False
     try:
-        found = os.statvfs(path.parent)
+        status = os.statvfs(path.parent)
     except OSError:
         return False
-    return found.f_bavail * found.f_frsize < NO_ROOM
+    return status.f_bavail * status.f_frsize < NO_ROOM
 
 
 def first_damage(db: apsw.Connection, wal: Path) -> str | None:
-    """Inside a write transaction, so that nobody else is in the middle of something."""
-    found: str = db.execute("pragma integrity_check(1)").get
-    if found != "ok":
-        return f"the database is damaged: {found}"
+    """The first damage of the database; call it in a write transaction, so that no other write is in progress."""
+    verdict: str = db.execute("pragma integrity_check(1)").get
+    if verdict != "ok":
+        return f"the database is damaged: {verdict}"
     rows = chain(
         db.execute("select 'run ' || run, * from run"),
-        db.execute("select 'letter ' || name || ' to run ' || run, run, name, body, reply, sum from letter"),
+        db.execute(
+            "select 'queued command ' || name || ' of run ' || run, run, name, body, reply, sum from letter"
+        ),
     )
     for name, *fields, expected in rows:
         if sum_of(tuple(fields)) != expected:
-            return f"what is stored of {name} has been altered"
+            return f"the stored row of {name} has been changed"
     return damage_of_log(wal)
 
 
 def damage_of_log(wal: Path) -> str | None:
-    """SQLite takes the first frame with a wrong checksum for the end of the log, as after a crash; then what was
-    committed behind it is gone without a word. A crash leaves no commit behind such a frame, damage does."""
+    """Damage of the write-ahead log.
+
+    SQLite treats the first frame with a wrong checksum as the end of the log, as after a crash, and silently drops all
+    commits after it. After a crash there is no commit behind such a frame; after damage there is.
+    """
     data = wal.read_bytes() if wal.exists() else b""
     if not any(data[:WAL_HEADER]):
         return None
@@ -88,17 +93,17 @@ def damage_of_log(wal: Path) -> str | None:
     order = ">" if magic & 1 else "<"
     if _checksum(order, data[: WAL_HEADER - 8], (0, 0)) != (first, second):
         return "the head of the write-ahead log is damaged"
-    known, broken = (first, second), None
+    checksum, broken = (first, second), None
     for number, head, page in _frames(data, size):
-        _, pages, *marks, one, two = struct.unpack(">6I", head)
+        _, pages, *marks, first_sum, second_sum = struct.unpack(">6I", head)
         if broken is None:
-            known = _checksum(order, page, _checksum(order, head[:8], known))
-            if marks == salts and known == (one, two):
+            checksum = _checksum(order, page, _checksum(order, head[:8], checksum))
+            if marks == salts and checksum == (first_sum, second_sum):
                 continue
             broken = number
-        # Left by a log that began anew: both marks differ. Zeros: room that was never used, or a write that was cut.
+        # Both salts differ in frames of an older log; zeros are unused room or an incomplete write.
         if pages and any(mark == salt for mark, salt in zip(marks, salts, strict=True)) and any(page):
-            return f"frame {broken} of the write-ahead log is damaged; what was committed since is lost"
+            return f"frame {broken} of the write-ahead log is damaged; later commits are lost"
     return None
 
 
@@ -109,7 +114,7 @@ def _frames(data: bytes, size: int) -> Iterator[tuple[int, bytes, bytes]]:
 
 
 def _checksum(order: str, data: bytes, start: tuple[int, int]) -> tuple[int, int]:
-    """That of SQLite: two sums over pairs of words, each carried on by the other."""
+    """SQLite's checksum: two sums over pairs of words, each added to the other."""
     first, second = start
     words = struct.unpack(f"{order}{len(data) // 4}I", data)
     for index in range(0, len(words), 2):

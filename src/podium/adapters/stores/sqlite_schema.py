@@ -1,8 +1,8 @@
-"""The tables of the log, and how a database of an earlier version is brought forward.
+"""The tables of the database, and the migration from earlier versions.
 
-Rule 1: a step is never changed once a release has it; a new version is a new step at the end.
-Rule 2: a database with something in it is copied before it is changed, and the change is one transaction: whoever dies
-in between leaves the old version, or the new one, and never less than the copy.
+Rule 1: a released step is never changed; a new version is a new step at the end.
+Rule 2: a database that is not empty is copied before it is migrated, and the migration is one transaction: after a
+crash there is the old version or the new one, and the copy.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NEW_TABLES: Final = Path(__file__).with_name("sqlite_3.sql")
 
 
 def sum_of(row: tuple[Any, ...]) -> str:
-    """By which a row that has no place in a chain shows that it was altered."""
+    """A checksum that shows whether a row that is not in the hash chain was changed."""
     return hashlib.sha256(json.dumps(row, ensure_ascii=False, default=repr).encode()).hexdigest()
 
 
@@ -32,29 +32,30 @@ def _create_tables(db: apsw.Connection) -> None:
 
 
 def _add_sums(db: apsw.Connection) -> None:
-    """Events are chained; since version 2 runs and letters have sums, so that damage to them shows as well."""
+    """Version 2: runs and queued commands have checksums, so that damage to them shows; events have their chain."""
     db.execute("alter table run add column sum text not null default ''")
     runs = db.execute("select * from run").fetchall()
     db.executemany("update run set sum = ? where run = ?", [(sum_of(row[:-1]), row[0]) for row in runs])
     db.execute("alter table letter add column sum text not null default ''")
-    letters = db.execute("select number, run, name, body, reply from letter").fetchall()
-    sums = [(sum_of(tuple(row[1:])), row[0]) for row in letters]
+    commands = db.execute("select number, run, name, body, reply from letter").fetchall()
+    sums = [(sum_of(tuple(row[1:])), row[0]) for row in commands]
     db.executemany("update letter set sum = ? where number = ?", sums)
 
 
-def _put_events_in_a_row(db: apsw.Connection) -> None:
-    """Since version 3 events lie in the order they come in, and a run's row is left alone by a turn.
+def _store_events_in_order(db: apsw.Connection) -> None:
+    """Version 3: events are stored in the order of arrival, and an append does not change the run's row.
 
-    A row that did not agree with its sum must not agree with its new one either.
+    A row with a wrong checksum must get a wrong one again.
     """
     db.execute(NEW_TABLES.read_text("utf-8"))
     for row in db.execute("select * from run order by created, run").fetchall():
-        *kept, epoch, _, _, status, source, expected = row
+        *unchanged, epoch, _, _, status, source, expected = row
         number = db.execute("select count(*) + 1 from new_run").get
-        fresh = (number, *kept, epoch, status, source)
-        whole = sum_of(row[:-1]) == expected
+        new_row = (number, *unchanged, epoch, status, source)
+        is_intact = sum_of(row[:-1]) == expected
         db.execute(
-            "insert into new_run values (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*fresh, sum_of(fresh) if whole else "")
+            "insert into new_run values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (*new_row, sum_of(new_row) if is_intact else ""),
         )
     db.execute(
         "insert into new_event select (number << 32) + seq, cause, type, body, prev, hash "
@@ -69,22 +70,22 @@ def _put_events_in_a_row(db: apsw.Connection) -> None:
 STEPS: Final[tuple[Callable[[apsw.Connection], None], ...]] = (
     _create_tables,
     _add_sums,
-    _put_events_in_a_row,
+    _store_events_in_order,
 )
 VERSION: Final = len(STEPS)
 
 
-def bring_forward(db: apsw.Connection, path: Path) -> None:
-    """Inside a write transaction: everything up to this version."""
-    found: int = db.execute("pragma user_version").get
-    if found > VERSION:
+def migrate(db: apsw.Connection, path: Path) -> None:
+    """Migrate to this version; call it in a write transaction."""
+    version: int = db.execute("pragma user_version").get
+    if version > VERSION:
         raise StoreError(
-            f"the database has version {found}; this Podium knows {VERSION}",
-            hint="use the newer Podium that wrote it",
+            f"the database has version {version}; this version of Podium supports up to {VERSION}",
+            hint="use the newer version of Podium that wrote it",
         )
-    if found:
-        _copy(path, backup_of(path, found))
-    for step in STEPS[found:]:
+    if version:
+        _copy(path, backup_of(path, version))
+    for step in STEPS[version:]:
         step(db)
     db.execute(f"pragma user_version = {VERSION}")
 
@@ -94,18 +95,18 @@ def backup_of(path: Path, version: int) -> Path:
 
 
 def _copy(path: Path, target: Path) -> None:
-    """As it is now: nobody else writes while our transaction is open. Whole or not there at all."""
-    half = target.with_name(f"{target.name}.tmp")
-    half.unlink(missing_ok=True)
-    half.touch(mode=0o600)
+    """Copy the database, completely or not at all; no other process writes while our transaction is open."""
+    temporary = target.with_name(f"{target.name}.tmp")
+    temporary.unlink(missing_ok=True)
+    temporary.touch(mode=0o600)
     reader = apsw.Connection(str(path))
     try:
-        reader.execute("vacuum into ?", (str(half),))
+        reader.execute("vacuum into ?", (str(temporary),))
     finally:
         reader.close()
-    handle = os.open(half, os.O_RDONLY)
+    handle = os.open(temporary, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
-    half.replace(target)
+    temporary.replace(target)

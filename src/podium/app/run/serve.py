@@ -21,7 +21,7 @@ from podium.core.state import State, next_due
 from podium.core.types import Millis
 from podium.errors import PodiumError
 from podium.ports.store import RunHead
-from podium.process.detach import Beginning, begin, stop
+from podium.process.detach import DetachedProcess, start_detached, stop
 from podium.runtime.records import events_of
 from podium.runtime.status import waits_for_person
 from podium.views.format import iso
@@ -75,7 +75,7 @@ class Service:
     slots: int = 4
     now: Callable[[], Millis] = wall_clock
     _known: dict[RunId, _Known] = field(default_factory=dict)
-    _at_work: dict[RunId, Beginning] = field(default_factory=dict)
+    _at_work: dict[RunId, DetachedProcess] = field(default_factory=dict)
 
     def serve(self, is_stopped: Callable[[], bool], *, once: bool = False) -> None:
         """Until it is told to stop; or, once, until nothing is ready."""
@@ -146,7 +146,7 @@ class Service:
             argv = (sys.executable, "-m", "podium", "resume", run, "--until-idle")
             output = self.office.run_dir(run) / "engine.log"
             self._known[run].tried = self.now()
-            self._at_work[run] = begin(argv, cwd=self.office.project, output=output)
+            self._at_work[run] = start_detached(argv, cwd=self.office.project, output=output)
             pid = self._at_work[run].pid
             self.tell(
                 ServiceLine(self.now(), run, "began", f"{why}; process {pid} carries it on", why=why, pid=pid)

@@ -12,7 +12,15 @@ from podium.attempt.workspace.workspace import start_of
 from podium.core.events import AttemptEnded
 from podium.git.trees.diff import changed_contents
 from podium.ports.agent import AgentRequest, AgentResult
-from podium.recording import Left, Mode, Recording, file_name, steady, steady_result, written
+from podium.recording import (
+    Mode,
+    RecordedFile,
+    Recording,
+    encode_recording,
+    file_name,
+    without_run_ids,
+    without_run_values,
+)
 
 MODES: Final[Mapping[str, Mode]] = {"100644": "file", "100755": "program", "120000": "link"}
 
@@ -30,14 +38,14 @@ def write_recording(asking: AgentAttempt, request: AgentRequest, end: AttemptEnd
         type=worker.type,
         model=worker.model,
         role=worker.role,
-        system=mask.text(steady(request.system, request)),
-        prompt=mask.text(steady(request.prompt, request)),
+        system=mask.text(without_run_values(request.system, request)),
+        prompt=mask.text(without_run_values(request.prompt, request)),
         schema=request.schema,
         result=_result(request, end, result),
         files=_files(asking, end),
     )
     # Once more as a whole: a key of an object or the name of a file may hold a secret too.
-    write_bytes(folder / file_name(request.path, request.attempt), mask.apply(written(recording)))
+    write_bytes(folder / file_name(request.path, request.attempt), mask.apply(encode_recording(recording)))
 
 
 def _result(request: AgentRequest, end: AttemptEnded, result: AgentResult) -> AgentResult:
@@ -45,15 +53,15 @@ def _result(request: AgentRequest, end: AttemptEnded, result: AgentResult) -> Ag
         # Files that may not be taken over are not kept, so that only what was said of them can be played.
         message = str((end.result or {}).get("message", ""))
         result = replace(result, trouble="failed", detail=message)
-    return steady_result(result, request)
+    return without_run_ids(result, request)
 
 
-def _files(asking: AgentAttempt, end: AttemptEnded) -> dict[str, Left | None]:
+def _files(asking: AgentAttempt, end: AttemptEnded) -> dict[str, RecordedFile | None]:
     repository = asking.site.repository
     if repository is None or end.tree is None or asking.verb.judge:
         return {}
     start = start_of(asking.site, repository, asking.asked)
     return {
-        path: None if mode not in MODES else Left(asking.site.mask.apply(content), MODES[mode])
+        path: None if mode not in MODES else RecordedFile(asking.site.mask.apply(content), MODES[mode])
         for path, mode, content in changed_contents(repository, start, end.tree)
     }

@@ -20,7 +20,7 @@ from podium.attempt.prompt.tree_files import TreeFiles, files_of
 from podium.attempt.site import Site
 from podium.core import model
 from podium.core.expressions.nodes import Names
-from podium.redaction.scan import cleaned
+from podium.redaction.scan import scrub
 from podium.tasks.partials import partials_of, render_partial
 from podium.workflow.prompts.render import Prompt, parse_prompt, render
 
@@ -60,7 +60,7 @@ def render_prompt(asking: AgentAttempt, worker: ResolvedAgent | None) -> Rendere
 
 def _cleaned(site: Site, system: str, prompt: str) -> RenderedPrompt:
     """The one way out: whatever was packed, quoted or fed back passes here."""
-    texts = [cleaned(site.mask.text(text)) for text in (system, prompt)]
+    texts = [scrub(site.mask.text(text)) for text in (system, prompt)]
     removed = Counter(texts[0].found) + Counter(texts[1].found)
     return RenderedPrompt(texts[0].text, texts[1].text, dict(removed))
 

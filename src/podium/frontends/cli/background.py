@@ -8,7 +8,7 @@ from typing import Final
 
 from podium.app.project import Office
 from podium.core.hash_chain import RunId
-from podium.process.detach import begin, leave
+from podium.process.detach import disown, start_detached
 
 PATIENCE_S: Final = 30.0
 LOOK_S: Final = 0.02
@@ -22,10 +22,10 @@ def go_on_in_background(office: Office, run: RunId) -> None:
     folder = office.run_dir(run)
     if office.runtime.is_owned(run):
         return
-    child = begin(
+    child = start_detached(
         (sys.executable, "-m", "podium", "resume", run), cwd=office.project, output=folder / "engine.log"
     )
     deadline = time.monotonic() + PATIENCE_S
     while child.poll() is None and not office.runtime.is_owned(run) and time.monotonic() < deadline:
         time.sleep(LOOK_S)
-    leave(child)
+    disown(child)

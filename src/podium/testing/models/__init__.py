@@ -1,1 +1,1 @@
-"""A loopback model server."""
+"""A model server on the loopback interface, for tests of agents."""

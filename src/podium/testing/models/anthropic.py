@@ -1,4 +1,4 @@
-"""The Messages API as `claude` uses it: streamed and whole, with tools, usage and errors."""
+"""The Messages API as `claude` uses it, streamed or in one piece, with tools, usage and errors."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from podium.testing.models.server import NOTHING, Asked, Choose, Received, Reply, Route, Rule
+from podium.testing.models.server import NOTHING, Choose, ModelRequest, Received, Reply, Route, Rule
 
 STRUCTURED: Final = "StructuredOutput"
-"""The tool by which `claude --json-schema` has the model give a value."""
+"""The tool by which `claude --json-schema` gets a value from the model."""
 KINDS: Final = {
     400: "invalid_request_error",
     401: "authentication_error",
@@ -23,13 +23,16 @@ KINDS: Final = {
 
 
 def messages(received: Received, choose: Choose) -> Reply:
-    asked = read(received)
-    rule = choose(asked)
+    request = parse_request(received)
+    rule = choose(request)
     if rule.status != 200:
-        told = {"type": KINDS.get(rule.status, "api_error"), "message": rule.error or f"status {rule.status}"}
-        return Reply.json({"type": "error", "error": told, "request_id": "req_test"}, rule=rule)
-    message = _message(asked, rule)
-    if not asked.stream:
+        error = {
+            "type": KINDS.get(rule.status, "api_error"),
+            "message": rule.error or f"status {rule.status}",
+        }
+        return Reply.json({"type": "error", "error": error, "request_id": "req_test"}, rule=rule)
+    message = _message(request, rule)
+    if not request.stream:
         return Reply.json(message, rule=rule)
     chunks = [_event(event) for event in _events(message)]
     return Reply(chunks=chunks, headers=rule.headers, kind="text/event-stream", stream=True, fault=rule.fault)
@@ -45,20 +48,20 @@ ROUTES: Final[Sequence[Route]] = (
 )
 
 
-def read(received: Received) -> Asked:
+def parse_request(received: Received) -> ModelRequest:
     body: Mapping[str, Any] = received.body if isinstance(received.body, dict) else {}
     text, results = "", 0
     for message in body.get("messages", ()):
         if message.get("role") != "user":
             continue
         blocks = _blocks(message.get("content"))
-        found = [block for block in blocks if block.get("type") == "tool_result"]
-        if found:
-            results += len(found)
+        tool_results = [block for block in blocks if block.get("type") == "tool_result"]
+        if tool_results:
+            results += len(tool_results)
         else:
             text, results = "\n".join(block.get("text", "") for block in blocks), 0
     tools = tuple(str(tool.get("name")) for tool in body.get("tools") or ())
-    return Asked(
+    return ModelRequest(
         text=text,
         model=str(body.get("model", "")),
         results=results,
@@ -73,13 +76,13 @@ def _blocks(content: Any) -> list[Mapping[str, Any]]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())
 
 
-def _message(asked: Asked, rule: Rule) -> dict[str, Any]:
-    block = _block(asked, rule)
+def _message(request: ModelRequest, rule: Rule) -> dict[str, Any]:
+    block = _block(request, rule)
     return {
-        "id": f"msg_test{len(asked.received.body['messages'])}",
+        "id": f"msg_test{len(request.received.body['messages'])}",
         "type": "message",
         "role": "assistant",
-        "model": asked.model,
+        "model": request.model,
         "content": [block],
         "stop_reason": "tool_use" if block["type"] == "tool_use" else (rule.stop or "end_turn"),
         "stop_sequence": None,
@@ -92,18 +95,18 @@ def _message(asked: Asked, rule: Rule) -> dict[str, Any]:
     }
 
 
-def _block(asked: Asked, rule: Rule) -> dict[str, Any]:
+def _block(request: ModelRequest, rule: Rule) -> dict[str, Any]:
     calls: list[tuple[str, Any]] = list(rule.tools)
-    if rule.value is not NOTHING and asked.structured:
+    if rule.value is not NOTHING and request.structured:
         calls.append((STRUCTURED, rule.value))
-    if asked.results < len(calls):
-        name, given = calls[asked.results]
-        return {"type": "tool_use", "id": f"toolu_test{asked.results}", "name": name, "input": given}
+    if request.results < len(calls):
+        name, arguments = calls[request.results]
+        return {"type": "tool_use", "id": f"toolu_test{request.results}", "name": name, "input": arguments}
     return {"type": "text", "text": rule.text}
 
 
 def _events(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    # As the real API: the first event has a placeholder for the tokens of the output, the last the truth.
+    # Like the real API, the first event has a placeholder for the output tokens and the last the real number.
     started = {**message, "content": [], "stop_reason": None}
     started["usage"] = {**message["usage"], "output_tokens": 1}
     yield {"type": "message_start", "message": started}

@@ -1,4 +1,4 @@
-"""The Gemini API as the `gemini` program calls it: generateContent, streamed and whole, with functions and errors."""
+"""The Gemini API as the `gemini` program uses it: generateContent, streamed or in one piece, with functions and errors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from podium.testing.models.server import NOTHING, Asked, Choose, Received, Reply, Route, Rule
+from podium.testing.models.server import NOTHING, Choose, ModelRequest, Received, Reply, Route, Rule
 
 STATUSES: Final = {
     400: "INVALID_ARGUMENT",
@@ -19,19 +19,19 @@ STATUSES: Final = {
     503: "UNAVAILABLE",
 }
 PER_DAY: Final = "PerDay"
-"""As `stop` of a rule with status 429: the quota of the day is used up, which the program does not retry."""
+"""As `stop` of a rule with status 429: the daily quota is used up, which the program does not retry."""
 _MODEL: Final = re.compile(r"/models/([^/:]+):")
 
 
 def generate(received: Received, choose: Choose) -> Reply:
-    asked = read(received)
-    rule = choose(asked)
+    request = parse_request(received)
+    rule = choose(request)
     if rule.status != 200:
         return Reply.json({"error": _error(rule)}, rule=rule)
-    answers = list(_answers(asked, rule))
-    if not asked.stream:
-        whole = [part for answer in answers for part in answer["candidates"][0]["content"]["parts"]]
-        return Reply.json(_answer(asked, rule, whole, last=True), rule=rule)
+    answers = list(_answers(request, rule))
+    if not request.stream:
+        parts = [part for answer in answers for part in answer["candidates"][0]["content"]["parts"]]
+        return Reply.json(_answer(request, rule, parts, last=True), rule=rule)
     chunks = [f"data: {json.dumps(answer)}\r\n\r\n".encode() for answer in answers]
     return Reply(chunks=chunks, headers=rule.headers, kind="text/event-stream", stream=True, fault=rule.fault)
 
@@ -46,49 +46,53 @@ ROUTES: Final[Sequence[Route]] = (
 )
 
 
-def read(received: Received) -> Asked:
+def parse_request(received: Received) -> ModelRequest:
     body: Mapping[str, Any] = received.body if isinstance(received.body, dict) else {}
     text, results = "", 0
     for content in body.get("contents", ()):
         if content.get("role") != "user":
             continue
         parts = content.get("parts") or ()
-        found = [part for part in parts if "functionResponse" in part]
-        if found:
-            results += len(found)
+        tool_results = [part for part in parts if "functionResponse" in part]
+        if tool_results:
+            results += len(tool_results)
         else:
             text, results = "\n".join(str(part.get("text", "")) for part in parts), 0
-    declared = [one for tool in body.get("tools") or () for one in tool.get("functionDeclarations") or ()]
+    declared = [
+        declaration
+        for tool in body.get("tools") or ()
+        for declaration in tool.get("functionDeclarations") or ()
+    ]
     model = _MODEL.search(received.path)
-    return Asked(
+    return ModelRequest(
         text=text,
         model=model[1] if model else "",
         results=results,
         stream=":streamGenerateContent" in received.path,
         structured="responseSchema" in (config := body.get("generationConfig") or {})
         or "responseJsonSchema" in config,
-        tools=tuple(str(one.get("name")) for one in declared),
+        tools=tuple(str(declaration.get("name")) for declaration in declared),
         received=received,
     )
 
 
-def _answers(asked: Asked, rule: Rule) -> Iterator[dict[str, Any]]:
-    """As streamed: the counts come with every piece, the reason to stop with the last."""
-    parts = _parts(asked, rule)
+def _answers(request: ModelRequest, rule: Rule) -> Iterator[dict[str, Any]]:
+    """The streamed chunks: each has the counts, the last one has the stop reason."""
+    parts = _parts(request, rule)
     for number, part in enumerate(parts, start=1):
-        yield _answer(asked, rule, [part], last=number == len(parts))
+        yield _answer(request, rule, [part], last=number == len(parts))
 
 
-def _parts(asked: Asked, rule: Rule) -> list[dict[str, Any]]:
-    if asked.results < len(rule.tools):
-        name, given = rule.tools[asked.results]
-        return [{"functionCall": {"name": name, "args": dict(given)}}]
-    text = json.dumps(rule.value) if asked.structured and rule.value is not NOTHING else rule.text
+def _parts(request: ModelRequest, rule: Rule) -> list[dict[str, Any]]:
+    if request.results < len(rule.tools):
+        name, arguments = rule.tools[request.results]
+        return [{"functionCall": {"name": name, "args": dict(arguments)}}]
+    text = json.dumps(rule.value) if request.structured and rule.value is not NOTHING else rule.text
     half = len(text) // 2
     return [{"text": piece} for piece in (text[:half], text[half:]) if piece] or [{"text": ""}]
 
 
-def _answer(asked: Asked, rule: Rule, parts: Sequence[Any], *, last: bool) -> dict[str, Any]:
+def _answer(request: ModelRequest, rule: Rule, parts: Sequence[Any], *, last: bool) -> dict[str, Any]:
     prompt = rule.usage.input + rule.usage.cached
     candidate: dict[str, Any] = {"content": {"role": "model", "parts": list(parts)}, "index": 0}
     if last:
@@ -101,8 +105,8 @@ def _answer(asked: Asked, rule: Rule, parts: Sequence[Any], *, last: bool) -> di
             "totalTokenCount": prompt + rule.usage.output,
             "cachedContentTokenCount": rule.usage.cached,
         },
-        "modelVersion": asked.model,
-        "responseId": f"test{asked.results}",
+        "modelVersion": request.model,
+        "responseId": f"test{request.results}",
     }
 
 

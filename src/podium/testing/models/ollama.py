@@ -1,4 +1,4 @@
-"""The Ollama API: chat as lines of JSON or whole, and what models there are."""
+"""The Ollama API: chat as lines of JSON or in one piece, and the list of models."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from podium.testing.models.server import NOTHING, Asked, Choose, Received, Reply, Route, Rule
+from podium.testing.models.server import NOTHING, Choose, ModelRequest, Received, Reply, Route, Rule
 
 INSTALLED: Final = "small:latest"
-"""The one model that is listed; a rule may speak for any."""
+"""The only listed model; a rule may answer for any model."""
 _WHEN: Final = "2026-01-01T00:00:00Z"
 
 
 def chat(received: Received, choose: Choose) -> Reply:
-    asked = read(received)
-    rule = choose(asked)
+    request = parse_request(received)
+    rule = choose(request)
     if rule.status != 200:
-        told = rule.error or _usual_error(rule.status, asked.model)
-        return Reply.json({"error": told}, rule=rule)
-    message = _message(asked, rule)
+        error = rule.error or _default_error(rule.status, request.model)
+        return Reply.json({"error": error}, rule=rule)
+    message = _message(request, rule)
     last = {
-        "model": asked.model,
+        "model": request.model,
         "created_at": _WHEN,
         "done": True,
         "done_reason": rule.stop or "stop",
@@ -32,10 +32,10 @@ def chat(received: Received, choose: Choose) -> Reply:
         "eval_count": rule.usage.output,
         "eval_duration": 500_000,
     }
-    if not asked.stream:
+    if not request.stream:
         return Reply.json({**last, "message": message}, rule=rule)
     pieces = [
-        {"model": asked.model, "created_at": _WHEN, "message": piece, "done": False}
+        {"model": request.model, "created_at": _WHEN, "message": piece, "done": False}
         for piece in _split(message)
     ]
     lines = [*pieces, {**last, "message": {"role": "assistant", "content": ""}}]
@@ -54,7 +54,7 @@ def tags(_received: Received, _choose: Choose) -> Reply:
 def show(received: Received, _choose: Choose) -> Reply:
     name = received.body.get("model") if isinstance(received.body, dict) else ""
     if name not in (INSTALLED, INSTALLED.partition(":")[0]):
-        return Reply.json({"error": _usual_error(404, str(name))}, status=404)
+        return Reply.json({"error": _default_error(404, str(name))}, status=404)
     return Reply.json({"details": {"family": "small"}, "model_info": {"small.context_length": 32768}})
 
 
@@ -65,14 +65,14 @@ ROUTES: Final[Sequence[Route]] = (
 )
 
 
-def read(received: Received) -> Asked:
+def parse_request(received: Received) -> ModelRequest:
     body: Mapping[str, Any] = received.body if isinstance(received.body, dict) else {}
     text, results = "", 0
     for message in body.get("messages", ()):
         if message.get("role") == "user":
             text, results = str(message.get("content", "")), 0
         results += message.get("role") == "tool"
-    return Asked(
+    return ModelRequest(
         text=text,
         model=str(body.get("model", "")),
         results=results,
@@ -83,16 +83,16 @@ def read(received: Received) -> Asked:
     )
 
 
-def _usual_error(status: int, model: str) -> str:
+def _default_error(status: int, model: str) -> str:
     return f"model '{model}' not found" if status == 404 else f"status {status}"
 
 
-def _message(asked: Asked, rule: Rule) -> dict[str, Any]:
-    if asked.results < len(rule.tools):
-        name, given = rule.tools[asked.results]
-        call = {"function": {"name": name, "arguments": dict(given)}}
+def _message(request: ModelRequest, rule: Rule) -> dict[str, Any]:
+    if request.results < len(rule.tools):
+        name, arguments = rule.tools[request.results]
+        call = {"function": {"name": name, "arguments": dict(arguments)}}
         return {"role": "assistant", "content": "", "tool_calls": [call]}
-    value = json.dumps(rule.value) if asked.structured and rule.value is not NOTHING else rule.text
+    value = json.dumps(rule.value) if request.structured and rule.value is not NOTHING else rule.text
     return {"role": "assistant", "content": value}
 
 

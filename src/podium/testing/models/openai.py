@@ -1,8 +1,8 @@
-"""OpenAI's two APIs: Responses, as `codex` speaks it (always streamed, with patches as free text), and chat completions.
+"""OpenAI's two APIs: Responses, as `codex` uses it (always streamed, with patches as free text), and chat completions.
 
-`Rule.stop` in their words: `refusal`, a reason for which an answer is incomplete (`max_output_tokens`,
-`content_filter`), or any other code, with which a response fails after status 200. With a status that is not 200
-it is the code of the error, and an error that starts with a brace is the whole body.
+`Rule.stop` is `refusal`, the reason of an incomplete answer (`max_output_tokens`, `content_filter`), or any other code
+with which a response fails after status 200. With another status it is the code of the error, and an error that starts
+with a brace is the whole body.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from podium.testing.models.server import NOTHING, Asked, Choose, Received, Reply, Route, Rule
+from podium.testing.models.server import NOTHING, Choose, ModelRequest, Received, Reply, Route, Rule
 
 CODES: Final = {
     400: ("invalid_request_error", "invalid_value"),
@@ -26,24 +26,24 @@ Fields = dict[str, Any]
 
 
 def responses(received: Received, choose: Choose) -> Reply:
-    asked = read_responses(received)
-    rule = choose(asked)
+    request = read_responses(received)
+    rule = choose(request)
     if rule.status != 200:
         return _refusal(rule)
-    if not asked.stream:
-        return Reply.json(_response(asked, rule), rule=rule)
-    chunks = [_event(event) for event in _events(_response(asked, rule))]
+    if not request.stream:
+        return Reply.json(_response(request, rule), rule=rule)
+    chunks = [_event(event) for event in _events(_response(request, rule))]
     return Reply(chunks=chunks, headers=rule.headers, kind=STREAM, stream=True, fault=rule.fault)
 
 
 def chat(received: Received, choose: Choose) -> Reply:
-    asked = read_chat(received)
-    rule = choose(asked)
+    request = read_chat(received)
+    rule = choose(request)
     if rule.status != 200:
         return _refusal(rule)
-    if not asked.stream:
-        return Reply.json(_completion(asked, rule), rule=rule)
-    chunks = [*_deltas(asked, rule), b"data: [DONE]\n\n"]
+    if not request.stream:
+        return Reply.json(_completion(request, rule), rule=rule)
+    chunks = [*_deltas(request, rule), b"data: [DONE]\n\n"]
     return Reply(chunks=chunks, headers=rule.headers, kind=STREAM, stream=True, fault=rule.fault)
 
 
@@ -58,10 +58,10 @@ ROUTES: Final[Sequence[Route]] = (
 )
 
 
-def read_responses(received: Received) -> Asked:
+def read_responses(received: Received) -> ModelRequest:
     body = _body(received)
-    given = body.get("input") or ()
-    items = [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
+    content = body.get("input") or ()
+    items = [{"role": "user", "content": content}] if isinstance(content, str) else list(content)
     text, results = "", 0
     for item in items:
         if item.get("role") == "user":
@@ -69,23 +69,23 @@ def read_responses(received: Received) -> Asked:
         elif str(item.get("type", "")).endswith("_output"):
             results += 1
     form = (body.get("text") or {}).get("format") or {}
-    return _asked(received, text, results, form)
+    return _request(received, text, results, form)
 
 
-def read_chat(received: Received) -> Asked:
+def read_chat(received: Received) -> ModelRequest:
     text, results = "", 0
     for message in _body(received).get("messages") or ():
         if message.get("role") == "user":
             text, results = _text(message.get("content")), 0
         elif message.get("role") == "tool":
             results += 1
-    return _asked(received, text, results, _body(received).get("response_format") or {})
+    return _request(received, text, results, _body(received).get("response_format") or {})
 
 
-def _asked(received: Received, text: str, results: int, form: Mapping[str, Any]) -> Asked:
+def _request(received: Received, text: str, results: int, form: Mapping[str, Any]) -> ModelRequest:
     body = _body(received)
     tools = (tool.get("name") or (tool.get("function") or {}).get("name") for tool in body.get("tools") or ())
-    return Asked(
+    return ModelRequest(
         text=text,
         model=str(body.get("model", "")),
         results=results,
@@ -110,19 +110,19 @@ def _refusal(rule: Rule) -> Reply:
     if rule.error.startswith("{"):
         return Reply.json(json.loads(rule.error), rule=rule)
     kind, code = CODES.get(rule.status, ("server_error", "server_error"))
-    told = {"message": rule.error or f"status {rule.status}", "type": kind, "param": None}
-    return Reply.json({"error": {**told, "code": rule.stop or code}}, rule=rule)
+    error = {"message": rule.error or f"status {rule.status}", "type": kind, "param": None}
+    return Reply.json({"error": {**error, "code": rule.stop or code}}, rule=rule)
 
 
-def _said(asked: Asked, rule: Rule) -> str:
-    return json.dumps(rule.value) if rule.value is not NOTHING and asked.structured else rule.text
+def _answer_text(request: ModelRequest, rule: Rule) -> str:
+    return json.dumps(rule.value) if rule.value is not NOTHING and request.structured else rule.text
 
 
-def _call(asked: Asked, rule: Rule) -> tuple[str, Mapping[str, Any]] | None:
-    return rule.tools[asked.results] if asked.results < len(rule.tools) else None
+def _call(request: ModelRequest, rule: Rule) -> tuple[str, Mapping[str, Any]] | None:
+    return rule.tools[request.results] if request.results < len(rule.tools) else None
 
 
-def _response(asked: Asked, rule: Rule) -> Fields:
+def _response(request: ModelRequest, rule: Rule) -> Fields:
     used, status = rule.usage, "completed"
     usage = {
         "input_tokens": used.input + used.cached,
@@ -131,37 +131,40 @@ def _response(asked: Asked, rule: Rule) -> Fields:
         "output_tokens_details": {"reasoning_tokens": used.output // 2},
         "total_tokens": used.input + used.cached + used.output,
     }
-    made: Fields = {"id": f"resp_test{asked.results}", "object": "response", "model": asked.model}
+    response: Fields = {"id": f"resp_test{request.results}", "object": "response", "model": request.model}
     if rule.stop in INCOMPLETE:
-        status, made["incomplete_details"] = "incomplete", {"reason": rule.stop}
+        status, response["incomplete_details"] = "incomplete", {"reason": rule.stop}
     elif rule.stop not in (None, "refusal"):
-        status, made["error"] = "failed", {"code": rule.stop, "message": rule.error or f"failed: {rule.stop}"}
-    output = [] if status == "failed" else [_thought(asked), _item(asked, rule)]
-    return {**made, "status": status, "output": output, "usage": usage}
+        status, response["error"] = (
+            "failed",
+            {"code": rule.stop, "message": rule.error or f"failed: {rule.stop}"},
+        )
+    output = [] if status == "failed" else [_reasoning_item(request), _item(request, rule)]
+    return {**response, "status": status, "output": output, "usage": usage}
 
 
-def _thought(asked: Asked) -> Fields:
-    said = [{"type": "summary_text", "text": "**Thinking it over**"}]
-    return {"type": "reasoning", "id": f"rs_test{asked.results}", "summary": said}
+def _reasoning_item(request: ModelRequest) -> Fields:
+    summary = [{"type": "summary_text", "text": "**Thinking it over**"}]
+    return {"type": "reasoning", "id": f"rs_test{request.results}", "summary": summary}
 
 
-def _item(asked: Asked, rule: Rule) -> Fields:
-    call = _call(asked, rule)
+def _item(request: ModelRequest, rule: Rule) -> Fields:
+    call = _call(request, rule)
     if call is None:
         refused = {"type": "refusal", "refusal": rule.text}
-        spoken = {"type": "output_text", "text": _said(asked, rule), "annotations": []}
-        part = refused if rule.stop == "refusal" else spoken
-        return {"type": "message", "id": f"msg_test{asked.results}", "role": "assistant", "content": [part]}
-    name, given = call
-    same = {"id": f"call_item{asked.results}", "call_id": f"call_test{asked.results}", "name": name}
-    if _is_free_text(asked, name):
-        return {"type": "custom_tool_call", **same, "input": str(given["input"])}
-    return {"type": "function_call", **same, "arguments": json.dumps(given)}
+        output = {"type": "output_text", "text": _answer_text(request, rule), "annotations": []}
+        part = refused if rule.stop == "refusal" else output
+        return {"type": "message", "id": f"msg_test{request.results}", "role": "assistant", "content": [part]}
+    name, arguments = call
+    same = {"id": f"call_item{request.results}", "call_id": f"call_test{request.results}", "name": name}
+    if _is_free_text(request, name):
+        return {"type": "custom_tool_call", **same, "input": str(arguments["input"])}
+    return {"type": "function_call", **same, "arguments": json.dumps(arguments)}
 
 
-def _is_free_text(asked: Asked, name: str) -> bool:
-    """apply_patch takes a patch as it is, not a JSON object."""
-    offered = _body(asked.received).get("tools") or ()
+def _is_free_text(request: ModelRequest, name: str) -> bool:
+    """Whether a tool takes free text, like apply_patch, and not a JSON object."""
+    offered = _body(request.received).get("tools") or ()
     return any(tool.get("name") == name and tool.get("type") == "custom" for tool in offered)
 
 
@@ -180,17 +183,23 @@ def _event(event: Mapping[str, Any]) -> bytes:
     return f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
 
 
-def _completion(asked: Asked, rule: Rule) -> Fields:
-    call = _call(asked, rule)
-    message: Fields = {"role": "assistant", "content": None if call else _said(asked, rule), "refusal": None}
+def _completion(request: ModelRequest, rule: Rule) -> Fields:
+    call = _call(request, rule)
+    message: Fields = {
+        "role": "assistant",
+        "content": None if call else _answer_text(request, rule),
+        "refusal": None,
+    }
     if rule.stop == "refusal":
         message |= {"content": None, "refusal": rule.text}
     if call is not None:
-        made = {"name": call[0], "arguments": json.dumps(call[1])}
-        message["tool_calls"] = [{"id": f"call_test{asked.results}", "type": "function", "function": made}]
+        function = {"name": call[0], "arguments": json.dumps(call[1])}
+        message["tool_calls"] = [
+            {"id": f"call_test{request.results}", "type": "function", "function": function}
+        ]
     reason = "tool_calls" if call else (rule.stop if rule.stop not in (None, "refusal") else "stop")
     choice = {"index": 0, "message": message, "finish_reason": reason}
-    base = {"id": f"chatcmpl-test{asked.results}", "object": "chat.completion", "model": asked.model}
+    base = {"id": f"chatcmpl-test{request.results}", "object": "chat.completion", "model": request.model}
     return {**base, "choices": [choice], "usage": _chat_usage(rule)}
 
 
@@ -205,11 +214,11 @@ def _chat_usage(rule: Rule) -> Fields:
     }
 
 
-def _deltas(asked: Asked, rule: Rule) -> Iterator[bytes]:
-    """The whole completion in pieces; the usage comes last, and only to whoever asked for it."""
-    whole = _completion(asked, rule)
-    base = {"id": whole["id"], "object": "chat.completion.chunk", "model": asked.model}
-    (choice,) = whole["choices"]
+def _deltas(request: ModelRequest, rule: Rule) -> Iterator[bytes]:
+    """The completion in chunks; the usage comes last and only if it was requested."""
+    completion = _completion(request, rule)
+    base = {"id": completion["id"], "object": "chat.completion.chunk", "model": request.model}
+    (choice,) = completion["choices"]
     message, reason = choice["message"], choice["finish_reason"]
     text = message["content"] or ""
     pieces: list[Fields] = [{"role": "assistant", "content": ""}]
@@ -220,8 +229,8 @@ def _deltas(asked: Asked, rule: Rule) -> Iterator[bytes]:
     for delta in pieces:
         yield _data({**base, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
     yield _data({**base, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
-    if (_body(asked.received).get("stream_options") or {}).get("include_usage"):
-        yield _data({**base, "choices": [], "usage": whole["usage"]})
+    if (_body(request.received).get("stream_options") or {}).get("include_usage"):
+        yield _data({**base, "choices": [], "usage": completion["usage"]})
 
 
 def _data(value: Mapping[str, Any]) -> bytes:

@@ -1,15 +1,15 @@
-"""Plays the model's side of a conversation, so that a real agent program can be run without a vendor.
+"""A local model server with scripted answers, so that a real agent program can run without a vendor.
 
     with ModelServer(Rule(match="plan", text="1. look"), Rule(tools=[("Write", {...})], text="written")) as server:
         ...ANTHROPIC_BASE_URL=server.url...
         assert "plan" in server.requests[0].body["messages"][0]["content"]
 
-The first rule that matches speaks. One with tools asks for one tool a turn and says its text when it has seen all of
-their results: `match` looks at what the user said last, and a result of a tool is not the user's.
+The first rule that matches answers. A rule with tools requests one tool per turn and gives its text after all results:
+`match` is compared with the last message of the user, and tool results are not messages of the user.
 
-An API is one file beside this one with `ROUTES`: it turns a request into `Asked`, lets `choose` pick the rule, and
-turns that into a `Reply` in its vendor's shape. What may happen to a reply on its way (hang, stall, cut, garbled) is
-done here, alike for all.
+Each API is a file in this folder with `ROUTES`: it parses a request into a `ModelRequest`, lets `choose` pick the rule,
+and makes a `Reply` in the vendor's format. Faults of the connection (hang, stall, cut, garbled) are simulated here for
+all APIs.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from typing import Any, Final, Literal, Self, TypeAlias
 APIS: Final = ("anthropic", "openai", "gemini", "ollama")
 SECRET: Final = frozenset({"authorization", "x-api-key", "x-goog-api-key", "api-key", "cookie"})
 NOTHING: Final = object()
-"""No structured value; None would be one."""
+"""No structured value; None is a value."""
 
 Fault: TypeAlias = Literal["hang", "stall", "cut", "garbled"]
-"""No byte ever; silence after the beginning; the line cut in the middle; noise instead of the rest."""
+"""hang: no response at all; stall: silence after the first part; cut: connection reset; garbled: noise after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Of one call. `input` is what was not cached; each API adds up as its vendor does."""
+    """The tokens of one call. `input` excludes cached tokens; each API sums them as its vendor does."""
 
     input: int = 100
     output: int = 20
@@ -45,27 +45,27 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    match: str | Callable[[Asked], bool] = ""
-    """A pattern sought in what the user said last, or a question about the request."""
+    match: str | Callable[[ModelRequest], bool] = ""
+    """A pattern to search in the last message of the user, or a predicate on the request."""
     text: str = "done"
     tools: Sequence[tuple[str, Mapping[str, Any]]] = ()
     value: Any = NOTHING
-    """Given as the vendor gives a structured answer, if the request asks for one."""
+    """The structured answer, if the request wants one."""
     usage: Tokens = Tokens()
     stop: str | None = None
-    """Another reason to stop than having ended, in the vendor's word."""
+    """The vendor's stop reason, if it is not the normal end."""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     error: str = ""
-    """What the body says when the status is not 200."""
+    """The message in the body if the status is not 200."""
     fault: Fault | None = None
     times: int | None = None
-    """So often it speaks; then the next one does."""
+    """How often the rule answers before the next matching one does; None is unlimited."""
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A request as it came. Keys are masked but for their last four characters."""
+    """A received request; keys are masked except for their last four characters."""
 
     method: str
     path: str
@@ -75,17 +75,17 @@ class Received:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What a request amounts to, whatever the vendor."""
+class ModelRequest:
+    """A request, independent of the vendor."""
 
     text: str
-    """What the user said last."""
+    """The last message of the user."""
     model: str = ""
     results: int = 0
-    """Of tools, since then."""
+    """The number of tool results since then."""
     stream: bool = False
     structured: bool = False
-    """It wants a value of a schema."""
+    """Whether it requests a value with a schema."""
     tools: tuple[str, ...] = ()
     received: Received
 
@@ -93,7 +93,7 @@ class Asked:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     chunks: Sequence[bytes] = ()
-    """Sent one by one if `stream`; a fault strikes in their middle."""
+    """Sent one by one if `stream`; a fault happens after half of them."""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     kind: str = "application/json"
@@ -102,7 +102,7 @@ class Reply:
 
     @staticmethod
     def json(value: Any, *, rule: Rule | None = None, status: int | None = None) -> Reply:
-        """One JSON document, with the status, headers and fault of the rule behind it."""
+        """A JSON document with the status, headers and fault of a rule."""
         return Reply(
             chunks=[json.dumps(value).encode()],
             status=status or (rule.status if rule else 200),
@@ -111,7 +111,7 @@ class Reply:
         )
 
 
-Choose: TypeAlias = Callable[[Asked], Rule]
+Choose: TypeAlias = Callable[[ModelRequest], Rule]
 Handler: TypeAlias = Callable[[Received, Choose], Reply]
 
 
@@ -119,18 +119,18 @@ Handler: TypeAlias = Callable[[Received, Choose], Reply]
 class Route:
     method: str
     path: str
-    """A pattern that the whole path, without its query, must match."""
+    """A pattern that the path without its query must match completely."""
     handler: Handler
 
 
 class ModelServer:
-    """Owns a port of the loopback interface and the threads that serve it."""
+    """A server on a loopback port; owns the port and the threads that serve it."""
 
     def __init__(self, *rules: Rule, apis: Sequence[str] = APIS) -> None:
         self.rules = list(rules)
         self.requests: list[Received] = []
         self._routes = [route for name in apis for route in _routes(name)]
-        self._spoken: dict[int, int] = {}
+        self._uses: dict[int, int] = {}
         self._lock = threading.Lock()
         self._over = threading.Event()
         self._http = _Http(("127.0.0.1", 0), _handler(self))
@@ -140,18 +140,18 @@ class ModelServer:
     def url(self) -> str:
         return f"http://127.0.0.1:{self._http.server_address[1]}"
 
-    def asked(self, path: str = "") -> list[Received]:
-        """The requests with a body, to a path that contains this."""
-        return [one for one in self.requests if one.body is not None and path in one.path]
+    def requests_to(self, path: str = "") -> list[Received]:
+        """The requests with a body whose path contains `path`."""
+        return [request for request in self.requests if request.body is not None and path in request.path]
 
-    def choose(self, asked: Asked) -> Rule:
+    def choose(self, request: ModelRequest) -> Rule:
         with self._lock:
             for number, rule in enumerate(self.rules):
-                spoken = self._spoken.get(number, 0)
-                if (rule.times is None or spoken < rule.times) and _matches(rule, asked):
-                    self._spoken[number] = spoken + 1
+                used = self._uses.get(number, 0)
+                if (rule.times is None or used < rule.times) and _matches(rule, request):
+                    self._uses[number] = used + 1
                     return rule
-        return Rule(status=400, error=f"no rule of the model server speaks of {asked.text[:80]!r}")
+        return Rule(status=400, error=f"no rule of the model server matches {request.text[:80]!r}")
 
     def reply(self, received: Received) -> Reply:
         with self._lock:
@@ -162,9 +162,9 @@ class ModelServer:
                 return route.handler(received, self.choose)
         if received.method == "HEAD":
             return Reply()
-        return Reply.json({"error": {"message": "there is nothing here"}}, status=404)
+        return Reply.json({"error": {"message": "not found"}}, status=404)
 
-    def wait_for_the_end(self) -> None:
+    def wait_until_closed(self) -> None:
         self._over.wait()
 
     def __enter__(self) -> Self:
@@ -184,7 +184,7 @@ class _Http(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up in the middle is what half of the tests are about."""
+        """Ignore errors, because many tests make clients hang up."""
 
 
 def _routes(name: str) -> Sequence[Route]:
@@ -195,10 +195,10 @@ def _routes(name: str) -> Sequence[Route]:
     return routes
 
 
-def _matches(rule: Rule, asked: Asked) -> bool:
+def _matches(rule: Rule, request: ModelRequest) -> bool:
     if callable(rule.match):
-        return rule.match(asked)
-    return re.search(rule.match, asked.text) is not None
+        return rule.match(request)
+    return re.search(rule.match, request.text) is not None
 
 
 def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
@@ -209,15 +209,15 @@ def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
             raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             reply = server.reply(_received(self, raw))
             if reply.fault == "hang":
-                server.wait_for_the_end()
+                server.wait_until_closed()
                 self.close_connection = True
                 return
             _send(self, reply, server)
 
-        do_GET = do_POST = do_HEAD = do_PUT = do_DELETE = do_PATCH = answer  # noqa: N815 (the names that http.server looks for)
+        do_GET = do_POST = do_HEAD = do_PUT = do_DELETE = do_PATCH = answer  # noqa: N815 (the names that http.server expects)
 
         def log_message(self, *args: Any) -> None:
-            """Requests are kept in a list; the terminal belongs to the tests."""
+            """Print nothing; requests are recorded."""
 
     return Handler
 
@@ -251,24 +251,26 @@ def _send(handler: BaseHTTPRequestHandler, reply: Reply, server: ModelServer) ->
         return
     chunks = reply.chunks if reply.stream else [body[: len(body) // 2], body[len(body) // 2 :]]
     half = max(1, len(chunks) // 2)
-    kept = chunks if reply.fault is None else chunks[:half]
-    for chunk in kept:
+    to_send = chunks if reply.fault is None else chunks[:half]
+    for chunk in to_send:
         _write(handler, chunk, framed=reply.stream)
-    _strike(handler, reply, server, rest=sum(map(len, chunks[half:])))
+    _apply_fault(handler, reply, server, remaining=sum(map(len, chunks[half:])))
 
 
-def _strike(handler: BaseHTTPRequestHandler, reply: Reply, server: ModelServer, *, rest: int) -> None:
+def _apply_fault(
+    handler: BaseHTTPRequestHandler, reply: Reply, server: ModelServer, *, remaining: int
+) -> None:
     match reply.fault:
         case "stall":
-            server.wait_for_the_end()
+            server.wait_until_closed()
             handler.close_connection = True
         case "cut":
             handler.close_connection = True
-            # A reset instead of an orderly end: what lies in the buffers is lost, as on a real broken line.
+            # Reset the connection, so that buffered data is lost as on a real broken line.
             handler.connection.shutdown(socket.SHUT_RDWR)
         case "garbled":
             noise = b'event: \xff\xfe\ndata: {"type": ]]>\n\n'
-            _write(handler, (noise * (rest // len(noise) + 1))[: max(rest, 1)], framed=reply.stream)
+            _write(handler, (noise * (remaining // len(noise) + 1))[: max(remaining, 1)], framed=reply.stream)
             _end(handler, reply)
         case _:
             _end(handler, reply)

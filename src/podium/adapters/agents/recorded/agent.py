@@ -21,7 +21,7 @@ from podium.files.inside import inside
 from podium.files.path_rules import path_fault
 from podium.ports.agent import AgentRequest, AgentResult, ProgramSpec
 from podium.process.launch import Finished
-from podium.recording import Recording, difference, file_name, parsed, result_for
+from podium.recording import Recording, decode_recording, difference, file_name, result_for
 
 AGAIN = "if the change is meant, record again: podium run FILE --record FOLDER"
 
@@ -76,7 +76,7 @@ def _named(request: AgentRequest) -> Path:
 def _read(folder: Path, request: AgentRequest) -> Recording:
     name = file_name(request.path, request.attempt)
     try:
-        return parsed((folder / name).read_bytes(), name)
+        return decode_recording((folder / name).read_bytes(), name)
     except FileNotFoundError:
         there = ", ".join(sorted(path.stem for path in folder.glob("*.json"))) or "none"
         raise ConfigurationError(
