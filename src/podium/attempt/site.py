@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,18 +11,14 @@ from podium.attempt.workspace.checkout_pool import CheckoutPool
 from podium.attempt.workspace.private_dirs import PrivateDirPool
 from podium.core.hash_chain import RunId
 from podium.core.model import Step, Workflow
-from podium.core.types import Millis
 from podium.files.project_paths import ProjectPaths
 from podium.git.repository import Repository
 from podium.ports.agent import Agents, OnProgress, PriceOf, Usage
+from podium.ports.clock import Clock, wall_clock
 from podium.ports.sandbox import Sandbox
 from podium.redaction.mask import Mask
 from podium.tasks.prior_results import PriorResults
 from podium.tasks.run_context import RunContext
-
-
-def wall_clock() -> Millis:
-    return Millis(time.time_ns() // 1_000_000)
 
 
 def no_progress(path: str, progress: Any) -> None:
@@ -72,7 +67,7 @@ class Site:
     """The walls for a step, which may work in the project itself; None: always the ones above."""
     keep_login: Callable[[str, bytes], None] = not_kept
     """Takes a login that an agent of this type may have renewed in its home."""
-    now: Callable[[], Millis] = wall_clock
+    now: Clock = wall_clock
     on_progress: OnProgress = no_progress
     past: PriorResults | None = None
     """What an earlier run has found out, for a run that continues it."""

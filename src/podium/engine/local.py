@@ -16,6 +16,7 @@ from podium.core.types import ABANDONED
 from podium.engine.lease import is_owned, lease
 from podium.errors import EXIT_CANCELLED, ConfigurationError, PodiumError
 from podium.files.project_paths import ProjectPaths
+from podium.ports.clock import wall_clock
 from podium.ports.exporter import RunExporter
 from podium.ports.runtime import (
     Accepted,
@@ -168,7 +169,6 @@ class LocalRuntime:
         return lease(self._paths.run_dir(run))
 
     def abandon(self, run: RunId, command: Cancel) -> None:
-        from podium.attempt.site import wall_clock
         from podium.attempt.workspace.checkout_pool import discard_workspace
         from podium.engine import inbox_files
         from podium.engine.log import to_text

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from podium.app.run.start import RunSource, load_source
-from podium.attempt.site import wall_clock
 from podium.core.evolve.evolve import fold
 from podium.core.hash_chain import RunId
 from podium.core.state import State, next_due
 from podium.core.types import Millis
 from podium.errors import PodiumError
+from podium.ports.clock import Clock, wall_clock
 from podium.ports.store import RunHead
 from podium.process.detach import DetachedProcess, start_detached, stop
 from podium.runtime.records import events_of
@@ -73,7 +73,7 @@ class Service:
     office: Office
     tell: Callable[[ServiceLine], None]
     slots: int = 4
-    now: Callable[[], Millis] = wall_clock
+    now: Clock = wall_clock
     _known: dict[RunId, _Known] = field(default_factory=dict)
     _at_work: dict[RunId, DetachedProcess] = field(default_factory=dict)
 

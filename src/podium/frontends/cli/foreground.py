@@ -20,11 +20,11 @@ from podium.app.run.start import InterruptPrompt, drive
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Command, Refusal
 from podium.core.state import State
-from podium.core.types import Millis
 from podium.frontends.cli.background import go_on_in_background
 from podium.frontends.cli.live_display import Live
 from podium.frontends.cli.question import read_answer, tell_question
 from podium.frontends.cli.streams import let_go
+from podium.ports.clock import wall_clock
 from podium.ports.runtime import DrivenRun, Park, RunCommand
 from podium.runtime.question_text import question_renderer
 from podium.runtime.records import events_of
@@ -94,7 +94,7 @@ class Foreground:
             return
         view = self.view()
         asked = any((pending.path, pending.since) in self._asked for pending in view.pending)
-        self._live.update(view, _now(), still=asked)
+        self._live.update(view, wall_clock(), still=asked)
 
     def tell(self, text: str) -> None:
         if not self._as_json:
@@ -230,7 +230,3 @@ def send_command(
         foreground.close()
         return 0
     return foreground.finish(result.state)
-
-
-def _now() -> Millis:
-    return Millis(time.time_ns() // 1_000_000)

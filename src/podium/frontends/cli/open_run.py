@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 import click
 
 from podium.app.paths import project_root, user_dir
-from podium.core.types import Millis
 from podium.frontends.cli.completion import complete_run
 from podium.frontends.cli.safe_terminal import COLOURS
 
@@ -51,10 +50,6 @@ def opened() -> Iterator[Office]:
         yield office
     finally:
         office.runtime.close()
-
-
-def now() -> Millis:
-    return Millis(time.time_ns() // 1_000_000)
 
 
 def wait() -> None:

@@ -12,8 +12,7 @@ from __future__ import annotations
 import json
 import math
 import re
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
@@ -33,6 +32,7 @@ from podium.adapters.agents.shared.settings import (
 from podium.core.types import MicroUsd, Millis
 from podium.credentials import key_names, missing
 from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Usage
+from podium.ports.clock import Clock, wall_clock
 from podium.workflow.contracts.single_json import NotOneValue, one_json
 
 BASE_URL: Final = "https://api.openai.com/v1"
@@ -41,12 +41,8 @@ RESETS: Final = ("retry-after", "x-ratelimit-reset-requests", "x-ratelimit-reset
 _SPAN: Final = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
 
 
-def now() -> Millis:
-    return Millis(time.time_ns() // 1_000_000)
-
-
 class Api:
-    def __init__(self, clock: Callable[[], Millis] = now) -> None:
+    def __init__(self, clock: Clock = wall_clock) -> None:
         self._clock = clock
 
     async def call(self, request: AgentRequest) -> AgentResult:

@@ -10,7 +10,8 @@ import click
 
 from podium.app.paths import has_runs, project_root
 from podium.app.query.inbox import Question, open_questions, question_data
-from podium.frontends.cli.open_run import now, opened, painter
+from podium.frontends.cli.open_run import opened, painter
+from podium.ports.clock import wall_clock
 from podium.views.format import duration
 from podium.views.plain import one_line, short_id
 from podium.views.text.costs import run_cost
@@ -45,7 +46,7 @@ def command(as_json: bool) -> int:
 
 def _lines(question: Question, paint: Paint) -> Iterator[str]:
     view, pending = question.view, question.pending
-    since = duration(max(0, now() - pending.since))
+    since = duration(max(0, wall_clock() - pending.since))
     yield f"{paint(pending.path, 'bold')} of {view.workflow} {view.run}: {waits_for(pending)}, since {since}"
     if pending.question:
         yield f"    {one_line(pending.question, 300)}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-import time
 
 import click
 
@@ -13,6 +12,7 @@ from podium.app.archive.gc import ExpiredRun, delete, preview
 from podium.core.types import Millis
 from podium.errors import ConfigurationError
 from podium.frontends.cli.foreground import open_current_project
+from podium.ports.clock import wall_clock
 from podium.views.format import iso
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
@@ -37,7 +37,7 @@ def command(age: str, unlanded: bool, yes: bool, as_json: bool) -> int:
     not landed, unless --unlanded is given. Without a terminal, nothing is deleted unless --yes is given.
     """
     office = open_current_project()
-    before = Millis(time.time_ns() // 1_000_000 - _millis(age))
+    before = Millis(wall_clock() - _millis(age))
     olds = preview(office, before=before, unlanded=unlanded)
     agreed = bool(olds) and (yes or _ask(olds, quiet=as_json))
     if agreed:

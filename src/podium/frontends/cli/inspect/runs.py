@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from podium.app.paths import has_runs, project_root
-from podium.frontends.cli.open_run import now, opened, painter
+from podium.frontends.cli.open_run import opened, painter
+from podium.ports.clock import wall_clock
 
 
 @click.command("runs", short_help="List the runs of this project, newest first.")
@@ -32,7 +33,7 @@ def command(as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps([list_data(view) for view in views], indent=2, ensure_ascii=False))
         return 0
-    for line in list_lines(views, now(), painter()):
+    for line in list_lines(views, wall_clock(), painter()):
         click.echo(line)
     if not views:
         click.echo("no runs here yet; podium run FILE starts one", err=True)

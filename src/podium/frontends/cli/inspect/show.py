@@ -7,7 +7,8 @@ import json
 import click
 
 from podium.app.query.runs import show
-from podium.frontends.cli.open_run import found, now, painter, run_argument
+from podium.frontends.cli.open_run import found, painter, run_argument
+from podium.ports.clock import wall_clock
 from podium.views.files.run_json import run_data
 from podium.views.text.terminal import run_lines
 
@@ -29,8 +30,8 @@ def command(run: str | None, as_json: bool, anew: bool) -> int:
             click.echo(f"wrote {office.run_dir(head.run)} anew", err=True)
         view = show(office, head)
     if as_json:
-        click.echo(json.dumps(run_data(view, now()), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(run_data(view, wall_clock()), indent=2, ensure_ascii=False))
         return 0
-    for line in run_lines(view, now(), painter()):
+    for line in run_lines(view, wall_clock(), painter()):
         click.echo(line)
     return 0

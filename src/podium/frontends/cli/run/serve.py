@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from podium.app.run.serve import Service, ServiceLine
-from podium.attempt.site import wall_clock
 from podium.frontends.cli.foreground import open_current_project
+from podium.ports.clock import wall_clock
 from podium.views.format import iso
 
 
