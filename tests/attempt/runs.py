@@ -34,7 +34,7 @@ from tests.git.kit import Project
 from tests.workflow.compiling import compiled
 
 RUN = RunId("20260101-a")
-CONTEXT = frozenset(field.name for field in fields(RunContext))
+CONTEXT = frozenset(field.name for field in fields(RunContext)) - {"agents", "sandbox", "secrets"}
 Edit = Callable[[Path, int], None]
 """What a worker does: told its folder and the number of its attempt."""
 
