@@ -19,7 +19,7 @@ export UV_NATIVE_TLS=true UV_SYSTEM_CERTS=true UV_CUSTOM_COMPILE_COMMAND="make p
 pin() {
     output=$1
     shift
-    "$uv" pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+    "$uv" pip compile --quiet --no-strip-extras --universal --python-version 3.11 --generate-hashes \
         --no-emit-index-url --no-emit-find-links --upgrade --output-file "$output" "$@"
 }
 
