@@ -131,7 +131,7 @@ def test_a_folder_that_may_not_be_taken_over_fails_the_attempt(project: Project,
 
     answer = played.answer("it")
     assert (answer.kind, answer.tree) == ("failed", project.tree())
-    assert "out is a new link" in played.result("it")["message"]
+    assert "out is a new symbolic link" in played.result("it")["message"]
 
 
 def test_a_command_is_given_its_prompt_system_text_and_schema_as_files(
