@@ -43,8 +43,9 @@ def _events(args: tuple[Any, ...], _: dict[str, Any]) -> str:
     return str(args[2][-1][0])
 
 
-def _asked(args: tuple[Any, ...], _: dict[str, Any]) -> str:
-    return f"{args[0].path}#{args[0].attempt}"
+def _attempt(args: tuple[Any, ...], _: dict[str, Any]) -> str:
+    started = args[0].started
+    return f"{started.path}#{started.attempt}"
 
 
 def _effect(args: tuple[Any, ...], _: dict[str, Any]) -> str:
@@ -64,7 +65,7 @@ PLACES: Final[dict[str, tuple[str, str, Name]]] = {
     "write the chain's head": ("podium.engine.log", "Log._append", _plain),
     "clean up": ("podium.engine.run_owner", "clean_up", _plain),
     "perform": ("podium.engine.loop", "RunLoop._perform", _effect),
-    "attempt": ("podium.attempt.perform", "perform", _asked),
+    "attempt": ("podium.attempt.perform", "attempt", _attempt),
     "start": ("podium.process.child", "Child.__init__", _launched),
     "end": ("podium.process.child", "Child.__exit__", _ended),
     "clone": ("podium.git.workdir.clone", "clone", _plain),
