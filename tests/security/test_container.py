@@ -50,14 +50,14 @@ class TestContainerSandbox(SandboxContract):
         give_ownership(work, sandbox.owner)
         return work
 
-    def walls(self, folder: Path) -> SandboxPolicy:
+    def policy(self, folder: Path) -> SandboxPolicy:
         return SandboxPolicy(writable=(folder,), mounts=python_mounts())
 
     @pytest.mark.req("R180")
     def test_within_is_nobody_a_read_only_system_fresh_space_and_nothing_but_the_workspace(
         self, sandbox: Sandbox, folder: Path
     ) -> None:
-        done = anyio.run(sandbox.run, self.launch(folder, LOOK), self.walls(folder))
+        done = anyio.run(sandbox.run, self.launch(folder, LOOK), self.policy(folder))
 
         assert done.exit_code == 0, done.stderr.text()
         found = json.loads(done.stdout.text())
@@ -69,7 +69,7 @@ class TestContainerSandbox(SandboxContract):
 
     @pytest.mark.req("R180", "R186")
     def test_memory_beyond_the_limit_is_refused(self, sandbox: Sandbox, folder: Path) -> None:
-        walls = replace(self.walls(folder), memory_bytes=256 << 20)
+        walls = replace(self.policy(folder), memory_bytes=256 << 20)
 
         done = anyio.run(sandbox.run, self.launch(folder, "x = b'x' * (1 << 30); print('got it')"), walls)
 
