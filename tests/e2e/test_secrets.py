@@ -7,6 +7,7 @@ errors. Afterwards no shape of it is in any file of ours, on the terminal, or in
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -110,9 +111,9 @@ def watched() -> Iterator[list[bytes]]:
 
     def watch() -> None:
         while not over.wait(0.01):
-            for place in Path("/proc").glob("[0-9]*/cmdline"):
+            for process in os.listdir("/proc"):
                 with suppress(OSError):
-                    seen.add(place.read_bytes())
+                    seen.add(Path("/proc", process, "cmdline").read_bytes())
 
     thread = threading.Thread(target=watch)
     thread.start()

@@ -178,4 +178,4 @@ def test_a_hard_limit_ends_with_5_and_what_was_done_before_is_kept_and_named(tmp
     assert view.tree is not None
     assert git(tmp_path, "show", f"{view.tree}:a.txt") == "kept"
     assert f"podium diff {run}" in [hint.command for hint in next_steps(view)]
-    assert "limit of usd" in (view.message or "")
+    assert "limit on usd" in (view.message or "")
