@@ -254,7 +254,7 @@ def _lose(run_log: RunLog, purses: dict[tuple[Path, str], Purse], start: Attempt
 def _check_refusal(run_log: RunLog, purses: dict[tuple[Path, str], Purse], event: StepEnded) -> None:
     """A leaf is refused for lack of money only if nothing is reserved in the ledger that lacks it."""
     instance = run_log.instances[event.path]
-    unit = event.message.removeprefix("the limit of ").partition(" ")[0]
+    unit = event.message.removeprefix("the limit on ").partition(" ")[0]
     if (
         instance.expanded is not None
         or instance.children

@@ -7,7 +7,6 @@ errors. Afterwards no shape of it is in any file of ours, on the terminal, or in
 from __future__ import annotations
 
 import json
-import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -111,9 +110,9 @@ def watched() -> Iterator[list[bytes]]:
 
     def watch() -> None:
         while not over.wait(0.01):
-            for process in os.listdir("/proc"):
+            for process in Path("/proc").iterdir():
                 with suppress(OSError):
-                    seen.add(Path("/proc", process, "cmdline").read_bytes())
+                    seen.add((process / "cmdline").read_bytes())
 
     thread = threading.Thread(target=watch)
     thread.start()
