@@ -147,15 +147,19 @@ def _readers(cls: Any) -> tuple[Mapping[str, Reader], tuple[str, ...]]:
 
 def _reader(where: str, hint: Any, *, frozen: bool) -> Reader:
     kinds = tuple(_kinds(hint))
+    tuples = [_tuple_reader(where, get_args(kind), frozen) for kind in kinds if get_origin(kind) is tuple]
 
     def read(value: Json) -> Any:
-        if Any in kinds:
-            return _decode_any(value, frozen)
-        for kind in kinds:
-            found = _fit(where, kind, value, frozen)
-            if found is not MISSING:
-                return found
-        raise CodecError(f"{where} cannot be {value!r}")
+        if isinstance(value, list):
+            for read_tuple in tuples:
+                found = read_tuple(value)
+                if found is not MISSING:
+                    return found
+        # Decode once for all alternatives: once for each would take a time that doubles with every level.
+        decoded = _decode_any(value, frozen)
+        if not any(_is_kind(decoded, kind) for kind in kinds):
+            raise CodecError(f"{where} cannot be {value!r}")
+        return decoded
 
     return read
 
@@ -174,27 +178,33 @@ def _kinds(hint: Any) -> Iterator[Any]:
         yield Any
 
 
-def _fit(where: str, kind: Any, value: Json, frozen: bool) -> Any:
-    """The value as this kind; MISSING if it is not one."""
-    if get_origin(kind) is tuple:
-        return _tuple(where, get_args(kind), value, frozen) if isinstance(value, list) else MISSING
-    decoded = _decode_any(value, frozen)
+def _is_kind(decoded: Any, kind: Any) -> bool:
+    if kind is Any:
+        return True
     if get_origin(kind) is Literal:
-        return decoded if decoded in get_args(kind) else MISSING
+        return decoded in get_args(kind)
+    if get_origin(kind) is tuple:
+        return False
     if kind is float and type(decoded) is int:
-        return decoded
+        return True
     if kind in (int, float, bool, str, types.NoneType):
-        return decoded if type(decoded) is kind else MISSING
-    return decoded if isinstance(decoded, kind) else MISSING
+        return type(decoded) is kind
+    return isinstance(decoded, kind)
 
 
-def _tuple(where: str, args: tuple[Any, ...], value: list[Json], frozen: bool) -> Any:
+def _tuple_reader(where: str, args: tuple[Any, ...], frozen: bool) -> Callable[[list[Json]], Any]:
+    """Reads a list as this tuple; the result is MISSING if it has another length."""
     if args[-1] is Ellipsis:
         read = _reader(where, args[0], frozen=frozen)
-        return tuple(read(item) for item in value)
-    if len(args) != len(value):
-        return MISSING
-    return tuple(_reader(where, arg, frozen=frozen)(item) for arg, item in zip(args, value, strict=True))
+        return lambda value: tuple(read(item) for item in value)
+    readers = [_reader(where, arg, frozen=frozen) for arg in args]
+
+    def read_each(value: list[Json]) -> Any:
+        if len(value) != len(readers):
+            return MISSING
+        return tuple(read(item) for read, item in zip(readers, value, strict=True))
+
+    return read_each
 
 
 _COMPILED: Final = frozenset(module.__name__ for module in (nodes, templates, policy, model))
