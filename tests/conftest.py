@@ -7,6 +7,7 @@ import ipaddress
 import os
 import shutil
 import socket
+import threading
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -40,6 +41,8 @@ SLOW_FOLDERS: Final = ("crash", "e2e")
 """Their tests start the real command as processes of its own; `make slow` runs them."""
 MEMORY: Final = Path("/dev/shm")
 MEMORY_BYTES: Final = 2 << 30
+THREAD_SECONDS: Final = 10
+"""How long a thread may take to end after its test."""
 
 HOME_FOLDERS = {
     "HOME": "",
@@ -92,6 +95,16 @@ def one_clock_watcher(
     with (shared / "clock.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+@pytest.fixture(autouse=True)
+def no_thread_left_behind() -> Iterator[None]:
+    """A server that a test forgot to close polls a closed socket and slows down every test after it."""
+    before = set(threading.enumerate())
+    yield
+    for thread in set(threading.enumerate()) - before:
+        thread.join(THREAD_SECONDS)
+        assert not thread.is_alive(), f"the test has left the thread {thread.name} running"
 
 
 class OutsideCall(AssertionError):

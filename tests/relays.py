@@ -103,6 +103,14 @@ def tls_front(port: int, made: Trust) -> Iterator[int]:
 
 
 @contextmanager
+def closed_port() -> Iterator[int]:
+    """A port on which nobody listens, and which no other test gets meanwhile."""
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        yield holder.getsockname()[1]
+
+
+@contextmanager
 def listening(attend: Callable[[socket.socket], None]) -> Iterator[int]:
     class Handler(socketserver.BaseRequestHandler):
         def handle(self) -> None:
@@ -119,9 +127,11 @@ def listening(attend: Callable[[socket.socket], None]) -> Iterator[int]:
     with Server(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
         thread.start()
-        yield server.server_address[1]
-        server.shutdown()
-        thread.join()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def pump(client: socket.socket, server: socket.socket, note: Callable[[bytes], object]) -> None:

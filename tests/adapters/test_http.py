@@ -17,7 +17,7 @@ from podium.adapters.agents.ollama.agent import Ollama
 from podium.adapters.agents.shared.http import MOST, Answer, BrokenOff, Unreachable, _load, post
 from podium.ports.agent import AgentRequest, AgentResult, ServiceAgent
 from podium.testing.models.server import ModelServer, Rule
-from tests.relays import END, Trust, listening, proxy, tls_front, trust
+from tests.relays import END, Trust, closed_port, listening, proxy, tls_front, trust
 
 HOST = "models.example"
 KEY = "key-of-the-user-4711"
@@ -96,10 +96,9 @@ def test_a_proxy_that_refuses_is_told_without_its_password_and_nothing_is_owed(
 def test_a_proxy_that_is_not_there_or_not_spoken_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{port}")
-    assert f"127.0.0.1:{port}" in ask(tmp_path, Api(), f"https://{HOST}/v1").detail
+    with closed_port() as port:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{port}")
+        assert f"127.0.0.1:{port}" in ask(tmp_path, Api(), f"https://{HOST}/v1").detail
     monkeypatch.setenv("HTTPS_PROXY", "socks5://127.0.0.1:1080")
     assert "use an http:// or https:// one" in ask(tmp_path, Api(), f"https://{HOST}/v1").detail
 

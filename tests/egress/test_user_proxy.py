@@ -12,7 +12,7 @@ import pytest
 
 from podium.egress.user_proxy import ProxyFailed, UserProxy, proxy_for
 from tests.egress.kit import KEY, PATHS, api, post, service, status, way
-from tests.relays import Trust, proxy, tls_front, trust
+from tests.relays import Trust, closed_port, proxy, tls_front, trust
 
 HOST = "models.example"
 NAMES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
@@ -187,9 +187,7 @@ def test_what_is_wrong_with_a_proxy_is_told_with_its_name_and_without_its_passwo
     """The last one agrees, and hangs up when TLS begins."""
 
     async def test() -> None:
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            closed = taken.getsockname()[1]
-        with proxy(closed) as relay:
+        with closed_port() as closed, proxy(closed) as relay:
             relay.answer = answer
             monkeypatch.setenv("HTTPS_PROXY", relay.url.replace("//", "//ann:pass@"))
             async with way(service(0, upstream=f"https://{HOST}")) as out:

@@ -158,6 +158,8 @@ def vendor(server: ModelServer, made: Trust) -> Iterator[int]:
         https.socket = context.wrap_socket(https.socket, server_side=True)
         thread = Thread(target=https.serve_forever, args=(0.05,), daemon=True)
         thread.start()
-        yield https.server_address[1]
-        https.shutdown()
-        thread.join()
+        try:
+            yield https.server_address[1]
+        finally:
+            https.shutdown()
+            thread.join()

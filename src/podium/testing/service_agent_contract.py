@@ -122,9 +122,10 @@ class ServiceAgentContract:
         assert result.detail
 
     def test_an_unreachable_service_is_a_failure_that_names_the_address(self, request_: AgentRequest) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as closed:
+        with socket.socket() as closed:
+            closed.bind(("127.0.0.1", 0))  # nobody listens, and nobody else gets the port
             port = closed.getsockname()[1]
-        result = self.call(request_, f"http://127.0.0.1:{port}")
+            result = self.call(request_, f"http://127.0.0.1:{port}")
 
         assert result.trouble in ("unavailable", "transient")
         assert str(port) in result.detail
