@@ -6,8 +6,9 @@ BIN := .venv/bin
 PY := $(BIN)/python
 STAGE := @sh tools/stage.sh
 PYTEST := $(PY) -m pytest -q
-# Two workers; one that is done takes over from the other. WORKERS=0 runs everything in one process.
-WORKERS ?= 2
+# One worker more than a small machine has cores, for tests often wait for a child process; a worker that is done takes
+# over from the others. WORKERS=0 runs everything in one process.
+WORKERS ?= 3
 PARALLEL := $(PYTEST) -n $(WORKERS) --dist worksteal
 FAST := -m "not slow and not live and not security" --ignore=tests/crash --ignore=tests/e2e --ignore=tests/live
 # A share of the cases of each file of a long suite, chosen by SEED; at least one case of every file runs.
