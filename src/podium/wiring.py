@@ -15,7 +15,7 @@ from podium.files.project_paths import ProjectPaths, cache_dir
 if TYPE_CHECKING:
     from podium.adapters.agents.registry import InstalledAgents
     from podium.adapters.agents.scripted.agent import Scripted
-    from podium.app.project import Office, SiteFor
+    from podium.app.project import Project, SiteFor
     from podium.app.workflow_tests.stage import TestProject
     from podium.attempt.site import Site
     from podium.core.hash_chain import RunId
@@ -44,26 +44,26 @@ def open_store(paths: ProjectPaths, *, create: bool = False) -> Store:
     return SqliteStore(paths.database)
 
 
-def open_office(
-    project: Path,
+def open_project(
+    root: Path,
     *,
     user_dir: Path | None = None,
     create: bool = False,
     site_for: SiteFor | None = None,
     state_dir: Path | None = None,
-) -> Office:
-    """Everything that the use cases of a project need; `state_dir` keeps its runs somewhere else."""
-    from podium.app.project import Office
+) -> Project:
+    """The project with this root, with the adapters behind its ports; `state_dir` keeps its runs somewhere else."""
+    from podium.app.project import Project
     from podium.engine.local import LocalRuntime
 
-    paths = ProjectPaths(project, state_dir)
+    paths = ProjectPaths(root, state_dir)
     store = open_store(paths, create=create)
-    return Office(
+    return Project(
         paths,
         user_dir=user_dir,
         site_for=site_for or make_site,
         exporters_for=exporters_for,
-        make_runtime=lambda office: LocalRuntime(store, paths, office),
+        make_runtime=lambda project: LocalRuntime(store, paths, project),
     )
 
 
@@ -78,7 +78,7 @@ def exporters_for(run_dir: Path, text: str, mask: Mask) -> tuple[RunExporter, ..
     return () if labels is None else (GatesFolder(run_dir, labels, mask),)
 
 
-def open_stage(project: Path, staged: TestProject) -> tuple[Office, Scripted | None]:
+def open_stage(root: Path, staged: TestProject) -> tuple[Project, Scripted | None]:
     """A project in which a test is played: nobody works there in earnest but those whom the test says nothing of."""
     from podium.adapters.agents.recorded.agent import Recorded
     from podium.adapters.agents.scripted.agent import Scripted
@@ -86,7 +86,7 @@ def open_stage(project: Path, staged: TestProject) -> tuple[Office, Scripted | N
     actor = None if staged.cast is None else Scripted(staged.cast, staged.source)
     stand_in = actor if staged.replay is None else Recorded(staged.replay)
     site_for = partial(make_site, stand_in=stand_in, env={**os.environ, **staged.env})
-    return open_office(project, create=True, site_for=site_for), actor
+    return open_project(root, create=True, site_for=site_for), actor
 
 
 def make_site(

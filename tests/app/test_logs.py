@@ -44,7 +44,7 @@ def test_a_command_with_little_output_is_read_from_the_events_and_with_much_from
 ) -> None:
     view = show(facade_of(store, tmp_path), keep(store, told))
 
-    (file,) = log_files(tmp_path, view, "implement#1/tests")
+    (file,) = log_files(ProjectPaths(tmp_path), view, "implement#1/tests")
     assert (file.title, b"".join(pieces(file))) == (
         "implement#1/tests attempt 1: output",
         b"1 failed: greet() returned None",
@@ -53,7 +53,7 @@ def test_a_command_with_little_output_is_read_from_the_events_and_with_much_from
     spilled.parent.mkdir(parents=True)
     spilled.write_text("very long")
     steps = tuple(step._replace(result={**step.result, "log": "outputs/tests.log"}) for step in view.steps)
-    (file,) = log_files(tmp_path, view._replace(steps=steps), "implement#1/tests")
+    (file,) = log_files(ProjectPaths(tmp_path), view._replace(steps=steps), "implement#1/tests")
     assert b"".join(pieces(file)) == b"very long"
 
 
@@ -65,7 +65,7 @@ def test_logs_come_in_the_order_of_steps_and_attempts(store: Store, told: Told, 
     _log(tmp_path, "implement#1+tests", 1, "stdout", "red")
 
     def titles(step: str | None = None, *, failed: bool = False) -> list[str]:
-        return [file.title for file in log_files(tmp_path, view, step, failed=failed)]
+        return [file.title for file in log_files(ProjectPaths(tmp_path), view, step, failed=failed)]
 
     work = [
         "implement attempt 1: stdout",
@@ -94,7 +94,7 @@ def test_a_link_among_the_logs_is_not_followed(store: Store, told: Told, tmp_pat
     (tmp_path / "private").write_text("private")
     _log(tmp_path, "plan", 1, "prompt", "p").with_name("trap").symlink_to(tmp_path / "private")
 
-    assert [file.title for file in log_files(tmp_path, view)] == ["plan attempt 1: prompt"]
+    assert [file.title for file in log_files(ProjectPaths(tmp_path), view)] == ["plan attempt 1: prompt"]
 
 
 def test_logs_are_followed_while_they_grow(store: Store, told: Told, tmp_path: Path) -> None:
@@ -106,7 +106,9 @@ def test_logs_are_followed_while_they_grow(store: Store, told: Told, tmp_path: P
         with path.open("a") as file:
             file.write(additions.pop(0))
 
-    seen = follow_logs(lambda: log_files(tmp_path, view), is_over=lambda: not additions, wait=wait)
+    seen = follow_logs(
+        lambda: log_files(ProjectPaths(tmp_path), view), is_over=lambda: not additions, wait=wait
+    )
 
     assert b"".join(piece for _, piece in seen) == b"one two three"
     assert list(pieces(LogFile("plan", 1, tmp_path / "nothing"))) == []

@@ -14,7 +14,7 @@ from podium.adapters.stores.sqlite import SqliteStore
 from podium.app.paths import has_runs, project_root
 from podium.app.query.diff import change_of
 from podium.app.query.inbox import open_questions, question_data
-from podium.app.query.runs import event_data, find_run, follow, list_runs, show
+from podium.app.query.runs import event_data, follow, list_runs, show
 from podium.core.codec import encode
 from podium.core.hash_chain import Record, RunId
 from podium.core.types import Path as StepPath
@@ -62,7 +62,7 @@ def test_a_run_is_found_by_id_prefix_number_or_as_the_newest(store: Store, told:
         ("2026-a2", "2026-a2"),
         ("2027", "2027-b"),
     ):
-        assert find_run(facade_of(store).runtime, name).run == expected
+        assert facade_of(store).run(name).run == expected
 
 
 @pytest.mark.parametrize(
@@ -81,13 +81,13 @@ def test_a_name_that_means_no_run_is_told_with_the_next_step(told: Told, name: s
     keep(store, told, run="2026-a2", created=2)
 
     with pytest.raises(ConfigurationError) as caught:
-        find_run(facade_of(store).runtime, name)
+        facade_of(store).run(name)
     assert fact in caught.value.message
 
 
 def test_without_runs_the_next_step_is_to_start_one() -> None:
     with pytest.raises(ConfigurationError, match="no runs here yet") as caught:
-        find_run(facade_of(MemoryStore()).runtime)
+        facade_of(MemoryStore()).run()
     assert caught.value.hint == "podium run FILE starts one"
 
 
@@ -96,7 +96,7 @@ def test_an_id_that_begins_another_is_found_exactly(told: Told) -> None:
     keep(store, told, run="ab", created=1)
     keep(store, told, run="abc", created=2)
 
-    assert find_run(facade_of(store).runtime, "ab").run == "ab"
+    assert facade_of(store).run("ab").run == "ab"
 
 
 def test_a_list_has_the_status_cost_and_times_of_a_full_view(
@@ -275,7 +275,7 @@ def test_an_end_that_was_cut_off_with_its_head_is_found_by_the_file_outside(
     _whole(store, told, tmp_path)
     del store._records[RunId("r1")][-1]
     last = store._records[RunId("r1")][-1]
-    head = replace(find_run(facade_of(store).runtime, "r1"), last_seq=last.seq, last_hash=last.hash)
+    head = replace(facade_of(store).run("r1"), last_seq=last.seq, last_hash=last.hash)
 
     assert "chain_head knows of" in str(verify(store, ProjectPaths(tmp_path), head).fault)
 
@@ -284,7 +284,7 @@ def test_an_event_this_version_cannot_read_is_a_fault_with_the_next_step(told: T
     store = MemoryStore()
     keep(store, told.until(3), status="running")
     store.append(RunId("r1"), [("Unheard", '{"type": "Unheard", "at": 1}')], after=3, epoch=0, cause="x")
-    head = find_run(facade_of(store).runtime, "r1")
+    head = facade_of(store).run("r1")
 
     assert "event 4 of run r1 cannot be read" in str(
         facade_of(store, tmp_path).runtime.verify(head.run).fault

@@ -9,6 +9,7 @@ import pytest
 from podium.app.author.load import open_workflow
 from podium.app.forecast.prompt import PromptRecord, told_by_file, told_in_run
 from podium.errors import ConfigurationError
+from podium.files.project_paths import ProjectPaths
 from podium.wiring import make_looking_site
 from tests.engine.kit import TEAM, Project
 
@@ -51,7 +52,7 @@ def test_what_is_foretold_is_what_an_agent_is_told(project: Project, step: str) 
     before = foretold(project, step)
 
     run, _ = project.run(project.root / "flow.yaml", {"task": "hello"})
-    after = told_in_run(project.root, project.view(run), step)
+    after = told_in_run(ProjectPaths(project.root), project.view(run), step)
 
     assert (before.prompt, before.system, before.agent) == (after.prompt, after.system, after.agent)
     assert (before.run, after.run) == (None, run)
@@ -89,7 +90,7 @@ def test_a_step_without_an_agent_is_refused_with_those_that_have_one(project: Pr
         foretold(project, "nobody")
     run, _ = project.run(project.root / "flow.yaml", {"task": "hello"})
     with pytest.raises(ConfigurationError, match="no prompt was kept of attempt 7"):
-        told_in_run(project.root, project.view(run), "write", 7)
+        told_in_run(ProjectPaths(project.root), project.view(run), "write", 7)
 
     assert "plan, write, write#1/judge/w" in (caught.value.hint or "")
 

@@ -17,7 +17,7 @@ apart = conftest.apart
 def stage(tmp_path: Path) -> Iterator[Stage]:
     made = Stage(tmp_path / "project")
     yield made
-    made.facade.runtime.close()
+    made.facade.close()
 
 
 @pytest.fixture
@@ -25,4 +25,4 @@ def folder(tmp_path: Path) -> Iterator[Stage]:
     """A project without a repository."""
     made = Stage(tmp_path / "folder", repository=False)
     yield made
-    made.facade.runtime.close()
+    made.facade.close()

@@ -14,7 +14,7 @@ from podium.core.events import StepEnded
 from podium.core.hash_chain import RunId
 from podium.core.state import State
 from podium.ports.agent import AgentRequest, ProgramSpec
-from podium.wiring import make_site, open_office
+from podium.wiring import make_site, open_project
 from tests.engine.kit import Project
 from tests.installed import agent
 
@@ -40,8 +40,8 @@ class Stage(Project):
             played = {name: agent(name, Played(), credentials=None) for name in site.agents}
             return replace(site, agents=played, host_env={**site.host_env, "PATH": path})
 
-        self.facade.runtime.close()
-        self.facade = open_office(root, create=True, site_for=site_for)
+        self.facade.close()
+        self.facade = open_project(root, create=True, site_for=site_for)
 
     def put(self, text: str, *, cast: str = "[]\n", name: str = "flow.yaml") -> Path:
         self.write(CAST, cast)
@@ -57,7 +57,7 @@ class Stage(Project):
         return [(re.sub(r"~\d+|#\d+", "", event.path), _visit(event), event.outcome) for event in ended]
 
     def artifacts(self, run: RunId) -> dict[str, bytes]:
-        folder = self.facade.run_dir(run) / "artifacts"
+        folder = self.facade.paths.run_dir(run) / "artifacts"
         return {
             str(path.relative_to(folder)): path.read_bytes()
             for path in sorted(folder.rglob("*"))
@@ -66,7 +66,7 @@ class Stage(Project):
 
     def prompt(self, run: RunId, step: str, attempt: int = 1) -> str:
         """What an agent was told."""
-        folder = self.facade.run_dir(run) / "agent_logs" / step.replace("/", "+") / str(attempt)
+        folder = self.facade.paths.run_dir(run) / "agent_logs" / step.replace("/", "+") / str(attempt)
         return (folder / "prompt.md").read_text("utf-8")
 
     def convert(self, path: Path) -> Path:

@@ -66,7 +66,7 @@ def test_a_workflow_runs_to_the_end_that_its_text_describes_and_so_does_its_nati
     # Members that work at once end in any order.
     assert sorted(again.story) == sorted(first.story)
     assert again.artifacts == first.artifacts
-    other.facade.runtime.close()
+    other.facade.close()
 
 
 @fates(Loads)

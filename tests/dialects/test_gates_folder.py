@@ -39,7 +39,7 @@ CAST = """
 
 
 def folder_of(stage: Stage, run: RunId) -> Path:
-    return stage.facade.run_dir(run) / ".workflow"
+    return stage.facade.paths.run_dir(run) / ".workflow"
 
 
 def texts(folder: Path) -> dict[str, str]:
@@ -123,7 +123,7 @@ def test_a_person_fails_a_gate_by_a_file_and_the_step_hears_why(
 
 
 def told(stage: Stage, run: RunId) -> str:
-    return (stage.facade.run_dir(run) / "agent_logs/implement/2/prompt.md").read_text("utf-8")
+    return (stage.facade.paths.run_dir(run) / "agent_logs/implement/2/prompt.md").read_text("utf-8")
 
 
 def test_whoever_says_both_has_said_no(stage: Stage, asked: tuple[RunId, Path]) -> None:

@@ -117,7 +117,7 @@ def test_a_state_logs_requires_its_input_and_writes_a_summary(post: Stage) -> No
     run, _ = post.run(file)
     post.say(run, Approve(post.view(run).pending[0].path, "approve", "ann"))
     post.resume(run)
-    folder = post.facade.run_dir(run)
+    folder = post.facade.paths.run_dir(run)
     entered = [json.loads(line) for line in (folder / "state_log.jsonl").read_text().splitlines()]
     assert [row["state"] for row in entered if row["event"] == "enter" and "/" not in row["state"]] == WAY
     assert post.view(run).message == "It is published"
@@ -150,7 +150,7 @@ def test_a_gate_lets_pass_sends_back_or_stops_with_a_score(post: Stage, verdict:
 @pytest.mark.req("R100")
 def test_agents_that_work_at_once_have_a_log_each_and_one_writer_gathers_them(post: Stage) -> None:
     run, _ = post.run(post.put(EVERY, cast=CAST))
-    folder = post.facade.run_dir(run)
+    folder = post.facade.paths.run_dir(run)
     for agent in AGENTS:
         own = folder / "agent_logs" / f"draft+{agent}" / "1"
         told = "".join(path.read_text() for path in own.iterdir())

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from podium.app.run.rerun import preview_rerun, start_rerun
-from podium.app.run.run_step import StepTrial, prepared
-from podium.app.run.start import drive
+from podium.app.run.run_step import step_run
+from podium.app.run.start import RunRequest
 from podium.errors import ConfigurationError, PathViolation
-from podium.wiring import open_office
+from podium.wiring import open_project
 from tests.dialects.kit import Stage, status, steps_of
+from tests.engine.kit import drive
 
 HEAD = 'version: "1.0"\nname: demo\nstrict_flow: true\n'
 
@@ -96,7 +97,7 @@ def test_4_a_secret_reaches_the_step_and_no_record(work: Stage, monkeypatch: pyt
     run, state = work.run(file)
     assert status(state) == "passed"
     assert work.artifacts(run)["use/out.txt"].split() == [b"18", b"***", b"False"]
-    records = work.facade.run_dir(run)
+    records = work.facade.paths.run_dir(run)
     found = [path for path in records.rglob("*") if path.is_file() and b"s3cret" in path.read_bytes()]
     assert found == []
 
@@ -149,7 +150,7 @@ def test_8_a_fresh_run_does_everything_again(work: Stage) -> None:
 def test_7_the_state_file_follows_the_run(work: Stage) -> None:
     file = work.put(flow(step("One", '["echo", "hi"]', goto="Two"), step("Two", '["false"]')))
     run, _ = work.run(file)
-    state = json.loads((work.facade.run_dir(run) / "state.json").read_text())
+    state = json.loads((work.facade.paths.run_dir(run) / "state.json").read_text())
     assert state["status"] == "failed"
     assert (state["workflow_name"], state["current_step"]) == ("demo", "two")
     assert state["steps"]["one"]["output"].strip() == "hi"
@@ -172,13 +173,13 @@ def test_9_a_condition_gates_a_step(work: Stage) -> None:
 def test_10_a_single_step_leaves_other_runs_alone(work: Stage) -> None:
     file = work.put(flow(step("One", '["echo", "hi"]', more="    output_file: o.txt\n")))
     run, _ = work.run(file)
-    before = (work.facade.run_dir(run) / "state.json").read_bytes()
-    trial = StepTrial(file=file, step="one", inputs={}, sandbox="none")
-    apart = open_office(work.root, create=True, state_dir=work.root.parent / "apart")
-    with prepared(apart, trial) as begun:
+    before = (work.facade.paths.run_dir(run) / "state.json").read_bytes()
+    request = RunRequest(definition=work.facade.load(file), sandbox="none")
+    apart = open_project(work.root, create=True, state_dir=work.root.parent / "apart")
+    with step_run(apart, request, "one") as begun:
         state = drive(apart, begun.run, park=True)
     apart.runtime.close()
-    assert (work.facade.run_dir(run) / "state.json").read_bytes() == before
+    assert (work.facade.paths.run_dir(run) / "state.json").read_bytes() == before
     assert status(state) == "passed"
 
 

@@ -20,7 +20,7 @@ def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def project(tmp_path: Path) -> Iterator[Project]:
     made = Project(tmp_path / "project")
     yield made
-    made.facade.runtime.close()
+    made.facade.close()
 
 
 @pytest.fixture
@@ -28,4 +28,4 @@ def folder(tmp_path: Path) -> Iterator[Project]:
     """A project without a repository."""
     made = Project(tmp_path / "folder", repository=False)
     yield made
-    made.facade.runtime.close()
+    made.facade.close()

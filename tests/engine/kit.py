@@ -10,20 +10,20 @@ from typing import Any
 
 import anyio
 
-from podium.app.project import Office
-from podium.app.query.runs import find_run, show
+from podium.app.project import Project as Facade
+from podium.app.run.drive import Observer
 from podium.app.run.send import SendResult, send
-from podium.app.run.start import RunRequest, StartedRun, drive, start_run
+from podium.app.run.start import RunRequest, StartedRun
 from podium.core.events import Event
 from podium.core.hash_chain import RunId
 from podium.core.state import State
 from podium.core.types import Path as StepPath
 from podium.engine.local import LocalRuntime
-from podium.ports.runtime import RunCommand
+from podium.ports.runtime import OnTurn, Park, RunCommand
 from podium.ports.store import Store
 from podium.runtime.records import events_of
 from podium.views.run.view import RunView
-from podium.wiring import open_office
+from podium.wiring import open_project
 from tests.repositories import ANN, make_repository, read_head_commit
 
 HEAD = "podium: 1\nname: flow\n"
@@ -49,6 +49,10 @@ def outcome(state: State, path: str) -> str:
     return "" if ending is None else ending.outcome
 
 
+def drive(facade: Facade, run: RunId, *, park: Park = True, on_turn: OnTurn | None = None) -> State:
+    return anyio.run(partial(facade.commands.drive, run, park=park, observer=Observer(on_turn)))
+
+
 def output(state: State, path: str) -> object:
     ending = state.instances[StepPath(path)].ending
     assert ending is not None
@@ -63,7 +67,7 @@ class Project:
             make_repository(root, settings=ANN)
             self.write("README.md", "hello\n")
             self.write(".gitignore", ".podium/\n")
-        self.facade: Office = open_office(root, create=True)
+        self.facade: Facade = open_project(root, create=True)
 
     def write(self, name: str, text: str) -> Path:
         path = self.root / name
@@ -92,7 +96,9 @@ class Project:
         return runtime.store
 
     def begin(self, file: Path, inputs: Mapping[str, Any] | None = None, **options: Any) -> StartedRun:
-        return start_run(self.facade, RunRequest(file=file, inputs=inputs or {}, sandbox="none", **options))
+        definition = self.facade.load(file)
+        request = RunRequest(definition=definition, inputs=inputs or {}, sandbox="none", **options)
+        return self.facade.commands.start(request)
 
     def run(self, file: Path, inputs: Mapping[str, Any] | None = None, **options: Any) -> tuple[RunId, State]:
         begun = self.begin(file, inputs, **options)
@@ -108,11 +114,11 @@ class Project:
         return events_of(self.facade.runtime.events(run))
 
     def view(self, run: RunId) -> RunView:
-        return show(self.facade, find_run(self.facade.runtime, run))
+        return self.facade.queries.show(run)
 
     def other(self) -> Project:
         """The same project as another process sees it: with a connection of its own."""
         twin = object.__new__(Project)
         twin.root = self.root
-        twin.facade = open_office(self.root)
+        twin.facade = open_project(self.root)
         return twin

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from podium.app.run.rerun import RerunPreview, preview_rerun, start_rerun
-from podium.app.run.start import drive
 from podium.core.events import ApprovalAsked, AttemptEnded, Event, JoinEnded, RunStarted
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve
@@ -19,7 +18,7 @@ from podium.core.types import Path as StepPath
 from podium.errors import ConfigurationError
 from podium.ports.runtime import ManualWorkDone
 from podium.tasks.prior_results import prior_results_of
-from tests.engine.kit import TEAM, Project, git, outcome, output
+from tests.engine.kit import TEAM, Project, drive, git, outcome, output
 
 pytestmark = pytest.mark.slow
 
@@ -215,7 +214,7 @@ def test_what_a_person_did_by_hand_is_taken_over_while_the_task_is_the_same(proj
         "  look: {run: [sh, -c, 'cat art.txt; echo one']}\n"
     )
     first, _ = project.run(project.flow(steps))
-    (project.facade.run_dir(first) / "by_hand/paint/1/work/art.txt").write_text("blue\n", "utf-8")
+    (project.facade.paths.run_dir(first) / "by_hand/paint/1/work/art.txt").write_text("blue\n", "utf-8")
     project.say(first, ManualWorkDone(StepPath("paint"), "ann", "It is blue."))
 
     project.write("flow.yaml", (project.root / "flow.yaml").read_text().replace("echo one", "echo two"))
@@ -225,14 +224,16 @@ def test_what_a_person_did_by_hand_is_taken_over_while_the_task_is_the_same(proj
     assert (paths(prospect.reused), prospect.next) == (["paint"], ("look",))
     assert output(state, "look") == "blue\ntwo"
     assert made(project, second) == ["look"]
-    assert not (project.facade.run_dir(second) / "by_hand").exists()
+    assert not (project.facade.paths.run_dir(second) / "by_hand").exists()
 
     project.write("flow.yaml", (project.root / "flow.yaml").read_text().replace("Paint it.", "Paint it red."))
     prospect = preview_rerun(project.facade, first)
     third, state = went_on(project, prospect)
     assert (paths(prospect.reused), prospect.next) == ([], ("paint",))
     assert outcome(state, "paint") == ""
-    assert "Paint it red." in (project.facade.run_dir(third) / "by_hand/paint/1/TASK.md").read_text("utf-8")
+    assert "Paint it red." in (project.facade.paths.run_dir(third) / "by_hand/paint/1/TASK.md").read_text(
+        "utf-8"
+    )
 
 
 @pytest.mark.req("X2", "X3")

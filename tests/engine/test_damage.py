@@ -46,7 +46,7 @@ def test_every_bit_that_turns_over_is_reported_or_changes_no_read(project: Proje
     runs = made(project)
     folder = project.root / STATE_DIR
     killed = keep(folder, tmp_path / "killed")
-    project.facade.runtime.close()
+    project.facade.close()
     rested = keep(folder, tmp_path / "rested")
     chance = random.Random(SEED)
     expected = {state: reads(state, runs) for state in (killed, rested)}

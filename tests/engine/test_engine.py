@@ -11,7 +11,6 @@ from pathlib import Path
 import anyio
 import pytest
 
-from podium.app.run.start import drive
 from podium.core.codec import decode
 from podium.core.events import RunStarted, StepEnded, StepEntered, TimerFired
 from podium.core.evolve.evolve import fold
@@ -21,7 +20,7 @@ from podium.core.types import Path as StepPath
 from podium.engine.lease import is_owned, lease
 from podium.errors import ConfigurationError
 from podium.ports.runtime import AlreadyOwned
-from tests.engine.kit import HEAD, TEAM, Project, git, outcome, output
+from tests.engine.kit import HEAD, TEAM, Project, drive, git, outcome, output
 from tests.timing import best_of
 
 
@@ -53,7 +52,7 @@ def test_the_log_alone_gives_the_state_again_and_its_chain_is_whole(project: Pro
 
     assert first_fault(records) is None
     assert again == state._replace(root=again.root)
-    outside = (project.facade.run_dir(begun.run) / "chain_head").read_text("ascii").split()
+    outside = (project.facade.paths.run_dir(begun.run) / "chain_head").read_text("ascii").split()
     assert outside == [str(len(records)), records[-1].hash]
 
 
@@ -175,7 +174,7 @@ def test_guidance_is_written_down_and_reaches_the_next_attempt(project: Project)
     project.say(run, Guide("ann", "Be brief."), drives=False)
     project.say(run, Approve(StepPath("ask"), "approve", "ann"))
 
-    prompt = next((project.facade.run_dir(run) / "agent_logs/a/1").glob("prompt*")).read_text("utf-8")
+    prompt = next((project.facade.paths.run_dir(run) / "agent_logs/a/1").glob("prompt*")).read_text("utf-8")
     assert "Be brief." in prompt
 
 
@@ -286,7 +285,7 @@ def test_each_run_has_its_own_id_folder_state_and_logs(project: Project) -> None
     flow = project.flow("  a: {agent: w, prompt: Do it, touches: []}\n", head=TEAM)
     began = datetime.now().astimezone().replace(microsecond=0)
     first, _ = project.run(flow)
-    kept = _contents(project.facade.run_dir(first))
+    kept = _contents(project.facade.paths.run_dir(first))
 
     second, state = project.run(flow)
 
@@ -294,12 +293,12 @@ def test_each_run_has_its_own_id_folder_state_and_logs(project: Project) -> None
     for run in (first, second):
         at = datetime.strptime(run.rpartition("-")[0], "%Y%m%d-%H%M%S").astimezone()
         assert began <= at <= datetime.now().astimezone(), "names are in the order of time"
-    assert _contents(project.facade.run_dir(first)) == kept
-    assert _contents(project.facade.run_dir(second)).keys() == kept.keys()
+    assert _contents(project.facade.paths.run_dir(first)) == kept
+    assert _contents(project.facade.paths.run_dir(second)).keys() == kept.keys()
     assert state.started is not None
     assert state.started.run.id == second
     assert {"state.json", "agent_logs/a/1/prompt.md"} <= kept.keys()
-    assert all(first not in text for text in _contents(project.facade.run_dir(second)).values())
+    assert all(first not in text for text in _contents(project.facade.paths.run_dir(second)).values())
 
 
 def _contents(folder: Path) -> dict[str, str]:

@@ -15,7 +15,6 @@ from click.testing import CliRunner
 
 from podium.app.archive.check_export import check_export
 from podium.app.archive.export import Exported, as_json, export, file_names, hash_of
-from podium.app.query.runs import find_run
 from podium.core.messages import Approve
 from podium.core.types import Path as StepPath
 from podium.errors import ConfigurationError
@@ -59,7 +58,7 @@ def exported(project: Project, tmp_path: Path) -> Exported:
     assert heard.state.ended.status == "passed", heard.state.ended
     # Whatever is edited later: the run was started with what it was started with.
     project.write("prompts/make.md", "Something else.\n")
-    return export(project.facade, find_run(project.facade.runtime), tmp_path / "out")
+    return export(project.facade, project.facade.run(), tmp_path / "out")
 
 
 @pytest.mark.req("X14", "R160")
@@ -194,10 +193,10 @@ def test_a_manifest_that_is_none_is_a_fault_and_no_crash(exported: Exported) -> 
 def test_a_folder_with_something_in_it_and_a_damaged_run_are_refused(
     exported: Exported, project: Project, tmp_path: Path
 ) -> None:
-    head = find_run(project.facade.runtime)
+    head = project.facade.run()
     with pytest.raises(ConfigurationError, match="not empty"):
         export(project.facade, head, exported.folder)
-    (project.facade.run_dir(head.run) / "chain_head").write_text(f"{99:>12} {'0' * 64}\n", "ascii")
+    (project.facade.paths.run_dir(head.run) / "chain_head").write_text(f"{99:>12} {'0' * 64}\n", "ascii")
     with pytest.raises(ConfigurationError, match="its log fails verification"):
         export(project.facade, head, tmp_path / "other")
 
@@ -209,9 +208,9 @@ def test_a_place_that_cannot_hold_an_export_is_named(
 
     for place, fact in ((tmp_path / "file", "is no folder"), (tmp_path / "file" / "x", "Not a directory")):
         with pytest.raises(ConfigurationError, match=fact):
-            export(project.facade, find_run(project.facade.runtime), place)
+            export(project.facade, project.facade.run(), place)
     with pytest.raises(ConfigurationError, match="cannot be made"):
-        export(project.facade, find_run(project.facade.runtime), Path("/proc/xx"))
+        export(project.facade, project.facade.run(), Path("/proc/xx"))
 
 
 @pytest.mark.req("X14")

@@ -12,15 +12,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from podium.app.run.start import drive
 from podium.core.events import StepEnded
 from podium.core.hash_chain import RunId
 from podium.engine.verify import verify
 from podium.files.project_paths import ProjectPaths
 from podium.ports.store import StoreError
-from podium.wiring import open_office
+from podium.wiring import open_project
 from tests.adapters.faulty_disk import KINDS, FaultyDisk
-from tests.engine.kit import Project
+from tests.engine.kit import Project, drive
 
 pytestmark = pytest.mark.slow
 
@@ -51,7 +50,7 @@ def disk() -> Iterator[FaultyDisk]:
 def test_a_write_that_fails_ends_the_process_with_a_clear_error_and_the_run_goes_on_later(
     kind: str, disk: FaultyDisk, folder: Project
 ) -> None:
-    folder.facade.runtime.close()
+    folder.facade.close()
     file = folder.flow(STEPS)
     attempt(folder, file, disk, at=None)
     writes = disk.writes
@@ -72,7 +71,7 @@ def attempt(project: Project, file: object, disk: FaultyDisk, *, at: int | None)
     disk.writes, disk.fails_at = 0, at
     run: RunId | None = None
     try:
-        project.facade = open_office(project.root, create=True)
+        project.facade = open_project(project.root, create=True)
         begun = project.begin(file)  # type: ignore[arg-type]
         run = begun.run
         drive(project.facade, begun.run, park=True)
@@ -80,12 +79,12 @@ def attempt(project: Project, file: object, disk: FaultyDisk, *, at: int | None)
         place, _, fact = error.message.partition(" cannot be used: ")
         return run, fact if place.endswith("podium.db") and error.hint else "unclear"
     finally:
-        project.facade.runtime.close()
+        project.facade.close()
     return run, ""
 
 
 def assert_goes_on(project: Project, run: RunId | None, file: object) -> None:
-    project.facade = open_office(project.root)
+    project.facade = open_project(project.root)
     store = project.store
     if run is not None and store.head(run) is not None:
         state = project.resume(run)

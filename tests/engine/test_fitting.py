@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from podium.app.run.serve import Service
-from podium.app.run.start import drive
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Cancel
 from podium.core.types import Path as StepPath
 from podium.errors import ConfigurationError
 from podium.ports.runtime import DrivenRun
-from tests.engine.kit import Project, output
+from tests.engine.kit import Project, drive, output
 
 SHAPE = "{schema: {n: int}}"
 

@@ -140,7 +140,7 @@ def test_waiting_for_a_run_that_is_gone_ends(project: Project, run: RunId) -> No
 
 def test_what_an_owner_would_read_first_is_counted(project: Project, run: RunId) -> None:
     runtime = project.facade.runtime
-    (file,) = (project.facade.state_dir / "inbox").glob(f"{run}+*.yaml")
+    (file,) = (project.facade.paths.state_dir / "inbox").glob(f"{run}+*.yaml")
     assert (runtime.unread(run).commands, runtime.unread(run).answers) == (0, frozenset())
 
     project.store.post(run, "k", {"say": "pause", "by": "ann"})

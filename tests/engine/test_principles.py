@@ -39,7 +39,7 @@ def test_each_step_is_a_new_process_that_knows_nothing_of_the_others(project: Pr
     processes, homes = zip(*(words.split() for words in said), strict=True)
     assert len(set(processes)) == len(set(homes)) == 3
     assert not any(Path(home).exists() for home in homes), "nothing of it stays"
-    logs = project.facade.run_dir(run) / "agent_logs"
+    logs = project.facade.paths.run_dir(run) / "agent_logs"
     told = [(logs / name / "1" / "prompt.md").read_text() for name in names]
     assert "first words" not in told[1]
     assert "first words" not in told[2]

@@ -49,7 +49,7 @@ def test_a_no_goes_back_to_the_worker_who_leaves_them_alone(project: Project) ->
     assert outcome(state, "land") == "passed"
     assert git(project.root, "show", "main:src/a.py") == "2"
     assert ".github" not in git(project.root, "ls-tree", "--name-only", "main")
-    prompt = (project.facade.run_dir(run) / "agent_logs/it/2/prompt.md").read_text("utf-8")
+    prompt = (project.facade.paths.run_dir(run) / "agent_logs/it/2/prompt.md").read_text("utf-8")
     assert "protected files were changed: .Claude/settings.json, .github/workflows/ci.yml" in prompt
     assert "ann says (rejected): not your files" in prompt
 

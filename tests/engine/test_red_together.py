@@ -49,6 +49,6 @@ def test_its_owner_is_told_what_is_red_and_mends_it(project: Project) -> None:
     assert outcome(state, "land") == "passed"
     landed = set(git(project.root, "ls-tree", "-r", "--name-only", "main").split())
     assert landed & {"a/x", "b/x", "a/y", "b/y"} in ({"a/x", "b/y"}, {"b/x", "a/y"})
-    logs = project.facade.run_dir(run) / "agent_logs"
+    logs = project.facade.paths.run_dir(run) / "agent_logs"
     (prompt,) = logs.glob("both*/2/prompt.md")
     assert "is red once it is merged" in prompt.read_text("utf-8")

@@ -56,7 +56,7 @@ def test_who_is_refused_still_clears_away_what_a_dead_owner_left(project: Projec
 def test_a_letter_is_left_to_whoever_owns_the_run_by_then(project: Project) -> None:
     """Its sender cannot carry the run on, but another process can, which may have read the letter already."""
     run, _ = project.run(project.flow('  ask: {human: "Go on?"}\n'))
-    folder, owner = project.facade.run_dir(run), ExitStack()
+    folder, owner = project.facade.paths.run_dir(run), ExitStack()
 
     heard: list[SendResult] = []
 

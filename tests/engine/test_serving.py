@@ -6,9 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from podium.app.query.runs import find_run
 from podium.app.run.serve import AGAIN, Service
-from podium.app.run.start import drive
 from podium.core.events import TimerFired
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Pause
@@ -17,7 +15,7 @@ from podium.core.types import Millis
 from podium.core.types import Path as StepPath
 from podium.engine.lease import lease
 from podium.runtime.commands import encode_command
-from tests.engine.kit import TEAM, Project, outcome
+from tests.engine.kit import TEAM, Project, drive, outcome
 
 HOUR = 3_600_000
 TIMER = "  rest: {wait: {timer: 1h}}\n  last: {run: [sh, -c, 'echo two']}\n"
@@ -50,7 +48,7 @@ class World:
     def carry(self, run: RunId) -> State:
         """What the process does that the service starts."""
         facade = self.project.facade
-        site = facade.site_of(find_run(facade.runtime, run))
+        site = facade.site_of(facade.run(run))
         facade.sites[run] = replace(site, now=lambda: self.time)
         state = drive(facade, run, park="clock")
         self.service.note(run)
@@ -135,7 +133,7 @@ def test_an_answer_by_letter_or_by_file_makes_a_run_ready(world: World) -> None:
     store = world.project.store
     assert world.ready() == []
 
-    [file] = (world.project.facade.state_dir / "inbox").glob(f"{run}+*.yaml")
+    [file] = (world.project.facade.paths.state_dir / "inbox").glob(f"{run}+*.yaml")
     file.write_text(file.read_text("utf-8").replace("answer:\n", "answer: approve\n"), "utf-8")
     assert world.ready() == ["its inbox has an answer"]
     assert world.ready() == []
@@ -149,7 +147,7 @@ def test_an_answer_by_letter_or_by_file_makes_a_run_ready(world: World) -> None:
 def test_a_run_is_left_alone_that_is_paused_owned_or_has_just_been_made(world: World) -> None:
     run, _ = world.begin(TIMER)
     world.time = Millis(world.time + HOUR + 1)
-    with lease(world.project.facade.run_dir(run)):
+    with lease(world.project.facade.paths.run_dir(run)):
         assert world.ready() == []
     world.project.say(run, Pause("ann"))
     assert world.ready() == []

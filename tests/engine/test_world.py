@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.run.start import drive
 from podium.core.events import AttemptEnded
 from podium.core.types import Path as StepPath
 from podium.errors import ConfigurationError
 from podium.ports.runtime import ManualWorkDone
-from tests.engine.kit import HEAD, TEAM, Project, git, outcome, output
+from tests.engine.kit import HEAD, TEAM, Project, drive, git, outcome, output
 from tests.installed import agent
 
 
@@ -34,7 +33,9 @@ def test_a_scripted_agent_is_retried_with_the_output_of_the_real_gate(project: P
         event for event in project.events(run) if isinstance(event, AttemptEnded) and event.path == "make"
     ]
     assert len(attempts) == 2
-    prompt = next((project.facade.run_dir(run) / "agent_logs/make/2").glob("prompt*")).read_text("utf-8")
+    prompt = next((project.facade.paths.run_dir(run) / "agent_logs/make/2").glob("prompt*")).read_text(
+        "utf-8"
+    )
     assert "grep" in prompt
     assert git(project.root, "status", "--porcelain") == ""
 
@@ -97,7 +98,7 @@ def test_a_person_does_a_step_by_hand_in_a_clone(project: Project) -> None:
         "  paint: {agent: human, prompt: Paint it., touches: [art.txt]}\n  look: {run: [cat, art.txt]}\n"
     )
     run, parked = project.run(flow)
-    place = project.facade.run_dir(run) / "by_hand/paint/1"
+    place = project.facade.paths.run_dir(run) / "by_hand/paint/1"
     (place / "work/art.txt").write_text("blue\n", "utf-8")
 
     state = project.say(run, ManualWorkDone(StepPath("paint"), "ann", "It is blue.")).state
@@ -166,7 +167,9 @@ def test_the_artifact_of_a_step_that_passed_is_published_and_lent_to_later_steps
     run, state = project.run(flow)
 
     assert output(state, "read") == "hello"
-    assert (project.facade.run_dir(run) / "artifacts/say/greeting.txt").read_text("utf-8").strip() == "hello"
+    assert (project.facade.paths.run_dir(run) / "artifacts/say/greeting.txt").read_text(
+        "utf-8"
+    ).strip() == "hello"
 
 
 @pytest.mark.req("R172")
@@ -194,7 +197,7 @@ def test_the_summary_has_tokens_cost_phases_scores_and_the_conclusion(project: P
     )
     run, _ = project.run(project.flow(steps, head=TEAM, cast=cast))
 
-    summary = (project.facade.run_dir(run) / "run_summary.md").read_text("utf-8")
+    summary = (project.facade.paths.run_dir(run) / "run_summary.md").read_text("utf-8")
     for words in (
         "# flow: passed",
         "| `draft` | passed | 1 |",

@@ -18,4 +18,4 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
     made = Project(tmp_path / "project")
     monkeypatch.chdir(made.root)
     yield made
-    made.facade.runtime.close()
+    made.facade.close()

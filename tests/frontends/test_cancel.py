@@ -59,7 +59,7 @@ def test_what_was_open_in_a_run_that_was_closed_is_over_with_it(project: Project
     assert not list((project.root / ".podium/inbox").glob(f"{run}+*"))
     assert len(list((project.root / ".podium/inbox").iterdir())) == 1
     assert not work.exists()
-    kept = json.loads((project.facade.run_dir(run) / "run.json").read_text("utf-8"))
+    kept = json.loads((project.facade.paths.run_dir(run) / "run.json").read_text("utf-8"))
     assert (kept["status"], kept["pending"]) == ("cancelled", [])
     file.write_text(before, "utf-8")
     assert code(call("resume", run)) == 130

@@ -64,4 +64,4 @@ def test_a_file_of_another_project_is_not_run_from_within_this_one(project: Proj
     assert code(done) == 3
     assert str(other.root) in str(done.exception)
     assert other.store.heads() == project.store.heads() == ()
-    other.facade.runtime.close()
+    other.facade.close()

@@ -39,7 +39,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
         monkeypatch.setenv(f"XDG_{name.upper()}_HOME", str(tmp_path / name))
     made = Project(tmp_path / "project")
     yield made
-    made.facade.runtime.close()
+    made.facade.close()
 
 
 def watch(project: Project, *args: str) -> subprocess.Popen[str]:
@@ -57,7 +57,7 @@ def wait_for(process: subprocess.Popen[str], words: str) -> None:
 
 def said(project: Project) -> list[str]:
     heads = sorted(project.store.heads(), key=lambda head: head.run)
-    return [(project.facade.run_dir(head.run) / "artifacts/say/said.txt").read_text() for head in heads]
+    return [(project.facade.paths.run_dir(head.run) / "artifacts/say/said.txt").read_text() for head in heads]
 
 
 @pytest.mark.req("R226", "R228", "C12")

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pytest
 
-from podium.app.run.start import RunSource, load_source
+from podium.app.run.start import workflow_of
 from podium.core.codec import EVENTS
 from podium.core.evolve.evolve import fold
 from podium.runtime.records import events_of
-from podium.wiring import open_office
+from podium.wiring import open_project
 from tests.e2e.kit import Project, closing
 from tests.golden.packed import (
     NAMES,
@@ -77,9 +77,9 @@ def test_every_question_gets_the_stored_answer(unpacked: Unpacked) -> None:
 
 
 def test_every_stored_log_folds_to_the_outcomes_that_were_shown(unpacked: Unpacked) -> None:
-    project = open_office(unpacked.root)
+    project = open_project(unpacked.root)
     for head in project.runtime.heads():
-        workflow = load_source(project, RunSource.of(head))
+        workflow = workflow_of(project, head)
         assert workflow.fingerprint == head.fingerprint
 
         state = fold(workflow, events_of(project.runtime.events(head.run)))

@@ -55,7 +55,7 @@ def test_the_panel_goes_on_with_the_drafts_that_are_there_and_never_names_the_mi
 
     assert way(state) == ["draft:partial", "cross_audit", "synthesize", "approve:skipped"]
     assert output(state, "synthesize") == "The best of both."
-    artifact = project.facade.run_dir(run) / "artifacts/synthesize/result.md"
+    artifact = project.facade.paths.run_dir(run) / "artifacts/synthesize/result.md"
     assert artifact.read_text("utf-8") == "The best of both."
 
 

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from podium.adapters.stores.sqlite import SqliteStore
 from podium.app.author.load import open_workflow
 from podium.app.author.schemas import schema_text
-from podium.app.project import Office
+from podium.app.project import Project as Facade
 from podium.core.codec import encode
 from podium.core.events import Event
 from podium.core.evolve.evolve import fold
@@ -88,15 +88,15 @@ def tell(folder: Path, *, flow: str = FLOW, cast: str | None = CAST, run: str = 
     return Told(workflow, done.events, done.state)
 
 
-def facade_of(store: Store, folder: Path = Path()) -> Office:
+def facade_of(store: Store, folder: Path = Path()) -> Facade:
     """A project whose runs are in this store."""
     paths = ProjectPaths(folder)
-    return Office(
+    return Facade(
         paths,
         user_dir=None,
         site_for=make_site,
         exporters_for=exporters_for,
-        make_runtime=lambda office: LocalRuntime(store, paths, office),
+        make_runtime=lambda project: LocalRuntime(store, paths, project),
     )
 
 

@@ -7,18 +7,21 @@ import platform
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import anyio
 import yaml
 
 from podium import __version__
 from podium.app.agents import AgentListing, list_agents, version_of
 from podium.app.author.load import resolved
 from podium.app.run import preflight
+from podium.app.run.drive import Observer
 from podium.app.run.preflight import agents_not_ready, unsupported
-from podium.app.run.start import RunRequest, drive, start_run
+from podium.app.run.start import RunRequest
 from podium.core.model import Workflow
 from podium.errors import ConfigurationError
 from podium.ports.agent import Agents
@@ -29,7 +32,7 @@ from podium.views.run.builder import RunViewBuilder
 from podium.views.run.view import duration_of
 
 if TYPE_CHECKING:
-    from podium.app.project import Office
+    from podium.app.project import Project
 
 PROMPT: Final = (
     "This is a test of the connection. Change no file and use no tool. Answer with one word: ready"
@@ -115,18 +118,18 @@ def settings_of(file: Path, *, user_dir: Path | None) -> Mapping[str, Any]:
     return found
 
 
-def probe(office: Office, settings: Mapping[str, Any], name: str, *, sandbox: str | None) -> Probe:
-    """Asks an agent for a word, in a run of its own in the folder of `office`, by the one launch path.
-
-    So whatever holds for an attempt, walls and limits, holds for this call.
-    """
+def probe(project: Project, settings: Mapping[str, Any], name: str, *, sandbox: str | None) -> Probe:
+    """Ask an agent for one word in a run of its own, so that the call is launched and sandboxed like every attempt."""
     step = {"agent": name, "prompt": PROMPT, "no_change": "pass", "retry": "none", "timeout": TIMEOUT}
-    file = office.project / "probe.yaml"
+    file = project.root / "probe.yaml"
     file.write_text(
         json.dumps({"podium": 1, "name": "doctor", "agents": settings, "steps": {"probe": step}}), "utf-8"
     )
     try:
-        begun = start_run(office, RunRequest(file=file, no_human=True, sandbox=sandbox, accepts=("*",)))
+        definition = project.load(file)
+        started = project.commands.start(
+            RunRequest(definition=definition, no_human=True, sandbox=sandbox, accepts=("*",))
+        )
     except ConfigurationError as error:
         return Probe(name, ok=False, message=error.message, duration_s=0, tokens=0, cost_usd=0)
     seen = RunViewBuilder()
@@ -134,7 +137,7 @@ def probe(office: Office, settings: Mapping[str, Any], name: str, *, sandbox: st
     def on_turn(driven: DrivenRun) -> None:
         seen.feed(driven.events[seen.view().seq :])
 
-    drive(office, begun.run, park=False, on_turn=on_turn)
+    anyio.run(partial(project.commands.drive, started.run, park=False, observer=Observer(on_turn)))
     view = seen.view()
     (asked,) = (step for step in view.steps if step.path == "probe")
     return Probe(

@@ -1,15 +1,20 @@
-"""A project: its folders, its runs, and how this machine is prepared for them."""
+"""A project: its folders, its runs, and how this machine is prepared for them. The one entry for every frontend."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from podium.errors import ConfigurationError
 from podium.files.project_paths import ProjectPaths
 from podium.ports.exporter import ExportersFor, RunExporter
+from podium.ports.runtime import no_such_run
 
 if TYPE_CHECKING:
+    from podium.app.author.load import LoadedWorkflow
+    from podium.app.commands import Commands
+    from podium.app.queries import Queries
     from podium.attempt.site import Site
     from podium.core.hash_chain import RunId
     from podium.ports.runtime import Runtime
@@ -17,11 +22,12 @@ if TYPE_CHECKING:
     from podium.redaction.mask import Mask
 
 SiteFor: TypeAlias = "Callable[..., Site]"
-"""The site of a run: (run, workflow, project, sandbox=level)."""
+"""The site of a run: (run, workflow, root, sandbox=level)."""
+LATEST: Final = ("latest", "@1")
 
 
-class Office:
-    """What the use cases of one project work with; made by `wiring`, which chooses the adapters."""
+class Project:
+    """What the use cases of one project work with; made by `wiring.open_project`, which chooses the adapters."""
 
     def __init__(
         self,
@@ -30,7 +36,7 @@ class Office:
         user_dir: Path | None,
         site_for: SiteFor,
         exporters_for: ExportersFor,
-        make_runtime: Callable[[Office], Runtime],
+        make_runtime: Callable[[Project], Runtime],
     ) -> None:
         self.paths = paths
         self.user_dir = user_dir
@@ -41,15 +47,48 @@ class Office:
         self.runtime = make_runtime(self)
 
     @property
-    def project(self) -> Path:
+    def root(self) -> Path:
         return self.paths.root
 
     @property
-    def state_dir(self) -> Path:
-        return self.paths.state_dir
+    def commands(self) -> Commands:
+        """What changes runs."""
+        from podium.app.commands import Commands
 
-    def run_dir(self, run: str) -> Path:
-        return self.paths.run_dir(run)
+        return Commands(self)
+
+    @property
+    def queries(self) -> Queries:
+        """What only looks at runs."""
+        from podium.app.queries import Queries
+
+        return Queries(self)
+
+    def run(self, name: str | None = None) -> RunHead:
+        """By its id, by a beginning of it that no other run has, as @2 (the second newest), or the newest."""
+        heads = self.runtime.heads()
+        if not heads:
+            raise ConfigurationError("there are no runs here yet", hint="podium run FILE starts one")
+        if name is None or name in LATEST:
+            return heads[0]
+        if name.startswith("@") and name[1:].isdecimal():
+            return _by_number(heads, name)
+        exact = [head for head in heads if head.run == name]
+        matches = exact or [head for head in heads if name and head.run.startswith(name)]
+        if not matches:
+            raise no_such_run(name)
+        if len(matches) > 1:
+            some = ", ".join(head.run for head in matches[:5])
+            raise ConfigurationError(
+                f"{len(matches)} runs begin with {name}: {some}", hint="write more of the id"
+            )
+        return matches[0]
+
+    def load(self, file: Path, *, settings: Mapping[str, Any] | None = None) -> LoadedWorkflow:
+        """Read and check a workflow; raises with all its mistakes."""
+        from podium.app.author.load import load_workflow
+
+        return load_workflow(file, user_dir=self.user_dir, project=self.root, settings=settings)
 
     def site_of(self, head: RunHead) -> Site:
         """The site of a stored run: as it was started here, else made from its definition as it is now."""
@@ -61,5 +100,14 @@ class Office:
     def exporters_of(self, head: RunHead, mask: Mask) -> tuple[RunExporter, ...]:
         from podium.app.run.definition import workflow_text
 
-        text = workflow_text(self.project, self.state_dir, head)
-        return self._exporters_for(self.run_dir(head.run), text, mask)
+        return self._exporters_for(self.paths.run_dir(head.run), workflow_text(self.paths, head), mask)
+
+    def close(self) -> None:
+        self.runtime.close()
+
+
+def _by_number(heads: tuple[RunHead, ...], name: str) -> RunHead:
+    number = int(name[1:])
+    if not 1 <= number <= len(heads):
+        raise ConfigurationError(f"there is no {name}; @1 to @{len(heads)} are there, the newest first")
+    return heads[number - 1]

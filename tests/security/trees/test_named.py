@@ -60,7 +60,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
     )
     (made.root / "current").symlink_to("README.md")
     yield made
-    made.facade.runtime.close()
+    made.facade.close()
 
 
 def attackers(name: str, evil: Path) -> str:

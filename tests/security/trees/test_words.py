@@ -40,7 +40,7 @@ def test_half_a_surrogate_pair_in_an_answer_does_not_break_the_log(project: Proj
     assert ending is not None
     assert (ending.outcome, ending.reason) == ("failed", "contract")
     assert project.view(run).status == "failed"
-    project.facade.runtime.close()
+    project.facade.close()
 
 
 def test_the_log_holds_what_no_file_can() -> None:

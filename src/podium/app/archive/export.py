@@ -30,7 +30,7 @@ from podium.views.run.builder import run_view
 from podium.views.run.verdicts import verdicts_of
 
 if TYPE_CHECKING:
-    from podium.app.project import Office
+    from podium.app.project import Project
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
@@ -72,21 +72,21 @@ class Exported:
     """Its hash, which stands for everything in the folder."""
 
 
-def export(office: Office, head: RunHead, folder: Path) -> Exported:
+def export(project: Project, head: RunHead, folder: Path) -> Exported:
     _check_place(folder)
-    fault = office.runtime.verify(head.run).fault
+    fault = project.runtime.verify(head.run).fault
     if fault is not None:
         raise ConfigurationError(f"cannot export run {head.run}: its log fails verification: {fault}")
-    records = office.runtime.events(head.run)
+    records = project.runtime.events(head.run)
     events = events_of(records)
     _make(folder)
     _put(folder, "README.md", README.format(run=head.run).encode())
     _put(folder, EVENTS, b"".join(event_line(record) for record in records))
     _put(folder, VERDICTS, as_json(verdicts_of(events)))
-    for name, data in read_kept(office.state_dir, head).items():
+    for name, data in read_kept(project.paths.state_dir, head).items():
         _put(folder, f"{DEFINITION}/{name}", data)
-    _copy_records(office.run_dir(head.run), folder / RECORDS)
-    trees, lost = _put_trees(office.project, events, folder)
+    _copy_records(project.paths.run_dir(head.run), folder / RECORDS)
+    trees, lost = _put_trees(project.paths, events, folder)
     files = {name: hash_of(folder / name) for name in file_names(folder)}
     manifest = {
         "podium_export": FORMAT,
@@ -178,11 +178,11 @@ def _below(source: Path, kind: str) -> list[str]:
 
 
 def _put_trees(
-    project: Path, events: Sequence[Event], folder: Path
+    paths: ProjectPaths, events: Sequence[Event], folder: Path
 ) -> tuple[tuple[Tree, ...], tuple[Tree, ...]]:
     """Which are there now, and which git has no longer."""
     named = trees_of(events)
-    repository = find(project, ProjectPaths(project).trees) if named else None
+    repository = find(paths.root, paths.trees) if named else None
     if repository is None:
         return (), named
     known = complete_trees(repository, named)
@@ -192,6 +192,6 @@ def _put_trees(
     if view.base in known and view.tree in known:
         assert view.base is not None
         assert view.tree is not None
-        text, _ = read_diff(project, Span(view.base, view.tree))
+        text, _ = read_diff(paths, Span(view.base, view.tree))
         _put(folder, DIFF, text.encode("utf-8", "surrogateescape"))
     return known, tuple(tree for tree in named if tree not in known)

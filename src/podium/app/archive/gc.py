@@ -16,7 +16,7 @@ from podium.git.workdir.folder import discard
 from podium.ports.store import RunHead
 
 if TYPE_CHECKING:
-    from podium.app.project import Office
+    from podium.app.project import Project
 
 RUNNING = ("running", "waiting", "paused", "parked")
 
@@ -35,48 +35,48 @@ class ExpiredRun:
     """Whether its work has reached a branch; if not, the refs are all that is left of it."""
 
 
-def preview(office: Office, *, before: Millis, unlanded: bool = False) -> tuple[ExpiredRun, ...]:
+def preview(project: Project, *, before: Millis, unlanded: bool = False) -> tuple[ExpiredRun, ...]:
     """What a deletion would take: ended runs from before that moment, and with work that never landed only if asked."""
-    kept = _refs(office)
+    kept = _refs(project)
     found = (
-        _old(office, head, kept.get(head.run))
-        for head in office.runtime.heads()
-        if _may_go(office, head, before)
+        _old(project, head, kept.get(head.run))
+        for head in project.runtime.heads()
+        if _may_go(project, head, before)
     )
     return tuple(old for old in found if unlanded or old.landed or not old.refs)
 
 
-def delete(office: Office, olds: Iterable[ExpiredRun]) -> None:
+def delete(project: Project, olds: Iterable[ExpiredRun]) -> None:
     """Exactly what was shown. The log goes last, so that what was interrupted is found again."""
-    kept = _refs(office)
-    repository = find(office.project, office.paths.trees)
+    kept = _refs(project)
+    repository = find(project.root, project.paths.trees)
     for old in olds:
         if repository is not None and old.run in kept:
             gc.delete(repository, (kept[old.run],))
         # Workspaces too: a process that was killed after the last event has left them.
-        for folder in (office.run_dir(old.run), office.paths.work_dir(old.run)):
+        for folder in (project.paths.run_dir(old.run), project.paths.work_dir(old.run)):
             discard(folder)
-        office.runtime.forget(old.run)
-    discard_unused(office.state_dir, office.runtime.heads())
+        project.runtime.forget(old.run)
+    discard_unused(project.paths.state_dir, project.runtime.heads())
 
 
-def _may_go(office: Office, head: RunHead, before: Millis) -> bool:
+def _may_go(project: Project, head: RunHead, before: Millis) -> bool:
     ended = head.status not in RUNNING
-    return ended and head.created < before and not office.runtime.is_owned(head.run)
+    return ended and head.created < before and not project.runtime.is_owned(head.run)
 
 
-def _refs(office: Office) -> dict[str, gc.RunRefs]:
-    repository = find(office.project, office.paths.trees)
+def _refs(project: Project) -> dict[str, gc.RunRefs]:
+    repository = find(project.root, project.paths.trees)
     return {} if repository is None else {each.run: each for each in gc.list_runs(repository)}
 
 
-def _old(office: Office, head: RunHead, refs: gc.RunRefs | None) -> ExpiredRun:
+def _old(project: Project, head: RunHead, refs: gc.RunRefs | None) -> ExpiredRun:
     return ExpiredRun(
         run=head.run,
         workflow=head.workflow,
         status=head.status,
         created=Millis(head.created),
-        bytes=_size(office.run_dir(head.run)),
+        bytes=_size(project.paths.run_dir(head.run)),
         refs=0 if refs is None else len(refs.refs),
         landed=refs is not None and refs.landed,
     )

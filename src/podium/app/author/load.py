@@ -10,9 +10,11 @@ from podium.adapters.agents.registry import agent_types
 from podium.core.fast_dataclass import dataclass
 from podium.errors import EXIT_CONFIGURATION, EXIT_PASSED, EXIT_PATH, ConfigurationError, PathViolation
 from podium.workflow.load import load
+from podium.workflow.problems import in_order
 
 if TYPE_CHECKING:
     from podium.core.model import Workflow
+    from podium.workflow.context import WorkflowSource
     from podium.workflow.problems import Problem
 
 PATH_RULE = 24
@@ -47,30 +49,56 @@ def check(path: Path, *, user_dir: Path | None = None, settings: Mapping[str, An
     )
 
 
+@dataclass(frozen=True, slots=True)
+class LoadedWorkflow:
+    """A workflow without mistakes, and what it was read from; read once for everything that a run needs of it."""
+
+    file: Path
+    workflow: Workflow
+    context: WorkflowSource
+    paths: tuple[Path, ...]
+    """Every file that had a part in it."""
+    settings: Mapping[str, Any]
+    """What the command line set over all files."""
+
+    def check_inputs(self, inputs: Mapping[str, Any]) -> None:
+        """Raises with all mistakes in the values of a run's inputs."""
+        from podium.workflow.lint.rules.inputs import check_values
+
+        checked = Checked(self.file, in_order(check_values(self.context, inputs)))
+        if checked.errors:
+            raise _mistakes(checked)
+
+
+def load_workflow(
+    path: Path,
+    *,
+    user_dir: Path | None = None,
+    project: Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> LoadedWorkflow:
+    """Raises with all mistakes of the file."""
+    loaded = load(path, agent_types=agent_types(), user_dir=user_dir, project=project, overrides=settings)
+    if loaded.workflow is None:
+        raise _mistakes(Checked(path, loaded.problems))
+    assert loaded.context is not None
+    return LoadedWorkflow(path, loaded.workflow, loaded.context, loaded.paths, settings or {})
+
+
 def open_workflow(
     path: Path,
     *,
-    inputs: Mapping[str, Any] | None = None,
     user_dir: Path | None = None,
     project: Path | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Workflow:
     """A workflow that is ready to run; raises with all its mistakes otherwise."""
-    loaded = load(
-        path,
-        agent_types=agent_types(),
-        user_dir=user_dir,
-        inputs=inputs,
-        project=project,
-        overrides=settings,
-    )
-    if loaded.workflow is not None:
-        return loaded.workflow
-    checked = Checked(path, loaded.problems)
+    return load_workflow(path, user_dir=user_dir, project=project, settings=settings).workflow
+
+
+def _mistakes(checked: Checked) -> ConfigurationError | PathViolation:
     message = "\n".join(problem.render() for problem in checked.errors)
-    if checked.exit_code == EXIT_PATH:
-        raise PathViolation(message)
-    raise ConfigurationError(message)
+    return PathViolation(message) if checked.exit_code == EXIT_PATH else ConfigurationError(message)
 
 
 def resolved(

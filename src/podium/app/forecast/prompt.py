@@ -25,6 +25,7 @@ from podium.core.events import AttemptStarted, Event
 from podium.core.model import Agent, Workflow
 from podium.core.state import State
 from podium.errors import ConfigurationError
+from podium.files.project_paths import ProjectPaths
 from podium.simulate.run import simulate
 from podium.simulate.scripted_world import ScriptedWorld
 from podium.tasks.build import attempt_task
@@ -50,11 +51,11 @@ class PromptRecord:
         return len((self.system + self.prompt).encode()) // BYTES_PER_TOKEN
 
 
-def told_in_run(project: Path, view: RunView, step: str, attempt: int | None = None) -> PromptRecord:
+def told_in_run(paths: ProjectPaths, view: RunView, step: str, attempt: int | None = None) -> PromptRecord:
     """The newest attempt of a step, or the given one."""
     files = {
         (file.step, file.attempt, file.path.name): file.path
-        for file in log_files(project, view, step)
+        for file in log_files(paths, view, step)
         if file.path is not None
     }
     kept = [key for key in files if key[2] == "prompt.md" and attempt in (None, key[1])]

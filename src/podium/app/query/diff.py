@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple
 
 from podium.core.types import Tree
@@ -49,27 +48,27 @@ def _span(base: Tree | None, tree: Tree | None, what: str) -> Span:
     return Span(base, tree)
 
 
-def read_diff(project: Path, span: Span) -> tuple[str, bool]:
+def read_diff(paths: ProjectPaths, span: Span) -> tuple[str, bool]:
     """The text, and whether it was cut."""
     try:
-        found = diff(_repository(project), span.base, span.tree, renames=True)
+        result = diff(_repository(paths), span.base, span.tree, renames=True)
     except GitError as error:
         raise _gone(span) from error
-    return found.text, found.cut
+    return result.text, result.cut
 
 
-def read_changes(project: Path, span: Span) -> tuple[Change, ...]:
+def read_changes(paths: ProjectPaths, span: Span) -> tuple[Change, ...]:
     try:
-        return changes(_repository(project), span.base, span.tree)
+        return changes(_repository(paths), span.base, span.tree)
     except GitError as error:
         raise _gone(span) from error
 
 
-def _repository(project: Path) -> Repository:
-    found = find(project, ProjectPaths(project).trees)
-    if found is None:
-        raise ConfigurationError(f"{project} is not in a git repository, so there are no trees to compare")
-    return found
+def _repository(paths: ProjectPaths) -> Repository:
+    repository = find(paths.root, paths.trees)
+    if repository is None:
+        raise ConfigurationError(f"{paths.root} is not in a git repository, so there are no trees to compare")
+    return repository
 
 
 def _gone(span: Span) -> ConfigurationError:

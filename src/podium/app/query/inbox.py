@@ -12,7 +12,7 @@ from podium.views.run.view import Pending, RunView, StepView
 from podium.views.text.next_steps import Hint, answers_to
 
 if TYPE_CHECKING:
-    from podium.app.project import Office
+    from podium.app.project import Project
 
 ENDED: tuple[RunStatus, ...] = ("passed", "failed", "rejected", "limited", "timed_out", "cancelled")
 
@@ -26,13 +26,13 @@ class Question(NamedTuple):
     answers: tuple[Hint, ...]
 
 
-def open_questions(office: Office) -> tuple[Question, ...]:
+def open_questions(project: Project) -> tuple[Question, ...]:
     """Those that wait longest first."""
     questions = [
         question
-        for head in office.runtime.heads()
+        for head in project.runtime.heads()
         if head.status not in ENDED
-        for question in _of_run(show(office, head))
+        for question in _of_run(show(project, head))
     ]
     return tuple(sorted(questions, key=lambda question: question.pending.since))
 

@@ -30,10 +30,10 @@ class LogFile(NamedTuple):
 
 
 def log_files(
-    project: Path, view: RunView, step: str | None = None, *, failed: bool = False
+    paths: ProjectPaths, view: RunView, step: str | None = None, *, failed: bool = False
 ) -> tuple[LogFile, ...]:
     """In the order in which the steps were entered. A name means all visits and places of that step, and what is in them."""
-    folder = ProjectPaths(project).run_dir(view.run)
+    folder = paths.run_dir(view.run)
     steps = _chosen(view, step)
     if failed:
         steps = tuple(each for each in steps if _has_failed(each))

@@ -1,4 +1,4 @@
-"""Reads runs: find one, show it, follow it, add up costs. Nothing here changes a run."""
+"""Reads runs: list them, show one, follow it, add up costs. Nothing here changes a run."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from podium.core.evolve.evolve import fold
 from podium.core.hash_chain import Record, RunId
 from podium.core.types import Millis
-from podium.errors import ConfigurationError, PodiumError
-from podium.ports.runtime import Runtime, no_such_run
+from podium.errors import PodiumError
+from podium.ports.runtime import Runtime
 from podium.ports.store import RunHead
 from podium.runtime.question_text import question_renderer, read_stored
 from podium.runtime.records import event_of, events_of
@@ -22,10 +22,8 @@ from podium.views.run.stored_text import has_texts_for, with_stored
 from podium.views.run.view import RunView, ViewStatus, with_status
 
 if TYPE_CHECKING:
-    from podium.app.project import Office
+    from podium.app.project import Project
     from podium.core.model import Workflow
-
-LATEST: Final = ("latest", "@1")
 
 UNOWNED: Final[dict[str, ViewStatus]] = {"running": "interrupted", "waiting": "parked"}
 """The status of a run that no living process drives."""
@@ -36,70 +34,42 @@ _OF_THE_WHOLE: Final = frozenset(
 """What a line of a list needs; reading only these keeps a list of hundreds of runs fast."""
 
 
-def find_run(runtime: Runtime, name: str | None = None) -> RunHead:
-    """By its id, by a beginning of it that no other run has, as @2 (the newest but one), or the newest."""
-    heads = runtime.heads()
-    if not heads:
-        raise ConfigurationError("there are no runs here yet", hint="podium run FILE starts one")
-    if name is None or name in LATEST:
-        return heads[0]
-    if name.startswith("@") and name[1:].isdecimal():
-        return _by_number(heads, name)
-    exact = [head for head in heads if head.run == name]
-    matches = exact or [head for head in heads if name and head.run.startswith(name)]
-    if not matches:
-        raise no_such_run(name)
-    if len(matches) > 1:
-        some = ", ".join(head.run for head in matches[:5])
-        raise ConfigurationError(
-            f"{len(matches)} runs begin with {name}: {some}", hint="write more of the id"
-        )
-    return matches[0]
-
-
-def _by_number(heads: tuple[RunHead, ...], name: str) -> RunHead:
-    number = int(name[1:])
-    if not 1 <= number <= len(heads):
-        raise ConfigurationError(f"there is no {name}; @1 to @{len(heads)} are there, the newest first")
-    return heads[number - 1]
-
-
-def list_runs(office: Office) -> tuple[RunView, ...]:
+def list_runs(project: Project) -> tuple[RunView, ...]:
     """All runs, the newest first, without their steps."""
-    return tuple(_summary(office, head) for head in office.runtime.heads())
+    return tuple(_summary(project, head) for head in project.runtime.heads())
 
 
-def _summary(office: Office, head: RunHead) -> RunView:
+def _summary(project: Project, head: RunHead) -> RunView:
     builder = RunViewBuilder()
-    records = office.runtime.events(head.run)
+    records = project.runtime.events(head.run)
     builder.feed(event_of(record) for record in records if record.type in _OF_THE_WHOLE)
-    return _with_status(office.runtime, builder.view()._replace(seq=head.last_seq), head)
+    return _with_status(project.runtime, builder.view()._replace(seq=head.last_seq), head)
 
 
-def show(office: Office, head: RunHead) -> RunView:
+def show(project: Project, head: RunHead) -> RunView:
     """One run with its steps."""
-    events = events_of(office.runtime.events(head.run))
+    events = events_of(project.runtime.events(head.run))
     view = run_view(events)
-    stored = read_stored(office.run_dir(head.run))
+    stored = read_stored(project.paths.run_dir(head.run))
     shown = with_stored(view, stored)
     # The stored view has the questions in words, but may be half a second behind the log.
     by_hand = (
         view.status == "running" and head.status == "waiting" and len(shown.pending) == len(view.pending)
     )
     if by_hand or not has_texts_for(view, stored):
-        workflow = _definition(office, head)
+        workflow = _definition(project, head)
         if workflow is not None:
-            shown = with_state(view, fold(workflow, events), question_renderer(office.project))
-    return _with_status(office.runtime, shown, head)
+            shown = with_state(view, fold(workflow, events), question_renderer(project.root))
+    return _with_status(project.runtime, shown, head)
 
 
-def _definition(office: Office, head: RunHead) -> Workflow | None:
+def _definition(project: Project, head: RunHead) -> Workflow | None:
     """None if it is no longer the one the run was started with, or cannot be read."""
     # Imported here: the view that was stored mostly has all the words.
-    from podium.app.run.start import RunSource, load_source
+    from podium.app.run.start import workflow_of
 
     try:
-        workflow = load_source(office, RunSource.of(head))
+        workflow = workflow_of(project, head)
     except (PodiumError, OSError, TypeError, ValueError):
         return None
     return workflow if workflow.fingerprint == head.fingerprint else None

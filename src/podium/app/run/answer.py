@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from podium.app.query.runs import find_run, show
+from podium.app.query.runs import show
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve
 from podium.errors import ConfigurationError
@@ -17,7 +17,7 @@ from podium.ports.runtime import ManualWorkDone
 from podium.views.run.view import Pending, RunView, StepView
 
 if TYPE_CHECKING:
-    from podium.app.project import Office
+    from podium.app.project import Project
 
 PLAIN: Final = ("approve",)
 """What a plain yes means; where the engine itself asks, a yes to one of several ways on would be a guess."""
@@ -36,7 +36,7 @@ class Answer(NamedTuple):
 
 
 def approval(
-    office: Office,
+    project: Project,
     run: RunId,
     step: str | None,
     *,
@@ -49,7 +49,7 @@ def approval(
 
     Details are those of a decision about the breaker: `retry_from`, `use_output`.
     """
-    asked = open_question(view_of(office, run).pending, step, _is_asked, run)
+    asked = open_question(view_of(project, run).pending, step, _is_asked, run)
     if asked.kind == "by_hand":
         return Answer(ManualWorkDone(asked.path, by, feedback), action or "done")
     if "answer" in asked.actions and (action is None or (action == "answer" and not feedback)):
@@ -75,9 +75,9 @@ def approval(
 
 
 def rejection(
-    office: Office, run: RunId, step: str | None, *, by: str, feedback: str = "", abort: bool = False
+    project: Project, run: RunId, step: str | None, *, by: str, feedback: str = "", abort: bool = False
 ) -> Answer:
-    view = view_of(office, run)
+    view = view_of(project, run)
     noticed = None if abort else _noticed(view, step)
     if noticed is not None:
         return Answer(Approve(noticed.path, "reject", by, feedback), "vetoed")
@@ -102,10 +102,10 @@ def _noticed(view: RunView, step: str | None) -> StepView | None:
     return named[-1] if named and named[-1].outcome == "passed" else None
 
 
-def value_given(office: Office, run: RunId, step: str | None, *, by: str, value: Any) -> Answer:
+def value_given(project: Project, run: RunId, step: str | None, *, by: str, value: Any) -> Answer:
     """The value that a question asks for, or the result of work by hand."""
     asked = open_question(
-        view_of(office, run).pending,
+        view_of(project, run).pending,
         step,
         lambda each: "answer" in each.actions or each.kind == "by_hand",
         run,
@@ -121,8 +121,8 @@ def speaker(by: str | None = None) -> str:
     return by or os.environ.get("PODIUM_USER") or getpass.getuser()
 
 
-def view_of(office: Office, run: RunId) -> RunView:
-    return show(office, find_run(office.runtime, run))
+def view_of(project: Project, run: RunId) -> RunView:
+    return show(project, project.run(run))
 
 
 def open_question(

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from podium.app.query.runs import find_run
 from podium.attempt.landing.land import land_head
 from podium.attempt.workspace import workspace
 from podium.core.addresses import ROOT
@@ -23,7 +22,7 @@ from podium.runtime.records import events_of
 from podium.tasks.build import landing_task
 
 if TYPE_CHECKING:
-    from podium.app.project import Office
+    from podium.app.project import Project
 
 APPLY = Path("!apply")
 
@@ -40,15 +39,15 @@ class NotApplied(PodiumError):
     """The work does not fit onto the branch as it is now; nothing was moved."""
 
 
-def apply(office: Office, run: RunId, *, branch: str | None = None, message: str | None = None) -> Applied:
+def apply(project: Project, run: RunId, *, branch: str | None = None, message: str | None = None) -> Applied:
     """Moves a branch, by default the one that is checked out, to the work of a run that has passed.
 
     As a `git: {land}` step would: if the branch has moved, every command that had passed runs again on the result.
     """
-    site = office.site_of(find_run(office.runtime, run))
+    site = project.site_of(project.run(run))
     if site.repository is None:
         raise ConfigurationError("there is no git repository here", hint="the work is in your files already")
-    state = fold(site.workflow, events_of(office.runtime.events(run)))
+    state = fold(site.workflow, events_of(project.runtime.events(run)))
     tree = _verified_tree(state, run)
     onto = branch or read_head(site.repository).branch
     if onto is None:
@@ -65,7 +64,7 @@ def apply(office: Office, run: RunId, *, branch: str | None = None, message: str
             with anyio.CancelScope(shield=True):
                 await workspace.clear(site)
 
-    with office.runtime.reserve(run):
+    with project.runtime.reserve(run):
         end = anyio.run(main)
     result = end.result or {}
     if end.kind != "ok":

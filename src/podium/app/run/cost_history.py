@@ -7,7 +7,7 @@ about tokens. What a step has used with another agent or another model tells not
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from podium.app.run.preflight import agent_steps
@@ -16,7 +16,6 @@ from podium.core.events import AttemptEnded, AttemptStarted, Event
 from podium.core.model import Agent, Workflow
 from podium.core.payloads import TypicalUse
 from podium.core.types import MicroUsd
-from podium.errors import ConfigurationError
 from podium.ports.runtime import Runtime
 from podium.ports.store import RunHead, StoreError
 from podium.runtime.records import event_of
@@ -77,18 +76,6 @@ def _fits(use: Use, verb: Agent, config: Mapping[str, Any]) -> bool:
     model = verb.model or configured
     # Agents tell the whole name of what is asked for in short: "sonnet" is "claude-sonnet-4-5".
     return not isinstance(model, str) or model.lower() in use.model.lower()
-
-
-def open_history(open_runtime: Callable[[], Runtime], workflow: str) -> History:
-    """That of a project which may have no runs yet."""
-    try:
-        runtime = open_runtime()
-    except ConfigurationError:
-        return {}
-    try:
-        return read_history(runtime, workflow)
-    finally:
-        runtime.close()
 
 
 def read_history(runtime: Runtime, workflow: str) -> History:

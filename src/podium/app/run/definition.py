@@ -1,6 +1,6 @@
-"""Keeps what a run was started with: its definition as it was judged, and the files people wrote, by their hashes.
+"""Keeps what a run was started with: its definition as it was checked, and the files people wrote, by their hashes.
 
-The text of a definition has the run's fingerprint as its hash, so that a stranger can tell that it is the one.
+The text of a definition has the run's fingerprint as its hash, so that anybody can tell that it is the right one.
 """
 
 from __future__ import annotations
@@ -8,12 +8,13 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from podium.adapters.agents.registry import agent_types
 from podium.files import atomic
+from podium.files.project_paths import ProjectPaths
 from podium.ports.store import RunHead
 from podium.redaction.mask import Mask
 from podium.workflow.gather import Session, gather_context
@@ -21,7 +22,8 @@ from podium.workflow.load import definition_text, fingerprint
 from podium.workflow.source.files import SHIPPED
 
 if TYPE_CHECKING:
-    from podium.app.project import Office
+    from podium.app.author.load import LoadedWorkflow
+    from podium.app.project import Project
     from podium.workflow.context import WorkflowSource
 
 BLOBS: Final = "blobs"
@@ -30,31 +32,25 @@ PROJECT: Final = "files/project/"
 YOUNG_S: Final = 3600
 
 
-def keep_definition(
-    office: Office, file: str, *, settings: Mapping[str, Any], expected: str, mask: Mask
-) -> dict[str, str]:
-    """The hashes of what was kept, by name. A text that holds a secret, and a definition that was changed a moment ago,
-    are not kept."""
-    session = Session(agent_types(), project=office.project, user_dir=office.user_dir, overrides=settings)
-    gathered = gather_context(session, office.project / file)
-    if gathered.context is None or fingerprint(gathered.context) != expected:
-        return {}
+def keep_definition(project: Project, definition: LoadedWorkflow, mask: Mask) -> dict[str, str]:
+    """Store a definition; returns the hashes of what was stored, by name. A text with a secret is not stored."""
     contents = {
-        **dict(_definitions(gathered.context)),
-        **dict(_files(office, gathered.context, gathered.paths)),
+        **dict(_definitions(definition.context)),
+        **dict(_files(project, definition.context, definition.paths)),
     }
     clean = {name: data for name, data in contents.items() if not mask.hides(data.decode("utf-8", "replace"))}
-    return {name: _keep(office.state_dir / BLOBS, data) for name, data in clean.items()}
+    return {name: _keep(project.paths.state_dir / BLOBS, data) for name, data in clean.items()}
 
 
-def project_files(office: Office, file: str, head: RunHead) -> frozenset[str]:
-    """The files of the project that a definition is made of, as it is now and as the run had it."""
-    session = Session(agent_types(), project=office.project, user_dir=office.user_dir)
-    gathered = gather_context(session, office.project / file)
+def project_files(project: Project, file: Path, head: RunHead) -> frozenset[str]:
+    """The files of the project that a definition consists of, as it is now and as the run had it."""
+    # Gathered only: a file with mistakes also consists of files.
+    session = Session(agent_types(), project=project.root, user_dir=project.user_dir)
+    gathered = gather_context(session, project.root / file)
     now = (
         ()
         if gathered.context is None
-        else (name for name, _ in _files(office, gathered.context, gathered.paths))
+        else (name for name, _ in _files(project, gathered.context, gathered.paths))
     )
     return frozenset(
         name.removeprefix(PROJECT) for name in (*kept_of(head), *now) if name.startswith(PROJECT)
@@ -63,17 +59,17 @@ def project_files(office: Office, file: str, head: RunHead) -> frozenset[str]:
 
 def read_kept(state_dir: Path, head: RunHead) -> dict[str, bytes]:
     """What was kept for a run, as far as it is still there."""
-    found = {name: state_dir / BLOBS / digest for name, digest in kept_of(head).items()}
-    return {name: path.read_bytes() for name, path in found.items() if path.is_file()}
+    blobs = {name: state_dir / BLOBS / digest for name, digest in kept_of(head).items()}
+    return {name: path.read_bytes() for name, path in blobs.items() if path.is_file()}
 
 
-def workflow_text(project: Path, state_dir: Path, head: RunHead) -> str:
+def workflow_text(paths: ProjectPaths, head: RunHead) -> str:
     """The workflow file of a run as it was when the run was started; if it was not kept, as it is now."""
     name = json.loads(head.source)["file"]
-    content = read_kept(state_dir, head).get(f"{PROJECT}{name}")
+    content = read_kept(paths.state_dir, head).get(f"{PROJECT}{name}")
     if content is None:
         # A workflow that was built in code may have no file.
-        content = (project / name).read_bytes() if (project / name).is_file() else b""
+        content = (paths.root / name).read_bytes() if (paths.root / name).is_file() else b""
     return content.decode("utf-8", "replace")
 
 
@@ -82,7 +78,7 @@ def kept_of(head: RunHead) -> dict[str, str]:
 
 
 def discard_unused(state_dir: Path, heads: Iterable[RunHead]) -> None:
-    """What no run needs any more."""
+    """Delete what no run needs any more."""
     used = {digest for head in heads for digest in kept_of(head).values()}
     folder = state_dir / BLOBS
     for path in folder.iterdir() if folder.is_dir() else ():
@@ -97,11 +93,11 @@ def _definitions(context: WorkflowSource, name: str = DEFINITION) -> Iterator[tu
         yield from _definitions(child, f"children/{fingerprint(child)}.json")
 
 
-def _files(office: Office, context: WorkflowSource, paths: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
-    homes = {"project": office.project, "podium": SHIPPED}
-    if office.user_dir is not None:
-        homes["user"] = office.user_dir
-    for path in sorted({*paths, *(office.project / name for name in context.texts)}):
+def _files(project: Project, context: WorkflowSource, paths: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
+    homes = {"project": project.root, "podium": SHIPPED}
+    if project.user_dir is not None:
+        homes["user"] = project.user_dir
+    for path in sorted({*paths, *(project.root / name for name in context.texts)}):
         home = next((name for name, root in homes.items() if path.is_relative_to(root)), None)
         if home is not None and path.is_file():
             yield f"files/{home}/{path.relative_to(homes[home]).as_posix()}", path.read_bytes()

@@ -16,17 +16,19 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 
 from podium.adapters.agents.registry import agent_types
+from podium.app.author.load import LoadedWorkflow
 from podium.app.run.carried_budget import carried
 from podium.app.run.cost_history import read_history, usual_of
 from podium.app.run.preflight import agents_without_price
 from podium.app.run.start import (
     RunSource,
     StartedRun,
+    apply_source,
     check_preflight,
     create,
     load_source,
+    make_site,
     new_id,
-    site_of,
     start_message,
 )
 from podium.attempt.site import Site
@@ -41,12 +43,12 @@ from podium.core.turn import turn
 from podium.core.types import MicroUsd, Millis, Path
 from podium.errors import ConfigurationError
 from podium.git.repository import Repository, has_commit
-from podium.ports.runtime import Runtime, no_such_run
+from podium.ports.runtime import Runtime
 from podium.runtime.effects import prior_answers
 from podium.runtime.records import events_of
 
 if TYPE_CHECKING:
-    from podium.app.project import Office
+    from podium.app.project import Project
 
 ITERATION: Final = re.compile(r"([^\[\]]+)\[(\d+)\](.*)")
 OF_FEATURES: Final = ("phases", "components")
@@ -73,12 +75,13 @@ class RerunPreview:
     next: tuple[Path, ...]
     """Where the new run would begin to work."""
     site: Site = field(repr=False)
+    definition: LoadedWorkflow = field(repr=False)
     source: RunSource = field(repr=False)
     start: Start = field(repr=False)
 
 
 def preview_rerun(
-    office: Office,
+    project: Project,
     earlier: RunId,
     *,
     again: str | None = None,
@@ -86,10 +89,8 @@ def preview_rerun(
     inputs: Mapping[str, Any] | None = None,
 ) -> RerunPreview:
     """Reads the definition as it is now. `again` names a step to be done anew, `onwards` all that came after it too."""
-    head = office.runtime.head(earlier)
-    if head is None:
-        raise no_such_run(earlier)
-    events = events_of(office.runtime.events(earlier))
+    head = project.run(earlier)
+    events = events_of(project.runtime.events(earlier))
     if not events:
         raise ConfigurationError(f"run {earlier} never began", hint="start a new one with: podium run")
     started = events[0]
@@ -97,8 +98,10 @@ def preview_rerun(
     without = () if again is None else _paths(events, earlier, again, onwards=onwards)
     source = replace(RunSource.of(head), past=earlier, without=without, record=None)
     given = {**started.inputs, **(inputs or {})}
-    workflow = load_source(office, source, inputs=given)
-    site = site_of(office, new_id(), workflow, source)
+    definition = load_source(project, source)
+    definition.check_inputs(given)
+    workflow = apply_source(definition.workflow, source)
+    site = make_site(project, new_id(), workflow, source)
     check_preflight(site, source)
     _check_base(site.repository, started)
     facts = replace(
@@ -110,7 +113,7 @@ def preview_rerun(
         taken=(),
         known=(),
         unpriced=agents_without_price(workflow, agent_types()) if workflow.unknown_cost == "ask" else (),
-        usual=usual_of(workflow, read_history(office.runtime, workflow.name)),
+        usual=usual_of(workflow, read_history(project.runtime, workflow.name)),
     )
     site = replace(site, context=replace(site.context, base_commit=facts.base or None))
     make = partial(start_message, site, inputs=given, tree=started.tree, no_human=started.no_human)
@@ -120,28 +123,29 @@ def preview_rerun(
     )
     reused, waiting = anyio.run(_rehearsed, site, make(free))
     start = make(replace(facts, taken=tuple(reused.items()), known=_known(site, reused, waiting)))
-    paid = _Paid(office.runtime)
+    paid = _Paid(project.runtime)
     return RerunPreview(
         earlier,
         _parts((end for end in _ended(events) if end.path in reused), paid),
         _parts((end for end in _ended(events) if end.path not in reused), paid),
         waiting,
         site,
+        definition,
         source,
         start,
     )
 
 
-def start_rerun(office: Office, prospect: RerunPreview, *, closed_by: str | None = None) -> StartedRun:
+def start_rerun(project: Project, prospect: RerunPreview, *, closed_by: str | None = None) -> StartedRun:
     """Creates the new run. With `closed_by` it replaces the earlier one, which is closed first if it is not over."""
-    if closed_by is not None and not _is_over(office, prospect.earlier):
-        office.runtime.abandon(prospect.earlier, Cancel(closed_by, f"it goes on as {prospect.site.run}"))
-    create(office, prospect.site, prospect.source, prospect.start)
+    if closed_by is not None and not _is_over(project, prospect.earlier):
+        project.runtime.abandon(prospect.earlier, Cancel(closed_by, f"it goes on as {prospect.site.run}"))
+    create(project, prospect.site, prospect.definition, prospect.source, prospect.start)
     return StartedRun(prospect.site.run, prospect.site)
 
 
-def _is_over(office: Office, run: RunId) -> bool:
-    return any(record.type == RunEnded.__name__ for record in office.runtime.events(run))
+def _is_over(project: Project, run: RunId) -> bool:
+    return any(record.type == RunEnded.__name__ for record in project.runtime.events(run))
 
 
 def _paths(events: Sequence[Event], run: RunId, step: str, *, onwards: bool) -> tuple[str, ...]:

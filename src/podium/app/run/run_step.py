@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from podium.app.run.start import RunRequest, StartedRun, start_run
 from podium.app.values import own_name
@@ -19,37 +18,18 @@ from podium.git.repository import Repository
 from podium.git.trees.diff import diff
 
 if TYPE_CHECKING:
-    from podium.app.project import Office
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepTrial:
-    file: Path
-    step: str
-    inputs: Mapping[str, Any]
-    vars: Mapping[str, Any] = field(default_factory=dict)
-    dirty: bool = False
-    no_human: bool = False
-    sandbox: str | None = None
+    from podium.app.project import Project
 
 
 @contextmanager
-def prepared(apart: Office, trial: StepTrial) -> Iterator[StartedRun]:
-    """A run of the one step. `apart` keeps its log somewhere else than the project's runs; its refs go afterwards."""
-    order = RunRequest(
-        file=trial.file,
-        inputs=trial.inputs,
-        vars=trial.vars,
-        dirty=trial.dirty,
-        no_human=trial.no_human,
-        sandbox=trial.sandbox,
-    )
-    begun = start_run(apart, order, narrow=lambda workflow: only(workflow, trial.step))
+def step_run(apart: Project, request: RunRequest, step: str) -> Iterator[StartedRun]:
+    """A run of one step. `apart` keeps its log apart from the project's runs; its refs are deleted afterwards."""
+    started = start_run(apart, request, narrow=lambda workflow: only(workflow, step))
     try:
-        yield begun
+        yield started
     finally:
-        if begun.site.repository is not None:
-            _forget(begun.site.repository, begun.run)
+        if started.site.repository is not None:
+            _forget(started.site.repository, started.run)
 
 
 def only(workflow: Workflow, path: str) -> Workflow:
@@ -60,14 +40,14 @@ def only(workflow: Workflow, path: str) -> Workflow:
     return replace(workflow, body=body, finally_=None, outputs=())
 
 
-def change_of(begun: StartedRun, state: State) -> str:
+def change_of(started: StartedRun, state: State) -> str:
     """What the step has changed, as a diff."""
-    repository, started = begun.site.repository, state.started
+    repository, base = started.site.repository, None if state.started is None else state.started.tree
     root = state.instances.get(ROOT)
     head = getattr(root, "head", None)
-    if repository is None or started is None or started.tree is None or head in (None, started.tree):
+    if repository is None or base is None or head in (None, base):
         return ""
-    return diff(repository, started.tree, head).text
+    return diff(repository, base, head).text
 
 
 def _find(block: Block, names: list[str], path: str) -> Step:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from podium.app.query.inbox import ENDED
-from podium.app.run.start import drive_async
+from podium.app.run.drive import NO_OBSERVER, Observer, drive
 from podium.core.hash_chain import RunId
 from podium.core.messages import Refusal
 from podium.core.state import State
@@ -23,11 +23,10 @@ from podium.ports.runtime import (
     OnTurn,
     RunCommand,
     check_unchanged,
-    no_such_run,
 )
 
 if TYPE_CHECKING:
-    from podium.app.project import Office
+    from podium.app.project import Project
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +37,13 @@ class SendResult:
 
 
 async def send(
-    office: Office,
+    project: Project,
     run: RunId,
     command: RunCommand,
     *,
     drives: bool = True,
     park: bool = True,
-    on_turn: OnTurn | None = None,
+    observer: Observer = NO_OBSERVER,
     on_accepted: Callable[[], None] | None = None,
     signals: bool = True,
 ) -> SendResult:
@@ -53,25 +52,24 @@ async def send(
     `on_accepted` is called as soon as the run has followed the command, before it continues.
     Without `drives` a run that has no owner is left as it is, and follows the command when it is resumed.
     """
-    head = office.runtime.head(run)
-    if head is None:
-        raise no_such_run(run)
+    head = project.run(run)
     if head.status in ENDED:
         raise ConfigurationError(f"run {run} has ended: {head.status}", hint=f"see: podium show {run}")
     key = uuid.uuid4().hex
-    notice = _Notice(key, on_turn, on_accepted)
+    notice = _Notice(key, observer.on_turn, on_accepted)
+    observer = observer._replace(on_turn=notice.on_turn)
     state: State | None = None
-    while isinstance(reply := await office.runtime.send(run, command, key=key), NoOwner):
+    while isinstance(reply := await project.runtime.send(run, command, key=key), NoOwner):
         try:
             if not drives:
-                site = await anyio.to_thread.run_sync(office.site_of, head)  # It calls git, which blocks.
+                site = await anyio.to_thread.run_sync(project.site_of, head)  # It calls git, which blocks.
                 check_unchanged(head, site.workflow)
                 return SendResult(None)
-            state = await drive_async(office, run, park=park, on_turn=notice.on_turn, signals=signals)
+            state = await drive(project, run, park=park, observer=observer, signals=signals)
         except AlreadyOwned:
             continue  # Another process was faster, and follows the command.
         except PodiumError:
-            if notice.is_given or office.runtime.withdraw(run, key):
+            if notice.is_given or project.runtime.withdraw(run, key):
                 raise
     if isinstance(reply, Refusal):
         raise ConfigurationError(reply.message)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from podium.app.run.start import RunSource, load_source
+from podium.app.run.start import workflow_of
 from podium.core.evolve.evolve import fold
 from podium.core.hash_chain import RunId
 from podium.core.state import State, next_due
@@ -27,7 +27,7 @@ from podium.runtime.status import waits_for_person
 from podium.views.format import iso
 
 if TYPE_CHECKING:
-    from podium.app.project import Office
+    from podium.app.project import Project
 
 LOOK_S: Final = 0.2
 STANDING: Final = ("running", "waiting")
@@ -70,7 +70,7 @@ class _Known:
 
 @dataclass(slots=True)
 class Service:
-    office: Office
+    project: Project
     tell: Callable[[ServiceLine], None]
     slots: int = 4
     now: Clock = wall_clock
@@ -89,7 +89,7 @@ class Service:
 
     def ready(self) -> tuple[tuple[RunId, str], ...]:
         """Which runs could be carried on now, the oldest first, and why."""
-        heads = reversed(self.office.runtime.heads())
+        heads = reversed(self.project.runtime.heads())
         found = ((head.run, self._why(head)) for head in heads if self._is_free(head))
         return tuple((run, why) for run, why in found if why)
 
@@ -97,14 +97,14 @@ class Service:
         return (
             head.status in STANDING
             and head.run not in self._at_work
-            and not self.office.runtime.is_owned(head.run)
+            and not self.project.runtime.is_owned(head.run)
         )
 
     def _why(self, head: RunHead) -> str:
         known = self._known.setdefault(head.run, _Known())
         if self.now() < known.not_before or (not head.last_seq and self.now() < head.created + YOUNG):
             return ""
-        unread = self.office.runtime.unread(head.run)
+        unread = self.project.runtime.unread(head.run)
         if unread.commands:
             return "somebody has spoken"
         has_new = bool(unread.answers - known.answers)
@@ -133,10 +133,10 @@ class Service:
         known.due = next_due(state, after=known.tried)
 
     def _state(self, head: RunHead) -> State:
-        workflow = load_source(self.office, RunSource.of(head))
+        workflow = workflow_of(self.project, head)
         if workflow.fingerprint != head.fingerprint:
             raise PodiumError("its definition has changed")
-        return fold(workflow, events_of(self.office.runtime.events(head.run)))
+        return fold(workflow, events_of(self.project.runtime.events(head.run)))
 
     def _start_ready(self) -> bool:
         began = False
@@ -144,9 +144,9 @@ class Service:
             if len(self._at_work) >= self.slots:
                 break
             argv = (sys.executable, "-m", "podium", "resume", run, "--until-idle")
-            output = self.office.run_dir(run) / "engine.log"
+            output = self.project.paths.run_dir(run) / "engine.log"
             self._known[run].tried = self.now()
-            self._at_work[run] = start_detached(argv, cwd=self.office.project, output=output)
+            self._at_work[run] = start_detached(argv, cwd=self.project.root, output=output)
             pid = self._at_work[run].pid
             self.tell(
                 ServiceLine(self.now(), run, "began", f"{why}; process {pid} carries it on", why=why, pid=pid)
@@ -159,7 +159,7 @@ class Service:
             if child.poll() is None:
                 continue
             del self._at_work[run]
-            head = self.office.runtime.head(run)
+            head = self.project.runtime.head(run)
             status = "gone" if head is None else head.status
             text = f"process {child.pid} has let go of it with exit {child.returncode}: {status}"
             exit_code = child.returncode
@@ -170,12 +170,12 @@ class Service:
 
     def note(self, run: RunId) -> None:
         """A process has let go of the run a moment ago."""
-        head = self.office.runtime.head(run)
+        head = self.project.runtime.head(run)
         if head is None or head.status not in STANDING:
             return
         known = self._known.setdefault(run, _Known())
         known.tried = self.now()
-        unread = self.office.runtime.unread(run)
+        unread = self.project.runtime.unread(run)
         known.answers = unread.answers
         self._look(head, known)
         if not known.stands or unread.commands:

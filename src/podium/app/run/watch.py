@@ -23,7 +23,7 @@ from podium.files.project_paths import STATE_DIR
 from podium.git.repository import Repository, find, read_ignored
 
 if TYPE_CHECKING:
-    from podium.app.project import Office
+    from podium.app.project import Project
 
 Files: TypeAlias = Mapping[str, tuple[int, int]]
 """Every file by its path in the project, with the time of its last change and its size."""
@@ -54,8 +54,8 @@ class Inventory:
     """Absolute paths of ignored files and folders."""
 
 
-def watched_project(office: Office, inbox: Path | None = None) -> WatchedProject:
-    return WatchedProject(office.project.resolve(), find(office.project, office.paths.trees), inbox)
+def watched_project(project: Project, inbox: Path | None = None) -> WatchedProject:
+    return WatchedProject(project.root.resolve(), find(project.root, project.paths.trees), inbox)
 
 
 def list_files(project: WatchedProject) -> Inventory:
@@ -143,13 +143,13 @@ def changed(before: Files, after: Files) -> tuple[str, ...]:
     return tuple(sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path)))
 
 
-def own_changes(office: Office, begun: StartedRun) -> frozenset[str] | None:
+def own_changes(project: Project, started: StartedRun) -> frozenset[str] | None:
     """The files that a run has landed in the project; None if it works there itself, where no change has an author."""
-    site = begun.site
+    site = started.site
     if any(site.is_inplace(step) for _, step, _ in all_steps(site.workflow)):
         return None
-    span = change_of(view_of(office, begun.run))
-    return frozenset(change.path for change in read_changes(office.project, span))
+    span = change_of(view_of(project, started.run))
+    return frozenset(change.path for change in read_changes(project.paths, span))
 
 
 def without_news(before: Files, after: Files, own: frozenset[str] | None) -> Files:

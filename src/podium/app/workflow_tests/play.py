@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
 
-from podium.app.run.start import RunRequest, StartedRun, drive, start_run
+from podium.app.run.drive import Observer
+from podium.app.run.start import RunRequest, StartedRun
 from podium.app.workflow_tests.stage import TestProject, stage
 from podium.core.effects import AskPerson, Watch
 from podium.core.events import Event
@@ -35,7 +37,7 @@ from podium.workflow.schema.fields import DocPath
 from podium.workflow.scripted.cast import NO_CAST, judged_by
 
 if TYPE_CHECKING:
-    from podium.app.project import Office
+    from podium.app.project import Project
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +78,8 @@ class Seen:
     kept: Path | None = None
 
 
-OpenStage: TypeAlias = "Callable[[Path, TestProject], tuple[Office, Any]]"
-"""The office of a stage, and the actor of its cast, whose `played` are the rules that have spoken."""
+OpenStage: TypeAlias = "Callable[[Path, TestProject], tuple[Project, Any]]"
+"""The project of a stage, and the actor of its cast, whose `played` are the rules that have spoken."""
 
 
 class TooLong(PodiumError):
@@ -87,33 +89,38 @@ class TooLong(PodiumError):
 def play(test: TestProject, open_stage: OpenStage, *, keep: bool = False) -> Seen:
     with stage(test, keep=keep) as folder:
         seen = Seen(kept=folder if keep else None)
-        office, actor = open_stage(folder, test)
+        project, actor = open_stage(folder, test)
         try:
-            _play(test, office, actor, seen)
+            _play(test, project, actor, seen)
         finally:
-            office.runtime.close()
+            project.close()
         return seen
 
 
-def _play(test: TestProject, office: Office, actor: Any, seen: Seen) -> None:
-    order = RunRequest(
-        file=office.project / test.workflow, inputs=test.inputs, vars=test.vars, no_human=test.no_human
-    )
+def _play(test: TestProject, project: Project, actor: Any, seen: Seen) -> None:
     try:
-        begun = start_run(office, order)
+        started = project.commands.start(
+            RunRequest(
+                definition=project.load(project.root / test.workflow),
+                inputs=test.inputs,
+                vars=test.vars,
+                no_human=test.no_human,
+            )
+        )
     except PodiumError as error:
         seen.status, seen.exit = "refused", error.exit_code
         seen.message = error.message if error.hint is None else f"{error.message}\nhint: {error.hint}"
         return
-    people = ScriptedPeople(test, office, begun, seen)
+    people = ScriptedPeople(test, project, started, seen)
     try:
-        state = drive(office, begun.run, park=True, on_turn=people.on_turn, beside=_alarm(test.timeout))
+        observer = Observer(people.on_turn, _alarm(test.timeout))
+        state = anyio.run(partial(project.commands.drive, started.run, park=True, observer=observer))
     except TooLong as error:
         seen.status, seen.exit, seen.message = "too long", error.exit_code, error.message
-        _look(seen, begun, people)
+        _look(seen, started, people)
         return
     seen.status, seen.exit = status_of(state), exit_of(state)
-    _look(seen, begun, people)
+    _look(seen, started, people)
     if test.cast is not None:
         spoken = actor.played if actor is not None else set()
         seen.unplayed = tuple(rule.path for rule in people.world.unplayed() if rule.path not in spoken)
@@ -130,15 +137,15 @@ def _alarm(limit: Millis) -> Callable[[], Any]:
 class ScriptedPeople:
     """Answers in the place of people and of whoever signals, by the rules of the cast; what none speaks of goes well."""
 
-    def __init__(self, test: TestProject, office: Office, begun: StartedRun, seen: Seen) -> None:
+    def __init__(self, test: TestProject, project: Project, started: StartedRun, seen: Seen) -> None:
         self.world = World(test.cast or NO_CAST)
         self.events: tuple[Event, ...] = ()
         self.state: State | None = None
-        self._office = office
-        self._begun = begun
+        self._project = project
+        self._begun = started
         self._seen = seen
         self._answered: set[tuple[str, Millis, int]] = set()
-        self._words = question_renderer(office.project)
+        self._words = question_renderer(project.root)
 
     def on_turn(self, driven: DrivenRun) -> None:
         self.events = tuple(driven.events)
@@ -183,16 +190,16 @@ class ScriptedPeople:
         return new
 
     def _post(self, message: Approve | Signal) -> None:
-        self._office.runtime.post(self._begun.run, message, key=f"test-{len(self._answered)}")
+        self._project.runtime.post(self._begun.run, message, key=f"test-{len(self._answered)}")
 
 
-def _look(seen: Seen, begun: StartedRun, people: ScriptedPeople) -> None:
+def _look(seen: Seen, started: StartedRun, people: ScriptedPeople) -> None:
     seen.trace, seen.view = trace(people.events), run_view(people.events)
     seen.message = seen.message or _why(seen.view)
     seen.outputs = dict(seen.view.outputs)
-    seen.prompts = tuple(_prompts(begun.site.run_dir / "agent_logs", people.state))
-    seen.artifacts = _texts_below(begun.site.artifacts_dir)
-    seen.files = {} if seen.view.tree is None else _texts_of(begun, Tree(seen.view.tree))
+    seen.prompts = tuple(_prompts(started.site.run_dir / "agent_logs", people.state))
+    seen.artifacts = _texts_below(started.site.artifacts_dir)
+    seen.files = {} if seen.view.tree is None else _texts_of(started, Tree(seen.view.tree))
 
 
 def _why(view: RunView) -> str:
@@ -226,8 +233,8 @@ def _texts_below(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): path.read_text("utf-8", "replace") for path in paths}
 
 
-def _texts_of(begun: StartedRun, tree: Tree) -> dict[str, str]:
-    repository = begun.site.repository
+def _texts_of(started: StartedRun, tree: Tree) -> dict[str, str]:
+    repository = started.site.repository
     assert repository is not None
     git = trees(repository)
     found = [

@@ -23,11 +23,10 @@ import anyio
 
 from podium.app.author.load import open_workflow
 from podium.app.paths import project_root, user_dir
-from podium.app.project import Office
-from podium.app.query.runs import find_run, follow
-from podium.app.run.answer import Answer, approval, rejection, speaker, value_given, view_of
-from podium.app.run.send import send
-from podium.app.run.start import RunRequest, drive_async, start_run
+from podium.app.project import Project
+from podium.app.run.answer import Answer, speaker
+from podium.app.run.drive import Observer
+from podium.app.run.start import RunRequest
 from podium.app.values import json_value
 from podium.core.events import Event
 from podium.core.hash_chain import Record, RunId
@@ -38,7 +37,7 @@ from podium.files.project_paths import ProjectPaths
 from podium.ports.runtime import DrivenRun, OnTurn
 from podium.runtime.records import event_of
 from podium.views.run.view import RunView
-from podium.wiring import open_office
+from podium.wiring import open_project
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -57,7 +56,7 @@ class Workflow:
     """A workflow that was read and checked, and can be run."""
 
     file: Path
-    """Where it stands; one that was built in code is written into `.podium/built/`, for a run outlives its program."""
+    """One that was built in code is written into `.podium/built/`, since a run outlives its program."""
     project: Path
     graph: Graph
     """Its steps, inputs and limits, as the engine sees them."""
@@ -79,9 +78,7 @@ def load(source: Source, *, project: Place = None, settings: Mapping[str, Any] |
     """
     if isinstance(source, Workflow):
         return source
-    around = Path.cwd() if isinstance(source, Mapping) else Path(source).parent
-    root = project_root(Path(project or around))
-    file = _built(root, source) if isinstance(source, Mapping) else Path(source).absolute()
+    file, root = _located(source, project)
     typed = json_value(settings or {}, "settings")
     graph = open_workflow(file, user_dir=user_dir(), project=root, settings=typed)
     return Workflow(file, root, graph, typed)
@@ -97,20 +94,11 @@ async def start_async(
     no_human: bool = False,
     sandbox: str | None = None,
 ) -> str:
-    """The name of a new run, of which nothing has happened yet: `resume` carries it on, here or elsewhere."""
-    workflow = load(source, project=project)
-    order = RunRequest(
-        file=workflow.file,
-        inputs=json_value(inputs or {}, "inputs"),
-        vars=json_value(vars or {}, "vars"),
-        dirty=dirty,
-        no_human=no_human,
-        sandbox=sandbox,
-        settings=workflow.settings,
-    )
-    with _office(workflow.project, create=True) as office:
-        # It calls git, which blocks.
-        return str((await anyio.to_thread.run_sync(start_run, office, order)).run)
+    """The name of a new run, of which nothing has happened yet: `resume` drives it, here or elsewhere."""
+    options = {"dirty": dirty, "no_human": no_human, "sandbox": sandbox}
+    file, root, settings = _source(source, project)
+    with _opened(root, create=True) as facade:
+        return str(await start_in(facade, file, inputs, settings=settings, values=vars, **options))
 
 
 async def run_async(  # noqa: PLR0913  # each is a choice of the caller, by name
@@ -126,14 +114,16 @@ async def run_async(  # noqa: PLR0913  # each is a choice of the caller, by name
     check: bool = False,
     on_event: Callable[[Event], None] | None = None,
 ) -> RunView:
-    """Runs a workflow until it has ended, or until only a person can move it on; then its status is "parked".
+    """Runs a workflow until it has ended, or until it waits for a person; then its status is "parked".
 
     Without `parks` it waits for the answer instead. With `check` an end other than "passed" raises RunFailed.
     `on_event` is called with every event as soon as it is stored.
     """
-    workflow = load(source, project=project)
-    name = await start_async(workflow, inputs, vars=vars, dirty=dirty, no_human=no_human, sandbox=sandbox)
-    return await resume_async(name, project=workflow.project, parks=parks, check=check, on_event=on_event)
+    options = {"dirty": dirty, "no_human": no_human, "sandbox": sandbox}
+    file, root, settings = _source(source, project)
+    with _opened(root, create=True) as facade:
+        name = await start_in(facade, file, inputs, settings=settings, values=vars, **options)
+        return await drive_in(facade, name, parks=parks, check=check, on_event=on_event)
 
 
 async def resume_async(
@@ -144,13 +134,9 @@ async def resume_async(
     check: bool = False,
     on_event: Callable[[Event], None] | None = None,
 ) -> RunView:
-    """Carries a run on that was started, parked, paused or interrupted; without a name the newest."""
-    with _office(project) as office:
-        head = find_run(office.runtime, run)
-        commands = (Resume(speaker()),) if head.status == "paused" else ()
-        on_turn = None if on_event is None else _telling(on_event, head.last_seq)
-        await drive_async(office, head.run, *commands, park=parks, on_turn=on_turn, signals=False)
-        return _checked(view_of(office, head.run), check)
+    """Drives a run that was started, parked, paused or interrupted; without a name the newest."""
+    with _opened(project) as facade:
+        return await drive_in(facade, facade.run(run).run, parks=parks, check=check, on_event=on_event)
 
 
 async def approve_async(
@@ -166,8 +152,10 @@ async def approve_async(
 
     If nobody carries the run on, this does, as `resume` would.
     """
-    choose = functools.partial(approval, action=action, feedback=feedback)
-    return await _say(choose, run, step, by, project)
+    with _opened(project) as facade:
+        name = facade.run(run).run
+        answer = facade.commands.approval(name, step, by=speaker(by), action=action, feedback=feedback)
+        return await _send(facade, name, answer)
 
 
 async def reject_async(
@@ -180,8 +168,10 @@ async def reject_async(
     project: Place = None,
 ) -> RunView:
     """Says no, and why; the words go to whoever does it again. With `abort` nobody does."""
-    choose = functools.partial(rejection, feedback=feedback, abort=abort)
-    return await _say(choose, run, step, by, project)
+    with _opened(project) as facade:
+        name = facade.run(run).run
+        answer = facade.commands.rejection(name, step, by=speaker(by), feedback=feedback, abort=abort)
+        return await _send(facade, name, answer)
 
 
 async def answer_async(
@@ -193,22 +183,24 @@ async def answer_async(
     project: Place = None,
 ) -> RunView:
     """Gives the value that a question asks for, or the result of work by hand."""
-    given = json_value(value, "the answer")
-    return await _say(functools.partial(value_given, value=given), run, step, by, project)
+    plain = json_value(value, "the answer")
+    with _opened(project) as facade:
+        name = facade.run(run).run
+        return await _send(facade, name, facade.commands.value(name, step, by=speaker(by), value=plain))
 
 
 def show(run: str | None = None, *, project: Place = None) -> RunView:
-    """A run as it stands: its steps, what they cost, and in `pending` what it waits for."""
-    with _office(project) as office:
-        return view_of(office, find_run(office.runtime, run).run)
+    """A run as it is now: its steps, what they cost, and in `pending` what it waits for."""
+    with _opened(project) as facade:
+        return facade.queries.show(facade.run(run).run)
 
 
 def events(
     run: str | None = None, *, project: Place = None, after: int = 0, following: bool = False
 ) -> Iterator[Event]:
-    """What has happened in a run behind the event of number `after`; with `following` on to the end of the run."""
-    with _office(project) as office:
-        for record in _records(office, run, after=after, following=following):
+    """What has happened in a run after the event of number `after`; with `following` until the run ends."""
+    with _opened(project) as facade:
+        for record in _records(facade, facade.run(run).run, after=after, following=following):
             if record is None:
                 time.sleep(LOOK_S)
             else:
@@ -219,11 +211,11 @@ async def events_async(
     run: str | None = None, *, project: Place = None, after: int = 0, following: bool = True
 ) -> AsyncIterator[Event]:
     """The same for a program with an event loop, in which the run may be driven meanwhile."""
-    with _office(project) as office:
-        name = find_run(office.runtime, run).run
-        for record in _records(office, name, after=after, following=following):
+    with _opened(project) as facade:
+        name = facade.run(run).run
+        for record in _records(facade, name, after=after, following=following):
             if record is None:
-                await office.runtime.wait(name, after=after)
+                await facade.queries.wait(name, after=after)
             else:
                 after = record.seq
                 yield event_of(record)
@@ -263,30 +255,77 @@ def _in_loop() -> bool:
 
 
 @contextmanager
-def _office(project: Place, *, create: bool = False) -> Iterator[Office]:
-    office = open_office(project_root(Path(project or Path.cwd())), user_dir=user_dir(), create=create)
+def _opened(project: Place, *, create: bool = False) -> Iterator[Project]:
+    root = project_root(Path(project or Path.cwd()))
+    facade = open_project(root, user_dir=user_dir(), create=create)
     try:
-        yield office
+        yield facade
     finally:
-        office.runtime.close()
+        facade.close()
 
 
-def _built(project: Path, document: Mapping[str, Any]) -> Path:
-    """The file of a workflow that was built in code, by what it says: no later one takes its place."""
-    said = json_value({"podium": 1, **document}, "the workflow")
-    text = json.dumps(said, indent=2, ensure_ascii=False)  # JSON is YAML.
-    name = re.sub(r"\W+", "_", str(document.get("name", "workflow")))
-    file = (
-        ProjectPaths(project).state_dir
-        / BUILT
-        / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.yaml"
+def _source(source: Source, project: Place) -> tuple[Path, Path, Mapping[str, Any]]:
+    """The file of a workflow, its project, and the settings over all files."""
+    if isinstance(source, Workflow):
+        return source.file, source.project, source.settings
+    return *_located(source, project), {}
+
+
+def _located(source: str | Path | Mapping[str, Any], project: Place) -> tuple[Path, Path]:
+    around = Path.cwd() if isinstance(source, Mapping) else Path(source).parent
+    root = project_root(Path(project or around))
+    return _built(root, source) if isinstance(source, Mapping) else Path(source).absolute(), root
+
+
+async def start_in(
+    facade: Project,
+    file: Path,
+    inputs: Mapping[str, Any] | None,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    values: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> RunId:
+    """Create a run in an opened project."""
+    request = RunRequest(
+        definition=facade.load(file, settings=settings),
+        inputs=json_value(inputs or {}, "inputs"),
+        vars=json_value(values or {}, "vars"),
+        **options,
     )
+    # It calls git, which blocks.
+    return (await anyio.to_thread.run_sync(facade.commands.start, request)).run
+
+
+async def drive_in(
+    facade: Project,
+    run: RunId,
+    *,
+    parks: bool = True,
+    check: bool = False,
+    on_event: Callable[[Event], None] | None = None,
+) -> RunView:
+    """Drive a run of an opened project, and show it."""
+    head = facade.run(run)
+    commands = (Resume(speaker()),) if head.status == "paused" else ()
+    observer = None if on_event is None else Observer(_forwarding(on_event, head.last_seq))
+    await facade.commands.drive(run, *commands, park=parks, observer=observer, signals=False)
+    return _checked(facade.queries.show(run), check)
+
+
+def _built(root: Path, document: Mapping[str, Any]) -> Path:
+    """Write a workflow that was built in code; its content is part of the file's name, so that none is overwritten."""
+    plain = json_value({"podium": 1, **document}, "the workflow")
+    text = json.dumps(plain, indent=2, ensure_ascii=False)  # JSON is YAML.
+    name = re.sub(r"\W+", "_", str(document.get("name", "workflow")))
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    file = ProjectPaths(root).state_dir / BUILT / f"{name}-{digest}.yaml"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text + "\n", "utf-8")
     return file
 
 
-def _telling(on_event: Callable[[Event], None], after: int) -> OnTurn:
+def _forwarding(on_event: Callable[[Event], None], after: int) -> OnTurn:
     def on_turn(driven: DrivenRun) -> None:
         nonlocal after
         new, after = driven.events[after:], len(driven.events)
@@ -296,19 +335,14 @@ def _telling(on_event: Callable[[Event], None], after: int) -> OnTurn:
     return on_turn
 
 
-async def _say(
-    choose: Callable[..., Answer], run: str | None, step: str | None, by: str | None, project: Place
-) -> RunView:
-    with _office(project) as office:
-        found = find_run(office.runtime, run).run
-        await send(office, found, choose(office, found, step, by=speaker(by)).message, signals=False)
-        return view_of(office, found)
+async def _send(facade: Project, run: RunId, answer: Answer) -> RunView:
+    await facade.commands.send(run, answer.message, signals=False)
+    return facade.queries.show(run)
 
 
-def _records(office: Office, run: str | None, *, after: int, following: bool) -> Iterator[Record | None]:
-    found: RunId = find_run(office.runtime, run).run
-    runtime = office.runtime
-    return follow(runtime, found, after=after) if following else iter(runtime.events(found, after=after))
+def _records(facade: Project, run: RunId, *, after: int, following: bool) -> Iterator[Record | None]:
+    queries = facade.queries
+    return queries.follow(run, after=after) if following else iter(queries.events(run, after=after))
 
 
 def _checked(view: RunView, check: bool) -> RunView:

@@ -1,9 +1,9 @@
-"""A writer and a reviewer who go on until the reviewer is content, for callers in Python.
+"""A writer and a reviewer take turns until the reviewer approves, for callers in Python.
 
     done = refine("claude", {"type": "ollama", "model": "mistral:latest"}, "A slogan for bottles", phrase="SHIP IT!")
     print(done.reason, done.final)
 
-It is one step with one gate, carried on by the same engine as every other run. Async callers hand it to a thread.
+It is one step with one gate, run by the same functions as every other run. Async callers hand it to a thread.
 """
 
 from __future__ import annotations
@@ -11,21 +11,22 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 import anyio
 
-from podium.app.run.start import RunRequest, start_run
 from podium.core.events import AttemptEnded, Event
-from podium.core.state import State
-from podium.core.types import Path as StepPath
 from podium.errors import AgentError, NotApproved
 from podium.files.project_paths import ProjectPaths
+from podium.frontends.api.functions import drive_in, start_in
 from podium.runtime.records import events_of
-from podium.wiring import open_office
+from podium.views.run.view import RunView
+from podium.wiring import open_project
 
 Reason: TypeAlias = Literal["approved", "max_turns", "error", "cancelled"]
 Who: TypeAlias = str | Mapping[str, Any]
@@ -106,17 +107,16 @@ def refine(  # noqa: PLR0913  # each is a choice of the caller, by name
         document = _document(writer, reviewer, max_turns, phrase, similar, system=system, criteria=criteria)
         # JSON is YAML, and needs no second spelling of quotes.
         file.write_text(json.dumps(document), "utf-8")
-        office = open_office(folder, create=True)
-        begun = start_run(
-            office, RunRequest(file=file, inputs={"task": task}, no_human=True, sandbox=sandbox)
-        )
-        try:
-            state = anyio.run(lambda: office.runtime.drive(begun.run, park=True))
-        except KeyboardInterrupt:
-            state = None
-        events = events_of(office.runtime.events(begun.run))
-        office.runtime.close()
-    return _read(task, max_turns, str(begun.run), events, state)
+        with closing(open_project(folder, create=True)) as facade:
+            starting = partial(start_in, facade, file, {"task": task}, no_human=True, sandbox=sandbox)
+            run = anyio.run(starting)
+            is_interrupted = False
+            try:
+                anyio.run(drive_in, facade, run)
+            except KeyboardInterrupt:
+                is_interrupted = True
+            view, records = facade.queries.show(run), facade.queries.events(run)
+    return _result(task, max_turns, view, events_of(records), is_interrupted)
 
 
 def _document(  # the same choices
@@ -170,23 +170,20 @@ def _document(  # the same choices
     }
 
 
-def _read(task: str, max_turns: int, run: str, events: list[Event], state: State | None) -> Refinement:
+def _result(
+    task: str, max_turns: int, view: RunView, events: Sequence[Event], is_interrupted: bool
+) -> Refinement:
     turns = _turns(event for event in events if isinstance(event, AttemptEnded))
-    ended = None if state is None else state.ended
-    ending = None if state is None else state.instances[StepPath(STEP)].ending
     reason: Reason = "error"
-    if state is None or (ended is not None and ended.status == "cancelled"):
+    if is_interrupted or view.status == "cancelled":
         reason = "cancelled"
-    elif ended is not None and ended.status == "passed":
+    elif view.status == "passed":
         reason = "approved" if turns and turns[-1].approved else "max_turns"
-    result = {} if ending is None else ending.result or {}
-    final = result.get("text") if reason in ("approved", "max_turns") else None
-    message = (
-        ""
-        if reason in ("approved", "max_turns")
-        else str(result.get("message") or getattr(ended, "message", ""))
-    )
-    return Refinement(task, max_turns, turns, final, reason, events[0].at, events[-1].at, run, message)
+    result = next((step.result for step in view.steps if step.path == STEP and step.ended), {})
+    succeeded = reason in ("approved", "max_turns")
+    final = result.get("text") if succeeded else None
+    message = "" if succeeded else str(result.get("message") or view.message or "")
+    return Refinement(task, max_turns, turns, final, reason, events[0].at, events[-1].at, view.run, message)
 
 
 def _turns(ended: Iterable[AttemptEnded]) -> tuple[Turn, ...]:

@@ -1,4 +1,4 @@
-"""Hands a run to a process of its own."""
+"""Drives a run in a process of its own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Final
 
-from podium.app.project import Office
+from podium.app.project import Project
 from podium.core.hash_chain import RunId
 from podium.process.detach import disown, start_detached
 
@@ -14,18 +14,18 @@ PATIENCE_S: Final = 30.0
 LOOK_S: Final = 0.02
 
 
-def go_on_in_background(office: Office, run: RunId) -> None:
-    """A new process carries the run on; if one does already, it is left to it.
+def drive_in_background(project: Project, run: RunId) -> None:
+    """Start a process that drives the run, unless one does already.
 
-    Comes back when the run is in its hands: whoever looks at once would find a run that nobody carries on.
+    Returns when that process owns the run; otherwise the next command could find a run without an owner.
     """
-    folder = office.run_dir(run)
-    if office.runtime.is_owned(run):
+    folder = project.paths.run_dir(run)
+    if project.runtime.is_owned(run):
         return
     child = start_detached(
-        (sys.executable, "-m", "podium", "resume", run), cwd=office.project, output=folder / "engine.log"
+        (sys.executable, "-m", "podium", "resume", run), cwd=project.root, output=folder / "engine.log"
     )
     deadline = time.monotonic() + PATIENCE_S
-    while child.poll() is None and not office.runtime.is_owned(run) and time.monotonic() < deadline:
+    while child.poll() is None and not project.runtime.is_owned(run) and time.monotonic() < deadline:
         time.sleep(LOOK_S)
     disown(child)

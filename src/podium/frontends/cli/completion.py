@@ -19,7 +19,7 @@ from click.shell_completion import CompletionItem
 from podium.errors import PodiumError
 
 if TYPE_CHECKING:
-    from podium.app.project import Office
+    from podium.app.project import Project
     from podium.ports.store import RunHead
     from podium.views.run.view import RunView
 
@@ -128,29 +128,26 @@ def complete_test_file(_: click.Context, incomplete: str) -> Iterable[Completion
 
 
 @contextmanager
-def _opened() -> Iterator[Office]:
+def _opened() -> Iterator[Project]:
     from podium.app.paths import project_root, user_dir
-    from podium.wiring import open_office
+    from podium.wiring import open_project
 
-    office = open_office(project_root(Path.cwd()), user_dir=user_dir())
+    project = open_project(project_root(Path.cwd()), user_dir=user_dir())
     try:
-        yield office
+        yield project
     finally:
-        office.runtime.close()
+        project.close()
 
 
 def _heads(incomplete: str) -> tuple[RunHead, ...]:
     """The newest runs whose id begins like this."""
-
-    with _opened() as office:
-        return tuple(head for head in office.runtime.heads() if head.run.startswith(incomplete))[:MOST_RUNS]
+    with _opened() as project:
+        return tuple(head for head in project.runtime.heads() if head.run.startswith(incomplete))[:MOST_RUNS]
 
 
 def _view(run: str | None) -> RunView:
-    from podium.app.query.runs import find_run, show
-
-    with _opened() as office:
-        return show(office, find_run(office.runtime, run))
+    with _opened() as project:
+        return project.queries.show(project.run(run).run)
 
 
 def _run_item(head: RunHead) -> CompletionItem:

@@ -1,16 +1,18 @@
-"""Shared by the commands that go on from a run in a new one: what would be reused, a yes, and the new run."""
+"""Shared by the commands that continue a run in a new one: preview, confirmation, and the new run."""
 
 from __future__ import annotations
 
 import json
+from functools import partial
 
+import anyio
 import click
 
-from podium.app.project import Office
-from podium.app.run.rerun import Part, RerunPreview, start_rerun
+from podium.app.project import Project
+from podium.app.run.rerun import Part, RerunPreview
 from podium.errors import ConfigurationError
-from podium.frontends.cli.background import go_on_in_background
-from podium.frontends.cli.foreground import drive_with_display, is_terminal
+from podium.frontends.cli.background import drive_in_background
+from podium.frontends.cli.foreground import Foreground, is_terminal
 from podium.views.format import dollars
 
 SHOWN = 12
@@ -21,9 +23,9 @@ dry_option = click.option(
 )
 
 
-def go_on_from(  # the options of the commands
-    office: Office,
-    prospect: RerunPreview,
+def confirm_rerun(  # the options of the commands
+    project: Project,
+    preview: RerunPreview,
     *,
     yes: bool,
     dry: bool,
@@ -31,14 +33,14 @@ def go_on_from(  # the options of the commands
     as_json: bool,
     by: str | None = None,
 ) -> int:
-    """Says what is taken over and what it saves, asks, and carries the new run on.
+    """Print what is reused and what that saves, ask for confirmation, and drive the new run.
 
-    `by`: who wants the earlier run closed, should it not be over.
+    With `by`, the earlier run is closed in that name if it is not over.
     """
     if dry:
-        click.echo(json.dumps(as_data(prospect)) if as_json else as_text(prospect))
+        click.echo(json.dumps(as_data(preview)) if as_json else as_text(preview))
         return 0
-    click.echo(as_text(prospect), err=True)
+    click.echo(as_text(preview), err=True)
     if not yes:
         if not is_terminal():
             raise ConfigurationError(
@@ -46,33 +48,35 @@ def go_on_from(  # the options of the commands
             )
         if not click.confirm("Begin?", default=True, err=True):
             return 0
-    begun = start_rerun(office, prospect, closed_by=by)
-    click.echo(f"run {begun.run}, which goes on from {prospect.earlier}", err=True)
+    started = project.commands.rerun(preview, closed_by=by)
+    click.echo(f"run {started.run}, which continues {preview.earlier}", err=True)
     if detach:
-        go_on_in_background(office, begun.run)
-        click.echo(begun.run)
+        drive_in_background(project, started.run)
+        click.echo(started.run)
         return 0
-    return drive_with_display(office, begun.run, as_json=as_json)
+    with Foreground(project, started.run, as_json=as_json) as display:
+        driving = partial(project.commands.drive, started.run, park=display.parks, observer=display.observer)
+        return display.finish(anyio.run(driving))
 
 
-def as_text(prospect: RerunPreview) -> str:
+def as_text(preview: RerunPreview) -> str:
     lines = [
-        _line("reused", prospect.reused, "not paid again"),
-        _line("repeated", prospect.repeated, "last time"),
+        _line("reused", preview.reused, "not paid again"),
+        _line("repeated", preview.repeated, "last time"),
     ]
-    if prospect.next:
-        lines.append(f"begins with  {', '.join(prospect.next[:SHOWN])}")
+    if preview.next:
+        lines.append(f"begins with  {', '.join(preview.next[:SHOWN])}")
     else:
         lines.append("nothing is left to be done")
     return "\n".join(lines)
 
 
-def as_data(prospect: RerunPreview) -> dict[str, object]:
+def as_data(preview: RerunPreview) -> dict[str, object]:
     return {
-        "earlier": prospect.earlier,
-        "reused": [_data(part) for part in prospect.reused],
-        "repeated": [_data(part) for part in prospect.repeated],
-        "next": list(prospect.next),
+        "earlier": preview.earlier,
+        "reused": [_data(part) for part in preview.reused],
+        "repeated": [_data(part) for part in preview.repeated],
+        "next": list(preview.next),
     }
 
 

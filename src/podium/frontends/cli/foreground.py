@@ -1,4 +1,4 @@
-"""Shared by the commands that carry a run on in the foreground: the display, a person at the terminal, the end."""
+"""Shared by the commands that drive a run in the foreground: the display, a person at the terminal, the end."""
 
 from __future__ import annotations
 
@@ -6,26 +6,23 @@ import json
 import sys
 import time
 from functools import partial
-from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import anyio
 import click
 
-from podium.app.paths import project_of_file, project_root, user_dir
-from podium.app.project import Office
+from podium.app.project import Project
 from podium.app.run.answer import speaker
-from podium.app.run.send import send
-from podium.app.run.start import InterruptPrompt, drive
+from podium.app.run.drive import InterruptPrompt, Observer
 from podium.core.hash_chain import RunId
-from podium.core.messages import Approve, Command, Refusal
+from podium.core.messages import Approve, Refusal
 from podium.core.state import State
-from podium.frontends.cli.background import go_on_in_background
+from podium.frontends.cli.background import drive_in_background
 from podium.frontends.cli.live_display import Live
 from podium.frontends.cli.question import read_answer, tell_question
 from podium.frontends.cli.streams import let_go
 from podium.ports.clock import wall_clock
-from podium.ports.runtime import DrivenRun, Park, RunCommand
+from podium.ports.runtime import DrivenRun, RunCommand
 from podium.runtime.question_text import question_renderer
 from podium.runtime.records import events_of
 from podium.runtime.status import exit_of
@@ -33,22 +30,9 @@ from podium.views.files.run_json import run_data
 from podium.views.run.builder import RunViewBuilder
 from podium.views.run.questions import with_state
 from podium.views.run.view import RunView
-from podium.wiring import open_office
 
 TICK_S: Final = 0.2
 DRAW_S: Final = 0.05
-
-
-def open_current_project(*, create: bool = False) -> Office:
-    return open_office(project_root(Path.cwd()), user_dir=user_dir(), create=create)
-
-
-def open_project_for(file: Path) -> Office:
-    """The office of the project that a file belongs to; where that is elsewhere, it is said."""
-    project = project_of_file(file)
-    if project != project_root(Path.cwd()):
-        click.echo(f"in {project}", err=True)
-    return open_office(project, user_dir=user_dir(), create=True)
 
 
 def is_terminal() -> bool:
@@ -56,26 +40,46 @@ def is_terminal() -> bool:
 
 
 class Foreground:
-    """What a person sees of a run that this process carries on. Talk goes to stderr, so that stdout is data."""
+    """What a person sees of a run that this process drives. Messages go to stderr, so that stdout has only data.
 
-    def __init__(self, office: Office, *, as_json: bool = False, asks: bool = False) -> None:
-        self._office = office
+    At a terminal it also asks the run's questions; elsewhere the run parks when it needs a person.
+    """
+
+    def __init__(
+        self, project: Project, run: RunId, *, as_json: bool = False, asks: bool | None = None
+    ) -> None:
+        self._project = project
+        self._run = run
         self._as_json = as_json
-        self._asks = asks
+        self._asks = is_terminal() and not as_json if asks is None else asks
         self._live = Live(sys.stderr)
         self._account = RunViewBuilder()
-        self._fed = 0
         self._refused = 0
         self._driven: DrivenRun | None = None
         self._asked: set[tuple[str, int]] = set()
         self._drawn = 0.0
-
-    def knows(self, run: RunId) -> None:
-        """What has happened so far is not told again."""
-        events = events_of(self._office.runtime.events(run))
+        # What has happened so far is not printed again.
+        events = events_of(project.queries.events(run))
         self._account.feed(events)
         self._fed = len(events)
         self._live.skip(self._account.view())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        if error is not None:
+            self.close()
+
+    @property
+    def parks(self) -> bool:
+        """Whether the run is released when it needs a person."""
+        return not self._asks
+
+    @property
+    def observer(self) -> Observer:
+        prompt = InterruptPrompt(speaker(None), self.tell) if self._asks else None
+        return Observer(self.on_turn, self.beside, prompt)
 
     def on_turn(self, driven: DrivenRun) -> None:
         self._driven = driven
@@ -104,10 +108,10 @@ class Foreground:
         view = self._account.view()
         if self._driven is None:
             return view
-        return with_state(view, self._driven.state, question_renderer(self._office.project))
+        return with_state(view, self._driven.state, question_renderer(self._project.root))
 
     async def beside(self) -> None:
-        """Keeps the clock on the display going, and lets a person at the terminal answer what is asked."""
+        """Update the clock on the display, and let a person at the terminal answer the run's questions."""
         if not self._asks:
             return
         async with anyio.create_task_group() as group:
@@ -118,7 +122,7 @@ class Foreground:
         while True:
             await anyio.sleep(TICK_S)
             if self._driven is not None and not self._as_json:
-                # What led to a question stands above it.
+                # First the steps that led to a question, then the question.
                 self._update()
                 self._ask()
 
@@ -149,9 +153,7 @@ class Foreground:
             answer = Approve(
                 question.path, typed.action, speaker(None), typed.text, typed.value, question.tree
             )
-            reply = await self._office.runtime.send(
-                self._driven.run, answer, key=f"terminal-{time.time_ns()}"
-            )
+            reply = await self._project.runtime.send(self._run, answer, key=f"terminal-{time.time_ns()}")
             if isinstance(reply, Refusal):
                 self._live.above(f"  {reply.message}")
 
@@ -159,14 +161,14 @@ class Foreground:
         self._live.close()
 
     def finish(self, state: State, *, hints: bool = True) -> int:
-        """Says how it ended, and gives the exit code."""
-        view = with_state(self._account.view(), state, question_renderer(self._office.project))
+        """Print how the run ended; returns the exit code."""
+        view = with_state(self._account.view(), state, question_renderer(self._project.root))
         if view.status == "waiting":
-            view = view._replace(status="parked")  # This process lets go of it now.
+            view = view._replace(status="parked")  # This process releases it now.
         try:
             self._tell_end(view, hints=hints)
         except BrokenPipeError:
-            # The run has come to its end, whether or not somebody reads of it.
+            # The exit code counts, also if nobody reads the summary.
             let_go()
         return exit_of(state)
 
@@ -179,54 +181,29 @@ class Foreground:
             click.echo(self._live.summary(view, hints=hints), err=True)
 
 
-def drive_with_display(
-    office: Office, run: RunId, *commands: Command, as_json: bool = False, parks: Park | None = None
-) -> int:
-    """Carries a run on with a display; at a terminal it also asks there, else it parks when a person is needed."""
-    asks = is_terminal() and not as_json
-    foreground = Foreground(office, as_json=as_json, asks=asks)
-    foreground.knows(run)
-    try:
-        state = drive(
-            office,
-            run,
-            *commands,
-            park=not asks if parks is None else parks,
-            on_turn=foreground.on_turn,
-            beside=foreground.beside,
-            ask=InterruptPrompt(speaker(None), foreground.tell) if asks else None,
-        )
-    except BaseException:
-        foreground.close()
-        raise
-    return foreground.finish(state)
-
-
 def send_command(
-    office: Office,
+    project: Project,
     run: RunId,
-    message: RunCommand,
+    command: RunCommand,
     *,
     done: str,
     as_json: bool = False,
     detach: bool = False,
 ) -> int:
-    """Says it to the run; if nobody else carries that on, this process does, and ends with the run's exit code."""
-    foreground = Foreground(office, as_json=as_json)
-    foreground.knows(run)
-    sending = partial(
-        send,
-        office,
-        run,
-        message,
-        drives=not detach,
-        on_turn=foreground.on_turn,
-        on_accepted=lambda: foreground.tell(done),
-    )
-    result = anyio.run(sending)
-    if detach:
-        go_on_in_background(office, run)
-    if result.state is None:
-        foreground.close()
-        return 0
-    return foreground.finish(result.state)
+    """Send a command to a run; if it has no owner, this process drives it and ends with the run's exit code."""
+    with Foreground(project, run, as_json=as_json, asks=False) as display:
+        sending = partial(
+            project.commands.send,
+            run,
+            command,
+            drives=not detach,
+            observer=display.observer,
+            on_accepted=lambda: display.tell(done),
+        )
+        result = anyio.run(sending)
+        if detach:
+            drive_in_background(project, run)
+        if result.state is None:
+            display.close()
+            return 0
+        return display.finish(result.state)

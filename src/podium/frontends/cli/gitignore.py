@@ -8,21 +8,21 @@ from pathlib import Path
 import click
 
 from podium.app.paths import IGNORED
-from podium.app.project import Office
+from podium.app.project import Project
 from podium.files import atomic
 from podium.files.project_paths import STATE_DIR
 from podium.git.trees.ignore import is_ignored, parse_rules
 
 
-def offer_ignore_lines(office: Office, *, yes: bool) -> None:
+def offer_ignore_lines(project: Project, *, yes: bool) -> None:
     """Once, at the first run in a repository: without the lines every `git status` shows our files."""
-    if not (office.project / ".git").exists() or _is_ignored(office):
+    if not (project.root / ".git").exists() or _is_ignored(project):
         return
-    said = office.state_dir / "said"
+    said = project.paths.state_dir / "said"
     if said.exists():
         return
     said.touch()
-    path = office.project / ".gitignore"
+    path = project.root / ".gitignore"
     if yes or (
         sys.stdin.isatty() and click.confirm(f"Add .podium/* to {path.name}?", default=True, err=True)
     ):
@@ -41,8 +41,8 @@ def _add_lines(path: Path) -> None:
     atomic.write(path, old + (b"" if old.endswith(b"\n") or not old else b"\n") + lines, mode=mode)
 
 
-def _is_ignored(office: Office) -> bool:
-    texts = [office.project / ".gitignore", office.project / ".git/info/exclude"]
+def _is_ignored(project: Project) -> bool:
+    texts = [project.root / ".gitignore", project.root / ".git/info/exclude"]
     content = b"\n".join(path.read_bytes() for path in texts if path.is_file())
     rules = {"": parse_rules(content)}
     return is_ignored("", STATE_DIR, is_folder=True, rules=rules) or is_ignored(

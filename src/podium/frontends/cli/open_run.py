@@ -1,55 +1,84 @@
-"""Shared by the commands that look at runs: which project, which run, and how lines reach a terminal."""
+"""Shared by the commands: which project, which run, and how lines reach a terminal."""
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias
 
 import click
 
-from podium.app.paths import project_root, user_dir
-from podium.frontends.cli.completion import complete_run
+from podium.app.paths import project_of_file, project_root, user_dir
+from podium.frontends.cli.completion import complete_open_run, complete_run, complete_workflow
 from podium.frontends.cli.safe_terminal import COLOURS
 
 if TYPE_CHECKING:
-    from podium.app.project import Office
-    from podium.ports.store import RunHead
+    from podium.app.project import Project
     from podium.views.text.terminal import Paint, Tone
 
 LOOK_S: Final = 0.2
-"""How long a follower waits between two looks."""
+"""How long a follower waits before it looks again."""
 
-run_argument = click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_run)
+Command: TypeAlias = "Callable[..., int]"
 
 
-class OpenedRun(NamedTuple):
-    office: Office
-    head: RunHead
+def in_project(
+    *,
+    run: Literal["none", "optional", "required"] = "none",
+    open_only: bool = False,
+    create: bool = False,
+) -> Callable[[Command], Command]:
+    """Pass a command the project around the current folder as `project`, and the run that was named as `run`.
+
+    A run is named by its id, by a prefix of it, or as @2 for the second newest; without a name the newest is meant.
+    With `open_only` the Tab key offers only runs that have not ended.
+    """
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def call(**arguments: Any) -> int:
+            with opened_project(create=create) as project:
+                if run != "none":
+                    arguments["run"] = project.run(arguments["run"]).run
+                return command(project=project, **arguments)
+
+        if run == "none":
+            return call
+        completes = complete_open_run if open_only else complete_run
+        return click.argument("run", required=run == "required", shell_complete=completes)(call)
+
+    return decorate
+
+
+def in_project_of_file(command: Command) -> Command:
+    """Pass a command the workflow that was named as `file`, and its project, which is created if it has no runs yet."""
+
+    @functools.wraps(command)
+    def call(*, file: Path, **arguments: Any) -> int:
+        root = project_of_file(file)
+        if root != project_root(Path.cwd()):
+            click.echo(f"in {root}", err=True)
+        with opened_project(root, create=True) as project:
+            return command(project=project, file=file, **arguments)
+
+    return click.argument("file", type=click.Path(path_type=Path), shell_complete=complete_workflow)(call)
 
 
 @contextmanager
-def found(run: str | None) -> Iterator[OpenedRun]:
-    """The run that is meant: an id, its beginning, @2, latest; nothing means the newest."""
-    from podium.app.query.runs import find_run
+def opened_project(root: Path | None = None, *, create: bool = False) -> Iterator[Project]:
+    """The project around the current folder, or the one with this root."""
+    from podium.wiring import open_project
 
-    with opened() as office:
-        yield OpenedRun(office, find_run(office.runtime, run))
-
-
-@contextmanager
-def opened() -> Iterator[Office]:
-    from podium.wiring import open_office
-
-    office = open_office(project_root(Path.cwd()), user_dir=user_dir())
+    project = open_project(root or project_root(Path.cwd()), user_dir=user_dir(), create=create)
     try:
-        yield office
+        yield project
     finally:
-        office.runtime.close()
+        project.close()
 
 
 def wait() -> None:

@@ -1,4 +1,4 @@
-"""The --set option: command-line values override the workflow's."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -11,3 +11,8 @@ set_option = click.option(
     metavar="KEY=VALUE",
     help="A setting over all files, such as limits.usd=20 or roles.reviewer.agent=codex.",
 )
+by_option = click.option(
+    "--by", metavar="NAME", help="Name to record (default: $PODIUM_USER, else your login name)."
+)
+detach_option = click.option("--detach", is_flag=True, help="Continue the run in the background.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the run as JSON when it stops.")

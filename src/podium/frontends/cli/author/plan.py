@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from podium.app.author.load import open_workflow, parse_inputs
-from podium.app.paths import user_dir
+from podium.app.paths import has_runs, project_root, user_dir
 from podium.app.values import parse_settings
 from podium.frontends.cli.completion import complete_workflow
 from podium.frontends.cli.options import set_option
@@ -18,6 +18,7 @@ from podium.views.format import count, dollars, duration, plural
 
 if TYPE_CHECKING:
     from podium.app.forecast.plan import Plan, Price, Range
+    from podium.app.run.cost_history import History
 
 SHOW: Final[dict[str, Callable[[float], str]]] = {
     "calls": lambda number: f"{number:.0f}",
@@ -43,18 +44,25 @@ def command(file: Path, inputs: tuple[str, ...], settings: tuple[str, ...], as_j
     run` would refuse to start.
     """
     from podium.app.forecast.plan import plan
-    from podium.app.paths import project_root
-    from podium.app.run.cost_history import open_history
-    from podium.wiring import open_office
 
     workflow = open_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
-    history = open_history(lambda: open_office(project_root(file.parent)).runtime, workflow.name)
+    history = _history(project_root(file.parent), workflow.name)
     found = plan(workflow, parse_inputs(inputs, workflow), history)
     if as_json:
         click.echo(json.dumps(_data(found), indent=2, ensure_ascii=False))
     else:
         _tell(found)
     return 2 if found.refusals else 0
+
+
+def _history(root: Path, workflow: str) -> History:
+    """Empty for a project without runs."""
+    if not has_runs(root):
+        return {}
+    from podium.frontends.cli.open_run import opened_project
+
+    with opened_project(root) as project:
+        return project.queries.history(workflow)
 
 
 def _tell(found: Plan) -> None:

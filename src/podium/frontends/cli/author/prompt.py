@@ -65,12 +65,10 @@ def command(
 
 
 def _of_run(run: str, step: str, attempt: int | None) -> PromptRecord:
-    from podium.app.forecast.prompt import told_in_run
-    from podium.app.query.runs import show
-    from podium.frontends.cli.open_run import found
+    from podium.frontends.cli.open_run import opened_project
 
-    with found(run) as (office, head):
-        return told_in_run(office.project, show(office, head), step, attempt)
+    with opened_project() as project:
+        return project.queries.prompt(project.run(run).run, step, attempt)
 
 
 def _of_file(

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from podium.app.run.answer import approval, speaker
-from podium.frontends.cli.completion import complete_open_run, complete_question, complete_step
-from podium.frontends.cli.foreground import open_current_project, send_command
-from podium.frontends.cli.sender import by_option, detach_option, json_option, run_named
+from podium.app.run.answer import speaker
+from podium.frontends.cli.completion import complete_question, complete_step
+from podium.frontends.cli.foreground import send_command
+from podium.frontends.cli.open_run import in_project
+from podium.frontends.cli.options import by_option, detach_option, json_option
+
+if TYPE_CHECKING:
+    from podium.app.project import Project
+    from podium.core.hash_chain import RunId
 
 
 @click.command("approve", short_help="Approve what a run is waiting for.")
-@click.argument("run", required=False, shell_complete=complete_open_run)
+@in_project(run="optional", open_only=True)
 @click.argument("step", required=False, shell_complete=complete_question)
 @click.option("--action", metavar="WORD", help="Another action that the question offers; see `podium inbox`.")
 @click.option("--feedback", default="", metavar="WORDS", help="Text to pass on with the answer.")
@@ -29,7 +36,8 @@ from podium.frontends.cli.sender import by_option, detach_option, json_option, r
 @detach_option
 @json_option
 def command(  # noqa: PLR0913  # one argument per option
-    run: str | None,
+    project: Project,
+    run: RunId,
     step: str | None,
     action: str | None,
     feedback: str,
@@ -44,9 +52,9 @@ def command(  # noqa: PLR0913  # one argument per option
     For work done by hand this reports it as done. The answer is recorded. Then the run is resumed here with its
     own exit code, unless another process owns it or --detach is given.
     """
-    office = open_current_project()
-    name = run_named(office, run)
-    given = {"retry_from": retry_from, "use_output": use_output}
-    details = {key: value for key, value in given.items() if value}
-    answer = approval(office, name, step, by=speaker(by), action=action, feedback=feedback, details=details)
-    return send_command(office, name, answer.message, done=str(answer), as_json=as_json, detach=detach)
+    options = {"retry_from": retry_from, "use_output": use_output}
+    details = {key: value for key, value in options.items() if value}
+    answer = project.commands.approval(
+        run, step, by=speaker(by), action=action, feedback=feedback, details=details
+    )
+    return send_command(project, run, answer.message, done=str(answer), as_json=as_json, detach=detach)

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import click
 
-from podium.app.run.answer import speaker, view_of
+from podium.app.run.answer import speaker
 from podium.core.messages import Cancel
 from podium.errors import EXIT_CANCELLED, ConfigurationError, PathViolation
-from podium.frontends.cli.completion import complete_open_run
-from podium.frontends.cli.foreground import open_current_project, send_command
-from podium.frontends.cli.sender import by_option, json_option, run_named
+from podium.frontends.cli.foreground import send_command
+from podium.frontends.cli.open_run import in_project
+from podium.frontends.cli.options import by_option, json_option
 from podium.views.files.run_json import run_data
+
+if TYPE_CHECKING:
+    from podium.app.project import Project
+    from podium.core.hash_chain import RunId
 
 
 @click.command("cancel", short_help="Cancel a run; its `finally` steps still run.")
-@click.argument("run", required=False, shell_complete=complete_open_run)
+@in_project(run="optional", open_only=True)
 @click.option("--reason", default="", metavar="WORDS", help="Reason to record in the log.")
 @click.option(
     "--force",
@@ -25,23 +30,21 @@ from podium.views.files.run_json import run_data
 )
 @by_option
 @json_option
-def command(run: str | None, reason: str, force: bool, by: str | None, as_json: bool) -> int:
+def command(project: Project, run: RunId, reason: str, force: bool, by: str | None, as_json: bool) -> int:
     """Cancel RUN (default: the newest). Its work so far is kept: see `podium diff`.
 
     Running agents and commands are ended with everything they started, within two seconds.
     """
-    office = open_current_project()
-    name = run_named(office, run)
-    message = Cancel(speaker(by), reason, force)
+    cancel = Cancel(speaker(by), reason, force)
     try:
-        code = send_command(office, name, message, done=f"run {name}: cancelling", as_json=as_json)
+        code = send_command(project, run, cancel, done=f"run {run}: cancelling", as_json=as_json)
     except (ConfigurationError, PathViolation):
-        # Its definition has changed, is broken or is gone: nobody can carry it on.
+        # Its definition has changed, is broken or is gone, so it cannot be driven.
         if not force:
             raise
-        office.runtime.abandon(name, message)
+        project.commands.abandon(run, cancel)
         if as_json:
-            click.echo(json.dumps(run_data(view_of(office, name)), indent=2, ensure_ascii=False))
-        click.echo(f"run {name}: ended as it is", err=True)
+            click.echo(json.dumps(run_data(project.queries.show(run)), indent=2, ensure_ascii=False))
+        click.echo(f"run {run}: ended as it is", err=True)
         return 0
     return 0 if code == EXIT_CANCELLED else code

@@ -1,31 +1,32 @@
-"""`podium guide`: say something to the agents of a run while it goes on."""
+"""`podium guide`: send guidance to the agents of a run."""
 
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 import anyio
 import click
 
 from podium.app.run.answer import speaker
-from podium.app.run.send import send
 from podium.core.messages import Guide
-from podium.frontends.cli.completion import complete_open_run
-from podium.frontends.cli.foreground import open_current_project
-from podium.frontends.cli.sender import by_option, run_named
+from podium.frontends.cli.open_run import in_project
+from podium.frontends.cli.options import by_option
+
+if TYPE_CHECKING:
+    from podium.app.project import Project
+    from podium.core.hash_chain import RunId
 
 
 @click.command("guide", short_help="Send guidance to the agents of a run.")
-@click.argument("run", shell_complete=complete_open_run)
+@in_project(run="required", open_only=True)
 @click.argument("text")
 @by_option
-def command(run: str, text: str, by: str | None) -> int:
+def command(project: Project, run: RunId, text: str, by: str | None) -> int:
     """Send TEXT to the agents of RUN; the next attempt to start gets it once, with its prompt.
 
     Running attempts are not disturbed, and an idle run is not resumed.
     """
-    office = open_current_project()
-    name = run_named(office, run)
-    anyio.run(partial(send, office, name, Guide(speaker(by), text), drives=False))
-    click.echo(f"run {name}: the next attempt that starts gets this guidance", err=True)
+    anyio.run(partial(project.commands.send, run, Guide(speaker(by), text), drives=False))
+    click.echo(f"run {run}: the next attempt that starts gets this guidance", err=True)
     return 0

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from podium.app.paths import has_runs, project_root
-from podium.app.query.inbox import Question, open_questions, question_data
-from podium.frontends.cli.open_run import opened, painter
+from podium.app.query.inbox import Question, question_data
+from podium.frontends.cli.open_run import opened_project, painter
 from podium.ports.clock import wall_clock
 from podium.views.format import duration
 from podium.views.plain import one_line, short_id
@@ -30,8 +30,8 @@ def command(as_json: bool) -> int:
     """
     questions: tuple[Question, ...] = ()
     if has_runs(project_root(Path.cwd())):
-        with opened() as office:
-            questions = open_questions(office)
+        with opened_project() as project:
+            questions = project.queries.inbox()
     if as_json:
         click.echo(json.dumps([question_data(each) for each in questions], indent=2, ensure_ascii=False))
         return 0

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from podium.app.run.answer import rejection, speaker
-from podium.frontends.cli.completion import complete_open_run, complete_question
-from podium.frontends.cli.foreground import open_current_project, send_command
-from podium.frontends.cli.sender import by_option, detach_option, json_option, run_named
+from podium.app.run.answer import speaker
+from podium.frontends.cli.completion import complete_question
+from podium.frontends.cli.foreground import send_command
+from podium.frontends.cli.open_run import in_project
+from podium.frontends.cli.options import by_option, detach_option, json_option
+
+if TYPE_CHECKING:
+    from podium.app.project import Project
+    from podium.core.hash_chain import RunId
 
 
 @click.command("reject", short_help="Reject what a run is waiting for, with a reason.")
-@click.argument("run", required=False, shell_complete=complete_open_run)
+@in_project(run="optional", open_only=True)
 @click.argument("step", required=False, shell_complete=complete_question)
 @click.option(
     "--feedback", default="", metavar="WORDS", help="Reason, passed to the agent that does the work again."
@@ -20,8 +27,15 @@ from podium.frontends.cli.sender import by_option, detach_option, json_option, r
 @by_option
 @detach_option
 @json_option
-def command(
-    run: str | None, step: str | None, feedback: str, abort: bool, by: str | None, detach: bool, as_json: bool
+def command(  # one argument per option
+    project: Project,
+    run: RunId,
+    step: str | None,
+    feedback: str,
+    abort: bool,
+    by: str | None,
+    detach: bool,
+    as_json: bool,
 ) -> int:
     """Reject what RUN (default: the newest) asks at STEP (default: its only question).
 
@@ -29,7 +43,5 @@ def command(
     with exit code 4. A STEP at level `notify` that has already passed is vetoed: an unfinished run goes back to
     it.
     """
-    office = open_current_project()
-    name = run_named(office, run)
-    answer = rejection(office, name, step, by=speaker(by), feedback=feedback, abort=abort)
-    return send_command(office, name, answer.message, done=str(answer), as_json=as_json, detach=detach)
+    answer = project.commands.rejection(run, step, by=speaker(by), feedback=feedback, abort=abort)
+    return send_command(project, run, answer.message, done=str(answer), as_json=as_json, detach=detach)

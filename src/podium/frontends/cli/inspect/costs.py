@@ -8,43 +8,42 @@ from typing import TYPE_CHECKING
 import click
 
 from podium.frontends.cli.completion import complete_run
+from podium.frontends.cli.open_run import in_project
 
 if TYPE_CHECKING:
+    from podium.app.project import Project
     from podium.views.run.costs import CostReport, CostRow
 
 WAYS = ("agent", "model", "role", "step", "workflow", "run", "day")
 
 
 @click.command("costs", short_help="Show the cost of runs by agent, role, step or day.")
+@in_project()
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_run)
 @click.option("--by", type=click.Choice(WAYS), default="agent", show_default=True, help="Grouping.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; its schema: podium schema --of costs.")
-def command(run: str | None, by: str, as_json: bool) -> int:
+def command(project: Project, run: str | None, by: str, as_json: bool) -> int:
     """Show the cost of RUN, or of all runs of this project together.
 
     Only agent calls cost money. A call without a known price is counted as unknown, not as free. Results reused
     from an earlier run (podium rerun, fork) are counted in the run that paid for them.
     """
-    from podium.app.query.runs import costs, find_run
-    from podium.frontends.cli.open_run import opened
-
-    with opened() as office:
-        heads = office.runtime.heads() if run is None else (find_run(office.runtime, run),)
-        found = costs(office.runtime, heads, by)  # type: ignore[arg-type]  # click has checked the word
+    chosen = None if run is None else project.run(run).run
+    report, runs = project.queries.costs(chosen, by)  # type: ignore[arg-type]  # click has checked the word
     if as_json:
-        click.echo(json.dumps(_data(found, by, len(heads)), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(_data(report, by, runs), indent=2, ensure_ascii=False))
         return 0
-    for line in _lines(found, by):
+    for line in _lines(report, by):
         click.echo(line)
     return 0
 
 
-def _data(found: CostReport, by: str, runs: int) -> dict[str, object]:
+def _data(report: CostReport, by: str, runs: int) -> dict[str, object]:
     return {
         "by": by,
         "runs": runs,
-        "rows": [_row_data(row) for row in found.rows],
-        "total": _row_data(found.total),
+        "rows": [_row_data(row) for row in report.rows],
+        "total": _row_data(report.total),
     }
 
 
@@ -58,12 +57,12 @@ def _row_data(row: CostRow) -> dict[str, object]:
     }
 
 
-def _lines(found: CostReport, by: str) -> list[str]:
-    if not found.rows:
+def _lines(report: CostReport, by: str) -> list[str]:
+    if not report.rows:
         return ["no agent was called, so nothing was spent"]
-    rows = [(by, "cost", "calls", "tokens", "unknown"), *map(_cells, found.rows)]
-    if len(found.rows) > 1:
-        rows.append(_cells(found.total))
+    rows = [(by, "cost", "calls", "tokens", "unknown"), *map(_cells, report.rows)]
+    if len(report.rows) > 1:
+        rows.append(_cells(report.total))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return [
         "  ".join(

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import shlex
+from typing import TYPE_CHECKING
 
 import click
 
-from podium.app.query.diff import Span, asked_in, change_of, read_changes, read_diff
-from podium.app.query.runs import show
+from podium.app.query.diff import Span, asked_in, change_of
 from podium.frontends.cli.completion import complete_step
-from podium.frontends.cli.open_run import found, painter, run_argument
+from podium.frontends.cli.open_run import in_project, painter
 from podium.views.format import plural
 from podium.views.run.view import RunView
 from podium.views.text.terminal import Paint
 
+if TYPE_CHECKING:
+    from podium.app.project import Project
+    from podium.core.hash_chain import RunId
+
 
 @click.command("diff", short_help="Show the changes of a run or a step.")
-@run_argument
+@in_project(run="optional")
 @click.argument("step", required=False, metavar="[STEP]", shell_complete=complete_step)
 @click.option("--stat", is_flag=True, help="Only file names and line counts.")
-def command(run: str | None, step: str | None, stat: bool) -> int:
+def command(project: Project, run: RunId, step: str | None, stat: bool) -> int:
     """Show the changes of a run since its base; with STEP, the changes of that step.
 
     While the run asks about a tree, that tree is shown instead of the head. The address of a question, such as
@@ -28,22 +32,20 @@ def command(run: str | None, step: str | None, stat: bool) -> int:
     RUN is an id, a prefix of one, or @2 for the second newest run; default: the newest. STEP is a name (its
     last visit) or an address such as implement~2; implement~1 is the first visit.
     """
-    with found(run) as (office, head):
-        view = show(office, head)
-        change = change_of(view, step)
-        project = office.project
+    view = project.queries.show(run)
+    change = change_of(view, step)
     paint = painter()
     if step is None:
         _tell_asked(view, change)
     if stat:
-        rows = read_changes(project, change)
+        rows = project.queries.changes(change)
         for row in rows:
             lines = "binary" if row.binary else f"+{row.added} -{row.removed}"
             click.echo(f"{row.status:<9} {lines:>12}  {row.path}")
         added, removed = sum(row.added for row in rows), sum(row.removed for row in rows)
         click.echo(f"{plural(len(rows), 'file')}, +{added} -{removed} lines", err=True)
         return 0
-    text, cut = read_diff(project, change)
+    text, cut = project.queries.diff(change)
     # By the ends of lines that a diff has: other signs that Python counts as one belong to the content.
     body = text.removesuffix("\n").split("\n") if text else []
     # Also where it is piped nothing is taken out: it is to be applied.

@@ -54,7 +54,7 @@ def command(
 
     from podium.app import doctor
     from podium.app.author.load import open_workflow
-    from podium.wiring import agent_uses, agents_for, choose_sandbox, open_office, unwalled
+    from podium.wiring import agent_uses, agents_for, choose_sandbox, open_project, unwalled
 
     env = dict(os.environ)
     with tempfile.TemporaryDirectory(prefix="podium-doctor-") as folder:
@@ -76,15 +76,15 @@ def command(
         probes: list[Probe] = []
         if probing:
             settings = doctor.settings_of(file or place, user_dir=user_dir())
-            office = open_office(Path(folder), create=True)
+            project = open_project(Path(folder), create=True)
             try:
                 probes = [
-                    doctor.probe(office, settings, one.name, sandbox=sandbox)
+                    doctor.probe(project, settings, one.name, sandbox=sandbox)
                     for one in found
                     if only or not one.wanting
                 ]
             finally:
-                office.runtime.close()
+                project.close()
     checkup = doctor.Checkup(machine, tuple(found), tuple(probes), problems)
     if as_json:
         click.echo(json.dumps(checkup.data(), indent=2))

@@ -4,42 +4,45 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
-from podium.app.query.runs import event_data, follow
+from podium.app.query.runs import event_data
 from podium.core.hash_chain import Record
-from podium.frontends.cli.open_run import OpenedRun, found, painter, run_argument, wait
+from podium.frontends.cli.open_run import in_project, painter, wait
 from podium.views.plain import as_text, one_line
 from podium.views.text.terminal import Paint
 
+if TYPE_CHECKING:
+    from podium.app.project import Project
+    from podium.core.hash_chain import RunId
+
 
 @click.command("events", short_help="Print the events of a run, or follow them.")
-@run_argument
+@in_project(run="optional")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line; podium schema --of events.")
 @click.option(
     "--after", type=click.IntRange(min=0), default=0, metavar="N", help="Only events after number N."
 )
 @click.option("-f", "--follow", "following", is_flag=True, help="Follow until the run ends.")
-def command(run: str | None, as_json: bool, after: int, following: bool) -> int:
+def command(project: Project, run: RunId, as_json: bool, after: int, following: bool) -> int:
     """Print the events of a run in order. Every other view is computed from them.
 
     RUN is an id, a prefix of one, or @2 for the second newest run; default: the newest.
     """
     paint = painter()
-    with found(run) as place:
-        for record in _records(place, after, following):
-            data = event_data(record)
-            click.echo(json.dumps(data, ensure_ascii=False) if as_json else _line(data, paint))
+    for record in _records(project, run, after, following):
+        data = event_data(record)
+        click.echo(json.dumps(data, ensure_ascii=False) if as_json else _line(data, paint))
     return 0
 
 
-def _records(place: OpenedRun, after: int, following: bool) -> Iterator[Record]:
-    runtime, run = place.office.runtime, place.head.run
+def _records(project: Project, run: RunId, after: int, following: bool) -> Iterator[Record]:
     if not following:
-        yield from runtime.events(run, after=after)
+        yield from project.queries.events(run, after=after)
         return
-    for record in follow(runtime, run, after=after):
+    for record in project.queries.follow(run, after=after):
         if record is None:
             wait()
         else:

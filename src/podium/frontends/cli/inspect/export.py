@@ -1,31 +1,34 @@
-"""`podium export`: a run as a folder that a stranger can check."""
+"""`podium export`: a run as a folder that anybody can verify."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from podium.app.archive.export import export
-from podium.frontends.cli.open_run import found, run_argument
+from podium.frontends.cli.open_run import in_project
+
+if TYPE_CHECKING:
+    from podium.app.project import Project
+    from podium.core.hash_chain import RunId
 
 
 @click.command("export", short_help="Export a run as a folder that anyone can verify offline.")
-@run_argument
+@in_project(run="optional")
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the result as JSON; its schema: podium schema --of export."
 )
-def command(run: str | None, folder: Path | None, as_json: bool) -> int:
+def command(project: Project, run: RunId, folder: Path | None, as_json: bool) -> int:
     """Export the definition, events, verdicts, trees and evidence of RUN to FOLDER (default: podium-RUN).
 
     `podium verify FOLDER` checks it anywhere, without the project or a network. Secrets were masked before
     anything was stored; the trees contain the project's files as they were. RUN is an id, a prefix of one, or
     @2 for the second newest run; default: the newest.
     """
-    with found(run) as (office, head):
-        done = export(office, head, folder or Path(f"podium-{head.run}"))
+    done = project.commands.export(run, folder or Path(f"podium-{run}"))
     if as_json:
         data = {
             "run": done.run,

@@ -5,20 +5,25 @@ from __future__ import annotations
 import json
 import re
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
-from podium.app.archive.gc import ExpiredRun, delete, preview
+from podium.app.archive.gc import ExpiredRun
 from podium.core.types import Millis
 from podium.errors import ConfigurationError
-from podium.frontends.cli.foreground import open_current_project
+from podium.frontends.cli.open_run import in_project
 from podium.ports.clock import wall_clock
 from podium.views.format import iso
+
+if TYPE_CHECKING:
+    from podium.app.project import Project
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
 @click.command("gc", short_help="Delete old runs after listing them.")
+@in_project()
 @click.option(
     "--older-than",
     "age",
@@ -30,18 +35,17 @@ UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 @click.option("--unlanded", is_flag=True, help="Also delete runs whose work never landed on a branch.")
 @click.option("--yes", is_flag=True, help="Delete without asking.")
 @click.option("--json", "as_json", is_flag=True, help="Print what would be or was deleted as JSON.")
-def command(age: str, unlanded: bool, yes: bool, as_json: bool) -> int:
+def command(project: Project, age: str, unlanded: bool, yes: bool, as_json: bool) -> int:
     """List ended runs older than AGE and delete them after confirmation.
 
     Deletes a run's log, records, artifacts and refs. Unfinished runs are kept, and so are runs whose work has
     not landed, unless --unlanded is given. Without a terminal, nothing is deleted unless --yes is given.
     """
-    office = open_current_project()
     before = Millis(wall_clock() - _millis(age))
-    olds = preview(office, before=before, unlanded=unlanded)
+    olds = project.commands.expired(before=before, unlanded=unlanded)
     agreed = bool(olds) and (yes or _ask(olds, quiet=as_json))
     if agreed:
-        delete(office, olds)
+        project.commands.delete(olds)
     if as_json:
         click.echo(json.dumps({"deleted": agreed, "runs": [_data(old) for old in olds]}, indent=2))
     elif not olds:

@@ -1,4 +1,4 @@
-"""`podium logs`: what the attempts of a run were told and said."""
+"""`podium logs`: the prompts, answers and output of a run's attempts."""
 
 from __future__ import annotations
 
@@ -6,51 +6,50 @@ import sys
 from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from io import IncrementalNewlineDecoder
+from typing import TYPE_CHECKING
 
 import click
 
-from podium.app.query.inbox import ENDED
-from podium.app.query.logs import LogFile, follow_logs, log_files, pieces
-from podium.app.query.runs import find_run, show
+from podium.app.query.logs import LogFile, follow_logs, pieces
 from podium.frontends.cli.completion import complete_step
-from podium.frontends.cli.open_run import OpenedRun, found, run_argument, wait
+from podium.frontends.cli.open_run import in_project, wait
 from podium.process.ansi import PlainStream
+
+if TYPE_CHECKING:
+    from podium.app.project import Project
+    from podium.core.hash_chain import RunId
 
 
 @click.command("logs", short_help="Print the prompts, answers and output of a run.")
-@run_argument
+@in_project(run="optional")
 @click.argument("step", required=False, metavar="[STEP]", shell_complete=complete_step)
 @click.option("-f", "--follow", "following", is_flag=True, help="Follow until the run ends.")
 @click.option("--failed", is_flag=True, help="Only steps and gates that did not pass.")
-def command(run: str | None, step: str | None, following: bool, failed: bool) -> int:
+def command(project: Project, run: RunId, step: str | None, following: bool, failed: bool) -> int:
     """Print the stored files of a run's attempts: prompts, answers and output.
 
     RUN is an id, a prefix of one, or @2 for the second newest run; default: the newest. STEP is a name (all its
     visits, with nested steps and gates) or an address such as implement~2 or implement#1/tests.
     """
-    with found(run) as place:
-        printer = _Printer()
-        for file, piece in _content(place, step, following=following, failed=failed):
-            printer.put(file, piece)
-        printer.finish()
-        if printer.file is None:
-            click.echo(
-                f"run {place.head.run} has kept nothing here; podium show tells how far it is", err=True
-            )
+    printer = _Printer()
+    for file, piece in _content(project, run, step, following=following, failed=failed):
+        printer.put(file, piece)
+    printer.finish()
+    if printer.file is None:
+        click.echo(f"run {run} has kept nothing here; podium show tells how far it is", err=True)
     return 0
 
 
 def _content(
-    place: OpenedRun, step: str | None, *, following: bool, failed: bool
+    project: Project, run: RunId, step: str | None, *, following: bool, failed: bool
 ) -> Iterator[tuple[LogFile, bytes]]:
-    office, head = place
+    queries = project.queries
 
     def files() -> tuple[LogFile, ...]:
-        return log_files(office.project, show(office, head), step, failed=failed)
+        return queries.logs(run, step, failed=failed)
 
     if following:
-        runtime = office.runtime
-        yield from follow_logs(files, is_over=lambda: find_run(runtime, head.run).status in ENDED, wait=wait)
+        yield from follow_logs(files, is_over=lambda: queries.has_ended(run), wait=wait)
         return
     for file in files():
         for piece in pieces(file):

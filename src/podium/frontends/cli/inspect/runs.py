@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from podium.app.paths import has_runs, project_root
-from podium.frontends.cli.open_run import opened, painter
+from podium.frontends.cli.open_run import opened_project, painter
 from podium.ports.clock import wall_clock
 
 
@@ -24,12 +24,11 @@ def command(as_json: bool) -> int:
     if not has_runs(project_root(Path.cwd())):
         click.echo("[]") if as_json else click.echo("no runs here yet; podium run FILE starts one", err=True)
         return 0
-    from podium.app.query.runs import list_runs
     from podium.views.files.run_json import list_data
     from podium.views.text.terminal import list_lines
 
-    with opened() as office:
-        views = list_runs(office)
+    with opened_project() as project:
+        views = project.queries.runs()
     if as_json:
         click.echo(json.dumps([list_data(view) for view in views], indent=2, ensure_ascii=False))
         return 0

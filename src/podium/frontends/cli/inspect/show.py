@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import click
 
-from podium.app.query.runs import show
-from podium.frontends.cli.open_run import found, painter, run_argument
+from podium.frontends.cli.open_run import in_project, painter
 from podium.ports.clock import wall_clock
 from podium.views.files.run_json import run_data
 from podium.views.text.terminal import run_lines
 
+if TYPE_CHECKING:
+    from podium.app.project import Project
+    from podium.core.hash_chain import RunId
+
 
 @click.command("show", short_help="Show a run: its steps, open questions and next commands.")
-@run_argument
+@in_project(run="optional")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON; its schema: podium schema --of run.")
 @click.option(
     "--rebuild", "anew", is_flag=True, help="Rebuild the files of the run folder from the log first."
 )
-def command(run: str | None, as_json: bool, anew: bool) -> int:
+def command(project: Project, run: RunId, as_json: bool, anew: bool) -> int:
     """Show a run: its steps with outcomes, durations and costs, and its open questions.
 
     RUN is an id, a prefix of one, or @2 for the second newest run; default: the newest.
     """
-    with found(run) as (office, head):
-        if anew:
-            office.runtime.rebuild(head.run)
-            click.echo(f"wrote {office.run_dir(head.run)} anew", err=True)
-        view = show(office, head)
+    if anew:
+        project.commands.rebuild(run)
+        click.echo(f"wrote {project.paths.run_dir(run)} anew", err=True)
+    view = project.queries.show(run)
     if as_json:
         click.echo(json.dumps(run_data(view, wall_clock()), indent=2, ensure_ascii=False))
         return 0

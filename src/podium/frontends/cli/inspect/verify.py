@@ -10,7 +10,7 @@ import click
 from podium.app.archive.check_export import check_export, is_export
 from podium.errors import EXIT_FAILED
 from podium.frontends.cli.completion import complete_run_or_folder
-from podium.frontends.cli.open_run import found
+from podium.frontends.cli.open_run import opened_project
 
 
 @click.command("verify", short_help="Verify that a run's log or an export is complete.")
@@ -30,8 +30,8 @@ def command(run: str | None, as_json: bool) -> int:
     """
     if run is not None and (is_export(Path(run)) or ("/" in run and Path(run).is_dir())):
         return _check_folder(Path(run), as_json)
-    with found(run) as (office, head):
-        result = office.runtime.verify(head.run)
+    with opened_project() as project:
+        result = project.queries.verify(project.run(run).run)
     if as_json:
         data = {
             "run": result.run,

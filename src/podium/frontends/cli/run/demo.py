@@ -1,18 +1,19 @@
-"""`podium demo`: see it work, without a key, a network or a question."""
+"""`podium demo`: a scripted team repairs a small project."""
 
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from pathlib import Path
 
+import anyio
 import click
 
 from podium.app.author.demo import WORKFLOW, set_up, test_command
 from podium.app.paths import user_dir
-from podium.app.run.answer import approval
-from podium.app.run.start import RunRequest, start_run
-from podium.frontends.cli.foreground import drive_with_display, is_terminal, send_command
-from podium.wiring import open_office
+from podium.app.run.start import RunRequest
+from podium.frontends.cli.foreground import Foreground, is_terminal, send_command
+from podium.wiring import open_project
 
 
 @click.command("demo", short_help="Watch a scripted team repair a small project.")
@@ -34,22 +35,26 @@ def command(ask: bool, folder: Path | None) -> int:
         raise click.UsageError(f"{place} is not empty")
     set_up(place)
     tests, runner = test_command()
-    office = open_office(place, user_dir=user_dir(), create=True)
-    begun = start_run(office, RunRequest(file=place / WORKFLOW, inputs={"tests": tests}))
+    project = open_project(place, user_dir=user_dir(), create=True)
+    request = RunRequest(definition=project.load(place / WORKFLOW), inputs={"tests": tests})
+    started = project.commands.start(request)
     _talk(f"A project with a failing test: {place}")
-    _talk(f"Its gate is a real {runner}; the sandbox in force is {begun.site.sandbox.level!r}.")
-    if begun.site.unwalled:
-        _talk(f"Stronger walls would need bubblewrap: {begun.site.unwalled}.")
+    _talk(f"Its gate is a real {runner}; the sandbox in force is {started.site.sandbox.level!r}.")
+    if started.site.unwalled:
+        _talk(f"Stronger walls would need bubblewrap: {started.site.unwalled}.")
     _talk("The team is scripted. Its first attempt forgets something, and the gate notices.\n")
     asks = ask and is_terminal()
-    code = drive_with_display(office, begun.run, parks=not asks)
+    with Foreground(project, started.run) as display:
+        driving = partial(project.commands.drive, started.run, park=not asks, observer=display.observer)
+        code = display.finish(anyio.run(driving))
     if not asks:
         _talk(
-            f"\nNow a person decides. The demo says yes for you, as this would: podium approve {begun.run}\n"
+            f"\nNow a person decides. The demo says yes for you, as this would: podium approve {started.run}\n"
         )
-        answer = approval(office, begun.run, None, by="demo")
-        code = send_command(office, begun.run, answer.message, done=str(answer))
-    _look_around(place, begun.run)
+        answer = project.commands.approval(started.run, by="demo")
+        code = send_command(project, started.run, answer.message, done=str(answer))
+    project.close()
+    _look_around(place, started.run)
     return code
 
 

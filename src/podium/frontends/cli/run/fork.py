@@ -1,19 +1,24 @@
-"""`podium fork`: a second run that shares the past of a first one."""
+"""`podium fork`: a new run from a step of an earlier one."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from podium.app.run.rerun import preview_rerun
 from podium.app.values import parse_values
-from podium.frontends.cli.completion import complete_run, complete_step
-from podium.frontends.cli.confirm_rerun import dry_option, go_on_from, yes_option
-from podium.frontends.cli.foreground import open_current_project
-from podium.frontends.cli.sender import detach_option, json_option, run_named
+from podium.frontends.cli.completion import complete_step
+from podium.frontends.cli.confirm_rerun import confirm_rerun, dry_option, yes_option
+from podium.frontends.cli.open_run import in_project
+from podium.frontends.cli.options import detach_option, json_option
+
+if TYPE_CHECKING:
+    from podium.app.project import Project
+    from podium.core.hash_chain import RunId
 
 
 @click.command("fork", short_help="Start a new run from a step of an earlier run.")
-@click.argument("run", shell_complete=complete_run)
+@in_project(run="required")
 @click.option(
     "--from",
     "step",
@@ -29,16 +34,20 @@ from podium.frontends.cli.sender import detach_option, json_option, run_named
 @yes_option
 @detach_option
 @json_option
-def command(
-    run: str, step: str, inputs: tuple[str, ...], dry_run: bool, yes: bool, detach: bool, as_json: bool
+def command(  # one argument per option
+    project: Project,
+    run: RunId,
+    step: str,
+    inputs: tuple[str, ...],
+    dry_run: bool,
+    yes: bool,
+    detach: bool,
+    as_json: bool,
 ) -> int:
     """Start a new run that reuses the results of RUN before STEP, and runs STEP and everything after it.
 
     RUN is not changed. The current definition is used, and inputs may get new values; results that depend on a
     change are computed again, even before STEP. The exit code is that of the new run.
     """
-    office = open_current_project()
-    prospect = preview_rerun(
-        office, run_named(office, run), again=step, onwards=True, inputs=parse_values(inputs)
-    )
-    return go_on_from(office, prospect, yes=yes, dry=dry_run, detach=detach, as_json=as_json)
+    preview = project.commands.preview_rerun(run, again=step, onwards=True, inputs=parse_values(inputs))
+    return confirm_rerun(project, preview, yes=yes, dry=dry_run, detach=detach, as_json=as_json)

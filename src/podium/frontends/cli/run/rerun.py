@@ -1,26 +1,38 @@
-"""`podium rerun`: do a step again, and what depends on it."""
+"""`podium rerun`: run a step again, and what depends on it."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from podium.app.run.rerun import preview_rerun
-from podium.frontends.cli.completion import complete_run, complete_step
-from podium.frontends.cli.confirm_rerun import dry_option, go_on_from, yes_option
-from podium.frontends.cli.foreground import open_current_project
-from podium.frontends.cli.sender import detach_option, json_option, run_named
+from podium.frontends.cli.completion import complete_step
+from podium.frontends.cli.confirm_rerun import confirm_rerun, dry_option, yes_option
+from podium.frontends.cli.open_run import in_project
+from podium.frontends.cli.options import detach_option, json_option
+
+if TYPE_CHECKING:
+    from podium.app.project import Project
+    from podium.core.hash_chain import RunId
 
 
 @click.command("rerun", short_help="Run a step again in a new run that reuses all other results.")
-@click.argument("run", shell_complete=complete_run)
+@in_project(run="required")
 @click.argument("step", shell_complete=complete_step)
 @click.option("--downstream", is_flag=True, help="Also run everything after it again.")
 @dry_option
 @yes_option
 @detach_option
 @json_option
-def command(
-    run: str, step: str, downstream: bool, dry_run: bool, yes: bool, detach: bool, as_json: bool
+def command(  # one argument per option
+    project: Project,
+    run: RunId,
+    step: str,
+    downstream: bool,
+    dry_run: bool,
+    yes: bool,
+    detach: bool,
+    as_json: bool,
 ) -> int:
     """Run STEP of RUN again, in a new run from the same base.
 
@@ -28,6 +40,5 @@ def command(
     later step whose request changes with its new result. What RUN spent counts against the limits of the new
     run. The exit code is that of the new run.
     """
-    office = open_current_project()
-    prospect = preview_rerun(office, run_named(office, run), again=step, onwards=downstream)
-    return go_on_from(office, prospect, yes=yes, dry=dry_run, detach=detach, as_json=as_json)
+    preview = project.commands.preview_rerun(run, again=step, onwards=downstream)
+    return confirm_rerun(project, preview, yes=yes, dry=dry_run, detach=detach, as_json=as_json)

@@ -1,23 +1,29 @@
-"""`podium resume`: carry on a run that stands."""
+"""`podium resume`: resume a run."""
 
 from __future__ import annotations
 
 import getpass
+from functools import partial
+from typing import TYPE_CHECKING
 
+import anyio
 import click
 
-from podium.app.query.runs import find_run
-from podium.app.run.rerun import preview_rerun
 from podium.core.messages import Resume
-from podium.frontends.cli.background import go_on_in_background
-from podium.frontends.cli.completion import complete_open_run
-from podium.frontends.cli.confirm_rerun import dry_option, go_on_from, yes_option
-from podium.frontends.cli.foreground import drive_with_display, open_current_project
-from podium.frontends.cli.sender import detach_option, json_option, run_named
+from podium.frontends.cli.background import drive_in_background
+from podium.frontends.cli.confirm_rerun import confirm_rerun, dry_option, yes_option
+from podium.frontends.cli.foreground import Foreground
+from podium.frontends.cli.open_run import in_project
+from podium.frontends.cli.options import detach_option, json_option
+
+if TYPE_CHECKING:
+    from podium.app.project import Project
+    from podium.core.hash_chain import RunId
+    from podium.ports.runtime import Park
 
 
 @click.command("resume", short_help="Resume a parked, paused, interrupted or killed run.")
-@click.argument("run", required=False, shell_complete=complete_open_run)
+@in_project(run="optional", open_only=True)
 @click.option("--accept-changes", is_flag=True, help="Continue in a new run with the current definition.")
 @dry_option
 @yes_option
@@ -25,7 +31,8 @@ from podium.frontends.cli.sender import detach_option, json_option, run_named
 @click.option("--until-idle", is_flag=True, help="Also exit while the run is only waiting for a timer.")
 @json_option
 def command(  # one argument per option
-    run: str | None,
+    project: Project,
+    run: RunId,
     accept_changes: bool,
     dry_run: bool,
     yes: bool,
@@ -42,19 +49,19 @@ def command(  # one argument per option
     what the others cost last time, and continues in a new run that reuses the valid ones. RUN is closed if it
     was not finished.
     """
-    office = open_current_project()
-    name = run_named(office, run)
     if accept_changes:
-        prospect = preview_rerun(office, name)
-        return go_on_from(
-            office, prospect, yes=yes, dry=dry_run, detach=detach, as_json=as_json, by=getpass.getuser()
+        preview = project.commands.preview_rerun(run)
+        return confirm_rerun(
+            project, preview, yes=yes, dry=dry_run, detach=detach, as_json=as_json, by=getpass.getuser()
         )
     if dry_run:
         raise click.UsageError("--dry-run is for --accept-changes")
     if detach:
-        go_on_in_background(office, name)
-        click.echo(name)
+        drive_in_background(project, run)
+        click.echo(run)
         return 0
-    head = find_run(office.runtime, name)
-    commands = (Resume(getpass.getuser()),) if head.status == "paused" else ()
-    return drive_with_display(office, name, *commands, as_json=as_json, parks="clock" if until_idle else None)
+    commands = (Resume(getpass.getuser()),) if project.run(run).status == "paused" else ()
+    with Foreground(project, run, as_json=as_json) as display:
+        park: Park = "clock" if until_idle else display.parks
+        driving = partial(project.commands.drive, run, *commands, park=park, observer=display.observer)
+        return display.finish(anyio.run(driving))

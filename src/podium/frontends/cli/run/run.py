@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
 import click
 
-from podium.app.author.load import open_workflow, parse_inputs
-from podium.app.run.start import RunRequest, StartedRun, start_run
+from podium.app.author.load import parse_inputs
+from podium.app.run.start import RunRequest, StartedRun
 from podium.app.values import parse_settings, parse_vars, read_values
 from podium.errors import ConfigurationError
-from podium.frontends.cli.background import go_on_in_background
-from podium.frontends.cli.completion import complete_sandbox, complete_workflow
-from podium.frontends.cli.foreground import drive_with_display, is_terminal, open_project_for
+from podium.frontends.cli.background import drive_in_background
+from podium.frontends.cli.completion import complete_sandbox
+from podium.frontends.cli.foreground import Foreground, is_terminal
 from podium.frontends.cli.gitignore import offer_ignore_lines
+from podium.frontends.cli.open_run import in_project_of_file
 from podium.frontends.cli.options import set_option
 from podium.views.format import dollars, duration, plural
 
 if TYPE_CHECKING:
-    from podium.app.project import Office
+    from podium.app.project import Project
     from podium.core.model import Workflow
 
 SHOWN = 5
 
 
 @click.command("run", short_help="Run a workflow.")
-@click.argument("file", type=click.Path(path_type=Path), shell_complete=complete_workflow)
+@in_project_of_file
 @click.option(
     "-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="Value of an input; repeatable."
 )
@@ -73,6 +76,7 @@ SHOWN = 5
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON when it stops.")
 def command(  # noqa: PLR0913  # one argument per option
+    project: Project,
     file: Path,
     inputs: tuple[str, ...],
     inputs_file: Path | None,
@@ -98,40 +102,39 @@ def command(  # noqa: PLR0913  # one argument per option
     """
     if record is not None and replay is not None:
         raise click.UsageError("--record and --replay exclude each other")
-    office = open_project_for(file)
-    typed = parse_settings(settings)
-    workflow = open_workflow(file, user_dir=office.user_dir, project=office.project, settings=typed)
-    order = RunRequest(
-        file=file,
+    definition = project.load(file, settings=parse_settings(settings))
+    workflow = definition.workflow
+    request = RunRequest(
+        definition=definition,
         inputs={**read_values(inputs_file), **parse_inputs(inputs, workflow)},
         vars={**read_values(vars_file), **parse_vars(vars_, workflow.vars)},
         dirty=dirty,
         no_human=no_human,
         sequential=sequential,
         sandbox=sandbox,
-        record=_named(record),
-        replay=_named(replay),
-        settings=typed,
+        record=_absolute(record),
+        replay=_absolute(replay),
     )
-    forecast = _forecast(office, workflow, order)
-    begun = start_run(office, replace(order, accepts=_accepted(workflow, order, yes=yes)))
-    _warn(begun)
+    forecast = _forecast(project, workflow, request)
+    started = project.commands.start(replace(request, accepts=_accepted(workflow, request, yes=yes)))
+    _warn(started)
     click.echo(forecast, err=True)
-    offer_ignore_lines(office, yes=yes)
+    offer_ignore_lines(project, yes=yes)
     if detach:
-        go_on_in_background(office, begun.run)
-        click.echo(begun.run)
+        drive_in_background(project, started.run)
+        click.echo(started.run)
         return 0
-    return drive_with_display(office, begun.run, as_json=as_json)
+    with Foreground(project, started.run, as_json=as_json) as display:
+        driving = partial(project.commands.drive, started.run, park=display.parks, observer=display.observer)
+        return display.finish(anyio.run(driving))
 
 
-def _forecast(office: Office, workflow: Workflow, order: RunRequest) -> str:
+def _forecast(project: Project, workflow: Workflow, request: RunRequest) -> str:
     """The worst case in a line; the limits are what stops it."""
     from podium.app.forecast.plan import check_plan
-    from podium.app.run.cost_history import read_history
 
-    history = read_history(office.runtime, workflow.name)
-    calls, limits = check_plan(workflow, order.inputs, history), workflow.limits
+    history = project.queries.history(workflow.name)
+    calls, limits = check_plan(workflow, request.inputs, history), workflow.limits
     if calls == 0:
         return "no agent calls"
     stops = [dollars(limits.usd)] if limits.usd is not None else []
@@ -142,44 +145,48 @@ def _forecast(office: Office, workflow: Workflow, order: RunRequest) -> str:
     return f"at most {most}{ended}"
 
 
-def _accepted(workflow: Workflow, order: RunRequest, *, yes: bool) -> tuple[str, ...]:
+def _accepted(workflow: Workflow, request: RunRequest, *, yes: bool) -> tuple[str, ...]:
     """Agents that may work without a price. Without a terminal the run asks before their first call, and parks."""
     if yes:
         return ("*",)
-    if workflow.unknown_cost != "ask" or order.replay is not None or workflow.limits.usd is None:
+    if workflow.unknown_cost != "ask" or request.replay is not None or workflow.limits.usd is None:
         return ()
     from podium.adapters.agents.registry import agent_types
     from podium.app.run.preflight import agents_without_price
 
     names = agents_without_price(workflow, agent_types())
     for name in names:
-        told = f'what calls of "{name}" cost will not be known; each is booked with what is reserved for it'
+        warning = (
+            f'what calls of "{name}" cost will not be known; each is booked with what is reserved for it'
+        )
         ways = f"write agents.{name}.price or limits: {{unknown_cost: count_tokens}}, or start with --yes"
-        if order.no_human:
-            raise ConfigurationError(f"{told}, and nobody may be asked whether to go on", hint=ways)
+        if request.no_human:
+            raise ConfigurationError(
+                f"{warning}, and --no-human forbids asking whether to continue", hint=ways
+            )
         if not is_terminal():
-            click.echo(f"{told}; the run will ask before the first one\n  hint: {ways}", err=True)
-        elif not click.confirm(f"{told}. Go on?", default=True, err=True):
+            click.echo(f"{warning}; the run will ask before the first one\n  hint: {ways}", err=True)
+        elif not click.confirm(f"{warning}. Continue?", default=True, err=True):
             raise ConfigurationError(f'nothing was started: the price of "{name}" is unknown', hint=ways)
     return names if is_terminal() else ()
 
 
-def _named(folder: Path | None) -> str | None:
-    """Whole, since the run may be carried on from elsewhere."""
+def _absolute(folder: Path | None) -> str | None:
+    """Since the run may be resumed from another folder."""
     return None if folder is None else str(folder.absolute())
 
 
-def _warn(begun: StartedRun) -> None:
-    click.echo(f"run {begun.run}", err=True)
-    if begun.uncommitted:
+def _warn(started: StartedRun) -> None:
+    click.echo(f"run {started.run}", err=True)
+    if started.uncommitted:
         click.echo(
-            f"ignoring {plural(len(begun.uncommitted), 'uncommitted file')}: {_some(begun.uncommitted)}\n"
+            f"ignoring {plural(len(started.uncommitted), 'uncommitted file')}: {_some(started.uncommitted)}\n"
             "  hint: commit them, or pass --dirty to include them",
             err=True,
         )
-    if begun.unheld:
+    if started.unenforced:
         click.echo(
-            f"not a git repository: `touches` is not enforced for: {_some(begun.unheld)}\n"
+            f"not a git repository: `touches` is not enforced for: {_some(started.unenforced)}\n"
             "  hint: git init, and commit",
             err=True,
         )

@@ -1,24 +1,31 @@
-"""`podium run-step`: try one step."""
+"""`podium run-step`: run a single step."""
 
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import anyio
 import click
 
-from podium.app.author.load import open_workflow, parse_inputs
-from podium.app.run.run_step import StepTrial, change_of, prepared
-from podium.app.run.start import drive
+from podium.app.author.load import parse_inputs
+from podium.app.run.run_step import change_of, step_run
+from podium.app.run.start import RunRequest
 from podium.app.values import parse_vars, read_values
 from podium.files.project_paths import STATE_DIR
-from podium.frontends.cli.completion import complete_sandbox, complete_step, complete_workflow
-from podium.frontends.cli.foreground import Foreground, open_project_for
-from podium.wiring import open_office
+from podium.frontends.cli.completion import complete_sandbox, complete_step
+from podium.frontends.cli.foreground import Foreground
+from podium.frontends.cli.open_run import in_project_of_file
+from podium.wiring import open_project
+
+if TYPE_CHECKING:
+    from podium.app.project import Project
 
 
 @click.command("run-step", short_help="Run a single step and discard the result.")
-@click.argument("file", type=click.Path(path_type=Path), shell_complete=complete_workflow)
+@in_project_of_file
 @click.argument("step", shell_complete=complete_step)
 @click.option(
     "-i", "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="Value of an input; repeatable."
@@ -47,6 +54,7 @@ from podium.wiring import open_office
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON.")
 def command(  # noqa: PLR0913  # one argument per option
+    project: Project,
     file: Path,
     step: str,
     inputs: tuple[str, ...],
@@ -64,30 +72,30 @@ def command(  # noqa: PLR0913  # one argument per option
     STEP is a name, or block/name. A step that reads results of other steps cannot run alone; the missing ones
     are named.
     """
-    office = open_project_for(file)
-    workflow = open_workflow(file, user_dir=office.user_dir, project=office.project)
-    given = {**read_values(inputs_file), **parse_inputs(inputs, workflow)}
-    trial = StepTrial(
-        file=file,
-        step=step,
-        inputs=given,
+    definition = project.load(file)
+    workflow = definition.workflow
+    request = RunRequest(
+        definition=definition,
+        inputs={**read_values(inputs_file), **parse_inputs(inputs, workflow)},
         vars={**read_values(vars_file), **parse_vars(vars_, workflow.vars)},
         dirty=dirty,
         no_human=no_human,
         sandbox=sandbox,
     )
     with tempfile.TemporaryDirectory(prefix="podium-step-") as folder:
-        apart = open_office(
-            office.project, user_dir=office.user_dir, create=True, state_dir=Path(folder) / STATE_DIR
-        )
-        foreground = Foreground(apart, as_json=as_json)
+        state_dir = Path(folder) / STATE_DIR
+        apart = open_project(project.root, user_dir=project.user_dir, create=True, state_dir=state_dir)
         try:
-            with prepared(apart, trial) as begun:
-                state = drive(apart, begun.run, park=True, on_turn=foreground.on_turn)
-                code = foreground.finish(state, hints=False)
-                text = "" if as_json else change_of(begun, state)
+            with (
+                step_run(apart, request, step) as started,
+                Foreground(apart, started.run, as_json=as_json, asks=False) as display,
+            ):
+                driving = partial(apart.commands.drive, started.run, park=True, observer=display.observer)
+                state = anyio.run(driving)
+                code = display.finish(state, hints=False)
+                text = "" if as_json else change_of(started, state)
         finally:
-            apart.runtime.close()
+            apart.close()
     if text:
         click.echo(text, nl=False)
     return code

@@ -1,21 +1,25 @@
-"""`podium serve`: carry parked runs on when they are ready."""
+"""`podium serve`: resume parked runs when they are due."""
 
 from __future__ import annotations
 
 import json
 import signal
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from podium.app.run.serve import Service, ServiceLine
-from podium.frontends.cli.foreground import open_current_project
+from podium.frontends.cli.open_run import in_project
 from podium.ports.clock import wall_clock
 from podium.views.format import iso
 
+if TYPE_CHECKING:
+    from podium.app.project import Project
+
 
 @click.command("serve", short_help="Resume parked runs when they are due.")
+@in_project(create=True)
 @click.option(
     "--headless", is_flag=True, expose_value=False, help="Accepted for compatibility; has no effect."
 )
@@ -33,7 +37,7 @@ from podium.views.format import iso
     is_flag=True,
     help="Print each action as a JSON line; its schema: podium schema --of serve.",
 )
-def command(once: bool, slots: int, as_json: bool) -> int:
+def command(project: Project, once: bool, slots: int, as_json: bool) -> int:
     """Resume the runs of this project when they are due, until stopped.
 
     A run is due when a timer, reminder or deadline fires, a quota window opens, an answer or a signal arrives,
@@ -43,9 +47,9 @@ def command(once: bool, slots: int, as_json: bool) -> int:
     stopped = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: stopped.set())
-    service = Service(open_current_project(create=True), slots=slots, tell=_tell_json if as_json else _tell)
+    service = Service(project, slots=slots, tell=_tell_json if as_json else _tell)
     if not once:
-        text = f"watching the runs of {service.office.project}, {slots} at once"
+        text = f"watching the runs of {project.root}, {slots} at once"
         click.echo(_own("watching", text) if as_json else text)
     service.serve(stopped.is_set, once=once)
     if not once:
@@ -53,19 +57,19 @@ def command(once: bool, slots: int, as_json: bool) -> int:
     return 0
 
 
-def _tell(told: ServiceLine) -> None:
-    click.echo(told.line())
+def _tell(line: ServiceLine) -> None:
+    click.echo(line.line())
 
 
-def _tell_json(told: ServiceLine) -> None:
-    """What does not apply to what was done is left out."""
-    known = {name: value for name, value in told._asdict().items() if value not in (None, "")}
-    click.echo(_written({**known, "at": iso(told.at)}))
+def _tell_json(line: ServiceLine) -> None:
+    """Fields that do not apply to the action are left out."""
+    fields = {name: value for name, value in line._asdict().items() if value not in (None, "")}
+    click.echo(_json({**fields, "at": iso(line.at)}))
 
 
 def _own(did: str, text: str) -> str:
-    return _written({"at": iso(wall_clock()), "did": did, "text": text})
+    return _json({"at": iso(wall_clock()), "did": did, "text": text})
 
 
-def _written(line: dict[str, Any]) -> str:
-    return json.dumps(line, ensure_ascii=False)
+def _json(data: dict[str, Any]) -> str:
+    return json.dumps(data, ensure_ascii=False)

@@ -8,14 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+import anyio
 import click
 
-from podium.app.author.load import open_workflow, parse_inputs
-from podium.app.project import Office
-from podium.app.query.runs import find_run
+from podium.app.author.load import parse_inputs
+from podium.app.project import Project
 from podium.app.run.definition import project_files
-from podium.app.run.rerun import preview_rerun, start_rerun
-from podium.app.run.start import RunRequest, StartedRun, start_run
+from podium.app.run.start import RunRequest, StartedRun
 from podium.app.run.watch import (
     Files,
     WatchedProject,
@@ -31,16 +30,17 @@ from podium.app.run.watch import (
 from podium.app.values import parse_vars
 from podium.core.hash_chain import RunId
 from podium.errors import ConfigurationError, PathViolation
-from podium.frontends.cli.completion import complete_sandbox, complete_workflow
+from podium.frontends.cli.completion import complete_sandbox
 from podium.frontends.cli.confirm_rerun import as_text
-from podium.frontends.cli.foreground import drive_with_display, open_project_for
+from podium.frontends.cli.foreground import Foreground
+from podium.frontends.cli.open_run import in_project_of_file
 from podium.frontends.cli.output import complain
 
 SHOWN: Final = 3
 
 
 @click.command("watch", short_help="Run a workflow whenever files change, or once per new file.")
-@click.argument("file", type=click.Path(path_type=Path), shell_complete=complete_workflow)
+@in_project_of_file
 @click.option(
     "--mode",
     type=click.Choice(["rerun", "affected", "enqueue"]),
@@ -75,6 +75,7 @@ SHOWN: Final = 3
     shell_complete=complete_sandbox,
 )
 def command(  # noqa: PLR0913  # one argument per option
+    project: Project,
     file: Path,
     mode: str,
     folder: Path,
@@ -91,10 +92,10 @@ def command(  # noqa: PLR0913  # one argument per option
     not count, and changes made by a run do not start another. A mistake in the file is reported, and the next
     save is tried. Ctrl-C stops watching. The exit code is that of the last run.
     """
-    office = open_project_for(file)
-    workflow = open_workflow(file, user_dir=office.user_dir, project=office.project)
-    order = RunRequest(
-        file=file,
+    definition = project.load(file)
+    workflow = definition.workflow
+    request = RunRequest(
+        definition=definition,
         inputs=parse_inputs(inputs, workflow),
         vars=parse_vars(vars_, workflow.vars),
         no_human=no_human,
@@ -103,47 +104,53 @@ def command(  # noqa: PLR0913  # one argument per option
         dirty=True,
     )
     if mode != "enqueue":
-        runs = _reruns(office, order, sparing=mode == "affected")
+        runs = _reruns(project, request, sparing=mode == "affected")
     else:
         names = {known.name for known in workflow.inputs}
-        runs = _enqueued(office, order, inbox(office.project, folder), into=into, is_input=into in names)
+        runs = _enqueued(project, request, inbox(project.root, folder), into=into, is_input=into in names)
         if into not in names and into not in workflow.vars:
             raise ConfigurationError(
                 f'{workflow.name} has no input or variable "{into}"', hint="name one by --into"
             )
     code = 0
-    for number, begun in enumerate(runs, 1):
-        click.echo(f"run {begun.run}", err=True)
-        code = drive_with_display(office, begun.run, as_json=False)
+    for number, started in enumerate(runs, 1):
+        click.echo(f"run {started.run}", err=True)
+        with Foreground(project, started.run) as display:
+            driving = partial(
+                project.commands.drive, started.run, park=display.parks, observer=display.observer
+            )
+            code = display.finish(anyio.run(driving))
         if number == most:
             return code
     return code  # pragma: no cover (only Ctrl-C ends the watch, and that raises)
 
 
-def _reruns(office: Office, order: RunRequest, *, sparing: bool) -> Iterator[StartedRun]:
-    project = watched_project(office)
-    files = list_files(project).files
-    begun = start_run(office, order)
+def _reruns(project: Project, request: RunRequest, *, sparing: bool) -> Iterator[StartedRun]:
+    watched = watched_project(project)
+    files = list_files(watched).files
+    started = project.commands.start(request)
     while True:
-        yield begun
-        files = without_news(files, list_files(project).files, own_changes(office, begun))
-        start = partial(_affected, office, order, begun.run) if sparing else partial(_anew, office, order)
-        begun, files = _next(project, start, files)
+        yield started
+        files = without_news(files, list_files(watched).files, own_changes(project, started))
+        start = (
+            partial(_affected, project, request, started.run) if sparing else partial(_anew, project, request)
+        )
+        started, files = _next(watched, start, files)
 
 
 def _next(
-    project: WatchedProject, start: Callable[[Sequence[str]], StartedRun], files: Files
+    watched: WatchedProject, start: Callable[[Sequence[str]], StartedRun], files: Files
 ) -> tuple[StartedRun, Files]:
     """The next run that can begin, and the files at that time."""
     last = files
     while True:
         click.echo("watching; Ctrl-C ends it", err=True)
-        now = wait_for_files(project, last)
+        now = wait_for_files(watched, last)
         _tell(changed(last, now))
         # An edit that could not begin a run is still new to the one that can.
-        begun = _tried(partial(start, changed(files, now)))
-        if begun is not None:
-            return begun, now
+        started = _tried(partial(start, changed(files, now)))
+        if started is not None:
+            return started, now
         last = now
 
 
@@ -161,45 +168,45 @@ def _tried(start: Callable[[], StartedRun]) -> StartedRun | None:
         return None
 
 
-def _anew(office: Office, order: RunRequest, _: Sequence[str]) -> StartedRun:
-    return start_run(office, order)
+def _anew(project: Project, request: RunRequest, _: Sequence[str] = ()) -> StartedRun:
+    """A run of the definition as it is now."""
+    return project.commands.start(replace(request, definition=project.load(request.definition.file)))
 
 
-def _affected(office: Office, order: RunRequest, earlier: RunId, paths: Sequence[str]) -> StartedRun:
-    """Goes on from the earlier run after an edit of its definition; any other file may matter to every step."""
-    head = find_run(office.runtime, earlier)
-    if not project_files(office, str(order.file), head).issuperset(paths):
-        return start_run(office, order)
-    prospect = preview_rerun(office, earlier)
-    click.echo(as_text(prospect), err=True)
-    return start_rerun(office, prospect, closed_by="podium watch")
+def _affected(project: Project, request: RunRequest, earlier: RunId, paths: Sequence[str]) -> StartedRun:
+    """Continue the earlier run after an edit of its definition; any other file may matter to every step."""
+    if not project_files(project, request.definition.file, project.run(earlier)).issuperset(paths):
+        return _anew(project, request)
+    preview = project.commands.preview_rerun(earlier)
+    click.echo(as_text(preview), err=True)
+    return project.commands.rerun(preview, closed_by="podium watch")
 
 
 def _enqueued(
-    office: Office, order: RunRequest, folder: Path, *, into: str, is_input: bool
+    project: Project, request: RunRequest, folder: Path, *, into: str, is_input: bool
 ) -> Iterator[StartedRun]:
     """Files that are there when the watch begins are work too; each is taken once."""
-    project = watched_project(office, folder)
-    start = f"{folder.relative_to(project.root)}/"
+    watched = watched_project(project, folder)
+    start = f"{folder.relative_to(watched.root)}/"
     done: Files = {}
     # Of the whole project: a run that could not begin may begin after an edit of its workflow.
-    files = wait_for_files(project)
+    files = wait_for_files(watched)
     while True:
         now = {path: mark for path, mark in files.items() if path.startswith(start.removeprefix("./"))}
         refused = set()
         for path in arrived(done, now):
             click.echo(f"new: {path}", err=True)
-            begun = _tried(partial(start_run, office, _given(order, {into: path}, is_input=is_input)))
-            if begun is None:
+            started = _tried(partial(_anew, project, _given(request, {into: path}, is_input=is_input)))
+            if started is None:
                 refused.add(path)
             else:
-                yield begun
+                yield started
         done = {path: mark for path, mark in now.items() if path not in refused}
         click.echo("watching; Ctrl-C ends it", err=True)
-        files = wait_for_files(project, files)
+        files = wait_for_files(watched, files)
 
 
-def _given(order: RunRequest, values: Mapping[str, str], *, is_input: bool) -> RunRequest:
+def _given(request: RunRequest, values: Mapping[str, str], *, is_input: bool) -> RunRequest:
     if is_input:
-        return replace(order, inputs={**order.inputs, **values})
-    return replace(order, vars={**order.vars, **values})
+        return replace(request, inputs={**request.inputs, **values})
+    return replace(request, vars={**request.vars, **values})

@@ -28,7 +28,7 @@ def check(survey: FileSurvey) -> Iterator[Problem]:
     yield from _secrets(survey)
     yield from _defaults(survey.context)
     if survey.context.inputs is not None:
-        yield from _values(survey.context, survey.context.inputs)
+        yield from check_values(survey.context, survey.context.inputs)
 
 
 def _secrets(survey: FileSurvey) -> Iterator[Problem]:
@@ -67,8 +67,8 @@ def _faults(name: str, given: Input, value: Any) -> Iterator[str]:
         yield f'input "{name}" must be one of {", ".join(map(str, given.choices))}'
 
 
-def _values(context: WorkflowSource, values: Mapping[str, Any]) -> Iterator[Problem]:
-    """Rule 34: what was given for this run, and what stands in for it."""
+def check_values(context: WorkflowSource, values: Mapping[str, Any]) -> Iterator[Problem]:
+    """Rule 34: the values of one run, and the defaults of the inputs that have none."""
     for name in values:
         if name not in context.file.inputs:
             hint = did_you_mean(name, context.file.inputs)

@@ -1,0 +1,155 @@
+"""What changes the runs of a project, for every frontend: start, drive, answer, steer, land, export and delete.
+
+Each use case has a module of its own, which is imported when it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from podium.app.archive.export import Exported
+    from podium.app.archive.gc import ExpiredRun
+    from podium.app.project import Project
+    from podium.app.run.answer import Answer
+    from podium.app.run.apply import Applied
+    from podium.app.run.drive import Observer
+    from podium.app.run.rerun import RerunPreview
+    from podium.app.run.send import SendResult
+    from podium.app.run.start import RunRequest, StartedRun
+    from podium.core.hash_chain import RunId
+    from podium.core.messages import Cancel, Command
+    from podium.core.state import State
+    from podium.core.types import Millis
+    from podium.ports.runtime import Park, RunCommand
+
+
+class Commands:
+    def __init__(self, project: Project) -> None:
+        self._project = project
+
+    def start(self, request: RunRequest) -> StartedRun:
+        """Create a run; raises with everything that is wrong with it before it exists."""
+        from podium.app.run.start import start_run
+
+        return start_run(self._project, request)
+
+    def drive(
+        self,
+        run: RunId,
+        *commands: Command,
+        park: Park,
+        observer: Observer | None = None,
+        signals: bool = True,
+    ) -> Awaitable[State]:
+        """Drive a run until it ends or can be released."""
+        from podium.app.run.drive import NO_OBSERVER, drive
+
+        return drive(
+            self._project, run, *commands, park=park, observer=observer or NO_OBSERVER, signals=signals
+        )
+
+    def send(
+        self,
+        run: RunId,
+        command: RunCommand,
+        *,
+        drives: bool = True,
+        observer: Observer | None = None,
+        on_accepted: Callable[[], None] | None = None,
+        signals: bool = True,
+    ) -> Awaitable[SendResult]:
+        """Send a command to the owner of a run, or become the owner; raises with the reason if it is refused."""
+        from podium.app.run.drive import NO_OBSERVER
+        from podium.app.run.send import send
+
+        return send(
+            self._project,
+            run,
+            command,
+            drives=drives,
+            observer=observer or NO_OBSERVER,
+            on_accepted=on_accepted,
+            signals=signals,
+        )
+
+    def approval(
+        self,
+        run: RunId,
+        step: str | None = None,
+        *,
+        by: str,
+        action: str | None = None,
+        feedback: str = "",
+        details: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """The command that approves what a run asks, or takes another of the actions that the question offers."""
+        from podium.app.run.answer import approval
+
+        return approval(self._project, run, step, by=by, action=action, feedback=feedback, details=details)
+
+    def rejection(
+        self, run: RunId, step: str | None = None, *, by: str, feedback: str = "", abort: bool = False
+    ) -> Answer:
+        """The command that rejects what a run asks."""
+        from podium.app.run.answer import rejection
+
+        return rejection(self._project, run, step, by=by, feedback=feedback, abort=abort)
+
+    def value(self, run: RunId, step: str | None = None, *, by: str, value: Any) -> Answer:
+        """The command that answers a question with a value."""
+        from podium.app.run.answer import value_given
+
+        return value_given(self._project, run, step, by=by, value=value)
+
+    def preview_rerun(
+        self,
+        run: RunId,
+        *,
+        again: str | None = None,
+        onwards: bool = False,
+        inputs: Mapping[str, Any] | None = None,
+    ) -> RerunPreview:
+        """What a new run that continues this one would reuse and repeat."""
+        from podium.app.run.rerun import preview_rerun
+
+        return preview_rerun(self._project, run, again=again, onwards=onwards, inputs=inputs)
+
+    def rerun(self, preview: RerunPreview, *, closed_by: str | None = None) -> StartedRun:
+        """Create the run that was previewed; with `closed_by` the earlier one is closed if it is not over."""
+        from podium.app.run.rerun import start_rerun
+
+        return start_rerun(self._project, preview, closed_by=closed_by)
+
+    def abandon(self, run: RunId, command: Cancel) -> None:
+        """End a run that cannot be driven, since its definition has changed or is gone."""
+        self._project.runtime.abandon(run, command)
+
+    def apply(self, run: RunId, *, branch: str | None = None, message: str | None = None) -> Applied:
+        """Merge the changes of a run that has passed into a branch."""
+        from podium.app.run.apply import apply
+
+        return apply(self._project, run, branch=branch, message=message)
+
+    def rebuild(self, run: RunId) -> None:
+        """Write the files of a run's folder again from its log."""
+        self._project.runtime.rebuild(run)
+
+    def export(self, run: RunId, folder: Path) -> Exported:
+        """Write a run into a folder that anybody can verify."""
+        from podium.app.archive.export import export
+
+        return export(self._project, self._project.run(run), folder)
+
+    def expired(self, *, before: Millis, unlanded: bool = False) -> tuple[ExpiredRun, ...]:
+        """The runs that `delete` may delete."""
+        from podium.app.archive.gc import preview
+
+        return preview(self._project, before=before, unlanded=unlanded)
+
+    def delete(self, runs: Iterable[ExpiredRun]) -> None:
+        from podium.app.archive.gc import delete
+
+        delete(self._project, runs)

@@ -1,0 +1,102 @@
+"""What can be asked about the runs of a project, for every frontend; nothing here changes a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from podium.app.forecast.prompt import PromptRecord
+    from podium.app.project import Project
+    from podium.app.query.diff import Span
+    from podium.app.query.inbox import Question
+    from podium.app.query.logs import LogFile
+    from podium.app.run.cost_history import History
+    from podium.core.hash_chain import Record, RunId
+    from podium.git.trees.diff import Change
+    from podium.ports.runtime import LogCheck
+    from podium.views.run.costs import By, CostReport
+    from podium.views.run.view import RunView
+
+
+class Queries:
+    def __init__(self, project: Project) -> None:
+        self._project = project
+
+    def runs(self) -> tuple[RunView, ...]:
+        """All runs, the newest first, without their steps."""
+        from podium.app.query.runs import list_runs
+
+        return list_runs(self._project)
+
+    def show(self, run: RunId) -> RunView:
+        """One run with its steps, costs and open questions."""
+        from podium.app.query.runs import show
+
+        return show(self._project, self._project.run(run))
+
+    def events(self, run: RunId, *, after: int = 0) -> tuple[Record, ...]:
+        """The stored events after a number."""
+        return self._project.runtime.events(run, after=after)
+
+    def follow(self, run: RunId, *, after: int = 0) -> Iterator[Record | None]:
+        """The events after a number until the run ends; None means that the caller should wait."""
+        from podium.app.query.runs import follow
+
+        return follow(self._project.runtime, run, after=after)
+
+    async def wait(self, run: RunId, *, after: int) -> None:
+        """Return when there is an event after number `after`, or when the run is gone."""
+        await self._project.runtime.wait(run, after=after)
+
+    def has_ended(self, run: RunId) -> bool:
+        from podium.app.query.inbox import ENDED
+
+        return self._project.run(run).status in ENDED
+
+    def inbox(self) -> tuple[Question, ...]:
+        """Everything that runs wait for, the oldest first."""
+        from podium.app.query.inbox import open_questions
+
+        return open_questions(self._project)
+
+    def logs(self, run: RunId, step: str | None = None, *, failed: bool = False) -> tuple[LogFile, ...]:
+        """The stored files of a run's attempts."""
+        from podium.app.query.logs import log_files
+
+        return log_files(self._project.paths, self.show(run), step, failed=failed)
+
+    def diff(self, span: Span) -> tuple[str, bool]:
+        """The changes between two trees as text, and whether it was truncated."""
+        from podium.app.query.diff import read_diff
+
+        return read_diff(self._project.paths, span)
+
+    def changes(self, span: Span) -> tuple[Change, ...]:
+        """The changed files between two trees."""
+        from podium.app.query.diff import read_changes
+
+        return read_changes(self._project.paths, span)
+
+    def prompt(self, run: RunId, step: str, attempt: int | None = None) -> PromptRecord:
+        """What an agent was sent in a run."""
+        from podium.app.forecast.prompt import told_in_run
+
+        return told_in_run(self._project.paths, self.show(run), step, attempt)
+
+    def costs(self, run: RunId | None, by: By) -> tuple[CostReport, int]:
+        """The costs of one run or of all together, and the number of runs."""
+        from podium.app.query.runs import costs
+
+        heads = self._project.runtime.heads() if run is None else (self._project.run(run),)
+        return costs(self._project.runtime, heads, by), len(heads)
+
+    def history(self, workflow: str) -> History:
+        """What calls have used in earlier runs of a workflow."""
+        from podium.app.run.cost_history import read_history
+
+        return read_history(self._project.runtime, workflow)
+
+    def verify(self, run: RunId) -> LogCheck:
+        """Whether the log of a run is complete and unaltered."""
+        return self._project.runtime.verify(run)

@@ -1,0 +1,90 @@
+"""The way of `podium run` from the command to the loop: the definition is read once, and little lies between."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import podium
+from podium.engine.loop import RunLoop
+from podium.frontends.cli.run.run import command
+from podium.workflow.source.sources import gather
+from tests.engine.kit import Project
+from tests.frontends.test_running import call, code, newest
+
+SRC = Path(podium.__file__).parent
+STEPS = "  a: {run: [echo, x]}\n"
+
+
+@contextmanager
+def stacks_of(function: CodeType) -> Iterator[list[list[CodeType]]]:
+    """The functions of Podium on the stack, innermost first, each time this one is entered, in any thread."""
+    stacks: list[list[CodeType]] = []
+
+    def look(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code is function:
+            stacks.append(list(_ours(frame)))
+
+    threading.setprofile(look)
+    sys.setprofile(look)
+    try:
+        yield stacks
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+
+def _ours(frame: FrameType | None) -> Iterator[CodeType]:
+    while frame is not None:
+        if Path(frame.f_code.co_filename).is_relative_to(SRC):
+            yield frame.f_code
+        frame = frame.f_back
+
+
+def test_podium_run_reads_the_definition_once(project: Project) -> None:
+    project.flow(STEPS)
+
+    with stacks_of(gather.__code__) as reads:
+        done = call("run", "flow.yaml", "--sandbox", "none")
+
+    assert code(done) == 0
+    assert len(reads) == 1
+
+
+def test_podium_resume_reads_the_definition_once(project: Project) -> None:
+    project.flow("  ask: {human: 'Go on?'}\n" + STEPS)
+    call("run", "flow.yaml", "--sandbox", "none")
+
+    with stacks_of(gather.__code__) as reads:
+        done = call("resume", newest(project))
+
+    assert code(done) == 6
+    assert len(reads) == 1
+
+
+def test_the_python_function_reads_the_definition_once(project: Project) -> None:
+    file = project.flow(STEPS)
+
+    with stacks_of(gather.__code__) as reads:
+        view = podium.run(file, sandbox="none")
+
+    assert view.status == "passed"
+    assert len(reads) == 1
+
+
+def test_two_functions_lie_between_the_command_and_the_loop(project: Project) -> None:
+    project.flow(STEPS)
+
+    with stacks_of(RunLoop.drive.__code__) as stacks:
+        call("run", "flow.yaml", "--sandbox", "none")
+
+    loop, *between = stacks[0]
+    entry = command.callback.__wrapped__.__code__  # type: ignore[union-attr]  # the command below its decorator
+    files = [Path(function.co_filename).relative_to(SRC).as_posix() for function in between]
+    assert loop is RunLoop.drive.__code__
+    assert files[: between.index(entry)] == ["engine/local.py", "app/run/drive.py"]
