@@ -118,7 +118,7 @@ def files_of(state_dir: Path, run: str) -> list[Path]:
 def is_answered(stamp: tuple[str, int, int]) -> bool:
     """Whether something is written after `answer:` or `value:`; the run decides if it is valid.
 
-    By name, size and time of change, so that a file which nobody has touched is not read again.
+    By name, size and time of change, so that an unchanged file is not read again.
     """
     try:
         text = Path(stamp[0]).read_text("utf-8", "replace")

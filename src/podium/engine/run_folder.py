@@ -1,9 +1,9 @@
-"""Writes the folder of a run: views of its events for people and other programs; none of it is ever read back as truth.
+"""Writes the folder of a run: views of its events for people and other programs; the engine never relies on them.
 
-Rule 1: a file is whole at every moment. Those that are written anew go through a temporary file, fsync and rename;
-those that grow are compared with what the events say when a process begins with them, and repaired.
-Rule 2: it costs a small share of the time. A turn of the engine takes less than a millisecond, these files take
-several, and in long runs more; so a patient caller is put off for a while that grows with what the last writing took.
+Rule 1: a file is complete at every moment. A snapshot is replaced by a whole-file write; a growing log is compared with
+the events when a process first writes it, and repaired.
+Rule 2: writing takes a small share of the time. A turn takes less than a millisecond, these files take several and more
+in long runs; so a patient caller has to wait for a multiple of what the last write took.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from podium.views.run.stored_text import with_stored
 from podium.views.run.view import RunView
 
 SHARE: Final = 20
-"""A patient caller waits that many times as long as the last writing took."""
+"""A patient caller waits this many times as long as the last write took."""
 
-WHOLE: Final[dict[str, Callable[[RunView], str]]] = {
+SNAPSHOTS: Final[dict[str, Callable[[RunView], str]]] = {
     files.RUN: files.run_text,
     files.STATE: files.state_text,
     files.MANIFEST: files.manifest_text,
@@ -41,7 +41,7 @@ WHOLE: Final[dict[str, Callable[[RunView], str]]] = {
 
 
 class RunFolder:
-    """The files of one run, written by the one process that owns it."""
+    """The files of one run; belongs to the process that owns the run."""
 
     def __init__(
         self,
@@ -57,46 +57,46 @@ class RunFolder:
         self._render = render
         self._exporters = exporters
         self._clock = clock
-        self._account = RunViewBuilder()
-        self._seen = 0
+        self._builder = RunViewBuilder()
+        self._count = 0
         self._is_first = True
         self._is_current = False
         self._lines = dict.fromkeys(growing_logs.GROWING, "")
         """What has not been written yet."""
         self._sizes: dict[str, int] = {}
-        """How long each growing file must be before the next lines; absent: it has not been looked at."""
+        """The size that each growing file must have before the next lines; absent: not compared yet."""
         self._written: dict[str, str] = {}
         self._next = 0.0
         self._events: Sequence[Event] = ()
 
     def write(self, events: Sequence[Event], state: State | None, *, patient: bool = False) -> bool:
-        """Bring the folder up to date with all events so far. False, to a patient caller only: not now, ask again."""
-        if len(events) == self._seen and self._is_current:
+        """Bring the folder up to date with all events so far; False tells a patient caller to ask again later."""
+        if len(events) == self._count and self._is_current:
             return True
         if patient and self._clock() < self._next:
             return False
-        began = self._clock()
+        start = self._clock()
         self._is_current = False
-        self._take(events)
-        self._grow()
-        self._renew(state)
+        self._add_lines(events)
+        self._write_growing()
+        self._write_snapshots(state)
         self._is_current = True
-        took = self._clock() - began
-        self._next = began + took + SHARE * took
+        took = self._clock() - start
+        self._next = start + took + SHARE * took
         return True
 
     def rebuild(self, events: Sequence[Event], state: State | None = None) -> None:
-        """Write everything anew, whatever is there."""
+        """Write all files again, whatever they contain."""
         self._sizes, self._written, self._is_current = {}, {}, False
         self.write(events, state)
 
-    def _take(self, events: Sequence[Event]) -> None:
+    def _add_lines(self, events: Sequence[Event]) -> None:
         self._events = events
-        for name, text in _grown(events[self._seen :], self._seen, self._account, self._mask).items():
+        for name, text in _new_lines(events[self._count :], self._count, self._builder, self._mask).items():
             self._lines[name] += text
-        self._seen = len(events)
+        self._count = len(events)
 
-    def _grow(self) -> None:
+    def _write_growing(self) -> None:
         self._make_folder()
         if len(self._sizes) < len(self._lines):
             self._compare()
@@ -106,18 +106,18 @@ class RunFolder:
                 self._append(self._dir / name, encode_utf8(text))
 
     def _compare(self) -> None:
-        """The first look of this process at files that others may have written."""
-        whole = self._lines if self._is_first else self._whole()
-        for name, text in whole.items():
+        """Compare the growing files with the events before the first write: another process may have written them."""
+        lines = self._lines if self._is_first else self._all_lines()
+        for name, text in lines.items():
             self._repair(self._dir / name, text)
         self._lines = dict.fromkeys(growing_logs.GROWING, "")
         self._is_first = False
 
-    def _whole(self) -> dict[str, str]:
-        return _grown(self._events, 0, RunViewBuilder(), self._mask)
+    def _all_lines(self) -> dict[str, str]:
+        return _new_lines(self._events, 0, RunViewBuilder(), self._mask)
 
     def _append(self, path: Path, data: bytes) -> None:
-        # Until it is done nothing is known of the file: after a full disk the next writing compares it again.
+        # Forget the size until the write is done, so that after a full disk the next write compares the file again.
         expected = self._sizes.pop(path.name)
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         with os.fdopen(handle, "ab") as file:
@@ -127,11 +127,11 @@ class RunFolder:
         if is_ours:
             self._sizes[path.name] = expected + len(data)
         else:
-            # Somebody else wrote to it, such as `podium show --rebuild` a moment ago.
-            self._repair(path, self._whole()[path.name])
+            # Another process wrote to it, such as `podium show --rebuild` a moment ago.
+            self._repair(path, self._all_lines()[path.name])
 
     def _repair(self, path: Path, expected: str) -> None:
-        """Add what is missing if the file is a beginning of what it should be; otherwise write it anew."""
+        """Append what is missing if the file is a prefix of the expected text; otherwise replace it."""
         data = encode_utf8(expected)
         present = _content(path)
         if present is not None and data.startswith(present):
@@ -142,13 +142,13 @@ class RunFolder:
             atomic.write(path, data)
         self._sizes[path.name] = len(data)
 
-    def _renew(self, state: State | None) -> None:
-        view = self._account.view()
+    def _write_snapshots(self, state: State | None) -> None:
+        view = self._builder.view()
         if state is not None:
             view = with_state(view, state, self._render)
         else:
             view = with_stored(view, read_stored(self._dir))
-        for name, text_of in WHOLE.items():
+        for name, text_of in SNAPSHOTS.items():
             text = self._mask.text(text_of(view))
             if self._written.get(name) != text:
                 atomic.write(self._dir / name, encode_utf8(text))
@@ -160,22 +160,21 @@ class RunFolder:
         if self._sizes:
             return
         self._dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        atomic.discard_leftovers(self._dir, (*WHOLE, *growing_logs.GROWING))
+        atomic.discard_leftovers(self._dir, (*SNAPSHOTS, *growing_logs.GROWING))
 
 
-def _grown(events: Sequence[Event], after: int, account: RunViewBuilder, mask: Mask) -> dict[str, str]:
-    """What these events add to each growing file; the account has taken those up to `after`."""
-    found: dict[str, list[str]] = {name: [] for name in growing_logs.GROWING}
+def _new_lines(events: Sequence[Event], after: int, builder: RunViewBuilder, mask: Mask) -> dict[str, str]:
+    """What these events add to each growing file; the builder has been fed the events up to `after`."""
+    lines: dict[str, list[str]] = {name: [] for name in growing_logs.GROWING}
     for seq, event in enumerate(events, start=after + 1):
-        account.feed((event,))
-        for name, line in growing_logs.lines_of(seq, event, account):
-            found[name].append(f"{line}\n")
-    return {name: _masked(lines, mask) for name, lines in found.items()}
+        builder.feed((event,))
+        for name, line in growing_logs.lines_of(seq, event, builder):
+            lines[name].append(f"{line}\n")
+    return {name: _masked(texts, mask) for name, texts in lines.items()}
 
 
 def _masked(lines: list[str], mask: Mask) -> str:
-    """Line by line, since what a line becomes must not depend on those it was written with; but mostly there is
-    nothing to hide, and one look over all of them says so."""
+    """Mask line by line, since a line must not depend on those it is written with; but only if there is a secret."""
     text = "".join(lines)
     return "".join(mask.text(line) for line in lines) if mask.hides(text) else text
 

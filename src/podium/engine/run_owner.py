@@ -42,7 +42,7 @@ class OwnedRun(NamedTuple):
 
 @asynccontextmanager
 async def own_run(store: Store, site: Site, exporters: Sequence[RunExporter]) -> AsyncIterator[OwnedRun]:
-    """Own a run while inside: nobody else drives it, and its folder follows its log."""
+    """Own a run while inside: no other process drives it, and its folder follows its log."""
     with lease(site.run_dir):
         head = store.head(site.run)
         if head is not None and head.last_seq:

@@ -1,4 +1,4 @@
-"""Holds a person's answer against what the question asks for, however it came: typed, as a file, or from a program."""
+"""Validates a person's answer against what the question asks for: typed, in a file, or from a program."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from podium.workflow.contracts.contract import OutputFault, Value, value_of
 
 
 def validate_answer(state: State, message: Message) -> Message | Refusal:
-    """The message with its value as the contract of the step has it; what does not fit is refused with the reason."""
+    """The message with its value converted by the contract of the step, or a refusal with the reason."""
     if not isinstance(message, Approve) or message.action != "answer":
         return message
     leaf = state.instances.get(message.path)
     if not isinstance(leaf, Leaf) or leaf.asked is None:
-        return message  # The core says why nobody can answer here.
+        return message  # The core refuses it with the reason.
     step = leaf.place.step
     if not (isinstance(step.verb, Human) and step.verb.answers):
         return message
-    given = message.text or None if message.answer is None else message.answer
-    if given is None:
+    answer = message.text or None if message.answer is None else message.answer
+    if answer is None:
         return Refusal("no_value", f"{message.path!r} asks for a value, and none was given")
-    found = _value(step.output, given, is_typed=message.answer is not None)
-    if isinstance(found, OutputFault):
-        return Refusal("unfit", f"{found.message}\n{message.path!r} still waits for an answer")
-    return replace(message, answer=found.value)
+    value = _value(step.output, answer, is_typed=message.answer is not None)
+    if isinstance(value, OutputFault):
+        return Refusal("unfit", f"{value.message}\n{message.path!r} still waits for an answer")
+    return replace(message, answer=value.value)
 
 
-def _value(output: Output, given: Any, *, is_typed: bool) -> Value | OutputFault:
+def _value(output: Output, answer: Any, *, is_typed: bool) -> Value | OutputFault:
     if output.kind in ("json", "schema"):
-        return value_of(output, "" if is_typed else given, (is_typed, given))
-    if output.kind == "lines" and isinstance(given, list | tuple):
-        is_lines = all(isinstance(line, str) for line in given)
-        return Value(list(given)) if is_lines else OutputFault("the answer is not a list of lines")
-    # What looks like JSON has been read as JSON: `podium answer 3` says the word 3 where a word is wanted.
-    text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+        return value_of(output, "" if is_typed else answer, (is_typed, answer))
+    if output.kind == "lines" and isinstance(answer, list | tuple):
+        is_lines = all(isinstance(line, str) for line in answer)
+        return Value(list(answer)) if is_lines else OutputFault("the answer is not a list of lines")
+    # `podium answer 3` has been parsed as the number 3; where the step expects text, it is the text "3".
+    text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
     return value_of(output, text, (False, None))

@@ -66,11 +66,11 @@ def decode_command(queued: QueuedCommand) -> RunCommand | str:
     kind = _KINDS.get(str(body.pop("say", "")))
     if kind is None:
         return "this owner of the run does not know that command; it may be an older version"
-    known = {field.name for field in fields(kind)}
+    names = {field.name for field in fields(kind)}
     try:
         if kind is Start:
             body["run"] = read_as(RunFacts, body["run"])
-        return kind(**{key: value for key, value in body.items() if key in known})
+        return kind(**{key: value for key, value in body.items() if key in names})
     except (TypeError, KeyError, CodecError) as error:
         return f"the command is incomplete: {error}"
 

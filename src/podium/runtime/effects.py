@@ -77,12 +77,12 @@ def kind_of(effect: Effect) -> EffectKind:
             assert_never(effect)
 
 
-def handed_in(effect: RunAttempt, said: ManualWorkDone, state: State, site: Site) -> Work:
+def handed_in(effect: RunAttempt, done: ManualWorkDone, state: State, site: Site) -> Work:
     """What collects the work of a person who says that it is done."""
 
     def collect() -> Awaitable[Report | None]:
         task = attempt_task(effect.asked, state, site.past, by_hand=True)
-        return perform(CollectTask(task, text=said.text, answer=said.answer, failed=said.failed), site)
+        return perform(CollectTask(task, text=done.text, answer=done.answer, failed=done.failed), site)
 
     return collect
 

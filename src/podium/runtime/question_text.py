@@ -30,7 +30,7 @@ def question_renderer(project: Path) -> Callable[[State, Leaf], str]:
             return f'{verb.question.text} It is "{leaf.place.about.removeprefix(TO_A_PERSON)}", at {where}.'
         if prompt is None or plain_prompt(prompt.text, name="") is not None:
             return as_written(state, leaf)
-        # Only where there is something to fill in is the library needed.
+        # Imported only for a question with names to fill in.
         from podium.workflow.prompts import render as prompts
 
         name = prompt.file or ""
