@@ -48,7 +48,7 @@ def seen(path: Path) -> Any:
     try:
         assert store.damage() is None
         assert first_fault(store.read(RUN)) is None
-        return store.heads(), store.read(RUN), store.letters(RUN), store.reply(RUN, "one")
+        return store.heads(), store.read(RUN), store.commands(RUN), store.reply(RUN, "one")
     finally:
         store.close()
 
@@ -68,11 +68,11 @@ def rows(path: Path) -> Any:
 def test_an_old_database_is_migrated_and_a_copy_is_kept(old: Path) -> None:
     before = rows(old)
 
-    heads, records, letters, reply = seen(old)
+    heads, records, commands, reply = seen(old)
 
     assert [(head.run, head.epoch, head.last_seq, head.status) for head in heads] == [(RUN, 3, 2, "waiting")]
     assert [record.body for record in records] == ["1", '"ünï"']
-    assert [(letter.name, letter.body) for letter in letters] == [("two", {"x": 1})]
+    assert [(command.name, command.body) for command in commands] == [("two", {"x": 1})]
     assert reply == "done"
     assert rows(old)[0] == VERSION
     assert rows(backup_of(old, 1)) == before
@@ -95,9 +95,9 @@ def test_damage_from_before_the_migration_is_reported_afterwards(old: Path) -> N
 def test_a_migrated_database_can_be_written(old: Path) -> None:
     store = SqliteStore(old)
     epoch = store.claim(RUN)
-    store.append(RUN, [("C", "3")], after=2, epoch=epoch, cause="m", answers=(store.letters(RUN)[0], "done"))
+    store.append(RUN, [("C", "3")], after=2, epoch=epoch, cause="m", answers=(store.commands(RUN)[0], "done"))
 
-    assert (epoch, store.letters(RUN), store.damage()) == (4, (), None)
+    assert (epoch, store.commands(RUN), store.damage()) == (4, (), None)
     store.close()
 
 

@@ -47,7 +47,7 @@ class TestSqliteStore(StoreContract):
         other.post(RUN, "hello", {"by": "other"})
 
         assert other.read(RUN) == store.read(RUN)
-        assert [letter.name for letter in store.letters(RUN)] == ["hello"]
+        assert [command.name for command in store.commands(RUN)] == ["hello"]
 
     def test_a_reader_does_not_wait_for_a_writer(self, owned: tuple[Store, int]) -> None:
         """A stopped writer keeps its transaction open."""
@@ -57,7 +57,7 @@ class TestSqliteStore(StoreContract):
         writer.execute("begin immediate")
 
         other = self.make()
-        seen = [head.run for head in other.heads()], other.read(RUN), other.letters(RUN)
+        seen = [head.run for head in other.heads()], other.read(RUN), other.commands(RUN)
 
         writer.execute("rollback")
         writer.close()
@@ -147,7 +147,7 @@ class TestSqliteStore(StoreContract):
             store.append(RUN, [("A", str(number))], after=number, epoch=epoch, cause="m")
 
         assert [writer.wait(60) for writer in writers] == [0, 0, 0]
-        assert len(store.letters(RUN)) == 75
+        assert len(store.commands(RUN)) == 75
         assert first_fault(store.read(RUN)) is None
 
     def test_a_path_that_is_not_utf8_is_refused_and_not_changed(self, tmp_path: Path) -> None:

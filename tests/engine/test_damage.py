@@ -132,7 +132,7 @@ def reads(state: Path, runs: tuple[RunId, ...]) -> Any:
 def all_of(store: SqliteStore, runs: tuple[RunId, ...]) -> Any:
     names = ("start", *(f"letter {number}" for number in range(20)))
     return store.heads(), [
-        (store.head(run), store.read(run), store.letters(run), [store.reply(run, name) for name in names])
+        (store.head(run), store.read(run), store.commands(run), [store.reply(run, name) for name in names])
         for run in runs
     ]
 

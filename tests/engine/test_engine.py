@@ -107,7 +107,7 @@ def test_what_cannot_be_followed_is_refused_with_the_reason(
     with pytest.raises(ConfigurationError, match=why):
         project.say(run, message)
 
-    assert project.store.letters(run) == ()
+    assert project.store.commands(run) == ()
 
 
 def test_a_run_that_is_over_says_so_to_everybody(project: Project) -> None:
@@ -116,7 +116,7 @@ def test_a_run_that_is_over_says_so_to_everybody(project: Project) -> None:
     with pytest.raises(ConfigurationError, match="has ended: passed"):
         project.say(run, Cancel("ann"))
 
-    assert project.store.letters(run) == ()
+    assert project.store.commands(run) == ()
 
 
 def test_a_signal_wakes_the_step_that_waits_for_it(project: Project) -> None:

@@ -49,7 +49,7 @@ def test_a_value_that_does_not_fit_is_refused_with_the_reason_and_the_question_s
         project.say(run, answer(value))
 
     assert [pending.path for pending in project.view(run).pending] == ["ask"]
-    assert project.store.letters(run) == ()
+    assert project.store.commands(run) == ()
 
 
 @pytest.mark.req("R193")

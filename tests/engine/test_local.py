@@ -32,7 +32,7 @@ def test_a_command_to_a_run_without_an_owner_stays_queued_and_is_sent_once(
     project: Project, run: RunId
 ) -> None:
     assert [send(project, run, YES), send(project, run, YES)] == [NoOwner(), NoOwner()]
-    assert len(project.store.letters(run)) == 1
+    assert len(project.store.commands(run)) == 1
 
     state = project.resume(run)
 

@@ -33,7 +33,7 @@ def test_what_was_refused_as_the_definition_has_changed_is_not_followed_later(
         project.write("flow.yaml", text)
         with pytest.raises(PodiumError):
             project.say(run, message, drives=drives)
-        assert project.store.letters(run) == ()
+        assert project.store.commands(run) == ()
 
         project.write("flow.yaml", before)
         state = project.resume(run)
@@ -70,8 +70,8 @@ def test_a_letter_is_left_to_whoever_owns_the_run_by_then(project: Project) -> N
 
         async def answers() -> None:
             await owned.wait()
-            (letter,) = project.store.letters(run)
-            project.store.answer(letter, DONE)
+            (command,) = project.store.commands(run)
+            project.store.answer(command, DONE)
 
         project.facade.site_for = site_for
         async with anyio.create_task_group() as group:

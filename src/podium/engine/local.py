@@ -111,7 +111,7 @@ class LocalRuntime:
         # Only an owner reads commands, so none is half read while the lease is ours.
         try:
             with self.reserve(run):
-                for queued in self.store.letters(run):
+                for queued in self.store.commands(run):
                     if queued.name == key:
                         self.store.answer(queued, WITHDRAWN)
         except AlreadyOwned:
@@ -153,7 +153,7 @@ class LocalRuntime:
         return is_owned(self._paths.run_dir(run))
 
     def unread(self, run: RunId) -> Unread:
-        return Unread(len(self.store.letters(run)), frozenset(self._answers(run)))
+        return Unread(len(self.store.commands(run)), frozenset(self._answers(run)))
 
     def _answers(self, run: RunId) -> Iterator[tuple[str, int, int]]:
         from podium.engine import inbox_files

@@ -222,7 +222,7 @@ class RunLoop:
         if stamp == self._stamp:
             return
         self._stamp = stamp
-        for queued in self._store.letters(self._log.run):
+        for queued in self._store.commands(self._log.run):
             if queued.number not in self._read:
                 self._read.add(queued.number)
                 self._read_command(queued)

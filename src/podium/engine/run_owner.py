@@ -90,7 +90,7 @@ def _facts(store: Store, log: Log) -> RunFacts:
     """The facts that the run was started with; before its first event they are only in the queued start command."""
     if log.state.started is not None:
         return log.state.started.run
-    for queued in store.letters(log.run):
+    for queued in store.commands(log.run):
         command = decode_command(queued)
         if isinstance(command, Start):
             return command.run
@@ -102,7 +102,7 @@ async def _finish(store: Store, log: Log, site: Site, folder: RunFolder) -> None
     assert log.state.ended is not None
     publish_passed(site, log.events)
     await _write(folder, log)
-    for queued in store.letters(site.run):
+    for queued in store.commands(site.run):
         log.reply(queued, f"run {site.run} has ended: {log.state.ended.status}")
 
 

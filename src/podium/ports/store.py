@@ -55,7 +55,7 @@ class Store(Protocol):
     its owner, so that the events of two owners can never interleave.
     """
 
-    def create(self, head: RunHead, letters: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+    def create(self, head: RunHead, commands: Mapping[str, Mapping[str, Any]] | None = None) -> None:
         """Create a run without events, in one transaction with its first queued commands by name.
 
         Raises StoreError if the run exists.
@@ -93,10 +93,10 @@ class Store(Protocol):
     def post(self, run: RunId, name: str, body: Mapping[str, Any]) -> None:
         """Queue a command for the owner; posting the same name again does nothing."""
 
-    def letters(self, run: RunId) -> tuple[QueuedCommand, ...]:
+    def commands(self, run: RunId) -> tuple[QueuedCommand, ...]:
         """The queued commands that have not been answered, in order."""
 
-    def answer(self, letter: QueuedCommand, reply: str) -> None:
+    def answer(self, command: QueuedCommand, reply: str) -> None:
         """Answer a queued command that led to no event."""
 
     def reply(self, run: RunId, name: str) -> str | None:

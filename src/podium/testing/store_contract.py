@@ -48,7 +48,7 @@ class StoreContract:
     def test_a_run_is_created_with_its_first_commands(self, store: Store) -> None:
         store.create(run_head(), {"start": {"say": "start"}})
 
-        assert [(command.name, command.body) for command in store.letters(RUN)] == [
+        assert [(command.name, command.body) for command in store.commands(RUN)] == [
             ("start", {"say": "start"})
         ]
 
@@ -127,12 +127,12 @@ class StoreContract:
         store, _ = owned
         store.post(RUN, "one", {"approve": "a"})
         store.post(RUN, "two", {"cancel": True})
-        first, second = store.letters(RUN)
+        first, second = store.commands(RUN)
 
         store.answer(first, "done")
 
         assert (first.name, first.body) == ("one", {"approve": "a"})
-        assert store.letters(RUN) == (second,)
+        assert store.commands(RUN) == (second,)
         assert (store.reply(RUN, "one"), store.reply(RUN, "two"), store.reply(RUN, "x")) == (
             "done",
             None,
@@ -142,26 +142,26 @@ class StoreContract:
     def test_a_command_posted_twice_is_queued_once(self, owned: tuple[Store, int]) -> None:
         store, _ = owned
         store.post(RUN, "one", {"n": 1})
-        store.answer(store.letters(RUN)[0], "")
+        store.answer(store.commands(RUN)[0], "")
 
         store.post(RUN, "one", {"n": 1})
 
-        assert store.letters(RUN) == ()
+        assert store.commands(RUN) == ()
 
     def test_a_command_is_answered_together_with_its_events_or_not_at_all(
         self, owned: tuple[Store, int]
     ) -> None:
         store, epoch = owned
         store.post(RUN, "one", {"n": 1})
-        command = store.letters(RUN)[0]
+        command = store.commands(RUN)[0]
 
         with pytest.raises(AppendConflict):
             store.append(RUN, [("A", "1")], after=5, epoch=epoch, cause="m", answers=(command, "done"))
-        before = store.letters(RUN)
+        before = store.commands(RUN)
         store.append(RUN, [("A", "1")], after=0, epoch=epoch, cause="m", answers=(command, "done"))
 
         assert before == (command,)
-        assert (store.letters(RUN), store.reply(RUN, "one")) == ((), "done")
+        assert (store.commands(RUN), store.reply(RUN, "one")) == ((), "done")
 
     def test_the_status_changes_with_the_events_that_change_it(self, owned: tuple[Store, int]) -> None:
         store, epoch = owned
@@ -194,9 +194,9 @@ class StoreContract:
         store.forget(RUN)
         store.forget(RUN)
 
-        assert (store.head(RUN), store.read(RUN), store.letters(RUN)) == (None, (), ())
+        assert (store.head(RUN), store.read(RUN), store.commands(RUN)) == (None, (), ())
         assert [head.run for head in store.heads()] == [other]
-        assert len(store.letters(other)) == 1
+        assert len(store.commands(other)) == 1
 
     def test_the_stamp_changes_when_a_command_may_have_been_queued(self, owned: tuple[Store, int]) -> None:
         store, _ = owned
@@ -213,6 +213,6 @@ class StoreContract:
         store.append(RUN, [("A", "1")], after=0, epoch=epoch, cause="m", status="waiting")
         store.post(RUN, "one", {"text": "ünï"})
         store.post(RUN, "two", {})
-        store.answer(store.letters(RUN)[0], "done")
+        store.answer(store.commands(RUN)[0], "done")
 
         assert store.damage() is None

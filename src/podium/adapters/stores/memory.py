@@ -18,12 +18,12 @@ class MemoryStore:
         self._replies: dict[tuple[RunId, str], str | None] = {}
         self._posted = 0
 
-    def create(self, head: RunHead, letters: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+    def create(self, head: RunHead, commands: Mapping[str, Mapping[str, Any]] | None = None) -> None:
         if head.run in self._heads:
             raise StoreError(f"run {head.run} already exists")
         self._heads[head.run] = replace(head, epoch=0, last_seq=0, last_hash=FIRST_HASH)
         self._records[head.run] = []
-        for name, body in (letters or {}).items():
+        for name, body in (commands or {}).items():
             self.post(head.run, name, body)
 
     def claim(self, run: RunId) -> int:
@@ -76,12 +76,12 @@ class MemoryStore:
             self._posted += 1
             self._commands.append(QueuedCommand(self._posted, run, name, dict(body)))
 
-    def letters(self, run: RunId) -> tuple[QueuedCommand, ...]:
+    def commands(self, run: RunId) -> tuple[QueuedCommand, ...]:
         return tuple(command for command in self._commands if command.run == run)
 
-    def answer(self, letter: QueuedCommand, reply: str) -> None:
-        self._commands = [command for command in self._commands if command.number != letter.number]
-        self._replies[letter.run, letter.name] = reply
+    def answer(self, command: QueuedCommand, reply: str) -> None:
+        self._commands = [queued for queued in self._commands if queued.number != command.number]
+        self._replies[command.run, command.name] = reply
 
     def reply(self, run: RunId, name: str) -> str | None:
         return self._replies.get((run, name))

@@ -114,7 +114,7 @@ class SqliteStore:
         except (apsw.Error, UnicodeDecodeError) as error:
             raise store_error(self._path, error) from error
 
-    def create(self, head: RunHead, letters: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+    def create(self, head: RunHead, commands: Mapping[str, Mapping[str, Any]] | None = None) -> None:
         with self._transaction:
             if self.head(head.run) is not None:
                 raise StoreError(f"run {head.run} already exists")
@@ -130,7 +130,7 @@ class SqliteStore:
                 head.source,
             )
             self._db.execute("insert into run values (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row, sum_of(row)))
-            for name, body in (letters or {}).items():
+            for name, body in (commands or {}).items():
                 self._post(head.run, name, body)
 
     def _change(self, run: RunId, *, epoch: int | None = None, status: str | None = None) -> None:
@@ -239,7 +239,7 @@ class SqliteStore:
         )
         self._posted += 1
 
-    def letters(self, run: RunId) -> tuple[QueuedCommand, ...]:
+    def commands(self, run: RunId) -> tuple[QueuedCommand, ...]:
         rows = self._rows(
             "select number, run, name, body from letter where run = ? and reply is null order by number",
             (run,),
@@ -253,16 +253,16 @@ class SqliteStore:
                 f"a queued command of run {run} is damaged: {error}", hint=f"check it: podium verify {run}"
             ) from error
 
-    def answer(self, letter: QueuedCommand, reply: str) -> None:
+    def answer(self, command: QueuedCommand, reply: str) -> None:
         with self._transaction:
-            self._answer(letter, reply)
+            self._answer(command, reply)
 
-    def _answer(self, letter: QueuedCommand, reply: str) -> None:
+    def _answer(self, command: QueuedCommand, reply: str) -> None:
         rows = self._db.execute(
-            "select run, name, body from letter where number = ?", (letter.number,)
+            "select run, name, body from letter where number = ?", (command.number,)
         ).fetchall()
         for row in rows:
-            values = (reply, sum_of((*row, reply)), letter.number)
+            values = (reply, sum_of((*row, reply)), command.number)
             self._db.execute("update letter set reply = ?, sum = ? where number = ?", values)
 
     def reply(self, run: RunId, name: str) -> str | None:
