@@ -80,7 +80,9 @@ def test_an_agent_that_needs_stronger_walls_than_there_are_runs_only_if_the_user
     agents = built_in("scripted", "command", "claude")
     found = unsupported(workflow, HostCapabilities(agents, sandbox, NO_WALLS))
 
-    said = f"claude needs bubblewrap: {NO_WALLS}; or --sandbox limits runs it with weaker walls, at your risk"
+    said = (
+        f"claude needs bubblewrap: {NO_WALLS}; or --sandbox limits runs it in a weaker sandbox, at your risk"
+    )
     assert [line.endswith(said) for line in found] == ([True] if sandbox in (None, "auto") else [])
     assert unsupported(workflow, HostCapabilities(agents, sandbox)) == ()
 

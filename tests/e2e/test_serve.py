@@ -63,7 +63,7 @@ def test_a_service_carries_runs_on_stops_cleanly_and_goes_on_after_a_restart(tmp
         again.send_signal(signal.SIGTERM)
         assert until_exit(again) == 0
         talk = project.talk()
-        assert "somebody has spoken" in talk
+        assert "a command is queued" in talk
         assert "its process is gone" in talk
         assert "Traceback" not in talk
 
@@ -98,7 +98,7 @@ def test_each_line_of_a_service_that_speaks_json_conforms_to_its_schema(tmp_path
 
         lines = [json.loads(line) for line in done.out.splitlines()]
         assert [(line["did"], line["run"]) for line in lines] == [("began", run), ("let_go", run)], done.err
-        assert lines[0]["why"] == "somebody has spoken"
+        assert lines[0]["why"] == "a command is queued"
         assert lines[1] == {**lines[1], "status": "passed", "exit": 0, "pid": lines[0]["pid"]}
         for line in lines:
             conforms(line, "serve")

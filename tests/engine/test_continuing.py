@@ -371,7 +371,7 @@ def test_a_look_ahead_changes_nothing(project: Project) -> None:
     assert [head.run for head in project.store.heads()] == [first]
 
 
-@pytest.mark.parametrize(("step", "said"), [("nowhere", "has not been at"), ("s13", "has not been at")])
+@pytest.mark.parametrize(("step", "said"), [("nowhere", "has not entered"), ("s13", "has not entered")])
 def test_a_step_that_was_never_reached_is_named_with_those_that_were(
     project: Project, step: str, said: str
 ) -> None:

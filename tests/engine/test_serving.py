@@ -73,7 +73,7 @@ def test_a_run_that_waits_for_a_time_is_let_go_of_and_carried_on_when_it_has_com
     assert state.ended is None
 
     assert world.later(HOUR - 1000) == []
-    assert world.later(2000) == ["a time has come"]
+    assert world.later(2000) == ["a timer is due"]
 
     state = world.carry(run)
     assert state.ended is not None
@@ -89,7 +89,7 @@ def test_a_service_that_was_started_anew_knows_the_same(world: World) -> None:
     )
 
     assert world.ready() == []
-    assert world.later(HOUR + 1) == ["a time has come"]
+    assert world.later(HOUR + 1) == ["a timer is due"]
 
 
 @pytest.mark.req("R191", "R193", "R194")
@@ -100,13 +100,13 @@ def test_reminders_and_escalation_come_on_time_and_nobody_answering_is_an_outcom
     fired = []
     for _ in range(2):
         assert world.later(HOUR - 1000) == []
-        assert world.later(1001) == ["a time has come"]
+        assert world.later(1001) == ["a timer is due"]
         world.carry(run)
         fired.append(len([event for event in world.project.events(run) if isinstance(event, TimerFired)]))
     assert fired == [1, 2]
     assert world.ready() == []
 
-    assert world.later(HOUR + 1) == ["a time has come"]
+    assert world.later(HOUR + 1) == ["a timer is due"]
     state = world.carry(run)
 
     assert outcome(state, "ask") == "timeout"
@@ -120,7 +120,7 @@ def test_a_quota_window_parks_only_its_step_and_the_run_goes_on_when_it_opens(wo
     assert state.ended is None
     assert world.ready() == []
 
-    assert world.later(24 * HOUR) == ["a time has come"]
+    assert world.later(24 * HOUR) == ["a timer is due"]
 
     state = world.carry(run)
     assert state.ended is not None
@@ -139,7 +139,7 @@ def test_an_answer_by_letter_or_by_file_makes_a_run_ready(world: World) -> None:
     assert world.ready() == []
 
     store.post(run, "yes", encode_command(Approve(StepPath("ask"), "approve", "ann")))
-    assert world.ready() == ["somebody has spoken"]
+    assert world.ready() == ["a command is queued"]
     state = world.carry(run)
     assert outcome(state, "ask") == "passed"
 
@@ -157,16 +157,16 @@ def test_a_run_is_left_alone_that_is_paused_owned_or_has_just_been_made(world: W
     world.time = Millis(begun.site.now() + 1000)
     assert [name for name, _ in world.service.ready()] == []
     world.time = Millis(begun.site.now() + 20_000)
-    assert world.service.ready() == ((begun.run, "somebody has spoken"),)
+    assert world.service.ready() == ((begun.run, "a command is queued"),)
 
 
 def test_a_run_that_cannot_be_carried_on_is_told_of_once_and_not_tried_all_the_time(world: World) -> None:
     run, _ = world.begin(TIMER)
     world.project.write("flow.yaml", "podium: 1\nname: flow\nsteps:\n  other: {run: [sh, -c, 'echo x']}\n")
     world.project.store.post(run, "yes", encode_command(Approve(StepPath("ask"), "approve", "ann")))
-    assert world.ready() == ["somebody has spoken"]
+    assert world.ready() == ["a command is queued"]
     world.service.note(run)
 
     assert world.ready() == []
-    assert world.later(AGAIN + 1) == ["somebody has spoken"]
+    assert world.later(AGAIN + 1) == ["a command is queued"]
     assert ["definition has changed" in line for line in world.said] == [True]

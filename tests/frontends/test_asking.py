@@ -96,7 +96,7 @@ def test_who_is_asked_after_the_last_attempt_is_told_why_it_failed(project: Proj
     assert [BEYOND in text for text in told] == [True] * 4
     assert data(call("inbox", "--json"))[0]["why"] == BEYOND
     assert call("logs", "--failed").stdout.endswith(
-        f"==> make attempt 1: why it did not stand <==\n{BEYOND}\n"
+        f"==> make attempt 1: why it was rejected <==\n{BEYOND}\n"
     )
 
 

@@ -355,7 +355,7 @@ def test_the_demo_repairs_its_project_without_a_question(project: Project, tmp_p
     done = call("demo", "--folder", str(tmp_path / "demo"))
 
     assert code(done) == 0
-    assert "The demo says yes for you" in done.stderr
+    assert "The demo approves for you" in done.stderr
     assert (
         git(tmp_path / "demo", "log", "--format=%s")
         == "Take the discount into account\nA cart whose tests fail"

@@ -95,7 +95,7 @@ def test_without_user_namespaces_an_agent_that_a_model_steers_is_refused(project
     assert 'step "fix"' in done.err
     assert "claude needs bubblewrap: bubblewrap does not work here: bwrap: " in done.err
     assert "user namespaces" in done.err
-    assert "--sandbox limits runs it with weaker walls, at your risk" in done.err
+    assert "--sandbox limits runs it in a weaker sandbox, at your risk" in done.err
     with project.store() as store:
         assert store is None or store.heads() == ()
 

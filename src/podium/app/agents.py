@@ -1,4 +1,4 @@
-"""Which agents there are: what plays each, whether it is installed, and by what it would log in; never a value."""
+"""Lists agents: their programs and versions, and how each would log in; values of keys are never read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class AgentListing:
     name: str
     type: str
     works: bool
-    """This Podium can speak to it."""
+    """This Podium supports it."""
     program: str | None
     """Where its program is; None: not found, or it has none."""
     version: str | None
@@ -34,14 +34,14 @@ class AgentListing:
     auth: str
     """How it would log in, in words."""
     tested: str
-    """The version this Podium was tried with; empty for what is no program."""
+    """The version that this Podium was tested with; empty for an agent without a program."""
     wanting: str
-    """What a person must do before it can work; empty: nothing that is known."""
+    """What a person must do before it can work; empty if nothing is known to be missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the matrix of what can be asked of each type."""
+    """One line of the matrix: what an agent type supports."""
 
     type: str
     works: bool
@@ -55,15 +55,15 @@ class Row:
 
 
 async def list_agents(
-    configured: Mapping[str, Mapping[str, Any]], there: Agents, env: Mapping[str, str]
+    configured: Mapping[str, Mapping[str, Any]], agents: Agents, env: Mapping[str, str]
 ) -> tuple[AgentListing, ...]:
-    """The configured ones and those that need no entry."""
-    named = {**{kind: {} for kind, agent in there.items() if agent.type.listed}, **configured}
-    return tuple([await _listed(name, config, there, env) for name, config in named.items()])
+    """The configured agents and those that need no configuration."""
+    named = {**{kind: {} for kind, agent in agents.items() if agent.type.listed}, **configured}
+    return tuple([await _listed(name, config, agents, env) for name, config in named.items()])
 
 
-def matrix(there: Agents) -> tuple[Row, ...]:
-    rows = (_row(kind, agent.type.capabilities, agent.type.tested) for kind, agent in there.items())
+def matrix(agents: Agents) -> tuple[Row, ...]:
+    rows = (_row(kind, agent.type.capabilities, agent.type.tested) for kind, agent in agents.items())
     return (*rows, _row(HUMAN, PERSON))
 
 
@@ -86,10 +86,10 @@ def data_of(rows: tuple[AgentListing, ...] | tuple[Row, ...]) -> list[dict[str, 
 
 
 async def _listed(
-    name: str, config: Mapping[str, Any], there: Agents, env: Mapping[str, str]
+    name: str, config: Mapping[str, Any], agents: Agents, env: Mapping[str, str]
 ) -> AgentListing:
     kind = str(config.get("type") or name)
-    agent = there.get(kind)
+    agent = agents.get(kind)
     program = None if agent is None else program_of(agent.type, config, env)
     has_version = agent is not None and agent.type.program
     return AgentListing(
@@ -106,7 +106,7 @@ async def _listed(
 
 
 async def version_of(program: str, env: Mapping[str, str]) -> str | None:
-    """In a home of its own: a program that is asked for its version may still write files."""
+    """In a temporary home, since a program may write files even when it only prints its version."""
     with tempfile.TemporaryDirectory(prefix="podium-") as folder:
         launch = Launch(
             argv=(program, "--version"),
@@ -117,8 +117,8 @@ async def version_of(program: str, env: Mapping[str, str]) -> str | None:
             grace_s=1.0,
         )
         finished = await run(launch)
-    found = _NUMBER.search(finished.stdout.text())
-    return found[0] if found is not None and finished.exit_code == 0 else None
+    match = _NUMBER.search(finished.stdout.text())
+    return match[0] if match is not None and finished.exit_code == 0 else None
 
 
 def _auth(agent: InstalledAgent, config: Mapping[str, Any], env: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Whether the agents can work here, within which walls, and why a workflow could not run; with what to do about it."""
+"""Whether agents can work on this machine, in which sandbox, and why a workflow could not run, with what to do."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class MachineReport:
     sqlite: str
     git: str | None
     sandbox: str
-    """The walls that would be in force."""
+    """The sandbox that would apply."""
     in_force: tuple[str, ...]
-    """What these walls hold back."""
+    """What it enforces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,27 +95,27 @@ async def machine(sandbox: Sandbox, env: Mapping[str, str]) -> MachineReport:
     )
 
 
-async def agents_of(workflow: Workflow, there: Agents, env: Mapping[str, str]) -> tuple[AgentListing, ...]:
-    return await list_agents(workflow.config.get("agents") or {}, there, env)
+async def agents_of(workflow: Workflow, agents: Agents, env: Mapping[str, str]) -> tuple[AgentListing, ...]:
+    return await list_agents(workflow.config.get("agents") or {}, agents, env)
 
 
 def problems_of(
-    workflow: Workflow, there: Agents, env: Mapping[str, str], *, sandbox: str | None, unwalled: str = ""
+    workflow: Workflow, agents: Agents, env: Mapping[str, str], *, sandbox: str | None, unwalled: str = ""
 ) -> tuple[str, ...]:
-    """Each with the step and what to do. `sandbox` is a level that the user typed, `unwalled` why there is no better."""
+    """Each with the step and what to do; `sandbox` is the level that the user typed, `unwalled` why no stronger one works."""
     secrets = [name for name in workflow.config.get("secrets") or () if not env.get(name)]
     return (
-        *unsupported(workflow, preflight.HostCapabilities(there, sandbox, unwalled)),
-        *agents_not_ready(workflow, there, env),
+        *unsupported(workflow, preflight.HostCapabilities(agents, sandbox, unwalled)),
+        *agents_not_ready(workflow, agents, env),
         *(f"secret {name} has no value; export {name}=..." for name in secrets),
         *(() if shutil.which("git", path=env.get("PATH", "")) else ("git is not installed",)),
     )
 
 
 def settings_of(file: Path, *, user_dir: Path | None) -> Mapping[str, Any]:
-    """The agents as a file of their own would have them: with what project, user and Podium say."""
-    found: Mapping[str, Any] = yaml.safe_load(resolved(file, user_dir=user_dir)).get("agents") or {}
-    return found
+    """The agents of a workflow with the configuration of project, user and Podium merged in."""
+    agents: Mapping[str, Any] = yaml.safe_load(resolved(file, user_dir=user_dir)).get("agents") or {}
+    return agents
 
 
 def probe(project: Project, settings: Mapping[str, Any], name: str, *, sandbox: str | None) -> Probe:
@@ -132,19 +132,19 @@ def probe(project: Project, settings: Mapping[str, Any], name: str, *, sandbox: 
         )
     except ConfigurationError as error:
         return Probe(name, ok=False, message=error.message, duration_s=0, tokens=0, cost_usd=0)
-    seen = RunViewBuilder()
+    builder = RunViewBuilder()
 
     def on_turn(driven: DrivenRun) -> None:
-        seen.feed(driven.events[seen.view().seq :])
+        builder.feed(driven.events[builder.view().seq :])
 
     anyio.run(partial(project.commands.drive, started.run, park=False, observer=Observer(on_turn)))
-    view = seen.view()
-    (asked,) = (step for step in view.steps if step.path == "probe")
+    view = builder.view()
+    (probe_step,) = (step for step in view.steps if step.path == "probe")
     return Probe(
         agent=name,
-        ok=asked.outcome == "passed",
-        message="" if asked.outcome == "passed" else (asked.words or asked.reason),
-        duration_s=round(duration_of(asked, view.at) / 1000, 1),
-        tokens=asked.tokens,
-        cost_usd=cost_of(asked),
+        ok=probe_step.outcome == "passed",
+        message="" if probe_step.outcome == "passed" else (probe_step.words or probe_step.reason),
+        duration_s=round(duration_of(probe_step, view.at) / 1000, 1),
+        tokens=probe_step.tokens,
+        cost_usd=cost_of(probe_step),
     )

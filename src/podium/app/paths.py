@@ -24,19 +24,19 @@ IGNORED: Final = (
 
 
 def project_root(folder: Path) -> Path:
-    """The project around a folder, with which every command means the same."""
+    """The project around a folder, by one rule for every command."""
     return project_of(folder)
 
 
 def project_of_file(file: Path) -> Path:
-    """The project in which a file is run: its own. Whoever stands in another one is asked to go there first."""
-    here, there = project_root(Path.cwd()), project_root(file.parent)
-    if here != there and is_marked(here) and not there.is_relative_to(here):
+    """The project that a file belongs to; raises if the current folder belongs to another one."""
+    here, root = project_root(Path.cwd()), project_root(file.parent)
+    if here != root and is_marked(here) and not root.is_relative_to(here):
         raise PathViolation(
-            f'"{file}" leaves the project: it belongs to {there}, the current folder to {here}',
-            hint=f"go there first: cd {shlex.quote(str(there))}",
+            f'"{file}" leaves the project: it belongs to {root}, the current folder to {here}',
+            hint=f"go there first: cd {shlex.quote(str(root))}",
         )
-    return there
+    return root
 
 
 def user_dir() -> Path:

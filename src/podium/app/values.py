@@ -30,38 +30,38 @@ def read_values(path: Path | None) -> dict[str, Any]:
     return document.value
 
 
-def parse_vars(pairs: tuple[str, ...], known: Mapping[str, Any]) -> dict[str, Any]:
-    """`name=value` pairs for these variables: what is text in the file stays text, however it looks."""
-    texts = {name for name, first in known.items() if isinstance(first, str)}
+def parse_vars(pairs: tuple[str, ...], declared: Mapping[str, Any]) -> dict[str, Any]:
+    """`name=value` pairs for these variables; a variable that is text in the file stays text."""
+    texts = {name for name, first in declared.items() if isinstance(first, str)}
     names = [pair.partition("=")[0] for pair in pairs]
-    found = parse_values(pairs, texts={name for name in names if own_name(name, known) in texts})
-    return {own_name(name, known): value for name, value in found.items()}
+    values = parse_values(pairs, texts={name for name in names if own_name(name, declared) in texts})
+    return {own_name(name, declared): value for name, value in values.items()}
 
 
-def own_name(written: str, known: Container[str]) -> str:
-    """A name as a file of another format spells it is told as the one that it has got here."""
+def own_name(written: str, names: Container[str]) -> str:
+    """The native name for one that is written as in a file of another format."""
     native = name_of(written)
-    return native if written not in known and native in known else written
+    return native if written not in names and native in names else written
 
 
 def parse_values(pairs: tuple[str, ...], *, texts: Container[str] = ()) -> dict[str, Any]:
     """`name=value` pairs without declared types: JSON where it is JSON, else text."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for pair in pairs:
         name, sign, value = pair.partition("=")
         if not sign or not name:
             raise ConfigurationError(f"{pair!r} is not a name and a value", hint="write name=value")
-        found[name] = value if name in texts else parse_value(value, name)
-    return found
+        values[name] = value if name in texts else parse_value(value, name)
+    return values
 
 
 def parse_value(text: str, name: str) -> Any:
-    """JSON where it is JSON, else the words themselves; raises ConfigurationError for what no file could hold."""
+    """JSON if it is valid JSON, else the text; raises ConfigurationError for a value that no file could hold."""
     try:
-        given = json.loads(text, parse_constant=_no_number)
+        value = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError):
-        given = text
-    return json_value(given, name)
+        value = text
+    return json_value(value, name)
 
 
 def json_value(value: Any, name: str, depth: int = 0) -> Any:
@@ -110,8 +110,8 @@ def _no_number(text: str) -> Any:
 
 
 def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
-    """`limits.usd=20` pairs as the map they stand for; a value is spelled as in a file."""
-    found: dict[str, Any] = {}
+    """`limits.usd=20` pairs as a nested map; values are written as in a file."""
+    settings: dict[str, Any] = {}
     for pair in pairs:
         path, sign, value = pair.partition("=")
         names = path.split(".")
@@ -125,7 +125,7 @@ def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
         document = yaml.load(value, name=f"--set {path}")
         if document.problems:
             raise ConfigurationError("\n".join(problem.render() for problem in document.problems))
-        place = found
+        place = settings
         for name in names[:-1]:
             place = place.setdefault(name, {})
             if not isinstance(place, dict):
@@ -133,4 +133,4 @@ def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
                     f"{path} is set, and so is something around it", hint="set one of them"
                 )
         place[names[-1]] = document.value
-    return found
+    return settings

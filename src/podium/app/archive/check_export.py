@@ -38,11 +38,11 @@ class Checked:
     manifest: str
     fault: str | None
     notes: tuple[str, ...] = ()
-    """What is no fault, and cannot be checked."""
+    """What cannot be checked, and is not a fault."""
 
 
 def is_export(folder: Path) -> bool:
-    """Whether it is, or has been, one: a folder with any of its files."""
+    """Whether a folder has any file of an export."""
     return any((folder / name).is_file() for name in (MANIFEST, EVENTS, VERDICTS, BUNDLE))
 
 
@@ -133,8 +133,8 @@ def _look_at_verdicts(folder: Path, manifest: dict[str, Any]) -> str | None:
     verdicts = verdicts_of(_events(folder))
     if (folder / VERDICTS).read_bytes() != as_json(verdicts):
         return f"{VERDICTS} does not say what the events say"
-    known = {*manifest["trees"], *manifest["lost_trees"], None}
-    unbound = [verdict for verdict in verdicts if verdict["tree"] not in known]
+    listed = {*manifest["trees"], *manifest["lost_trees"], None}
+    unbound = [verdict for verdict in verdicts if verdict["tree"] not in listed]
     if unbound:
         return (
             f"the verdict of event {unbound[0]['seq']} is about tree {unbound[0]['tree']}, which is not here"
@@ -145,7 +145,7 @@ def _look_at_verdicts(folder: Path, manifest: dict[str, Any]) -> str | None:
 def _notes(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
     lost = len(manifest["lost_trees"])
     if lost:
-        yield f"{lost} trees were lost before the export, so what they held cannot be checked"
+        yield f"{lost} trees were lost before the export, so their content cannot be checked"
     if not (folder / DEFINITION / "definition.json").is_file():
         yield "the definition was not kept, so it cannot be checked"
 

@@ -1,6 +1,6 @@
-"""Write a run into a folder that a stranger can check: its definition, events, verdicts, trees and evidence.
+"""Write a run into a folder that anybody can verify: its definition, events, verdicts, trees and evidence.
 
-Rule: what is in the folder was masked when it was stored; nothing is asked of the machine or of its user.
+Rule: everything in the folder was masked when it was stored; nothing is read from the machine or its user.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Exported:
     lost: tuple[Tree, ...]
     """Trees that events name and git no longer has."""
     manifest: str
-    """Its hash, which stands for everything in the folder."""
+    """Its hash, which covers everything in the folder."""
 
 
 def export(project: Project, head: RunHead, folder: Path) -> Exported:
@@ -137,8 +137,8 @@ def hash_of(path: Path) -> str:
 
 def file_names(folder: Path) -> tuple[str, ...]:
     """Everything but folders, in order."""
-    found = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
-    return tuple(sorted(path.relative_to(folder).as_posix() for path in found))
+    files = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
+    return tuple(sorted(path.relative_to(folder).as_posix() for path in files))
 
 
 def trees_of(events: Iterable[Event]) -> tuple[Tree, ...]:
@@ -147,7 +147,7 @@ def trees_of(events: Iterable[Event]) -> tuple[Tree, ...]:
 
 
 def _named(value: Any) -> Iterator[Tree]:
-    # The fields of events that hold trees, wherever they stand; `run` has a commit as its base.
+    # The fields of events that contain trees; the base of `run` is a commit.
     for key in ("tree", "base", "start", "onto", "fork"):
         if isinstance(value.get(key), str):
             yield Tree(value[key])
@@ -164,7 +164,7 @@ def _put(folder: Path, name: str, data: bytes) -> None:
 
 
 def _copy_records(source: Path, target: Path) -> None:
-    """Regular files only: nothing of what an agent left behind is followed."""
+    """Regular files only: links that an agent has left are not followed."""
     names = [name for kind in KEPT if (source / kind).is_dir() for name in _below(source, kind)]
     for name in (*names, *VIEWS):
         path = source / name
@@ -180,18 +180,18 @@ def _below(source: Path, kind: str) -> list[str]:
 def _put_trees(
     paths: ProjectPaths, events: Sequence[Event], folder: Path
 ) -> tuple[tuple[Tree, ...], tuple[Tree, ...]]:
-    """Which are there now, and which git has no longer."""
+    """The trees that were exported, and those that git no longer has."""
     named = trees_of(events)
     repository = find(paths.root, paths.trees) if named else None
     if repository is None:
         return (), named
-    known = complete_trees(repository, named)
-    if known:
-        write_bundle(repository, known, folder / BUNDLE)
+    present = complete_trees(repository, named)
+    if present:
+        write_bundle(repository, present, folder / BUNDLE)
     view = run_view(events)
-    if view.base in known and view.tree in known:
+    if view.base in present and view.tree in present:
         assert view.base is not None
         assert view.tree is not None
         text, _ = read_diff(paths, Span(view.base, view.tree))
         _put(folder, DIFF, text.encode("utf-8", "surrogateescape"))
-    return known, tuple(tree for tree in named if tree not in known)
+    return present, tuple(tree for tree in named if tree not in present)

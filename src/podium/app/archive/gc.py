@@ -1,4 +1,4 @@
-"""Delete what old runs have left: after showing it, and never what is still needed."""
+"""Delete old runs: only those that were listed first, and nothing that is still needed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RUNNING = ("running", "waiting", "paused", "parked")
 
 @dataclass(frozen=True, slots=True)
 class ExpiredRun:
-    """A run that may go, and what goes with it."""
+    """A run that may be deleted, and what is deleted with it."""
 
     run: RunId
     workflow: str
@@ -36,27 +36,27 @@ class ExpiredRun:
 
 
 def preview(project: Project, *, before: Millis, unlanded: bool = False) -> tuple[ExpiredRun, ...]:
-    """What a deletion would take: ended runs from before that moment, and with work that never landed only if asked."""
-    kept = _refs(project)
-    found = (
-        _old(project, head, kept.get(head.run))
+    """Ended runs that were created before a moment; runs whose work never landed only with `unlanded`."""
+    refs = _refs(project)
+    expired = (
+        _expired(project, head, refs.get(head.run))
         for head in project.runtime.heads()
         if _may_go(project, head, before)
     )
-    return tuple(old for old in found if unlanded or old.landed or not old.refs)
+    return tuple(run for run in expired if unlanded or run.landed or not run.refs)
 
 
-def delete(project: Project, olds: Iterable[ExpiredRun]) -> None:
-    """Exactly what was shown. The log goes last, so that what was interrupted is found again."""
-    kept = _refs(project)
+def delete(project: Project, runs: Iterable[ExpiredRun]) -> None:
+    """Delete these runs. The log is deleted last, so that an interrupted deletion can be repeated."""
+    refs = _refs(project)
     repository = find(project.root, project.paths.trees)
-    for old in olds:
-        if repository is not None and old.run in kept:
-            gc.delete(repository, (kept[old.run],))
+    for expired in runs:
+        if repository is not None and expired.run in refs:
+            gc.delete(repository, (refs[expired.run],))
         # Workspaces too: a process that was killed after the last event has left them.
-        for folder in (project.paths.run_dir(old.run), project.paths.work_dir(old.run)):
+        for folder in (project.paths.run_dir(expired.run), project.paths.work_dir(expired.run)):
             discard(folder)
-        project.runtime.forget(old.run)
+        project.runtime.forget(expired.run)
     discard_unused(project.paths.state_dir, project.runtime.heads())
 
 
@@ -70,7 +70,7 @@ def _refs(project: Project) -> dict[str, gc.RunRefs]:
     return {} if repository is None else {each.run: each for each in gc.list_runs(repository)}
 
 
-def _old(project: Project, head: RunHead, refs: gc.RunRefs | None) -> ExpiredRun:
+def _expired(project: Project, head: RunHead, refs: gc.RunRefs | None) -> ExpiredRun:
     return ExpiredRun(
         run=head.run,
         workflow=head.workflow,

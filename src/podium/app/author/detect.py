@@ -135,11 +135,11 @@ def _python(files: _Files) -> Iterator[Command]:
 
 def _node(files: _Files) -> Iterator[Command]:
     scripts = files.map("package.json").get("scripts")
-    said = scripts if isinstance(scripts, dict) else {}
+    texts = scripts if isinstance(scripts, dict) else {}
     locks = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lockb": "bun"}
     manager = locks.get(files.has(*locks) or "", "npm")
     for purpose, names in TARGETS.items():
-        name = next((name for name in names if name in said and _NO_TEST not in str(said[name])), None)
+        name = next((name for name in names if name in texts and _NO_TEST not in str(texts[name])), None)
         if name is not None:
             yield Command(purpose, (manager, "run", "--silent", name), f"package.json: scripts.{name}")
         elif purpose == "types" and files.has("tsconfig.json"):

@@ -1,4 +1,4 @@
-"""A first workflow for a project: gates, roles and agents by what was found there, as files that a person may accept."""
+"""A first workflow for a project: gates, roles and agents that fit it, as files that a person may accept."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PURPOSES: Final[Mapping[str, Purpose]] = {
     "make ci": "tests",
     "make lint": "lint",
 }
-"""What a template runs unless it is told otherwise, and what it means by it."""
+"""What a template runs by default, and the purpose of it."""
 
 CHANGE: Final = """\
 # yaml-language-server: $schema=podium.schema.json
@@ -76,26 +76,30 @@ class Proposal:
     files: Mapping[Path, str]
     """To be written, by path."""
     kept: tuple[Path, ...]
-    """Files that are there already and stay as they are."""
+    """Files that exist and are not changed."""
     open: tuple[str, ...]
-    """What a person still has to say."""
+    """What a person still has to fill in."""
 
 
 def propose(project: Path, env: Mapping[str, str], *, template: str | None = None) -> Proposal:
-    found = scan(project)
+    scan_result = scan(project)
     usual = (agent for agent in built_in_types() if agent.preferred)
     agents = {agent.name: program_of(agent, {}, env) is not None for agent in usual}
     workflow = Path(f"workflows/{template or 'change'}.yaml")
-    text, left = _child(template, found) if template else (_change(found, agents), list(_unproven(found)))
-    wanted = {workflow: text, **_role(found), **_ignore(project)}
-    kept = tuple(path for path in wanted if path.name != ".gitignore" and (project / path).exists())
+    text, left = (
+        _child(template, scan_result)
+        if template
+        else (_change(scan_result, agents), list(_unproven(scan_result)))
+    )
+    files = {workflow: text, **_role(scan_result), **_ignore(project)}
+    existing = tuple(path for path in files if path.name != ".gitignore" and (project / path).exists())
     return Proposal(
-        scan=found,
+        scan=scan_result,
         agents=agents,
-        roles=tuple(role for field in found.fields for role in ROLES_OF_FIELDS[field]),
+        roles=tuple(role for field in scan_result.fields for role in ROLES_OF_FIELDS[field]),
         workflow=workflow,
-        files={path: text for path, text in wanted.items() if path not in kept},
-        kept=kept,
+        files={path: text for path, text in files.items() if path not in existing},
+        kept=existing,
         open=tuple(left),
     )
 
@@ -111,10 +115,12 @@ def proposal_data(proposal: Proposal, *, written: bool) -> dict[str, Any]:
         "languages": [stack.language for stack in proposal.scan.stacks],
         "fields": list(proposal.scan.fields),
         "gates": [
-            {"name": name, "run": list(one.argv), "because": one.because, "installed": one.installed}
-            for name, one in proposal.scan.gates().items()
+            {"name": name, "run": list(gate.argv), "because": gate.because, "installed": gate.installed}
+            for name, gate in proposal.scan.gates().items()
         ],
-        "agents": [{"name": name, "installed": there} for name, there in proposal.agents.items()],
+        "agents": [
+            {"name": name, "installed": is_installed} for name, is_installed in proposal.agents.items()
+        ],
         "roles": list(proposal.roles),
         "workflow": str(proposal.workflow),
         "files": {str(path): text for path, text in proposal.files.items()},
@@ -128,9 +134,9 @@ def template_names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in (SHIPPED / "templates").glob("*.yaml")))
 
 
-def _change(found: Scan, agents: Mapping[str, bool]) -> str:
-    gates = found.gates()
-    lines = [f"  {name}: {_run(one)}\n" for name, one in gates.items()]
+def _change(scan_result: Scan, agents: Mapping[str, bool]) -> str:
+    gates = scan_result.gates()
+    lines = [f"  {name}: {_run(gate)}\n" for name, gate in gates.items()]
     return CHANGE.format(
         gates="gates:\n" + "".join(lines) if gates else "",
         used=f"    gates: [{', '.join(gates)}]\n" if gates else "",
@@ -139,14 +145,14 @@ def _change(found: Scan, agents: Mapping[str, bool]) -> str:
 
 
 def _reviewer(agents: Mapping[str, bool]) -> str:
-    """Another mind than the author's, who is the first that is installed."""
-    others = [f"reviewer_{name}" for name, there in agents.items() if there][1:]
+    """A reviewer by another agent than the author, which is the first that is installed."""
+    others = [f"reviewer_{name}" for name, is_installed in agents.items() if is_installed][1:]
     shipped = (role for role in reversed(others) if (SHIPPED / "roles" / f"{role}.yaml").is_file())
     return next(shipped, "reviewer")
 
 
-def _unproven(found: Scan) -> Iterator[str]:
-    if not any(one.purpose == "tests" for one in found.gates().values()):
+def _unproven(scan_result: Scan) -> Iterator[str]:
+    if not any(gate.purpose == "tests" for gate in scan_result.gates().values()):
         yield "no command was found that tests this project; add a gate to the workflow"
 
 
@@ -154,7 +160,7 @@ def _run(command: Command) -> str:
     return f"{{run: {json.dumps(list(command.argv))}}}"
 
 
-def _child(template: str, found: Scan) -> tuple[str, list[str]]:
+def _child(template: str, scan_result: Scan) -> tuple[str, list[str]]:
     """A workflow that extends a template and says what this project runs where the template says `make ...`."""
     if template not in template_names():
         hint = did_you_mean(template, template_names()) or f"there are {', '.join(template_names())}"
@@ -162,52 +168,55 @@ def _child(template: str, found: Scan) -> tuple[str, list[str]]:
     left: list[str] = []
     lines = [f"podium: 1\nname: {template}\nextends: {template}\n"]
     for section in ("gates", "steps"):
-        said = {name: _said(command, found) for name, command in _made(template, section).items()}
-        unknown = [name for name, run in said.items() if run is None]
+        runs = {
+            name: _child_run(command, scan_result)
+            for name, command in _make_commands(template, section).items()
+        }
+        unknown = [name for name, run in runs.items() if run is None]
         left += [
-            f'{section}.{name}: say what to run instead of "{_made(template, section)[name]}"'
+            f'{section}.{name}: say what to run instead of "{_make_commands(template, section)[name]}"'
             for name in unknown
         ]
-        own = {name: run for name, run in said.items() if run}
+        own = {name: run for name, run in runs.items() if run}
         if own:
             lines += [f"{section}:\n", *(f"  {name}: {run}\n" for name, run in own.items())]
     return "".join(lines), left
 
 
-def _made(template: str, section: str) -> dict[str, str]:
+def _make_commands(template: str, section: str) -> dict[str, str]:
     """The commands of a template and its parents that are targets of a Makefile, by the gate or step that runs them."""
     value = read(SHIPPED / "templates" / f"{template}.yaml").value
     parent = value.get("extends")
-    inherited = {} if parent is None else _made(str(parent), section)
+    inherited = {} if parent is None else _make_commands(str(parent), section)
     return {**inherited, **dict(_commands(value.get(section) or {}))}
 
 
 def _commands(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for name, said in section.items():
-        command = said.get("run")
+    for name, entry in section.items():
+        command = entry.get("run")
         if isinstance(command, str) and command.startswith("make "):
             yield name, command
 
 
-def _said(command: str, found: Scan) -> str | None:
-    """How the child spells it: empty where the project has the target, None where nothing is known."""
-    if command.removeprefix("make ") in found.targets:
+def _child_run(command: str, scan_result: Scan) -> str | None:
+    """What the child runs instead: empty if the project has the target, None if nothing is known."""
+    if command.removeprefix("make ") in scan_result.targets:
         return ""
-    wanted = PURPOSES.get(command)
-    matching = [one for one in found.gates().values() if one.purpose == wanted]
+    purpose = PURPOSES.get(command)
+    matching = [gate for gate in scan_result.gates().values() if gate.purpose == purpose]
     if matching:
         return _run(matching[0])
-    return '{check: "true"}' if wanted == "lint" else None
+    return '{check: "true"}' if purpose == "lint" else None
 
 
-def _role(found: Scan) -> dict[Path, str]:
+def _role(scan_result: Scan) -> dict[Path, str]:
     """What an implementer of this project should know."""
-    gates = found.gates()
+    gates = scan_result.gates()
     if not gates:
         return {}
-    languages = " and ".join(stack.language for stack in found.stacks if stack.language != "make")
+    languages = " and ".join(stack.language for stack in scan_result.stacks if stack.language != "make")
     about = f"This project is written in {languages}. " if languages else ""
-    lines = [f"  {name}: {' '.join(one.argv)}" for name, one in gates.items()]
+    lines = [f"  {name}: {' '.join(gate.argv)}" for name, gate in gates.items()]
     text = f"system: |\n  {about}What proves a change here, to be run before you finish:\n"
     return {Path(".podium/roles/implementer.yaml"): text + "".join(f"  {line}\n" for line in lines)}
 

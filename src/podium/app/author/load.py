@@ -22,7 +22,7 @@ PATH_RULE = 24
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """All that is to be said about one file."""
+    """The problems of one file."""
 
     path: Path
     problems: tuple[Problem, ...]
@@ -43,7 +43,7 @@ class Checked:
 
 
 def check(path: Path, *, user_dir: Path | None = None, settings: Mapping[str, Any] | None = None) -> Checked:
-    """Every mistake in a file and in what it stands on. `settings` are those that were typed."""
+    """Every mistake in a file and in the files it uses; `settings` override them."""
     return Checked(
         path, load(path, agent_types=agent_types(), user_dir=user_dir, overrides=settings).problems
     )
@@ -108,7 +108,7 @@ def resolved(
     user_dir: Path | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> str:
-    """The file that a workflow stands for once templates and configuration are merged in."""
+    """The workflow with templates and configuration merged in."""
     from podium.workflow.merge.merge import merge
     from podium.workflow.merge.write_yaml import resolve, standalone
     from podium.workflow.source.sources import gather
@@ -121,7 +121,7 @@ def resolved(
 
 
 def converted(path: Path) -> str:
-    """A file of another format as a native one, with what has no native form told in comments."""
+    """A file of another format as a native one; comments name what has no native form."""
     from podium.workflow.dialects.detect import MARK, translate
     from podium.workflow.merge.write_yaml import written
     from podium.workflow.source.files import read_tree
@@ -145,16 +145,16 @@ def converted(path: Path) -> str:
 
 def parse_inputs(pairs: tuple[str, ...], workflow: Workflow | None = None) -> dict[str, Any]:
     """`key=value` pairs of a command line, with values of the declared types."""
-    types = {} if workflow is None else {known.name: known.type for known in workflow.inputs}
-    found: dict[str, Any] = {}
+    types = {} if workflow is None else {item.name: item.type for item in workflow.inputs}
+    values: dict[str, Any] = {}
     for pair in pairs:
         key, sign, value = pair.partition("=")
         if not sign or not key:
             raise ConfigurationError(f"{pair!r} is not an input", hint="write -i name=value")
         if workflow is not None and key not in types:
             raise ConfigurationError(f'{workflow.name} has no input "{key}"', hint=_known(set(types)))
-        found[key] = _typed(key, value, types.get(key, "string"))
-    return found
+        values[key] = _typed(key, value, types.get(key, "string"))
+    return values
 
 
 def _typed(key: str, value: str, kind: str) -> Any:

@@ -58,7 +58,7 @@ class Pack:
 
 
 def open_pack(source: str, *, home: Path, project: Path, user_dir: Path | None, replace: bool) -> Pack:
-    """A pack that could be installed; raises with everything that stands against it."""
+    """A pack that can be installed; raises with everything that prevents it."""
     files, commit = _files(source)
     about = read_manifest(files)
     roles = _roles(files, source)
@@ -82,8 +82,8 @@ def install(pack: Pack, home: Path) -> tuple[Path, ...]:
         atomic.write(folder / f"{role.name}.yaml", role.content, fsync=False, mode=0o644)
         written.append(folder / f"{role.name}.yaml")
     record = folder / RECORD
-    known = json.loads(record.read_text("utf-8"))["packs"] if record.exists() else []
-    packs = [*(one for one in known if one["name"] != pack.name), pack_data(pack)]
+    installed = json.loads(record.read_text("utf-8"))["packs"] if record.exists() else []
+    packs = [*(other for other in installed if other["name"] != pack.name), pack_data(pack)]
     text = json.dumps({"packs": packs}, indent=2) + "\n"
     atomic.write(record, text.encode(), fsync=False, mode=0o644)
     return (*written, record)
@@ -107,7 +107,7 @@ def _files(source: str) -> tuple[dict[str, bytes], str | None]:
     if path.is_file():
         return {path.name: path.read_bytes()}, None
     if path.is_dir() and not (path / "HEAD").is_file():
-        names = [found.relative_to(path).as_posix() for found in sorted(path.rglob("*.yaml"))]
+        names = [file.relative_to(path).as_posix() for file in sorted(path.rglob("*.yaml"))]
         return {name: (path / name).read_bytes() for name in names if _is_of_pack(name)}, None
     if not Path(address).is_dir() and not _REMOTE.match(address):
         raise ConfigurationError(f"{source} does not exist", hint="name a file, a folder or a git URL")
@@ -126,10 +126,10 @@ def read_manifest(files: Mapping[str, bytes]) -> Mapping[str, Any]:
     """What pack.yaml says; nothing where there is none."""
     content = files.get(MANIFEST)
     value = {} if content is None else load(content.decode("utf-8", "replace"), name=MANIFEST).value
-    known = {"name": str, "version": str, "description": str, "requires": list}
-    if not isinstance(value, dict) or value.keys() - known.keys():
-        raise ConfigurationError(f"{MANIFEST} is not a map of {', '.join(known)}")
-    for key, kind in known.items():
+    types = {"name": str, "version": str, "description": str, "requires": list}
+    if not isinstance(value, dict) or value.keys() - types.keys():
+        raise ConfigurationError(f"{MANIFEST} is not a map of {', '.join(types)}")
+    for key, kind in types.items():
         if key in value and not isinstance(value[key], kind):
             raise ConfigurationError(f'{MANIFEST}: "{key}" must be {"text" if kind is str else "a list"}')
     return value
@@ -160,14 +160,14 @@ def _role(path: str, content: bytes, problems: list[Problem]) -> PackRole:
     written = Merged(tree.node)
     faults = read(Role, written.value, source=written.source).faults
     problems.extend(problem_at(written.origin, fault) for fault in faults)
-    said = fields(tree.node)
+    keys = fields(tree.node)
     for key in ("system", "prompt"):
-        if is_prompt_file(text(said.get(key)) or ""):
+        if is_prompt_file(text(keys.get(key)) or ""):
             message = f'"{key}" is a file, which a pack cannot bring along'
-            problems.append(Problem(*said[key].place, 20, message, "write its text into the role"))
+            problems.append(Problem(*keys[key].place, 20, message, "write its text into the role"))
     return PackRole(
         name=name,
-        description=text(said.get("description")) or "",
+        description=text(keys.get("description")) or "",
         content=content,
         requires=tuple(sorted(_named(tree.node) - {name})),
         commands=tuple(_commands(tree.node)),
@@ -175,9 +175,9 @@ def _role(path: str, content: bytes, problems: list[Problem]) -> PackRole:
 
 
 def _named(role: Node) -> set[str]:
-    said = fields(role)
-    judges = [name for gate in items(said.get("gates")) for name in items(fields(gate).get("review"))]
-    return {name for node in (said.get("extends"), *judges) if (name := text(node))}
+    keys = fields(role)
+    judges = [name for gate in items(keys.get("gates")) for name in items(fields(gate).get("review"))]
+    return {name for node in (keys.get("extends"), *judges) if (name := text(node))}
 
 
 def _commands(role: Node) -> Iterator[str]:
@@ -205,15 +205,15 @@ def _requires(
     roles: tuple[PackRole, ...], about: Mapping[str, Any], project: Path, user_dir: Path | None
 ) -> dict[str, str]:
     own = {role.name for role in roles}
-    wanted = {name for role in roles for name in role.requires} | set(map(str, about.get("requires", ())))
-    known = gather_roles(project, user_dir=user_dir, base=Path.cwd())
-    places = {name: node.place.file for layer in known.layers for name, node in layer.items()}
+    required = {name for role in roles for name in role.requires} | set(map(str, about.get("requires", ())))
+    sources = gather_roles(project, user_dir=user_dir, base=Path.cwd())
+    places = {name: node.place.file for layer in sources.layers for name, node in layer.items()}
     agents = {
-        name for layer in (known.shipped, *known.bounds) for name in fields(fields(layer).get("agents"))
+        name for layer in (sources.shipped, *sources.bounds) for name in fields(fields(layer).get("agents"))
     }
-    lacking = sorted(wanted - own - places.keys() - agents)
+    lacking = sorted(required - own - places.keys() - agents)
     if lacking:
         raise ConfigurationError(
             f"the pack needs roles that are not there: {', '.join(lacking)}", hint="install those first"
         )
-    return {name: places[name] for name in sorted(wanted - own) if name in places}
+    return {name: places[name] for name in sorted(required - own) if name in places}

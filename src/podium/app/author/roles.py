@@ -90,10 +90,10 @@ def check_roles(project: Path, *, user_dir: Path | None = None) -> Checked:
     whole = replace(sources, chain=(planted(file, NOWHERE),))
     here = ProjectPaths(project).state_dir / "roles"
     gathered = context_of(Session(agent_types(), project=project, user_dir=user_dir), here, whole)
-    found = [*gathered.problems, *([] if gathered.context is None else check(gathered.context))]
-    found += _lacking(_effective(sources))
-    # What stands nowhere is about the steps that were made up to have every role used.
-    return Checked(Path(shown(here, Path.cwd())), in_order(problem for problem in found if problem.file))
+    problems = [*gathered.problems, *([] if gathered.context is None else check(gathered.context))]
+    problems += _lacking(_effective(sources))
+    # Problems without a file are about the steps that were made up so that every role is used.
+    return Checked(Path(shown(here, Path.cwd())), in_order(problem for problem in problems if problem.file))
 
 
 def _lacking(roles: Mapping[str, Node]) -> Iterator[Problem]:
@@ -114,11 +114,11 @@ def _effective(sources: Sources) -> Mapping[str, Node]:
 def _listed(name: str, node: Node, sources: Sources, owners: tuple[str, ...]) -> RoleListing:
     nearest = max(at for at in range(len(owners)) if name in sources.layers[at])
     line = lineage(name, sources.layers, sorted(sources.role_names)).nodes
-    said = fields(node)
+    keys = fields(node)
     return RoleListing(
         name=name,
-        description=text(said.get("description")) or "",
-        agent=text(said.get("agent")),
+        description=text(keys.get("description")) or "",
+        agent=text(keys.get("agent")),
         extends=text(fields(sources.layers[nearest][name]).get("extends")),
         origin=owners[nearest],
         files=tuple(dict.fromkeys(part.place.file for part in line)),

@@ -25,21 +25,21 @@ from podium.workflow.defaults import ESTIMATE
 RUNS: Final = 60
 """So many simulated runs tell what is likely."""
 CALL_TIME: Final = 60_000
-"""What a call takes when nobody knows better."""
+"""What a call takes if nothing else is known."""
 From = Literal["cap", "history", "declared", "default"]
 Unit = Literal["calls", "tokens", "usd", "time"]
 UNITS: Final[tuple[Unit, ...]] = get_args(Unit)
 
 
 class Price(NamedTuple):
-    """What one call of an agent uses: least, likely, most; and who says so."""
+    """What one call of an agent uses: least, likely and most, and where that comes from."""
 
     tokens: tuple[int, int, int]
     usd: tuple[int, int, int]
     time: tuple[int, int, int]
     source: From
     attempts: int = 0
-    """How many earlier ones this is taken from."""
+    """The number of earlier calls behind it."""
 
 
 class Range(NamedTuple):
@@ -56,55 +56,59 @@ class Plan:
     workflow: str
     ranges: Mapping[Unit, Range]
     way: tuple[str, ...]
-    """The way that causes the worst case, with what is repeated put together."""
+    """The path that causes the worst case, with repetitions grouped."""
     prices: Mapping[str, Price]
     """By the address of the step, without numbers."""
     refusals: tuple[str, ...] = ()
 
 
-def plan(workflow: Workflow, given: Mapping[str, Any], history: History | None = None) -> Plan:
-    inputs = assumed(workflow, given)
+def plan(workflow: Workflow, values: Mapping[str, Any], history: History | None = None) -> Plan:
+    inputs = assumed(workflow, values)
     prices: dict[str, Price] = {}
     price = _pricing(workflow, history, prices)
     weights = {unit: _weights(unit, price) for unit in UNITS}
     lowest = {unit: least(workflow, inputs, weigh[0]) for unit, weigh in weights.items()}
     likely = _likely(workflow, inputs, {unit: weigh[1] for unit, weigh in weights.items()})
-    tops, way = _tops(workflow, inputs, {unit: weigh[2] for unit, weigh in weights.items()})
+    tops, path = _tops(workflow, inputs, {unit: weigh[2] for unit, weigh in weights.items()})
     ranges: dict[Unit, Range] = {}
     for unit in weights:
         most, cut = tops[unit]
         ceiling = most if most is not None else max(lowest[unit], likely[unit])
         ranges[unit] = Range(min(lowest[unit], ceiling), min(likely[unit], ceiling), most, cut)
-    return Plan(workflow.name, ranges, way, prices, refusals(workflow, given, history))
+    return Plan(workflow.name, ranges, path, prices, refusals(workflow, values, history))
 
 
 def _pricing(
-    workflow: Workflow, history: History | None, found: dict[str, Price]
+    workflow: Workflow, history: History | None, prices: dict[str, Price]
 ) -> Callable[[Step, Path], Price]:
-    """What a call of a step is taken to use, looked up once; by the same history as what a run reserves."""
-    known = fitting(workflow, history or {})
+    """What a call of a step is expected to use, looked up once, by the same history that a run reserves by."""
+    uses = fitting(workflow, history or {})
 
     def price(step: Step, at: Path) -> Price:
-        if at not in found:
-            found[at] = _price(step, known.get(at, ()))
-        return found[at]
+        if at not in prices:
+            prices[at] = _price(step, uses.get(at, ()))
+        return prices[at]
 
     return price
 
 
-def refusals(workflow: Workflow, given: Mapping[str, Any], history: History | None = None) -> tuple[str, ...]:
-    """Why a run need not be started: its cheapest way is beyond a limit, or nothing bounds how wide it gets."""
-    inputs, limits = assumed(workflow, given), workflow.limits
-    found = []
+def refusals(
+    workflow: Workflow, values: Mapping[str, Any], history: History | None = None
+) -> tuple[str, ...]:
+    """Why a run would be pointless: its cheapest path exceeds a limit, or nothing bounds its width."""
+    inputs, limits = assumed(workflow, values), workflow.limits
+    reasons = []
     fewest = least(workflow, inputs, _in_the_main_part(calls))
     if limits.calls is not None and fewest > limits.calls:
-        found.append(f"even the shortest way takes {fewest} agent calls, and limits.calls is {limits.calls}")
+        reasons.append(
+            f"even the shortest way takes {fewest} agent calls, and limits.calls is {limits.calls}"
+        )
     prices: dict[str, Price] = {}
     weigh = _weights("usd", _pricing(workflow, history, prices))[0]
     cheapest = least(workflow, inputs, _in_the_main_part(weigh))
     if limits.usd is not None and cheapest > limits.usd:
         past = any(price.source == "history" for price in prices.values())
-        found.append(
+        reasons.append(
             f"even the cheapest way costs {dollars(cheapest)} "
             f"{'as earlier runs did' if past else 'as `estimate` declares'}, and limits.usd is {dollars(limits.usd)}"
         )
@@ -113,52 +117,52 @@ def refusals(workflow: Workflow, given: Mapping[str, Any], history: History | No
     except NotYetKnown:
         pass
     except Unbounded as error:
-        found.append(f'"{error.step}": {error.what}')
-    return tuple(found)
+        reasons.append(f'"{error.step}": {error.what}')
+    return tuple(reasons)
 
 
 def _in_the_main_part(weigh: Weigh) -> Weigh:
-    """A run passes without the agents of `finally`: what cannot be paid there is skipped."""
+    """Without the agents of `finally`: a run passes without them, and what cannot be paid there is skipped."""
 
-    def one(step: Step, at: Path) -> int:
+    def weigh_step(step: Step, at: Path) -> int:
         return 0 if FINALLY in at.split("/") else weigh(step, at)
 
-    return one
+    return weigh_step
 
 
-def check_plan(workflow: Workflow, given: Mapping[str, Any], history: History | None = None) -> int | None:
-    """The calls of the worst case, None if only the run will tell. Raises ConfigurationError for a run that need not be started."""
-    found = refusals(workflow, given, history)
-    if found:
-        lines = "\n".join(f"  {line}" for line in found)
+def check_plan(workflow: Workflow, values: Mapping[str, Any], history: History | None = None) -> int | None:
+    """The calls of the worst case, or None if only the run can tell; raises ConfigurationError for a pointless run."""
+    reasons = refusals(workflow, values, history)
+    if reasons:
+        lines = "\n".join(f"  {line}" for line in reasons)
         raise ConfigurationError(
             f"{workflow.name} would be stopped by its limits before it can pass:\n{lines}",
             hint="raise the limit, or see `podium plan FILE`",
         )
     try:
-        return worst(workflow, assumed(workflow, given), calls).either[-1]
+        return worst(workflow, assumed(workflow, values), calls).either[-1]
     except NotYetKnown:
         return None
 
 
 def _price(step: Step, past: Sequence[Use]) -> Price:
-    """Money and tokens may have different sources: where a price was never known, tokens were perhaps counted."""
+    """Cost and tokens may have different sources: a call without a known price may still have counted its tokens."""
     assert isinstance(step.verb, Agent)
-    known, timeout = step.verb.estimate, step.timeout or CALL_TIME
-    # Where nobody said anything, nothing is known of the least. Whoever declares money says nothing about tokens.
-    unsaid = known.usd == ESTIMATE.usd
+    estimate, timeout = step.verb.estimate, step.timeout or CALL_TIME
+    # A default estimate says nothing about the minimum; a declared cost says nothing about tokens.
+    is_default = estimate.usd == ESTIMATE.usd
     tokens = _spread([use.tokens for use in past if use.tokens is not None])
     usd = _spread([use.usd for use in past if use.usd is not None])
     time = _spread([use.time for use in past])
-    source: From = "default" if unsaid else "declared"
+    source: From = "default" if is_default else "declared"
     attempts = 0
-    if known.cap is not None:
-        usd, source = _capped(usd, known.cap), "cap"
+    if estimate.cap is not None:
+        usd, source = _capped(usd, estimate.cap), "cap"
     elif usd is not None:
         source, attempts = "history", sum(use.usd is not None for use in past)
     return Price(
-        tokens or (known.tokens * (known.tokens != ESTIMATE.tokens), known.tokens, known.tokens),
-        usd or (known.usd * (not unsaid), known.usd, known.usd),
+        tokens or (estimate.tokens * (estimate.tokens != ESTIMATE.tokens), estimate.tokens, estimate.tokens),
+        usd or (estimate.usd * (not is_default), estimate.usd, estimate.usd),
         time or (0, min(CALL_TIME, timeout), timeout),
         source,
         attempts,
@@ -178,7 +182,7 @@ def _weights(unit: str, price: Any) -> tuple[Weigh, Weigh, Weigh]:
         return calls, calls, calls
 
     def weigh(place: int) -> Weigh:
-        def one(step: Step, at: Path) -> int:
+        def weigh_step(step: Step, at: Path) -> int:
             if calls(step):
                 return int(getattr(price(step, at), unit)[place])
             return (
@@ -187,13 +191,13 @@ def _weights(unit: str, price: Any) -> tuple[Weigh, Weigh, Weigh]:
                 else 0
             )
 
-        return one
+        return weigh_step
 
     return weigh(0), weigh(1), weigh(2)
 
 
 def _likely(workflow: Workflow, inputs: Mapping[str, Any], weights: Mapping[Unit, Weigh]) -> dict[Unit, int]:
-    """The middle of many runs with ordinary luck."""
+    """The median of many random runs."""
     sums: dict[Unit, list[int]] = {unit: [] for unit in weights}
     for seed in range(RUNS):
         run = simulate(workflow, RandomWorld(seed), inputs=inputs)
@@ -205,7 +209,7 @@ def _likely(workflow: Workflow, inputs: Mapping[str, Any], weights: Mapping[Unit
 
 
 def _address(state: State, leaf: Leaf) -> Path:
-    """Without numbers; an advisor has one for the whole workflow, wherever it is asked."""
+    """Without numbers; the advisor of a workflow has one address, wherever it is asked."""
     place = leaf.place
     if place.role != "advice":
         return without_numbers(place.path)
@@ -217,21 +221,21 @@ def _address(state: State, leaf: Leaf) -> Path:
 def _tops(
     workflow: Workflow, inputs: Mapping[str, Any], weights: Mapping[Unit, Weigh]
 ) -> tuple[dict[Unit, tuple[int | None, str]], tuple[str, ...]]:
-    found: dict[Unit, tuple[int | None, str]] = {}
-    way: tuple[str, ...] = ()
+    tops: dict[Unit, tuple[int | None, str]] = {}
+    path: tuple[str, ...] = ()
     for unit, weigh in weights.items():
         limit = getattr(workflow.limits, unit)
         try:
             node = worst(workflow, inputs, weigh)
         except Unbounded:
-            found[unit] = (limit, "" if limit is None else f"limits.{unit}")
+            tops[unit] = (limit, "" if limit is None else f"limits.{unit}")
             continue
         if unit == "calls":
-            way = told(witness(node))
+            path = told(witness(node))
         table = node.either
         grows = len(table) > 1 and table[-1] > table[-2]
-        found[unit] = (table[-1], "limits.transitions" if grows else "")
+        tops[unit] = (table[-1], "limits.transitions" if grows else "")
         # Calls have been cut already, as far as their limit holds for all of them.
         if limit is not None and (table[-1] == limit if unit == "calls" else table[-1] >= limit):
-            found[unit] = (limit, f"limits.{unit}")
-    return found, way
+            tops[unit] = (limit, f"limits.{unit}")
+    return tops, path

@@ -1,4 +1,4 @@
-"""What an agent is told at a step: as it was in a run, or worked out from a file without starting anything.
+"""The prompt of a step: as it was sent in a run, or computed from a file without starting anything.
 
 From a file, the steps before are rehearsed: they go well, or as a cast says, and their results are made up to fit.
 """
@@ -58,17 +58,17 @@ def told_in_run(paths: ProjectPaths, view: RunView, step: str, attempt: int | No
         for file in log_files(paths, view, step)
         if file.path is not None
     }
-    kept = [key for key in files if key[2] == "prompt.md" and attempt in (None, key[1])]
-    # The name of a step also stands for its judges; they are meant only by their own address.
+    prompts = [key for key in files if key[2] == "prompt.md" and attempt in (None, key[1])]
+    # The name of a step also matches its judges; they are meant only by their own address.
     own = {each.path for each in steps_named(view, step)}
-    found = [key for key in kept if key[0] in own] or [key for key in kept if "#" not in key[0]]
-    if not found:
+    matches = [key for key in prompts if key[0] in own] or [key for key in prompts if "#" not in key[0]]
+    if not matches:
         which = f"attempt {attempt} of " if attempt else ""
         raise ConfigurationError(
             f'no prompt was kept of {which}"{step}" in run {view.run}',
             hint="it has no agent, has not begun, or `record.prompts` is off",
         )
-    path, number, _ = found[-1]
+    path, number, _ = matches[-1]
     system = files.get((path, number, "system.md"))
     ended = files.get((path, number, "attempt.json"))
     facts = json.loads(ended.read_text("utf-8")) if ended is not None else {}
@@ -92,32 +92,32 @@ def told_by_file(
     cast: Path | None,
     site_for: Callable[[Workflow], Site],
 ) -> PromptRecord:
-    state, asked = _reached(workflow, step, inputs, cast)
-    return anyio.run(_worked_out, state, asked, site_for(workflow))
+    state, started = _reached(workflow, step, inputs, cast)
+    return anyio.run(_worked_out, state, started, site_for(workflow))
 
 
 def _reached(
     workflow: Workflow, step: str, inputs: Mapping[str, Any], cast: Path | None
 ) -> tuple[State, AttemptStarted]:
-    """The run at the moment when an agent is first asked at this step."""
-    found: list[tuple[State, AttemptStarted]] = []
-    seen: dict[str, None] = {}
+    """The simulated run at the moment when an agent is first called at this step."""
+    reached: list[tuple[State, AttemptStarted]] = []
+    agents: dict[str, None] = {}
 
     def look(state: State, events: tuple[Event, ...]) -> None:
         for event in events:
             if isinstance(event, AttemptStarted) and _is_agent(state, event):
-                seen[event.path] = None
+                agents[event.path] = None
                 if _means(step, event.path, state):
-                    found.append((state, event))
+                    reached.append((state, event))
 
     world = ScriptedWorld(NO_CAST if cast is None else read_cast(cast))
     simulate(workflow, world, inputs=assumed(workflow, inputs), on_turn=look)
-    if not found:
-        known = ", ".join(seen) or "none"
+    if not reached:
+        places = ", ".join(agents) or "none"
         raise ConfigurationError(
-            f'no agent is asked at "{step}"', hint=f"when all goes well, agents work at: {known}"
+            f'no agent is asked at "{step}"', hint=f"when all goes well, agents work at: {places}"
         )
-    return found[0]
+    return reached[0]
 
 
 def _is_agent(state: State, event: AttemptStarted) -> bool:
@@ -131,17 +131,17 @@ def _means(step: str, path: str, state: State) -> bool:
     return step in (path, place.step.name) or (around == step and "#" not in path)
 
 
-async def _worked_out(state: State, asked: AttemptStarted, site: Site) -> PromptRecord:
+async def _worked_out(state: State, started: AttemptStarted, site: Site) -> PromptRecord:
     # The trees of a rehearsal exist nowhere; what is looked up is looked up in the project's folder.
-    asking = await asking_of(attempt_task(replace(asked, start=None, base=None), state), site)
+    asking = await asking_of(attempt_task(replace(started, start=None, base=None), state), site)
     by_hand, config = asking.verb.by_hand, asking.work.config
     worker = None if by_hand else worker_for(site, config, asking.step, asking.asked, asking.names)
     if isinstance(worker, NoAgent):
         raise ConfigurationError(worker.message)
     texts = await to_thread.run_sync(render_prompt, asking, worker)
     return PromptRecord(
-        step=asked.path,
-        attempt=asked.attempt,
+        step=started.path,
+        attempt=started.attempt,
         run=None,
         role=None if worker is None else worker.role,
         agent=None if worker is None else worker.agent,

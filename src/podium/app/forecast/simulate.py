@@ -51,14 +51,14 @@ def forecast(
     return survey(workflow, runs=runs, seed=seed, inputs=assumed(workflow, inputs), env=env, odds=odds)
 
 
-def assumed(workflow: Workflow, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The inputs, with a plausible value where none was given: nothing is done with them in earnest."""
-    return {known.name: given.get(known.name, _plausible(known)) for known in workflow.inputs}
+def assumed(workflow: Workflow, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The inputs, with a plausible value where none was given: the run is only simulated."""
+    return {item.name: values.get(item.name, _plausible(item)) for item in workflow.inputs}
 
 
-def _plausible(known: Input) -> Any:
-    if not known.required:
-        return known.default
-    if known.choices:
-        return known.choices[0]
-    return {"int": 1, "number": 1.0, "bool": True, "list": ["one"], "map": {}}.get(known.type, known.name)
+def _plausible(item: Input) -> Any:
+    if not item.required:
+        return item.default
+    if item.choices:
+        return item.choices[0]
+    return {"int": 1, "number": 1.0, "bool": True, "list": ["one"], "map": {}}.get(item.type, item.name)

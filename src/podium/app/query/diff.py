@@ -19,15 +19,15 @@ class Span(NamedTuple):
 
 
 def change_of(view: RunView, step: str | None = None) -> Span:
-    """From where to where. A name means the last visit of that step; the address of an open question, what it asks about.
+    """The two trees to compare. A name means the last visit of that step; the address of a question, what it asks about.
 
-    Of a whole run it is the way to its head, or to the tree that a person is being asked about: the head has not moved yet.
+    For a whole run: up to its head, or up to the tree that a person is asked about, which the head has not reached yet.
     """
-    asked = asked_in(view)
+    questions = asked_in(view)
     if step is None:
-        trees = {pending.tree for pending in asked}
+        trees = {pending.tree for pending in questions}
         return _span(view.base, trees.pop() if len(trees) == 1 else view.tree, f"run {view.run}")
-    for pending in asked:
+    for pending in questions:
         if pending.path == step:
             return _span(comparison_base(view, pending), pending.tree, f"question {step}")
     last = steps_named(view, step)[-1]

@@ -1,4 +1,4 @@
-"""What the attempts of a run were told and said, from the files that were kept of them."""
+"""The stored files of a run's attempts: prompts, answers and output."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PIECE: Final = 1 << 16
 
 
 class LogFile(NamedTuple):
-    """What was kept of an attempt: a file, or, of a command with little output, the text in the log of events."""
+    """A stored file of an attempt, or the text in the event log for a command with little output."""
 
     step: str
     attempt: int
@@ -41,46 +41,46 @@ def log_files(
 
 
 def _has_failed(step: StepView) -> bool:
-    """Also one that is not over, when its last attempt did not stand."""
+    """Also a step that is not over, if its last attempt was rejected."""
     return bool(step.fault) if step.outcome is None else step.outcome not in CONTINUING_OUTCOMES
 
 
 def _chosen(view: RunView, name: str | None) -> tuple[StepView, ...]:
     if name is None:
         return view.steps
-    found = steps_named(view, name)
-    # With the gates, members, iterations and inner steps, whose addresses begin with that of the step.
-    inner = tuple(f"{step.path}{sign}" for step in found for sign in "#/[")
-    return tuple(step for step in view.steps if step in found or step.path.startswith(inner))
+    named = steps_named(view, name)
+    # With its gates, members, iterations and inner steps, whose addresses begin with that of the step.
+    inner = tuple(f"{step.path}{sign}" for step in named for sign in "#/[")
+    return tuple(step for step in view.steps if step in named or step.path.startswith(inner))
 
 
 def _of_step(folder: Path, step: StepView) -> Iterator[LogFile]:
     place = folder / "agent_logs" / step.path.replace("/", "+")
     attempts = range(1, step.attempts + 1)
-    kept = [LogFile(step.path, n, path) for n in attempts for path in _plain_files(place / str(n))]
-    yield from kept
-    if kept and step.fault and step.outcome is None:
-        yield LogFile(step.path, step.answered, None, f"{step.fault}\n", "why it did not stand")
-    # What could not be carried out has left no word of its own.
-    if (kept and step.outcome != "error") or not step.worked:
+    files = [LogFile(step.path, n, path) for n in attempts for path in _plain_files(place / str(n))]
+    yield from files
+    if files and step.fault and step.outcome is None:
+        yield LogFile(step.path, step.answered, None, f"{step.fault}\n", "why it was rejected")
+    # A step that ended in an error has no output of its own.
+    if (files and step.outcome != "error") or not step.worked:
         return
     spilled, text, message = (step.result.get(key) for key in ("log", "text", "message"))
     if isinstance(spilled, str) and (folder / spilled).is_file():
         yield LogFile(step.path, step.answered, folder / spilled)
         return
-    # Of a command that failed the message holds what it wrote to both of its streams.
+    # The message of a failed command contains both of its output streams.
     shown = message or text
     if isinstance(shown, str) and shown:
         yield LogFile(step.path, step.answered, None, shown)
 
 
 def _plain_files(folder: Path) -> list[Path]:
-    """Links are left out: what an agent has put there must not make us read something else."""
+    """Without links: an agent must not make us read another file."""
     try:
-        found = sorted(folder.iterdir())
+        paths = sorted(folder.iterdir())
     except (FileNotFoundError, NotADirectoryError):
         return []
-    return [path for path in found if path.is_file() and not path.is_symlink()]
+    return [path for path in paths if path.is_file() and not path.is_symlink()]
 
 
 def pieces(file: LogFile, *, start: int = 0) -> Iterator[bytes]:
@@ -103,7 +103,7 @@ def pieces(file: LogFile, *, start: int = 0) -> Iterator[bytes]:
 def follow_logs(
     find: Callable[[], tuple[LogFile, ...]], *, is_over: Callable[[], bool], wait: Callable[[], None]
 ) -> Iterator[tuple[LogFile, bytes]]:
-    """All that is there and all that is added, until the run is over; then what was added last."""
+    """The stored content and everything that is added until the run ends."""
     read: dict[tuple[str, int, Path | None, str], int] = {}
     while True:
         over = is_over()

@@ -1,4 +1,4 @@
-"""Answer what a run asks: which question is meant, and what a yes, a no or a value amounts to."""
+"""Answer what a run asks: which question is meant, and which command an approval, a rejection or a value becomes."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from podium.app.project import Project
 
 PLAIN: Final = ("approve",)
-"""What a plain yes means; where the engine itself asks, a yes to one of several ways on would be a guess."""
+"""What a plain approval means; for a question of the engine itself, which offers several actions, it would be a guess."""
 
 NO: Final = ("reject", "fail", "halt", "abort")
 
 
 class Answer(NamedTuple):
-    """What is said to the run, and the word for it."""
+    """The command to the run, and a word for it."""
 
     message: Approve | ManualWorkDone
     word: str
@@ -45,32 +45,32 @@ def approval(
     feedback: str = "",
     details: Mapping[str, str] | None = None,
 ) -> Answer:
-    """Yes, or another of the actions that the question offers. Work by hand is done.
+    """Approve, or take another action that the question offers; work by hand is reported as done.
 
-    Details are those of a decision about the breaker: `retry_from`, `use_output`.
+    Details belong to a decision about the breaker: `retry_from`, `use_output`.
     """
-    asked = open_question(view_of(project, run).pending, step, _is_asked, run)
-    if asked.kind == "by_hand":
-        return Answer(ManualWorkDone(asked.path, by, feedback), action or "done")
-    if "answer" in asked.actions and (action is None or (action == "answer" and not feedback)):
+    question = open_question(view_of(project, run).pending, step, _is_asked, run)
+    if question.kind == "by_hand":
+        return Answer(ManualWorkDone(question.path, by, feedback), action or "done")
+    if "answer" in question.actions and (action is None or (action == "answer" and not feedback)):
         raise ConfigurationError(
-            f"{asked.path} asks for a value: {asked.question}",
-            hint=f"podium answer VALUE {_place(run, asked)}",
+            f"{question.path} asks for a value: {question.question}",
+            hint=f"podium answer VALUE {_place(run, question)}",
         )
-    if action is None and asked.actions[0] not in PLAIN:
-        choices = ", ".join(asked.actions)
+    if action is None and question.actions[0] not in PLAIN:
+        choices = ", ".join(question.actions)
         raise ConfigurationError(
-            f"{asked.path} asks what to do: {asked.question}",
-            hint=f"podium approve {_place(run, asked)} --action WORD, one of {choices}",
+            f"{question.path} asks what to do: {question.question}",
+            hint=f"podium approve {_place(run, question)} --action WORD, one of {choices}",
         )
-    if details and asked.kind != "advice":
+    if details and question.kind != "advice":
         raise ConfigurationError(
-            f"{asked.path} does not ask how to go on, so --from and --use say nothing here",
-            hint=f"podium approve {_place(run, asked)}",
+            f"{question.path} does not ask how to continue, so --from and --use do not apply",
+            hint=f"podium approve {_place(run, question)}",
         )
-    word = action or asked.actions[0]
+    word = action or question.actions[0]
     return Answer(
-        Approve(asked.path, word, by, feedback, dict(details) if details else None, asked.tree), word
+        Approve(question.path, word, by, feedback, dict(details) if details else None, question.tree), word
     )
 
 
@@ -78,24 +78,24 @@ def rejection(
     project: Project, run: RunId, step: str | None, *, by: str, feedback: str = "", abort: bool = False
 ) -> Answer:
     view = view_of(project, run)
-    noticed = None if abort else _noticed(view, step)
+    noticed = None if abort else _passed_by_notice(view, step)
     if noticed is not None:
         return Answer(Approve(noticed.path, "reject", by, feedback), "vetoed")
-    asked = open_question(view.pending, step, _is_asked, run)
-    if asked.kind == "by_hand":
-        return Answer(ManualWorkDone(asked.path, by, feedback, failed=True), "rejected")
-    wanted = ("abort", *NO) if abort else NO
-    action = next((word for word in wanted if word in asked.actions), None)
+    question = open_question(view.pending, step, _is_asked, run)
+    if question.kind == "by_hand":
+        return Answer(ManualWorkDone(question.path, by, feedback, failed=True), "rejected")
+    words = ("abort", *NO) if abort else NO
+    action = next((word for word in words if word in question.actions), None)
     if action is None:
         raise ConfigurationError(
-            f"{asked.path} is a question with the answers {', '.join(asked.actions)}",
-            hint=f"podium approve {_place(run, asked)} --action WORD",
+            f"{question.path} is a question with the answers {', '.join(question.actions)}",
+            hint=f"podium approve {_place(run, question)} --action WORD",
         )
-    return Answer(Approve(asked.path, action, by, feedback, None, asked.tree), "rejected")
+    return Answer(Approve(question.path, action, by, feedback, None, question.tree), "rejected")
 
 
-def _noticed(view: RunView, step: str | None) -> StepView | None:
-    """The newest visit of a step that passed without waiting for anybody: a no to it is a veto, if it was a notice."""
+def _passed_by_notice(view: RunView, step: str | None) -> StepView | None:
+    """The newest visit of a step that passed without an answer: rejecting it is a veto, if it was a notice."""
     if step is None or any(step in (each.path, _name(each.path)) for each in view.pending):
         return None
     named = [each for each in view.steps if step in (each.path, _name(each.path))]
@@ -104,20 +104,20 @@ def _noticed(view: RunView, step: str | None) -> StepView | None:
 
 def value_given(project: Project, run: RunId, step: str | None, *, by: str, value: Any) -> Answer:
     """The value that a question asks for, or the result of work by hand."""
-    asked = open_question(
+    question = open_question(
         view_of(project, run).pending,
         step,
         lambda each: "answer" in each.actions or each.kind == "by_hand",
         run,
     )
-    if asked.kind == "by_hand":
+    if question.kind == "by_hand":
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        return Answer(ManualWorkDone(asked.path, by, text, value), "answered")
-    return Answer(Approve(asked.path, "answer", by, "", value, asked.tree), "answered")
+        return Answer(ManualWorkDone(question.path, by, text, value), "answered")
+    return Answer(Approve(question.path, "answer", by, "", value, question.tree), "answered")
 
 
 def speaker(by: str | None = None) -> str:
-    """Who answers: as said, as the environment says, or the user of this machine."""
+    """The name to record: as given, from $PODIUM_USER, or the login name."""
     return by or os.environ.get("PODIUM_USER") or getpass.getuser()
 
 
@@ -126,41 +126,41 @@ def view_of(project: Project, run: RunId) -> RunView:
 
 
 def open_question(
-    pending: tuple[Pending, ...], step: str | None, wanted: Callable[[Pending], bool], run: str
+    pending: tuple[Pending, ...], step: str | None, is_meant: Callable[[Pending], bool], run: str
 ) -> Pending:
     """The question that is meant; without a name there must be exactly one."""
-    open_ones = [each for each in pending if wanted(each)]
+    candidates = [each for each in pending if is_meant(each)]
     if step is not None:
-        named = [each for each in open_ones if each.path == step or _name(each.path) == step]
+        named = [each for each in candidates if each.path == step or _name(each.path) == step]
         if len(named) == 1:
             return named[0]
         if not named:
             _check_kind([each for each in pending if step in (each.path, _name(each.path))], run)
             raise ConfigurationError(
-                f'"{step}" of run {run} does not wait for an answer', hint=_list(open_ones)
+                f'"{step}" of run {run} does not wait for an answer', hint=_list(candidates)
             )
-        open_ones = named
-    if not open_ones:
+        candidates = named
+    if not candidates:
         _check_kind(pending, run)
         raise ConfigurationError(f"run {run} is not waiting for an answer", hint=f"see: podium show {run}")
-    if len(open_ones) > 1:
-        raise ConfigurationError(f"run {run} waits for several answers; name one", hint=_list(open_ones))
-    return open_ones[0]
+    if len(candidates) > 1:
+        raise ConfigurationError(f"run {run} waits for several answers; name one", hint=_list(candidates))
+    return candidates[0]
 
 
 def _check_kind(others: Sequence[Pending], run: str) -> None:
-    """Refuses a value for what is asked otherwise: it does wait for somebody."""
-    asked = next((each for each in others if each.actions), None)
-    if asked is not None:
-        choices = ", ".join(asked.actions)
+    """Raises for a value where the question offers actions instead."""
+    question = next((each for each in others if each.actions), None)
+    if question is not None:
+        choices = ", ".join(question.actions)
         raise ConfigurationError(
-            f"{asked.path} asks for no value, but for one of {choices}: {asked.question}",
-            hint=f"podium approve {_place(run, asked)} --action WORD",
+            f"{question.path} asks for no value, but for one of {choices}: {question.question}",
+            hint=f"podium approve {_place(run, question)} --action WORD",
         )
 
 
 def _place(run: str, pending: Pending) -> str:
-    """As a shell has to be given it: the engine's own questions have a `#` in their address."""
+    """Quoted for a shell: the addresses of the engine's own questions contain a `#`."""
     return f"{run} {shlex.quote(pending.path)}"
 
 
@@ -173,4 +173,4 @@ def _name(path: str) -> str:
 
 
 def _list(pending: list[Pending]) -> str:
-    return "it waits at: " + ", ".join(each.path for each in pending) if pending else "it waits for nobody"
+    return "it waits at: " + ", ".join(each.path for each in pending) if pending else "it waits for no answer"

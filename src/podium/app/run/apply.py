@@ -1,4 +1,4 @@
-"""Land the work of a run that is over and left it on its own ref."""
+"""Merge the changes of a finished run into a branch."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def apply(project: Project, run: RunId, *, branch: str | None = None, message: s
     assert state.started is not None
     assert state.ended is not None
     site = replace(site, context=replace(site.context, base_commit=state.started.run.base or None))
-    asked = AttemptStarted(state.ended.at, APPLY, 1, Amounts(), base=tree, start=tree)
+    started = AttemptStarted(state.ended.at, APPLY, 1, Amounts(), base=tree, start=tree)
 
     async def main() -> AttemptEnded:
         try:
-            return await land_head(landing_task(asked, state, onto), site, onto, message)
+            return await land_head(landing_task(started, state, onto), site, onto, message)
         finally:
             with anyio.CancelScope(shield=True):
                 await workspace.clear(site)
@@ -74,7 +74,7 @@ def apply(project: Project, run: RunId, *, branch: str | None = None, message: s
 
 
 def _verified_tree(state: State, run: RunId) -> Tree:
-    """What has passed; nothing else reaches a branch of the user's."""
+    """The tree of a run that has passed; no other reaches a branch of the user."""
     if state.ended is None:
         raise ConfigurationError(f"run {run} is not over", hint=f"podium resume {run}")
     if state.ended.status != "passed":

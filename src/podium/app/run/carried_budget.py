@@ -1,7 +1,7 @@
-"""What a run has used of its limits, for the run that goes on from it: in all, and at each step with limits of its own.
+"""What a run has used of its limits, for the run that continues it: in total, and at each step with its own limits.
 
-It is read from the events alone, as the definition may have changed since. Rule: what was in flight when the run was left
-has been called, and nobody will know what it used.
+It is computed from the events alone, since the definition may have changed. Rule: an attempt that was active when the
+run was left counts as called, with an unknown cost.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from podium.core.policy import NO_LIMITS
 from podium.core.types import MicroUsd, Millis, Path
 
 _BEGINS: Final = re.compile(r"[/\[#]")
-"""What follows the address of something that another one is in."""
+"""What follows the address of a step in the addresses of those inside it."""
 
 
 def carried(workflow: Workflow, events: Iterable[Event]) -> dict[str, Any]:
     """The fields of `RunFacts` that say it, for a run of this workflow."""
-    told = _Told(workflow)
+    spending = _Spending(workflow)
     for event in events:
-        told.take(event)
-    told.leave()
+        spending.take(event)
+    spending.leave()
     free = workflow.unknown_cost == "count_tokens"
-    books = {path: book.carried(path, free=free) for path, book in told.books.items()}
+    books = {path: book.carried(path, free=free) for path, book in spending.books.items()}
     run = books.pop(ROOT)
     return {
         "carried": run.spent,
@@ -61,8 +61,8 @@ class _Book:
         return CarriedSpend(path, spent, MicroUsd(0 if free else self.unknown), Millis(self.worked))
 
 
-class _Told:
-    """Follows a log from event to event."""
+class _Spending:
+    """Adds up a log, event by event."""
 
     def __init__(self, workflow: Workflow) -> None:
         steps = tuple(all_steps(workflow))
@@ -84,8 +84,8 @@ class _Told:
                 self._flying[event.path] = event
                 self._work(event.path, event.at, 1)
             case AttemptEnded():
-                asked = self._flying.pop(event.path)
-                left = 0 if event.cost_known else max(0, asked.reserve.usd - event.used.usd)
+                started = self._flying.pop(event.path)
+                left = 0 if event.cost_known else max(0, started.reserve.usd - event.used.usd)
                 self._book(event.path, event.used, left)
                 self._work(event.path, event.at, -1)
             case AttemptDoubted():
@@ -101,7 +101,7 @@ class _Told:
         self._at = max(self._at, event.at)
 
     def leave(self) -> None:
-        """The run is left as it stands."""
+        """The run is left as it is."""
         self._pause(self._at)
         for path in self._flying:
             self._lose(path)
@@ -115,7 +115,7 @@ class _Told:
     def _around(self, path: Path) -> Iterator[tuple[Path, _Book]]:
         """The books in which this attempt counts."""
         yield ROOT, self.books[ROOT]
-        for end in (*(found.start() for found in _BEGINS.finditer(path)), len(path)):
+        for end in (*(match.start() for match in _BEGINS.finditer(path)), len(path)):
             owner = without_visit(Path(path[:end]))
             if without_numbers(owner) in self._limited:
                 yield owner, self.books.setdefault(owner, _Book())

@@ -1,7 +1,7 @@
-"""What calls of agents have used in earlier runs of a workflow in this project: for forecasts, and for what is reserved.
+"""What agent calls used in earlier runs of a workflow in this project, for forecasts and reservations.
 
-Rule: what nobody knows is not nothing. A call without a price tells nothing about money, one without a count nothing
-about tokens. What a step has used with another agent or another model tells nothing at all.
+Rule: unknown is not zero. A call without a price says nothing about cost, one without a count nothing about tokens, and
+a call by another agent or model nothing at all.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from podium.ports.store import RunHead, StoreError
 from podium.runtime.records import event_of
 
 PAST: Final = 20
-"""So many earlier runs are looked at."""
+"""How many earlier runs count."""
 WORKED: Final = ("ok", "failed", "blocked", "malformed")
-"""How a call ends that the world has not cut short."""
+"""How a call ends that was not cut short."""
 CALLS: Final = (AttemptStarted.__name__, AttemptEnded.__name__)
 
 
 class Use(NamedTuple):
-    """Of one call; None: nobody knows."""
+    """What one call used; None if unknown."""
 
     tokens: int | None
     usd: int | None
@@ -42,12 +42,12 @@ History: TypeAlias = Mapping[str, Sequence[Use]]
 
 
 def usual_of(workflow: Workflow, history: History) -> tuple[TypicalUse, ...]:
-    """The most that a call of each step has used, for a run of this workflow as it stands now."""
-    found = (
+    """The most that a call of each step has used, for a run of this workflow as it is now."""
+    typical = (
         TypicalUse(step, _most_usd(uses), _most_tokens(uses))
         for step, uses in fitting(workflow, history).items()
     )
-    return tuple(usual for usual in found if usual.usd is not None or usual.tokens is not None)
+    return tuple(usual for usual in typical if usual.usd is not None or usual.tokens is not None)
 
 
 def _most_usd(uses: Sequence[Use]) -> MicroUsd | None:
@@ -60,12 +60,12 @@ def _most_tokens(uses: Sequence[Use]) -> int | None:
 
 
 def fitting(workflow: Workflow, history: History) -> dict[str, list[Use]]:
-    """What says something about the steps of this workflow."""
-    found = (
+    """The uses that apply to the steps of this workflow."""
+    uses_by_step = (
         (step, [use for use in history.get(step, ()) if _fits(use, verb, inner.config)])
         for step, verb, inner in agent_steps(workflow)
     )
-    return {step: uses for step, uses in found if uses}
+    return {step: uses for step, uses in uses_by_step if uses}
 
 
 def _fits(use: Use, verb: Agent, config: Mapping[str, Any]) -> bool:
@@ -74,7 +74,7 @@ def _fits(use: Use, verb: Agent, config: Mapping[str, Any]) -> bool:
         return False
     configured = (config.get("agents") or {}).get(agent, {}).get("model")
     model = verb.model or configured
-    # Agents tell the whole name of what is asked for in short: "sonnet" is "claude-sonnet-4-5".
+    # Agents report the full name of a model that is configured in short: "sonnet" is "claude-sonnet-4-5".
     return not isinstance(model, str) or model.lower() in use.model.lower()
 
 
@@ -85,7 +85,7 @@ def read_history(runtime: Runtime, workflow: str) -> History:
 
 
 def _is_played(head: RunHead) -> bool:
-    """Recordings answered for all agents."""
+    """Whether recordings answered for all agents."""
     return json.loads(head.source or "{}").get("replay") is not None
 
 
@@ -93,36 +93,36 @@ def _calls(runtime: Runtime, head: RunHead) -> list[Event]:
     try:
         return [event_of(record) for record in runtime.events(head.run) if record.type in CALLS]
     except StoreError:
-        # A damaged log is a matter for `podium verify`, not for those who only want an estimate.
+        # A damaged log is reported by `podium verify`; for an estimate it counts as empty.
         return []
 
 
 def history_of(runs: Iterable[Iterable[Event]]) -> History:
     """What calls of agents have used, by the address of their step."""
-    found: dict[str, list[Use]] = {}
+    history: dict[str, list[Use]] = {}
     for events in runs:
         started: dict[str, int] = {}
         for event in events:
             if isinstance(event, AttemptStarted):
                 started[event.path] = event.at
-            elif isinstance(event, AttemptEnded) and _tells(event):
+            elif isinstance(event, AttemptEnded) and _counts(event):
                 took = event.at - started.get(event.path, event.at)
-                found.setdefault(without_numbers(event.path), []).append(_use(event, took))
-    return found
+                history.setdefault(without_numbers(event.path), []).append(_use(event, took))
+    return history
 
 
-def _tells(event: AttemptEnded) -> bool:
-    """Whether it was a call of this run that came to something; one that failed at once would look cheap."""
+def _counts(event: AttemptEnded) -> bool:
+    """Whether it was a call of this run with a result; a call that failed at once would look cheap."""
     used = event.used
     return bool(used.calls) and not event.reused and (event.kind in WORKED or bool(used.usd or used.tokens))
 
 
 def _use(event: AttemptEnded, took: int) -> Use:
-    told = event.result or {}
+    result = event.result or {}
     return Use(
         tokens=event.used.tokens or None,
         usd=event.used.usd if event.cost_known else None,
         time=took,
-        agent=str(told.get("agent") or ""),
-        model=str(told.get("model") or ""),
+        agent=str(result.get("agent") or ""),
+        model=str(result.get("model") or ""),
     )

@@ -36,32 +36,32 @@ from podium.workflow.agent_capabilities import AUTO, AgentTypes
 
 WALLS: Final = ("bubblewrap", "container")
 WEAK: Final = ("none", "limits")
-"""Levels that are there, and that a user may have typed knowing what they do not hold back."""
+"""Levels that a user may choose, knowing what they do not enforce."""
 LOOKED_FOR: Final = ("file", "commit", "step", "timer")
-"""What can tell that a person's work is done."""
+"""What can report that a person's work is done."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostCapabilities:
-    """What there is to carry a workflow out with."""
+    """What this machine has to run a workflow with."""
 
     agents: Agents
     typed: str | None = None
     """The sandbox that the user typed for this run."""
     unwalled: str = ""
-    """Why bubblewrap does not hold here, and what would help; empty: it does."""
+    """Why bubblewrap does not work here, and what would help; empty if it works."""
     uncontained: str = ""
-    """Why no container can run here; empty: one may."""
+    """Why no container can run here; empty if one may."""
 
 
 def unsupported(workflow: Workflow, machine: HostCapabilities) -> tuple[str, ...]:
-    """One line per thing; empty if all of it can be carried out."""
-    steered = bool(machine.unwalled) and uses_model_agents(workflow, machine.agents)
-    return tuple(dict.fromkeys(_in_workflow(workflow, machine, steered)))
+    """What this machine or version cannot do, one line each."""
+    uses_models = bool(machine.unwalled) and uses_model_agents(workflow, machine.agents)
+    return tuple(dict.fromkeys(_in_workflow(workflow, machine, uses_models)))
 
 
 def uses_model_agents(workflow: Workflow, agents: Agents) -> bool:
-    """Whether anything in it is done by a program that a model steers, and that needs walls for it."""
+    """Whether any step is done by a model-driven agent, which needs a sandbox."""
     return any(_has_models(step, workflow, agents) for step in top_steps(workflow))
 
 
@@ -74,31 +74,34 @@ def _has_models(step: Step, workflow: Workflow, agents: Agents) -> bool:
 
 
 def agents_not_ready(workflow: Workflow, agents: Agents, env: Mapping[str, str]) -> tuple[str, ...]:
-    """One line per step that none of its agents could do, for want of a key or a login; `env` is the user's."""
+    """One line per step whose agents all lack a key or a login; `env` is the user's."""
     return tuple(
         dict.fromkeys(line for step in top_steps(workflow) for line in _unready(step, workflow, agents, env))
     )
 
 
 def agents_without_price(workflow: Workflow, types: AgentTypes) -> tuple[str, ...]:
-    """The agents that a file names and whose calls nobody can price: what they cost will never be known."""
-    found = (
+    """The agents that a file names and whose calls have no known price."""
+    names = (
         name for _, verb, inner in agent_steps(workflow) for name in _unpriced(verb, inner.config, types)
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(names))
 
 
 def _unpriced(verb: Agent, config: Mapping[str, Any], types: AgentTypes) -> Iterator[str]:
-    known = config.get("agents") or {}
+    configured = config.get("agents") or {}
     for name, kind in _kinds(verb, config).items():
-        able = types.find(kind)
-        if able is not None and able.price == "unknown" and not known.get(name, {}).get("price"):
+        capabilities = types.find(kind)
+        if (
+            capabilities is not None
+            and capabilities.price == "unknown"
+            and not configured.get(name, {}).get("price")
+        ):
             yield name
 
 
 def agent_steps(workflow: Workflow) -> Iterator[tuple[Path, Agent, Workflow]]:
-    """The steps of agents, here and in the workflows that are called: address without numbers, verb, and the workflow
-    it stands in."""
+    """The agent steps of a workflow and of those it calls: address without numbers, verb, and the workflow around it."""
     for at, step, inner in all_steps(workflow):
         if isinstance(step.verb, Agent) and not step.verb.by_hand:
             yield at, step.verb, inner
@@ -130,8 +133,8 @@ def _unready(step: Step, workflow: Workflow, agents: Agents, env: Mapping[str, s
         yield from agents_not_ready(step.verb.workflow, agents, env)
     if isinstance(step.verb, Agent) and not step.verb.by_hand:
         kinds = _likely(step.verb, workflow.config, agents, env)
-        known = workflow.config.get("agents") or {}
-        wants = [wanting(agents[kind], known.get(name, {}), env) for name, kind in kinds.items()]
+        configured = workflow.config.get("agents") or {}
+        wants = [wanting(agents[kind], configured.get(name, {}), env) for name, kind in kinds.items()]
         if wants and all(wants):
             yield f"{_named(step)}: {next(iter(kinds))}: {wants[0]}"
     for child in inner_steps(step):
@@ -149,48 +152,48 @@ def agents_of(workflow: Workflow) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield from ((kind, {}) for name, kind in _kinds(verb, inner.config).items() if name not in configured)
 
 
-def _in_workflow(workflow: Workflow, machine: HostCapabilities, steered: bool) -> Iterator[str]:
+def _in_workflow(workflow: Workflow, machine: HostCapabilities, uses_models: bool) -> Iterator[str]:
     for step in top_steps(workflow):
-        yield from _in_step(step, workflow, machine, steered)
+        yield from _in_step(step, workflow, machine, uses_models)
 
 
 def top_steps(workflow: Workflow) -> tuple[Step, ...]:
-    """The steps of a workflow that stand in no other."""
+    """The steps of a workflow that are in no other step."""
     others = (workflow.finally_, workflow.advisor)
     return (*workflow.body.steps, *(step for step in others if step is not None))
 
 
-def _in_step(step: Step, workflow: Workflow, machine: HostCapabilities, steered: bool) -> Iterator[str]:
+def _in_step(step: Step, workflow: Workflow, machine: HostCapabilities, uses_models: bool) -> Iterator[str]:
     verb = step.verb
     named = _named(step)
     match verb:
         case Agent():
             yield from (f"{named}: {what}" for what in _of_agent(verb, workflow.config, machine.agents))
         case Call():
-            yield from _in_workflow(verb.workflow, machine, steered)
+            yield from _in_workflow(verb.workflow, machine, uses_models)
         case _:
             pass
-    yield from (f"{named}: {what}" for what in _unwalled(step, workflow, machine, steered))
+    yield from (f"{named}: {what}" for what in _unwalled(step, workflow, machine, uses_models))
     for child in inner_steps(step):
-        yield from _in_step(child, workflow, machine, steered)
+        yield from _in_step(child, workflow, machine, uses_models)
 
 
-def _unwalled(step: Step, workflow: Workflow, machine: HostCapabilities, steered: bool) -> Iterator[str]:
-    """Walls that are asked for or needed, and are not there."""
+def _unwalled(step: Step, workflow: Workflow, machine: HostCapabilities, uses_models: bool) -> Iterator[str]:
+    """Sandboxes that are requested or needed, and do not work here."""
     if machine.typed not in (None, "auto"):
-        return  # Knowing what it does not hold back.
+        return  # The user chose it, knowing what it does not enforce.
     level = dict(step.settings.get("sandbox") or {}).get("level")
     if level == "container" and machine.uncontained:
-        yield f"sandbox container: {machine.uncontained}; or --sandbox limits runs it with weaker walls"
+        yield f"sandbox container: {machine.uncontained}; or --sandbox limits runs it in a weaker sandbox"
     if level in ("container", *WEAK) or not machine.unwalled:
         return
-    way_out = f"{machine.unwalled}; or --sandbox limits runs it with weaker walls, at your risk"
+    way_out = f"{machine.unwalled}; or --sandbox limits runs it in a weaker sandbox, at your risk"
     if level == "bubblewrap":
         yield f"sandbox bubblewrap: {way_out}"
     elif isinstance(step.verb, Agent):
         for kind in _steered(step.verb, workflow.config, machine.agents):
             yield f"{kind} needs bubblewrap: {way_out}"
-    elif isinstance(step.verb, Command) and steered:
+    elif isinstance(step.verb, Command) and uses_models:
         yield f"it runs what a model has written and needs bubblewrap: {way_out}"
 
 
@@ -199,7 +202,7 @@ def _named(step: Step) -> str:
 
 
 def inner_steps(step: Step) -> tuple[Step, ...]:
-    """What stands directly in a step, its gates included."""
+    """The steps directly inside a step, with its gates."""
     return (*_children(step.verb), *([step.gates] if step.gates is not None else []))
 
 
@@ -222,14 +225,14 @@ def _of_agent(verb: Agent, config: Mapping[str, Any], agents: Agents) -> Iterato
         return
     kinds = _kinds(verb, config)
     if not kinds and verb.agent is None and not preferred_names(agents):
-        yield f"no agent is named, and the usual ones are not there yet; there are {', '.join(sorted(agents))}"
+        yield f"no agent is named, and none of the preferred ones is installed; installed: {', '.join(sorted(agents))}"
     if kinds and not any(kind in agents for kind in kinds.values()):
         name, kind = next(iter(kinds.items()))
-        yield f'agent "{name}" of type "{kind}"; there are {", ".join(sorted(agents))}'
+        yield f'agent "{name}" of type "{kind}" is not installed; installed: {", ".join(sorted(agents))}'
 
 
 def _steered(verb: Agent, config: Mapping[str, Any], agents: Agents) -> tuple[str, ...]:
-    """The types of those that may work and are programs that a model steers."""
+    """The types of the agents that may work here and are model-driven."""
     if verb.by_hand:
         return ()
     kinds = dict.fromkeys(_likely(verb, config, agents, {}).values())
@@ -237,9 +240,9 @@ def _steered(verb: Agent, config: Mapping[str, Any], agents: Agents) -> tuple[st
 
 
 def _likely(verb: Agent, config: Mapping[str, Any], agents: Agents, env: Mapping[str, str]) -> dict[str, str]:
-    """By name, the types of those that may work: the ones that a step names, or the usual one for a role without."""
+    """The types of the agents that may work, by name: those that the step names, or the preferred one for its role."""
     usual = usual_agent(agents, config.get("agents") or {}, env)
-    # A role that only the run names may bring an agent of its own.
+    # A role that is computed during the run may bring its own agent.
     is_open = verb.agent is None and (verb.role is None or isinstance(verb.role, str))
     kinds = {**(_types([usual], config) if is_open and usual is not None else {}), **_kinds(verb, config)}
     return {name: kind for name, kind in kinds.items() if kind in agents}
@@ -270,7 +273,7 @@ def check_branch(workflow: Workflow, branch: str) -> None:
 
 
 def unenforced_touches(workflow: Workflow) -> tuple[str, ...]:
-    """The steps that nobody can hold to their `touches` outside of git, where no change is seen."""
+    """The steps whose `touches` cannot be enforced outside of git, where changes are not captured."""
     return tuple(dict.fromkeys(step.name for step in _all(top_steps(workflow)) if _is_bound(step)))
 
 
@@ -278,7 +281,7 @@ def _is_bound(step: Step) -> bool:
     if step.touches is None or step.touches == (EVERYTHING,):
         return False
     if isinstance(step.verb, Command):
-        # None of its changes are kept, which has to do with trees, and is nothing that was asked of it.
+        # `touches: []` of a command only says that its changes are not captured.
         return step.touches != ()
     return isinstance(step.verb, Agent) and not step.verb.judge and not step.verb.by_hand
 
@@ -288,7 +291,7 @@ def _is_of_run(verb: Git) -> bool:
 
 
 def _all(steps: tuple[Step, ...], *, sure: bool = False) -> Iterator[Step]:
-    """These steps and all in them, those of workflows that are called included; `sure`: only what no `when` may skip."""
+    """These steps and all inside them, also in called workflows; with `sure` only those that no `when` may skip."""
     for step in steps:
         if sure and step.when is not None:
             continue
@@ -300,7 +303,7 @@ def _all(steps: tuple[Step, ...], *, sure: bool = False) -> Iterator[Step]:
 def reject_secret_values(
     mask: Mask, start: Start, variables: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> None:
-    """Raises ConfigurationError for the first of them: masked, the run would go on with another value than was given."""
+    """Raises ConfigurationError for a value with a secret: it would be masked, and the run would use another value."""
     for kind, values in (("input", start.inputs), ("variable", variables), ("setting", settings)):
         for name, value in values.items():
             if mask.hides(json.dumps(value, ensure_ascii=False, default=dict)):
@@ -311,5 +314,5 @@ def reject_secret_values(
 
 
 def masked_env(mask: Mask, env: Mapping[str, str]) -> dict[str, str]:
-    """What expressions see of the environment; processes are given the values themselves."""
+    """The environment as expressions see it; processes get the values themselves."""
     return {name: mask.text(value) for name, value in env.items()}

@@ -1,7 +1,7 @@
-"""Go on from what a run has found out, in a new one: after an edit, with a step done again, or from an earlier point.
+"""Continue an earlier run in a new one: after an edit, with a step run again, or from an earlier step.
 
-What is asked there in exactly the same words is taken over and costs nothing (tasks/prior_results.py); the rest is
-done. What the earlier run has spent counts against the limits of the one that goes on from it.
+A request that is identical to one of the earlier run reuses its result at no cost (tasks/prior_results.py); everything
+else runs again. What the earlier run has spent counts against the limits of the new one.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ if TYPE_CHECKING:
 
 ITERATION: Final = re.compile(r"([^\[\]]+)\[(\d+)\](.*)")
 OF_FEATURES: Final = ("phases", "components")
-"""Loops that stand in no file: a feature has phases, and they have components."""
+"""Loops that no file contains: a feature has phases, and they have components."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The attempts at one path of the earlier run, and what they cost there, or in the run it had them from."""
+    """The attempts at one address of the earlier run, with their cost in the run that paid for them."""
 
     path: Path
     attempts: int
@@ -67,13 +67,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class RerunPreview:
-    """What would become of the results of a run in one that goes on from it."""
+    """Which results of a run would be reused by a new one that continues it, and which repeated."""
 
     earlier: RunId
     reused: tuple[Part, ...]
     repeated: tuple[Part, ...]
     next: tuple[Path, ...]
-    """Where the new run would begin to work."""
+    """Where the new run would start to work."""
     site: Site = field(repr=False)
     definition: LoadedWorkflow = field(repr=False)
     source: RunSource = field(repr=False)
@@ -88,7 +88,7 @@ def preview_rerun(
     onwards: bool = False,
     inputs: Mapping[str, Any] | None = None,
 ) -> RerunPreview:
-    """Reads the definition as it is now. `again` names a step to be done anew, `onwards` all that came after it too."""
+    """With the definition as it is now. `again` names a step to run again, `onwards` also everything after it."""
     head = project.run(earlier)
     events = events_of(project.runtime.events(earlier))
     if not events:
@@ -97,9 +97,9 @@ def preview_rerun(
     assert isinstance(started, RunStarted)
     without = () if again is None else _paths(events, earlier, again, onwards=onwards)
     source = replace(RunSource.of(head), past=earlier, without=without, record=None)
-    given = {**started.inputs, **(inputs or {})}
+    values = {**started.inputs, **(inputs or {})}
     definition = load_source(project, source)
-    definition.check_inputs(given)
+    definition.check_inputs(values)
     workflow = apply_source(definition.workflow, source)
     site = make_site(project, new_id(), workflow, source)
     check_preflight(site, source)
@@ -116,18 +116,18 @@ def preview_rerun(
         usual=usual_of(workflow, read_history(project.runtime, workflow.name)),
     )
     site = replace(site, context=replace(site.context, base_commit=facts.base or None))
-    make = partial(start_message, site, inputs=given, tree=started.tree, no_human=started.no_human)
-    # What is taken over needs nothing of any limit, so a look at how much that is goes without them.
+    make = partial(start_message, site, inputs=values, tree=started.tree, no_human=started.no_human)
+    # Reused results need nothing of a limit, so they are found without limits.
     free = replace(
         facts, carried=Amounts(), carried_unknown=MicroUsd(0), carried_time=Millis(0), carried_steps=()
     )
     reused, waiting = anyio.run(_rehearsed, site, make(free))
     start = make(replace(facts, taken=tuple(reused.items()), known=_known(site, reused, waiting)))
-    paid = _Paid(project.runtime)
+    costs = _Costs(project.runtime)
     return RerunPreview(
         earlier,
-        _parts((end for end in _ended(events) if end.path in reused), paid),
-        _parts((end for end in _ended(events) if end.path not in reused), paid),
+        _parts((end for end in _ended(events) if end.path in reused), costs),
+        _parts((end for end in _ended(events) if end.path not in reused), costs),
         waiting,
         site,
         definition,
@@ -136,12 +136,12 @@ def preview_rerun(
     )
 
 
-def start_rerun(project: Project, prospect: RerunPreview, *, closed_by: str | None = None) -> StartedRun:
-    """Creates the new run. With `closed_by` it replaces the earlier one, which is closed first if it is not over."""
-    if closed_by is not None and not _is_over(project, prospect.earlier):
-        project.runtime.abandon(prospect.earlier, Cancel(closed_by, f"it goes on as {prospect.site.run}"))
-    create(project, prospect.site, prospect.definition, prospect.source, prospect.start)
-    return StartedRun(prospect.site.run, prospect.site)
+def start_rerun(project: Project, preview: RerunPreview, *, closed_by: str | None = None) -> StartedRun:
+    """Create the new run. With `closed_by` the earlier one is closed first, if it is not over."""
+    if closed_by is not None and not _is_over(project, preview.earlier):
+        project.runtime.abandon(preview.earlier, Cancel(closed_by, f"continued by {preview.site.run}"))
+    create(project, preview.site, preview.definition, preview.source, preview.start)
+    return StartedRun(preview.site.run, preview.site)
 
 
 def _is_over(project: Project, run: RunId) -> bool:
@@ -154,9 +154,9 @@ def _paths(events: Sequence[Event], run: RunId, step: str, *, onwards: bool) -> 
     keys = {event.path: event.keys for event in events if isinstance(event, StepExpanded) and event.keys}
     own = [path for path in entered if _is_in(path, step) or step in _prefixes(_by_keys(path, keys))]
     if not own:
-        known = sorted({path for path in entered if "#" not in path})
+        places = sorted({path for path in entered if "#" not in path})
         raise ConfigurationError(
-            f'run {run} has not been at a step "{step}"', hint=f"it has been at: {', '.join(known)}"
+            f'run {run} has not entered a step "{step}"', hint=f"it has entered: {', '.join(places)}"
         )
     return tuple(entered[entered.index(own[0]) :] if onwards else own)
 
@@ -173,17 +173,17 @@ def _prefixes(path: str) -> Iterator[str]:
 
 
 def _by_keys(path: str, keys: Mapping[Path, Sequence[str]]) -> str:
-    """An address as people say it: `each[red]/test` for `each[1]/test`, and `feature/backend` for a phase."""
+    """An address by keys: `each[red]/test` for `each[1]/test`, and `feature/backend` for a phase."""
     words: list[str] = []
     parts = path.split("/")
     for place, part in enumerate(parts):
-        found = ITERATION.fullmatch(part)
-        known = () if found is None else keys.get(Path("/".join((*parts[:place], found[1]))), ())
-        if found is None or not known:
+        match = ITERATION.fullmatch(part)
+        names = () if match is None else keys.get(Path("/".join((*parts[:place], match[1]))), ())
+        if match is None or not names:
             words.append(part)
             continue
-        key = known[int(found[2]) - 1]
-        words.append(f"{key}{found[3]}" if found[1] in OF_FEATURES else f"{found[1]}[{key}]{found[3]}")
+        key = names[int(match[2]) - 1]
+        words.append(f"{key}{match[3]}" if match[1] in OF_FEATURES else f"{match[1]}[{key}]{match[3]}")
     return "/".join(words)
 
 
@@ -205,34 +205,36 @@ def _ended(events: Sequence[Event]) -> list[AttemptEnded]:
     return [event for event in events if isinstance(event, AttemptEnded)]
 
 
-def _parts(ends: Iterable[AttemptEnded], paid: _Paid) -> tuple[Part, ...]:
-    found: dict[Path, Part] = {}
+def _parts(ends: Iterable[AttemptEnded], costs: _Costs) -> tuple[Part, ...]:
+    parts: dict[Path, Part] = {}
     for end in ends:
-        part = found.get(end.path, Part(end.path, 0, MicroUsd(0), 0))
-        used = paid.by(end)
+        part = parts.get(end.path, Part(end.path, 0, MicroUsd(0), 0))
+        used = costs.of(end)
         cost, tokens = MicroUsd(part.cost + used.usd), part.tokens + used.tokens
-        found[end.path] = Part(end.path, part.attempts + 1, cost, tokens)
-    return tuple(found.values())
+        parts[end.path] = Part(end.path, part.attempts + 1, cost, tokens)
+    return tuple(parts.values())
 
 
-class _Paid:
-    """What answers have cost: those that were taken over, in the run that found them."""
+class _Costs:
+    """What results have cost: a reused one in the run that computed it."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._runs: dict[str, dict[tuple[Path, str], Amounts]] = {}
 
-    def by(self, end: AttemptEnded) -> Amounts:
+    def of(self, end: AttemptEnded) -> Amounts:
         if not end.reused:
             return end.used
         if end.reused not in self._runs:
             ends = _ended(events_of(self._runtime.events(RunId(end.reused))))
-            self._runs[end.reused] = {(one.path, one.key): one.used for one in ends if not one.reused}
+            self._runs[end.reused] = {
+                (attempt.path, attempt.key): attempt.used for attempt in ends if not attempt.reused
+            }
         return self._runs[end.reused].get((end.path, end.key), Amounts())
 
 
 async def _rehearsed(site: Site, start: Start) -> tuple[Counter[Path], tuple[Path, ...]]:
-    """Goes through the run as far as the past can answer: how many attempts were taken over, and where work begins."""
+    """Simulate the run as far as earlier results reach: how many attempts are reused at each address, and where work starts."""
     assert site.past is not None
     site = replace(site, context=replace(site.context, is_rehearsal=True))
     limits = replace(site.workflow.limits, usd=None, tokens=None, calls=None, window=None, time=None)
@@ -241,20 +243,20 @@ async def _rehearsed(site: Site, start: Start) -> tuple[Counter[Path], tuple[Pat
     reused: Counter[Path] = Counter()
     refused: list[Path] = []
     while agenda:
-        taken = turn(state, agenda.popleft(), site.now())
-        if isinstance(taken, Refusal):
+        result = turn(state, agenda.popleft(), site.now())
+        if isinstance(result, Refusal):
             continue
-        state = taken.state
-        reused.update(end.path for end in _ended(taken.events) if end.reused)
-        refused.extend(_refused(taken.events, state))
-        for effect in taken.effects:
+        state = result.state
+        reused.update(end.path for end in _ended(result.events) if end.reused)
+        refused.extend(_refused(result.events, state))
+        for effect in result.effects:
             agenda.extend(await prior_answers(effect, state, site))
     open_ones = (path for (kind, path), _ in state.pending.items() if kind in ("attempt", "person"))
     return reused, (*refused, *open_ones)
 
 
 def _known(site: Site, reused: Mapping[Path, int], waiting: Sequence[Path]) -> tuple[tuple[Path, int], ...]:
-    """Where the past has answers that may be asked for once something before them has been done again."""
+    """Where the earlier run has results that may be reused after a step before them has run again."""
     assert site.past is not None
     last = {path: max(end.attempt for end in ends) for path, ends in site.past.attempts.items()}
     more = ((path, attempt) for path, attempt in last.items() if attempt > reused.get(path, 0))
@@ -262,6 +264,6 @@ def _known(site: Site, reused: Mapping[Path, int], waiting: Sequence[Path]) -> t
 
 
 def _refused(events: Sequence[Event], state: State) -> Iterator[Path]:
-    """The steps that a limit of their own leaves no room for."""
+    """The steps that their own limit refuses."""
     ended = (event.path for event in events if isinstance(event, StepEnded) and event.reason == "limit")
     return (path for path in ended if isinstance(state.instances[path], Leaf))

@@ -1,4 +1,4 @@
-"""Try one step of a workflow in a run of its own that leaves nothing behind (R227)."""
+"""Run one step of a workflow in a run of its own, which is deleted afterwards (R227)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def step_run(apart: Project, request: RunRequest, step: str) -> Iterator[Started
 
 
 def only(workflow: Workflow, path: str) -> Workflow:
-    """The workflow with nothing but that step; where its outcomes lead does not matter here."""
+    """The workflow with only that step, without its routes."""
     step = _find(workflow.body, path.split("/"), path)
     alone = replace(step, on=no_fields(), needs=(), when=None)
     body = Block("seq", (alone,), index={alone.name: 0})
@@ -51,14 +51,14 @@ def change_of(started: StartedRun, state: State) -> str:
 
 
 def _find(block: Block, names: list[str], path: str) -> Step:
-    known = {step.name: step for step in block.steps}
-    step = known.get(own_name(names[0], known))
+    steps = {step.name: step for step in block.steps}
+    step = steps.get(own_name(names[0], steps))
     if step is None:
-        raise ConfigurationError(f'there is no step "{path}"', hint=f"there are: {', '.join(known)}")
+        raise ConfigurationError(f'there is no step "{path}"', hint=f"available: {', '.join(steps)}")
     if len(names) == 1:
         return step
     if not isinstance(step.verb, Block):
-        raise ConfigurationError(f'"{names[0]}" is no block of steps, so there is no "{path}"')
+        raise ConfigurationError(f'"{names[0]}" is not a block, so there is no "{path}"')
     return _find(step.verb, names[1:], path)
 
 

@@ -1,8 +1,8 @@
-"""Carry parked runs on when they are ready: a time has come, somebody has answered, or their process has died.
+"""Resume parked runs when they are due: a timer fired, an answer or a command arrived, or their process has died.
 
-Each run gets a process of its own, which lets go of it as soon as it only has to wait; so waiting costs nothing, and
-whoever kills this one loses nothing: it remembers nothing that is not in the log. Rule: a run that is paused, has ended
-or is owned by anybody is left alone.
+Each run gets a process of its own, which releases the run as soon as it only waits; so waiting costs nothing, and
+killing the service loses nothing, since it remembers only what is in the logs. Rule: a run that is paused, has ended or
+has an owner is left alone.
 """
 
 from __future__ import annotations
@@ -30,41 +30,41 @@ if TYPE_CHECKING:
     from podium.app.project import Project
 
 LOOK_S: Final = 0.2
-STANDING: Final = ("running", "waiting")
+OPEN: Final = ("running", "waiting")
 PATIENCE_S: Final = 10.0
 YOUNG: Final = 10_000
-"""Milliseconds in which whoever has created a run begins to carry it on."""
+"""Milliseconds in which the process that has created a run starts to drive it."""
 AGAIN: Final = 60_000
 
 
 class ServiceLine(NamedTuple):
-    """One thing that was done for a run, or could not be."""
+    """One action for a run, or why it was impossible."""
 
     at: Millis
     run: RunId
     did: Literal["began", "let_go", "stopped", "refused"]
     text: str
     why: str = ""
-    """Began: why it was ready. Refused: why nobody can carry it on."""
+    """Began: why the run was due. Refused: why it cannot be resumed."""
     pid: int | None = None
     exit: int | None = None
     status: str = ""
-    """Let go: how the run stands now."""
+    """Let go: the status of the run."""
 
     def line(self) -> str:
         return f"{iso(self.at)} {self.run} {self.text}"
 
 
 @dataclass(slots=True)
-class _Known:
-    """What was seen of a run when it was last looked at closely."""
+class _Observed:
+    """What the service knows of a run since it last read its log."""
 
     seq: int = -1
     answers: frozenset[tuple[str, int, int]] = frozenset()
     due: Millis | None = None
-    stands: bool = False
+    waits: bool = False
     tried: Millis = Millis(0)
-    """Until then every timer has been told to the run, also one that led to nothing."""
+    """Timers up to this time have fired in the run, whether or not they had an effect."""
     not_before: Millis = Millis(0)
 
 
@@ -74,11 +74,11 @@ class Service:
     tell: Callable[[ServiceLine], None]
     slots: int = 4
     now: Clock = wall_clock
-    _known: dict[RunId, _Known] = field(default_factory=dict)
+    _observed: dict[RunId, _Observed] = field(default_factory=dict)
     _at_work: dict[RunId, DetachedProcess] = field(default_factory=dict)
 
     def serve(self, is_stopped: Callable[[], bool], *, once: bool = False) -> None:
-        """Until it is told to stop; or, once, until nothing is ready."""
+        """Until it is stopped; with `once`, until no run is due."""
         while not is_stopped():
             self._collect()
             began = self._start_ready()
@@ -88,49 +88,49 @@ class Service:
         self._stop()
 
     def ready(self) -> tuple[tuple[RunId, str], ...]:
-        """Which runs could be carried on now, the oldest first, and why."""
+        """Which runs are due, the oldest first, and why."""
         heads = reversed(self.project.runtime.heads())
-        found = ((head.run, self._why(head)) for head in heads if self._is_free(head))
-        return tuple((run, why) for run, why in found if why)
+        reasons = ((head.run, self._why(head)) for head in heads if self._is_free(head))
+        return tuple((run, why) for run, why in reasons if why)
 
     def _is_free(self, head: RunHead) -> bool:
         return (
-            head.status in STANDING
+            head.status in OPEN
             and head.run not in self._at_work
             and not self.project.runtime.is_owned(head.run)
         )
 
     def _why(self, head: RunHead) -> str:
-        known = self._known.setdefault(head.run, _Known())
-        if self.now() < known.not_before or (not head.last_seq and self.now() < head.created + YOUNG):
+        observed = self._observed.setdefault(head.run, _Observed())
+        if self.now() < observed.not_before or (not head.last_seq and self.now() < head.created + YOUNG):
             return ""
         unread = self.project.runtime.unread(head.run)
         if unread.commands:
-            return "somebody has spoken"
-        has_new = bool(unread.answers - known.answers)
-        known.answers = unread.answers
+            return "a command is queued"
+        has_new = bool(unread.answers - observed.answers)
+        observed.answers = unread.answers
         if has_new:
             return "its inbox has an answer"
-        if known.seq != head.last_seq:
-            self._look(head, known)
-            if not known.stands:
+        if observed.seq != head.last_seq:
+            self._look(head, observed)
+            if not observed.waits:
                 return "its process is gone"
-        if known.due is not None and known.due <= self.now():
-            return "a time has come"
+        if observed.due is not None and observed.due <= self.now():
+            return "a timer is due"
         return ""
 
-    def _look(self, head: RunHead, known: _Known) -> None:
-        known.seq = head.last_seq
+    def _look(self, head: RunHead, observed: _Observed) -> None:
+        observed.seq = head.last_seq
         try:
             state = self._state(head)
         except PodiumError as error:
-            # Nobody could carry it on as it is; it is looked at again when something has happened to it.
-            known.stands, known.due = True, None
-            text = f"cannot be carried on: {error.message}"
+            # It cannot be resumed as it is; it is checked again when its log has changed.
+            observed.waits, observed.due = True, None
+            text = f"cannot be resumed: {error.message}"
             self.tell(ServiceLine(self.now(), head.run, "refused", text, why=error.message))
             return
-        known.stands = waits_for_person(state, or_time=True)
-        known.due = next_due(state, after=known.tried)
+        observed.waits = waits_for_person(state, or_time=True)
+        observed.due = next_due(state, after=observed.tried)
 
     def _state(self, head: RunHead) -> State:
         workflow = workflow_of(self.project, head)
@@ -145,11 +145,11 @@ class Service:
                 break
             argv = (sys.executable, "-m", "podium", "resume", run, "--until-idle")
             output = self.project.paths.run_dir(run) / "engine.log"
-            self._known[run].tried = self.now()
+            self._observed[run].tried = self.now()
             self._at_work[run] = start_detached(argv, cwd=self.project.root, output=output)
             pid = self._at_work[run].pid
             self.tell(
-                ServiceLine(self.now(), run, "began", f"{why}; process {pid} carries it on", why=why, pid=pid)
+                ServiceLine(self.now(), run, "began", f"{why}; process {pid} drives it", why=why, pid=pid)
             )
             began = True
         return began
@@ -161,7 +161,7 @@ class Service:
             del self._at_work[run]
             head = self.project.runtime.head(run)
             status = "gone" if head is None else head.status
-            text = f"process {child.pid} has let go of it with exit {child.returncode}: {status}"
+            text = f"process {child.pid} released it with exit code {child.returncode}: {status}"
             exit_code = child.returncode
             self.tell(
                 ServiceLine(self.now(), run, "let_go", text, pid=child.pid, exit=exit_code, status=status)
@@ -169,21 +169,21 @@ class Service:
             self.note(run)
 
     def note(self, run: RunId) -> None:
-        """A process has let go of the run a moment ago."""
+        """A process has just released the run."""
         head = self.project.runtime.head(run)
-        if head is None or head.status not in STANDING:
+        if head is None or head.status not in OPEN:
             return
-        known = self._known.setdefault(run, _Known())
-        known.tried = self.now()
+        observed = self._observed.setdefault(run, _Observed())
+        observed.tried = self.now()
         unread = self.project.runtime.unread(run)
-        known.answers = unread.answers
-        self._look(head, known)
-        if not known.stands or unread.commands:
-            # It has failed: at once it would fail again.
-            known.seq, known.not_before = -1, Millis(self.now() + AGAIN)
+        observed.answers = unread.answers
+        self._look(head, observed)
+        if not observed.waits or unread.commands:
+            # It failed; if it were started at once, it would fail again.
+            observed.seq, observed.not_before = -1, Millis(self.now() + AGAIN)
 
     def _stop(self) -> None:
-        """What is at work is interrupted, not cancelled: it goes on with whoever carries it on next."""
+        """Interrupt the active runs without cancelling them: they continue when they are resumed."""
         stop(self._at_work.values(), patience_s=PATIENCE_S)
         for run, child in self._at_work.items():
             text = f"process {child.pid} was stopped; the run is not over"

@@ -1,4 +1,4 @@
-"""Holds what was seen of a run against what a test expects; every difference is told, each with both sides."""
+"""Compares a played run with what a test expects; every difference is reported with both sides."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from podium.app.workflow_tests.play import Seen, SentPrompt
+from podium.app.workflow_tests.play import Played, SentPrompt
 from podium.core.addresses import without_visit
 from podium.views.run.view import RunView, StepView
 from podium.workflow.problems import did_you_mean
@@ -25,143 +25,143 @@ from podium.workflow.scripted.test_file import (
 )
 
 SHOWN: Final = 12
-"""So many lines of a text are shown where none of it is like what was expected."""
+"""How many lines of a text are shown where none is close to the expected one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What was expected of what, and how it was instead."""
+    """What was expected, and what it was instead."""
 
     about: str
     message: str
     difference: str = ""
 
 
-def failures(expect: Expect, seen: Seen) -> tuple[Failure, ...]:
-    return tuple(_failures(expect, seen))
+def failures(expect: Expect, played: Played) -> tuple[Failure, ...]:
+    return tuple(_failures(expect, played))
 
 
-def _failures(expect: Expect, seen: Seen) -> Iterator[Failure]:
-    yield from _end(expect, seen)
-    yield from _text("message", expect.message, seen.message)
-    if seen.view is None or seen.trace is None:
+def _failures(expect: Expect, played: Played) -> Iterator[Failure]:
+    yield from _end(expect, played)
+    yield from _text("message", expect.message, played.message)
+    if played.view is None or played.trace is None:
         return
     if expect.path_ is not None:
-        yield from _way(expect.path_, seen.view)
+        yield from _way(expect.path_, played.view)
     for path, words in expect.steps.items():
-        yield from _step(path, words, seen.view)
-    for wanted in expect.prompts:
-        yield from _prompt(wanted, seen)
+        yield from _step(path, words, played.view)
+    for prompt in expect.prompts:
+        yield from _prompt(prompt, played)
     if expect.questions is not None:
-        yield from _questions(expect.questions, seen)
-    for name, found in (("files", seen.files), ("artifacts", seen.artifacts)):
+        yield from _questions(expect.questions, played)
+    for name, files in (("files", played.files), ("artifacts", played.artifacts)):
         for path, file_words in expect.get(name).items():
-            yield from _file(f"{name}.{path}", file_words, found, path)
+            yield from _file(f"{name}.{path}", file_words, files, path)
     for key, value in expect.outputs.items():
-        yield from _value(f"outputs.{key}", value, seen.outputs.get(key))
-    yield from _amount("usd", expect.usd, seen.trace.usd / 1_000_000, unknown=seen.trace.unknown_calls)
-    yield from _amount("tokens", expect.tokens, seen.trace.tokens)
+        yield from _value(f"outputs.{key}", value, played.outputs.get(key))
+    yield from _amount("usd", expect.usd, played.trace.usd / 1_000_000, unknown=played.trace.unknown_calls)
+    yield from _amount("tokens", expect.tokens, played.trace.tokens)
 
 
-def _end(expect: Expect, seen: Seen) -> Iterator[Failure]:
-    """Without a word about its end, a run is to pass."""
-    wanted = expect.status or ("passed" if expect.exit is None and expect.reason is None else None)
-    told = f": {seen.message}" if seen.message else ""
-    if wanted is not None and seen.status != wanted:
-        yield Failure("status", f"expected {wanted}, the run was {seen.status}{told}")
-    if expect.exit is not None and seen.exit != expect.exit:
-        yield Failure("exit", f"expected {expect.exit}, it was {seen.exit}{told}")
-    reason = "" if seen.view is None else seen.view.reason
+def _end(expect: Expect, played: Played) -> Iterator[Failure]:
+    """A test that says nothing about the end expects the run to pass."""
+    status = expect.status or ("passed" if expect.exit is None and expect.reason is None else None)
+    reason_text = f": {played.message}" if played.message else ""
+    if status is not None and played.status != status:
+        yield Failure("status", f"expected {status}, the run was {played.status}{reason_text}")
+    if expect.exit is not None and played.exit != expect.exit:
+        yield Failure("exit", f"expected {expect.exit}, it was {played.exit}{reason_text}")
+    reason = "" if played.view is None else played.view.reason
     if expect.reason is not None and reason != expect.reason:
         yield Failure("reason", f'expected "{expect.reason}", it was "{reason}"')
 
 
 def _way(expected: Iterable[tuple[str, str | None]], view: RunView) -> Iterator[Failure]:
     """The steps of the top block in the order in which they ended; an outcome counts where one is expected."""
-    wanted = list(expected)
+    steps = list(expected)
     ended = sorted((step for step in view.steps if _is_top(step)), key=lambda step: step.ended or 0)
-    bare = {path for path, outcome in wanted if outcome is None}
-    went = [step.path if step.path in bare else f"{step.path}: {step.outcome}" for step in ended]
-    lines = [path if outcome is None else f"{path}: {outcome}" for path, outcome in wanted]
-    if went != lines:
-        yield Failure("path", "the run went another way", _difference(lines, went))
+    bare = {path for path, outcome in steps if outcome is None}
+    actual = [step.path if step.path in bare else f"{step.path}: {step.outcome}" for step in ended]
+    lines = [path if outcome is None else f"{path}: {outcome}" for path, outcome in steps]
+    if actual != lines:
+        yield Failure("path", "the run went another way", _difference(lines, actual))
 
 
 def _is_top(step: StepView) -> bool:
-    """Neither a step of a block, nor a gate, nor one time round of a loop."""
+    """Not inside a block, a gate or an iteration."""
     return step.role == "step" and step.ended is not None and not set("/#[") & set(step.path)
 
 
 def _step(path: str, words: StepWords, view: RunView) -> Iterator[Failure]:
     about = f"steps.{path}"
-    found = next(
+    last = next(
         (step for step in reversed(view.steps) if path in (step.path, without_visit(step.path))), None
     )
-    if found is None:
+    if last is None:
         names = [step.path for step in view.steps]
         hint = did_you_mean(path, names) or f"there are {', '.join(names)}"
         yield Failure(about, f"the run never came to it; {hint}")
         return
-    told = f": {found.words}" if found.words else ""
-    if words.outcome is not None and found.outcome != words.outcome:
-        yield Failure(about, f"expected {words.outcome}, it was {found.outcome or found.status}{told}")
-    if words.reason is not None and found.reason != words.reason:
-        yield Failure(about, f'expected the reason "{words.reason}", it was "{found.reason}"')
-    if words.attempts is not None and found.attempts != words.attempts:
-        yield Failure(about, f"expected {words.attempts} attempts, there were {found.attempts}")
-    yield from _text(f"{about}.text", words.text, str(found.result.get("text") or ""))
-    yield from _text(f"{about}.message", words.message, found.words)
+    message = f": {last.words}" if last.words else ""
+    if words.outcome is not None and last.outcome != words.outcome:
+        yield Failure(about, f"expected {words.outcome}, it was {last.outcome or last.status}{message}")
+    if words.reason is not None and last.reason != words.reason:
+        yield Failure(about, f'expected the reason "{words.reason}", it was "{last.reason}"')
+    if words.attempts is not None and last.attempts != words.attempts:
+        yield Failure(about, f"expected {words.attempts} attempts, there were {last.attempts}")
+    yield from _text(f"{about}.text", words.text, str(last.result.get("text") or ""))
+    yield from _text(f"{about}.message", words.message, last.words)
     if words.has("output"):
-        yield from _value(f"{about}.output", words.output, found.result.get("output"))
+        yield from _value(f"{about}.output", words.output, last.result.get("output"))
 
 
-def _prompt(wanted: PromptWords, seen: Seen) -> Iterator[Failure]:
+def _prompt(expected: PromptWords, played: Played) -> Iterator[Failure]:
     numbers = [
         f"{name} {number}"
-        for name, number in (("visit", wanted.visit), ("attempt", wanted.attempt))
+        for name, number in (("visit", expected.visit), ("attempt", expected.attempt))
         if number is not None
     ]
-    about = f"prompts of {' '.join((wanted.step, *numbers))}"
-    told = [told for told in seen.prompts if _is_meant(wanted, told)]
-    if not told:
-        there = ", ".join(f"{told.path} attempt {told.attempt}" for told in seen.prompts) or "none"
-        yield Failure(about, f"there was no such prompt; there were: {there}")
+    about = f"prompts of {' '.join((expected.step, *numbers))}"
+    prompts = [prompt for prompt in played.prompts if _is_meant(expected, prompt)]
+    if not prompts:
+        sent = ", ".join(f"{prompt.path} attempt {prompt.attempt}" for prompt in played.prompts) or "none"
+        yield Failure(about, f"there was no such prompt; there were: {sent}")
         return
-    tries = [list(_text(about, wanted, one.prompt)) for one in told]
+    tries = [list(_text(about, expected, prompt.prompt)) for prompt in prompts]
     if all(tries):
         yield from tries[-1]
 
 
-def _is_meant(wanted: PromptWords, told: SentPrompt) -> bool:
+def _is_meant(expected: PromptWords, sent: SentPrompt) -> bool:
     return (
-        wanted.step in (told.path, place_of(told.path), place_of(told.path).rpartition("/")[2])
-        and wanted.visit in (None, told.visit)
-        and wanted.attempt in (None, told.attempt)
+        expected.step in (sent.path, place_of(sent.path), place_of(sent.path).rpartition("/")[2])
+        and expected.visit in (None, sent.visit)
+        and expected.attempt in (None, sent.attempt)
     )
 
 
-def _questions(wanted: tuple[QuestionWords, ...], seen: Seen) -> Iterator[Failure]:
-    there = [place_of(asked.path) for asked in seen.questions]
-    lines = [question.step for question in wanted]
-    if lines != there:
-        yield Failure("questions", "other people were asked", _difference(lines, there))
+def _questions(expected: tuple[QuestionWords, ...], played: Played) -> Iterator[Failure]:
+    actual = [place_of(answered.path) for answered in played.questions]
+    lines = [question.step for question in expected]
+    if lines != actual:
+        yield Failure("questions", "other people were asked", _difference(lines, actual))
         return
-    for number, (question, asked) in enumerate(zip(wanted, seen.questions, strict=True), start=1):
+    for number, (question, answered) in enumerate(zip(expected, played.questions, strict=True), start=1):
         about = f"questions {number} ({question.step})"
-        yield from _text(about, question.text, asked.text)
-        if question.answer is not None and question.answer != asked.answer:
-            yield Failure(about, f'expected the answer "{question.answer}", it was "{asked.answer}"')
+        yield from _text(about, question.text, answered.text)
+        if question.answer is not None and question.answer != answered.answer:
+            yield Failure(about, f'expected the answer "{question.answer}", it was "{answered.answer}"')
 
 
-def _file(about: str, words: FileWords, found: Mapping[str, str], path: str) -> Iterator[Failure]:
-    if path not in found:
+def _file(about: str, words: FileWords, files: Mapping[str, str], path: str) -> Iterator[Failure]:
+    if path not in files:
         if words.exists:
-            hint = did_you_mean(path, found)
+            hint = did_you_mean(path, files)
             yield Failure(about, f"there is no such file{f'; {hint}' if hint else ''}")
     elif not words.exists:
         yield Failure(about, "it is there and should not be")
     else:
-        yield from _text(about, words, found[path])
+        yield from _text(about, words, files[path])
 
 
 def _text(about: str, words: Words | None, text: str) -> Iterator[Failure]:
@@ -181,21 +181,21 @@ def _text(about: str, words: Words | None, text: str) -> Iterator[Failure]:
             yield Failure(about, f"nothing matches {_quoted(pattern)}", _start(text))
 
 
-def _value(about: str, wanted: Any, found: Any) -> Iterator[Failure]:
-    one, other = _json(wanted), _json(found)
-    if one != other:
-        yield Failure(about, "it is another value", _difference(one, other))
+def _value(about: str, expected: Any, actual: Any) -> Iterator[Failure]:
+    left, right = _json(expected), _json(actual)
+    if left != right:
+        yield Failure(about, "it is another value", _difference(left, right))
 
 
-def _amount(about: str, bounds: Bounds | None, found: float, *, unknown: int = 0) -> Iterator[Failure]:
+def _amount(about: str, bounds: Bounds | None, actual: float, *, unknown: int = 0) -> Iterator[Failure]:
     if bounds is None:
         return
     if unknown:
         yield Failure(about, f"{unknown} calls have an unknown cost")
-    if bounds.exactly is not None and abs(bounds.exactly - found) > 1e-9:
-        yield Failure(about, f"expected {bounds.exactly:g}, it was {found:g}")
-    if bounds.max is not None and found > bounds.max:
-        yield Failure(about, f"expected at most {bounds.max:g}, it was {found:g}")
+    if bounds.exactly is not None and abs(bounds.exactly - actual) > 1e-9:
+        yield Failure(about, f"expected {bounds.exactly:g}, it was {actual:g}")
+    if bounds.max is not None and actual > bounds.max:
+        yield Failure(about, f"expected at most {bounds.max:g}, it was {actual:g}")
 
 
 def _json(value: Any) -> list[str]:
@@ -207,9 +207,9 @@ def _plain(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else list(value)
 
 
-def _difference(wanted: list[str], found: list[str]) -> str:
+def _difference(expected: list[str], actual: list[str]) -> str:
     lines = difflib.unified_diff(
-        wanted, found, "expected", "seen", lineterm="", n=max(len(wanted), len(found))
+        expected, actual, "expected", "seen", lineterm="", n=max(len(expected), len(actual))
     )
     return "\n".join(line for line in lines if not line.startswith("@@"))
 

@@ -1,4 +1,4 @@
-"""Plays one test of a workflow with the real engine, and tells what was seen."""
+"""Plays one test of a workflow with the real engine, and collects what a test can check."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question to a person, and the answer that was given in their place."""
+class AnsweredQuestion:
+    """A question to a person, and the scripted answer."""
 
     path: str
     text: str
@@ -51,7 +51,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class SentPrompt:
-    """What an attempt was told."""
+    """The prompt of an attempt."""
 
     path: str
     visit: int
@@ -61,8 +61,8 @@ class SentPrompt:
 
 
 @dataclass(slots=True)
-class Seen:
-    """All that a test may have expectations about; without a `trace` there was no run."""
+class Played:
+    """Everything that a test can check; without a `trace` there was no run."""
 
     status: str = ""
     exit: int = 0
@@ -70,7 +70,7 @@ class Seen:
     trace: Trace | None = None
     view: RunView | None = None
     prompts: tuple[SentPrompt, ...] = ()
-    questions: list[Asked] = field(default_factory=list)
+    questions: list[AnsweredQuestion] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
     artifacts: dict[str, str] = field(default_factory=dict)
     outputs: dict[str, Any] = field(default_factory=dict)
@@ -79,25 +79,25 @@ class Seen:
 
 
 OpenStage: TypeAlias = "Callable[[Path, TestProject], tuple[Project, Any]]"
-"""The project of a stage, and the actor of its cast, whose `played` are the rules that have spoken."""
+"""The project of a stage, and the actor of its cast, whose `played` are the rules that were used."""
 
 
 class TooLong(PodiumError):
     """A test has used up its time."""
 
 
-def play(test: TestProject, open_stage: OpenStage, *, keep: bool = False) -> Seen:
+def play(test: TestProject, open_stage: OpenStage, *, keep: bool = False) -> Played:
     with stage(test, keep=keep) as folder:
-        seen = Seen(kept=folder if keep else None)
+        played = Played(kept=folder if keep else None)
         project, actor = open_stage(folder, test)
         try:
-            _play(test, project, actor, seen)
+            _play(test, project, actor, played)
         finally:
             project.close()
-        return seen
+        return played
 
 
-def _play(test: TestProject, project: Project, actor: Any, seen: Seen) -> None:
+def _play(test: TestProject, project: Project, actor: Any, played: Played) -> None:
     try:
         started = project.commands.start(
             RunRequest(
@@ -108,22 +108,22 @@ def _play(test: TestProject, project: Project, actor: Any, seen: Seen) -> None:
             )
         )
     except PodiumError as error:
-        seen.status, seen.exit = "refused", error.exit_code
-        seen.message = error.message if error.hint is None else f"{error.message}\nhint: {error.hint}"
+        played.status, played.exit = "refused", error.exit_code
+        played.message = error.message if error.hint is None else f"{error.message}\nhint: {error.hint}"
         return
-    people = ScriptedPeople(test, project, started, seen)
+    people = ScriptedPeople(test, project, started, played)
     try:
         observer = Observer(people.on_turn, _alarm(test.timeout))
         state = anyio.run(partial(project.commands.drive, started.run, park=True, observer=observer))
     except TooLong as error:
-        seen.status, seen.exit, seen.message = "too long", error.exit_code, error.message
-        _look(seen, started, people)
+        played.status, played.exit, played.message = "too long", error.exit_code, error.message
+        _look(played, started, people)
         return
-    seen.status, seen.exit = status_of(state), exit_of(state)
-    _look(seen, started, people)
+    played.status, played.exit = status_of(state), exit_of(state)
+    _look(played, started, people)
     if test.cast is not None:
-        spoken = actor.played if actor is not None else set()
-        seen.unplayed = tuple(rule.path for rule in people.world.unplayed() if rule.path not in spoken)
+        used = actor.played if actor is not None else set()
+        played.unplayed = tuple(rule.path for rule in people.world.unplayed() if rule.path not in used)
 
 
 def _alarm(limit: Millis) -> Callable[[], Any]:
@@ -135,15 +135,15 @@ def _alarm(limit: Millis) -> Callable[[], Any]:
 
 
 class ScriptedPeople:
-    """Answers in the place of people and of whoever signals, by the rules of the cast; what none speaks of goes well."""
+    """Answers and signals by the rules of the cast; without a rule, everything is approved."""
 
-    def __init__(self, test: TestProject, project: Project, started: StartedRun, seen: Seen) -> None:
+    def __init__(self, test: TestProject, project: Project, started: StartedRun, played: Played) -> None:
         self.world = World(test.cast or NO_CAST)
         self.events: tuple[Event, ...] = ()
         self.state: State | None = None
         self._project = project
         self._begun = started
-        self._seen = seen
+        self._played = played
         self._answered: set[tuple[str, Millis, int]] = set()
         self._words = question_renderer(project.root)
 
@@ -152,33 +152,33 @@ class ScriptedPeople:
         self.state = state = driven.state
         for effect in tuple(state.pending.values()):
             match effect:
-                case AskPerson(asked=asked):
-                    leaf = state.instances[asked.path]
+                case AskPerson(asked=question):
+                    leaf = state.instances[question.path]
                     assert isinstance(leaf, Leaf)
                     self._answer(effect, state, leaf)
-                case Watch(asked=asked):
-                    verb = state.instances[asked.path].place.step.verb
+                case Watch(asked=waited):
+                    verb = state.instances[waited.path].place.step.verb
                     if isinstance(verb, Wait) and verb.what == "signal":
                         self._signal(effect, state, str(verb.detail["signal"]))
                 case _:
                     pass
 
     def _answer(self, effect: AskPerson, state: State, leaf: Leaf) -> None:
-        asked, number = effect.asked, len(leaf.given)
-        if not self._is_new(asked.path, asked.at, number):
+        question, number = effect.asked, len(leaf.given)
+        if not self._is_new(question.path, question.at, number):
             return
-        later = self.world.person(asked, state, number)
-        said = None if later is None else later.message
-        answer = said.action if isinstance(said, Approve) else ""
-        if isinstance(said, Approve) and said.answer is not None:
-            answer = str(said.answer)
-        self._seen.questions.append(Asked(asked.path, self._words(state, leaf), answer))
-        if isinstance(said, Approve):
-            self._post(said)
+        later = self.world.person(question, state, number)
+        command = None if later is None else later.message
+        answer = command.action if isinstance(command, Approve) else ""
+        if isinstance(command, Approve) and command.answer is not None:
+            answer = str(command.answer)
+        self._played.questions.append(AnsweredQuestion(question.path, self._words(state, leaf), answer))
+        if isinstance(command, Approve):
+            self._post(command)
 
     def _signal(self, effect: Watch, state: State, name: str) -> None:
-        asked = effect.asked
-        later = self.world.wait(asked, state) if self._is_new(asked.path, asked.at, 0) else None
+        waited = effect.asked
+        later = self.world.wait(waited, state) if self._is_new(waited.path, waited.at, 0) else None
         if later is not None:
             result = getattr(later.message, "result", None) or {}
             self._post(Signal(name, result.get("output"), "test"))
@@ -193,17 +193,17 @@ class ScriptedPeople:
         self._project.runtime.post(self._begun.run, message, key=f"test-{len(self._answered)}")
 
 
-def _look(seen: Seen, started: StartedRun, people: ScriptedPeople) -> None:
-    seen.trace, seen.view = trace(people.events), run_view(people.events)
-    seen.message = seen.message or _why(seen.view)
-    seen.outputs = dict(seen.view.outputs)
-    seen.prompts = tuple(_prompts(started.site.run_dir / "agent_logs", people.state))
-    seen.artifacts = _texts_below(started.site.artifacts_dir)
-    seen.files = {} if seen.view.tree is None else _texts_of(started, Tree(seen.view.tree))
+def _look(played: Played, started: StartedRun, people: ScriptedPeople) -> None:
+    played.trace, played.view = trace(people.events), run_view(people.events)
+    played.message = played.message or _why(played.view)
+    played.outputs = dict(played.view.outputs)
+    played.prompts = tuple(_prompts(started.site.run_dir / "agent_logs", people.state))
+    played.artifacts = _texts_below(started.site.artifacts_dir)
+    played.files = {} if played.view.tree is None else _texts_of(started, Tree(played.view.tree))
 
 
 def _why(view: RunView) -> str:
-    """In the words of the run, or of the first step that ended it."""
+    """The message of the run, or of the first step that failed."""
     bad = (
         step.words
         for step in view.steps
@@ -213,11 +213,11 @@ def _why(view: RunView) -> str:
 
 
 def _prompts(folder: Path, state: State | None) -> list[SentPrompt]:
-    found = []
+    prompts = []
     for path in sorted(folder.glob("*/*/prompt.md")):
         step, attempt = path.parts[-3].replace("+", "/"), int(path.parts[-2])
-        found.append(SentPrompt(step, _visit(step, state), attempt, path.read_text("utf-8", "replace")))
-    return found
+        prompts.append(SentPrompt(step, _visit(step, state), attempt, path.read_text("utf-8", "replace")))
+    return prompts
 
 
 def _visit(path: str, state: State | None) -> int:
@@ -237,10 +237,10 @@ def _texts_of(started: StartedRun, tree: Tree) -> dict[str, str]:
     repository = started.site.repository
     assert repository is not None
     git = trees(repository)
-    found = [
+    blobs = [
         (path, entry.name) for path, entry in files(read_listing(git, tree)) if re.match("1[02]", entry.mode)
     ]
-    contents = read_blobs(git, [name for _, name in found])
+    contents = read_blobs(git, [name for _, name in blobs])
     return {
-        path: content.decode("utf-8", "replace") for (path, _), content in zip(found, contents, strict=False)
+        path: content.decode("utf-8", "replace") for (path, _), content in zip(blobs, contents, strict=False)
     }

@@ -34,7 +34,7 @@ class TestProject:
     workflow: Path
     """From the top of the project."""
     source: Path
-    """The file in which the rules of the cast stand."""
+    """The file with the rules of the cast."""
     cast: Cast | None
     replay: Path | None
     inputs: Mapping[str, Any] = field(default_factory=dict)
@@ -74,14 +74,14 @@ def staged(path: Path, file: TrialFile, name: str, test: Trial) -> TestProject:
 
 
 def _cast(path: Path, file: TrialFile, test: Trial) -> tuple[Path, Cast | None]:
-    """The rules of the test come first, then those for all tests if they stand in the same file."""
-    said = test.cast if test.cast is not None else file.cast
-    if said is None:
+    """The rules of the test come first, then those for all tests if they are in the same file."""
+    cast = test.cast if test.cast is not None else file.cast
+    if cast is None:
         return path, None
-    if isinstance(said, str):
-        return path.parent / said, read_cast(path.parent / said)
-    shared = file.cast if isinstance(file.cast, tuple) and said is not file.cast else ()
-    return path, Cast({"rules": (*said, *shared)})
+    if isinstance(cast, str):
+        return path.parent / cast, read_cast(path.parent / cast)
+    shared = file.cast if isinstance(file.cast, tuple) and cast is not file.cast else ()
+    return path, Cast({"rules": (*cast, *shared)})
 
 
 @contextmanager

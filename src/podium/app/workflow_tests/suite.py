@@ -1,4 +1,4 @@
-"""Finds the tests of workflows, plays them one after the other, and tells what became of each."""
+"""Finds the tests of workflows, plays them one after the other, and reports each result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from podium.app.workflow_tests.expect import Failure, failures
-from podium.app.workflow_tests.play import OpenStage, Seen, play
+from podium.app.workflow_tests.play import OpenStage, Played, play
 from podium.app.workflow_tests.stage import TestProject, staged
 from podium.errors import EXIT_FAILED, EXIT_PASSED, ConfigurationError
 from podium.workflow.scripted.test_file import SUFFIX, Trial, line_of_test, read_tests
@@ -38,26 +38,26 @@ class Result:
     case: Case
     failures: tuple[Failure, ...]
     duration_s: float
-    seen: Seen
+    played: Played
 
 
 def find_cases(places: Iterable[Path], *, containing: str = "") -> tuple[Case, ...]:
     """Raises ConfigurationError with the mistakes of all files, or if there is nothing to be played."""
     files = tuple(dict.fromkeys(file for place in places for file in _files(place)))
-    found: list[Case] = []
+    cases: list[Case] = []
     wrong: list[str] = []
     for file in files:
         try:
-            found += _cases(file)
+            cases += _cases(file)
         except ConfigurationError as error:
             wrong.append(error.message)
     if wrong:
         raise ConfigurationError("\n".join(wrong))
-    chosen = tuple(case for case in found if containing in case.name)
+    chosen = tuple(case for case in cases if containing in case.name)
     if not chosen:
         raise ConfigurationError(
             f"there is no test in {len(files)} files" if files else f"there is no file *{SUFFIX}",
-            hint=f"write WORKFLOW{SUFFIX} beside a workflow; docs/how-to/test-a-workflow.md shows one",
+            hint=f"write WORKFLOW{SUFFIX} next to a workflow; docs/how-to/test-a-workflow.md shows one",
         )
     return chosen
 
@@ -65,23 +65,23 @@ def find_cases(places: Iterable[Path], *, containing: str = "") -> tuple[Case, .
 def results(cases: Iterable[Case], open_stage: OpenStage, *, keep: bool = False) -> Iterator[Result]:
     for case in cases:
         began = time.monotonic()
-        seen = play(case.staged, open_stage, keep=keep)
-        found = (*failures(case.test.expect, seen), *_unplayed(case, seen))
-        yield Result(case, found, time.monotonic() - began, seen)
+        played = play(case.staged, open_stage, keep=keep)
+        failed = (*failures(case.test.expect, played), *_unplayed(case, played))
+        yield Result(case, failed, time.monotonic() - began, played)
 
 
-def exit_code(found: Iterable[Result]) -> int:
-    return EXIT_FAILED if any(result.failures for result in found) else EXIT_PASSED
+def exit_code(results: Iterable[Result]) -> int:
+    return EXIT_FAILED if any(result.failures for result in results) else EXIT_PASSED
 
 
-def data_of(found: Iterable[Result]) -> dict[str, Any]:
-    rows = [_row(result) for result in found]
+def data_of(results: Iterable[Result]) -> dict[str, Any]:
+    rows = [_row(result) for result in results]
     failed = sum(row["status"] == "failed" for row in rows)
     return {"tests": rows, "passed": len(rows) - failed, "failed": failed}
 
 
 def _row(result: Result) -> dict[str, Any]:
-    seen = result.seen
+    played = result.played
     return {
         "file": str(result.case.file),
         "line": result.case.line,
@@ -90,10 +90,10 @@ def _row(result: Result) -> dict[str, Any]:
         "duration_s": round(result.duration_s, 3),
         "failures": [asdict(failure) for failure in result.failures],
         "run": {
-            "status": seen.status,
-            "exit": seen.exit,
-            "usd": None if seen.trace is None else seen.trace.usd / 1_000_000,
-            "folder": None if seen.kept is None else str(seen.kept),
+            "status": played.status,
+            "exit": played.exit,
+            "usd": None if played.trace is None else played.trace.usd / 1_000_000,
+            "folder": None if played.kept is None else str(played.kept),
         },
     }
 
@@ -115,13 +115,13 @@ def _cases(path: Path) -> Iterator[Case]:
         yield Case(path, line_of_test(path, name), test, staged(path, file, name, test))
 
 
-def _unplayed(case: Case, seen: Seen) -> Iterator[Failure]:
+def _unplayed(case: Case, played: Played) -> Iterator[Failure]:
     """Rules that were written for this very test; those that it shares with others may be for them."""
-    if not isinstance(case.test.cast, tuple) or seen.trace is None:
+    if not isinstance(case.test.cast, tuple) or played.trace is None:
         return
     own = {rule.path for rule in case.test.cast}
     document = yaml.read(case.file)
-    for path in seen.unplayed:
+    for path in played.unplayed:
         if path in own:
             line = document.position(path).line
             yield Failure("cast", f"the rule at line {line} was never played; is its step spelled right?")

@@ -48,7 +48,7 @@ Place: TypeAlias = str | Path | None
 LOOK_S: Final = 0.1
 BUILT: Final = "built"
 GOOD: Final = ("passed", "running", "interrupted", "waiting", "parked", "paused")
-"""What a run may be when `check` is asked for: it passed, or is not over."""
+"""The statuses that `check` accepts: passed, or not over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ async def approve_async(
 ) -> RunView:
     """Says yes to what a run asks, or names another of the actions that the question offers.
 
-    If nobody carries the run on, this does, as `resume` would.
+    If the run has no owner, this drives it, as `resume` would.
     """
     with _opened(project) as facade:
         name = facade.run(run).run
@@ -167,7 +167,7 @@ async def reject_async(
     by: str | None = None,
     project: Place = None,
 ) -> RunView:
-    """Says no, and why; the words go to whoever does it again. With `abort` nobody does."""
+    """Rejects with a reason, which goes to the agent that does the work again; with `abort` the run stops."""
     with _opened(project) as facade:
         name = facade.run(run).run
         answer = facade.commands.rejection(name, step, by=speaker(by), feedback=feedback, abort=abort)

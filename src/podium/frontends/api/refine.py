@@ -29,8 +29,8 @@ from podium.views.run.view import RunView
 from podium.wiring import open_project
 
 Reason: TypeAlias = Literal["approved", "max_turns", "error", "cancelled"]
-Who: TypeAlias = str | Mapping[str, Any]
-"""The name of an agent, or its configuration as it stands under `agents` in a file."""
+AgentChoice: TypeAlias = str | Mapping[str, Any]
+"""The name of an agent, or its configuration as under `agents` in a file."""
 
 STEP: Final = "draft"
 FILE: Final = "refine.yaml"
@@ -83,8 +83,8 @@ class Refinement:
 
 
 def refine(  # noqa: PLR0913  # each is a choice of the caller, by name
-    writer: Who,
-    reviewer: Who,
+    writer: AgentChoice,
+    reviewer: AgentChoice,
     task: str,
     *,
     max_turns: int = 5,
@@ -95,7 +95,7 @@ def refine(  # noqa: PLR0913  # each is a choice of the caller, by name
     project: Path | None = None,
     sandbox: str | None = None,
 ) -> Refinement:
-    """Turns until approval, or `max_turns`; then the last version stands, and `reason` says that nobody approved it.
+    """Turns until approval, or `max_turns`; then `final` is the last version, and `reason` says that it was not approved.
 
     Approval is a verdict of a known shape. With `phrase` it is that exact last line instead. `similar`, such as
     "95%", stops early when versions no longer change. Raises ConfigurationError for agents that cannot work.
@@ -120,8 +120,8 @@ def refine(  # noqa: PLR0913  # each is a choice of the caller, by name
 
 
 def _document(  # the same choices
-    writer: Who,
-    reviewer: Who,
+    writer: AgentChoice,
+    reviewer: AgentChoice,
     max_turns: int,
     phrase: str | None,
     similar: str | None,
@@ -130,9 +130,9 @@ def _document(  # the same choices
     criteria: str,
 ) -> dict[str, Any]:
     own = {
-        name: dict(who)
-        for name, who in (("writer_agent", writer), ("judge_agent", reviewer))
-        if not isinstance(who, str)
+        name: dict(agent)
+        for name, agent in (("writer_agent", writer), ("judge_agent", reviewer))
+        if not isinstance(agent, str)
     }
     gate = {"review": "judge", "prompt": "Please review this:\n{{ work.text | fence }}", "phrase": phrase}
     retry = {
@@ -187,7 +187,7 @@ def _result(
 
 
 def _turns(ended: Iterable[AttemptEnded]) -> tuple[Turn, ...]:
-    """A turn is an attempt of the writer, and what the reviewer said about it."""
+    """A turn is an attempt of the writer with the reviewer's verdict on it."""
     texts: dict[int, str] = {}
     turns: list[Turn] = []
     for event in ended:
@@ -197,6 +197,8 @@ def _turns(ended: Iterable[AttemptEnded]) -> tuple[Turn, ...]:
             texts[event.attempt] = str(result.get("text", ""))
         elif judged is not None and event.verdict is not None:
             number, approved = int(judged[1]), event.verdict.decision == "approve"
-            said = str(result.get("summary") or result.get("text") or "")
-            turns.append(Turn(number, texts.get(number, ""), None if approved else said, approved, event.at))
+            review = str(result.get("summary") or result.get("text") or "")
+            turns.append(
+                Turn(number, texts.get(number, ""), None if approved else review, approved, event.at)
+            )
     return tuple(turns)

@@ -1,7 +1,7 @@
 """What the Tab key offers for arguments: runs, steps, open questions, workflow files, roles.
 
 A shell starts `podium` for every press of the key and shows whatever it prints. So a completer reads as little as it can,
-offers nothing where something is wrong, and imports what it needs only when it is asked.
+offers nothing where something is wrong, and imports what it needs only when it is called.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def complete_run_or_folder(_: click.Context, incomplete: str) -> Iterable[Comple
 
 @_quietly
 def complete_step(ctx: click.Context, incomplete: str) -> Iterator[CompletionItem]:
-    """Steps of the file or of the run that stands before it on the command line."""
+    """Steps of the file or of the run that comes before it on the command line."""
     source = ctx.params.get("file") or ctx.params.get("source")
     if source and Path(source).is_file():
         names = _steps_of_file(Path(source))
@@ -86,7 +86,11 @@ def complete_step(ctx: click.Context, incomplete: str) -> Iterator[CompletionIte
 def complete_question(ctx: click.Context, incomplete: str) -> Iterator[CompletionItem]:
     """The open questions of the run."""
     pending = _view(ctx.params.get("run")).pending
-    return (CompletionItem(one.path, help=one.kind) for one in pending if one.path.startswith(incomplete))
+    return (
+        CompletionItem(question.path, help=question.kind)
+        for question in pending
+        if question.path.startswith(incomplete)
+    )
 
 
 @_quietly
@@ -185,11 +189,13 @@ def _yaml_files(incomplete: str) -> Iterator[str]:
         start = "" if below else name
         is_deep = len(below) >= DEPTH
         folders[:] = (
-            [] if is_deep else sorted(one for one in folders if one.startswith(start) and _is_entered(one))
+            []
+            if is_deep
+            else sorted(entry for entry in folders if entry.startswith(start) and _is_entered(entry))
         )
-        for one in sorted(names):
-            if one.startswith(start) and one.endswith((".yaml", ".yml")):
-                yield base + "/".join((*below, one))
+        for entry in sorted(names):
+            if entry.startswith(start) and entry.endswith((".yaml", ".yml")):
+                yield base + "/".join((*below, entry))
 
 
 def _is_entered(folder: str) -> bool:

@@ -80,13 +80,13 @@ def as_data(preview: RerunPreview) -> dict[str, object]:
     }
 
 
-def _line(word: str, parts: tuple[Part, ...], about: str) -> str:
+def _line(label: str, parts: tuple[Part, ...], about: str) -> str:
     if not parts:
-        return f"{word:<11}  nothing"
+        return f"{label:<11}  nothing"
     cost = sum(part.cost for part in parts)
     more = f" and {len(parts) - SHOWN} more" if len(parts) > SHOWN else ""
     paths = ", ".join(part.path for part in parts[:SHOWN])
-    return f"{word:<11}  {len(parts)} ({dollars(cost)} {about}): {paths}{more}"
+    return f"{label:<11}  {len(parts)} ({dollars(cost)} {about}): {paths}{more}"
 
 
 def _data(part: Part) -> dict[str, object]:

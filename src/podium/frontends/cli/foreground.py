@@ -53,16 +53,16 @@ class Foreground:
         self._as_json = as_json
         self._asks = is_terminal() and not as_json if asks is None else asks
         self._live = Live(sys.stderr)
-        self._account = RunViewBuilder()
+        self._builder = RunViewBuilder()
         self._refused = 0
         self._driven: DrivenRun | None = None
         self._asked: set[tuple[str, int]] = set()
         self._drawn = 0.0
         # What has happened so far is not printed again.
         events = events_of(project.queries.events(run))
-        self._account.feed(events)
-        self._fed = len(events)
-        self._live.skip(self._account.view())
+        self._builder.feed(events)
+        self._count = len(events)
+        self._live.skip(self._builder.view())
 
     def __enter__(self) -> Self:
         return self
@@ -83,12 +83,12 @@ class Foreground:
 
     def on_turn(self, driven: DrivenRun) -> None:
         self._driven = driven
-        self._account.feed(driven.events[self._fed :])
-        self._fed = len(driven.events)
+        self._builder.feed(driven.events[self._count :])
+        self._count = len(driven.events)
         for text in driven.refused[self._refused :]:
             self._live.above(text)
         self._refused = len(driven.refused)
-        # A view takes time that grows with the run, so not every turn gets one.
+        # Computing a view takes time that grows with the run, so not after every turn.
         if time.monotonic() - self._drawn > DRAW_S:
             self._update()
 
@@ -97,15 +97,15 @@ class Foreground:
         if self._as_json:
             return
         view = self.view()
-        asked = any((pending.path, pending.since) in self._asked for pending in view.pending)
-        self._live.update(view, wall_clock(), still=asked)
+        is_asking = any((pending.path, pending.since) in self._asked for pending in view.pending)
+        self._live.update(view, wall_clock(), still=is_asking)
 
     def tell(self, text: str) -> None:
         if not self._as_json:
             self._live.above(text)
 
     def view(self) -> RunView:
-        view = self._account.view()
+        view = self._builder.view()
         if self._driven is None:
             return view
         return with_state(view, self._driven.state, question_renderer(self._project.root))
@@ -136,7 +136,7 @@ class Foreground:
                 self._live.above(tell_question(view, pending))
 
     async def _listen(self) -> None:
-        """A line typed at the terminal answers the question that was asked last."""
+        """Take a typed line as the answer to the last question."""
         while True:
             await anyio.wait_readable(sys.stdin)
             line = sys.stdin.readline()
@@ -162,13 +162,13 @@ class Foreground:
 
     def finish(self, state: State, *, hints: bool = True) -> int:
         """Print how the run ended; returns the exit code."""
-        view = with_state(self._account.view(), state, question_renderer(self._project.root))
+        view = with_state(self._builder.view(), state, question_renderer(self._project.root))
         if view.status == "waiting":
             view = view._replace(status="parked")  # This process releases it now.
         try:
             self._tell_end(view, hints=hints)
         except BrokenPipeError:
-            # The exit code counts, also if nobody reads the summary.
+            # The exit code counts, even if the summary has no reader.
             let_go()
         return exit_of(state)
 

@@ -1,4 +1,4 @@
-"""The user's project: whether git leaves Podium's own folder alone."""
+"""Offers the lines of .gitignore that keep Podium's records out of git."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from podium.git.trees.ignore import is_ignored, parse_rules
 
 
 def offer_ignore_lines(project: Project, *, yes: bool) -> None:
-    """Once, at the first run in a repository: without the lines every `git status` shows our files."""
+    """Once, at the first run in a repository; without the lines, every `git status` shows our files."""
     if not (project.root / ".git").exists() or _is_ignored(project):
         return
-    said = project.paths.state_dir / "said"
-    if said.exists():
+    marker = project.paths.state_dir / "said"
+    if marker.exists():
         return
-    said.touch()
+    marker.touch()
     path = project.root / ".gitignore"
     if yes or (
         sys.stdin.isatty() and click.confirm(f"Add .podium/* to {path.name}?", default=True, err=True)

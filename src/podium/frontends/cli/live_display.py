@@ -1,4 +1,4 @@
-"""What `podium run` shows while a run goes on: at a terminal a line per active step, elsewhere a line per change (R213)."""
+"""What `podium run` shows while it drives a run: at a terminal a line per active step, elsewhere a line per change (R213)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Level: TypeAlias = Literal["ERROR", "WARNING", "INFO", "DEBUG"]
 LEVELS: Final[tuple[Level, ...]] = ("ERROR", "WARNING", "INFO", "DEBUG")
 Size: TypeAlias = Callable[[], tuple[int, int]]
 
-# Up by so many lines and clear from there; then nothing is left of what was drawn before (ECMA-48: CUU, ED).
+# Move up by the number of drawn lines and clear to the end of the screen (ECMA-48: CUU, ED).
 ERASE: Final = "\x1b[{}A\x1b[J"
 
 
 def _size() -> tuple[int, int]:
-    found = shutil.get_terminal_size((100, 24))
-    return found.columns, found.lines
+    size = shutil.get_terminal_size((100, 24))
+    return size.columns, size.lines
 
 
 class Live:
@@ -41,9 +41,9 @@ class Live:
         self._size = size
         self._paint = painter(stream) if is_colourful(stream) else lambda text, _: text
         self._drawn: tuple[str, ...] = ()
-        self._told: dict[str, tuple[int, bool]] = {}
+        self._printed: dict[str, tuple[int, bool]] = {}
         self._first = 0
-        """All steps before this one have been told to their end, so a long run is not gone through again."""
+        """All steps before this one have been printed to their end, so a long run is not walked through again."""
 
     def update(self, view: RunView, now: Millis, *, still: bool = False) -> None:
         """`still`: no moving lines, because a person is typing below them."""
@@ -53,19 +53,19 @@ class Live:
             self._draw(lines, block)
 
     def skip(self, view: RunView) -> None:
-        """What has happened before is not told again."""
+        """Do not print what has happened before."""
         self._changes(view)
 
     def above(self, text: str) -> None:
-        """Put words above the moving lines; they stay."""
+        """Print text above the moving lines; it stays."""
         self._draw(tuple(text.split("\n")), self._drawn)
 
     def close(self) -> None:
-        """Take the moving lines away; what was told stays."""
+        """Remove the moving lines; what was printed stays."""
         self._draw((), ())
 
     def summary(self, view: RunView, *, hints: bool = True) -> str:
-        """The end of a run, or where it stands: outcome, steps, cost, time, where the work is, what to do next."""
+        """The end of a run or its state: outcome, steps, cost, time, where the work is, what to do next."""
         return "\n".join(["", *run_lines(view, view.at, self._paint, hints=hints)])
 
     def _draw(self, lines: tuple[str, ...], block: tuple[str, ...]) -> None:
@@ -78,24 +78,24 @@ class Live:
     def _changes(self, view: RunView) -> list[str]:
         """A line for each start and end since the last look, in the order in which it happened."""
         steps, all_over = view.steps, True
-        news: list[tuple[Millis, int, str]] = []
+        lines: list[tuple[Millis, int, str]] = []
         for place in range(self._first, len(steps)):
             step = steps[place]
-            news += self._news(step, view)
+            lines += self._new_lines(step, view)
             all_over = all_over and step.status == "ended"
             if all_over:
                 self._first = place + 1
-                self._told.pop(step.path, None)
-        # Of one moment: what is inside another step is over before it, and only then does something new begin.
-        return [line for _, _, line in sorted(news, key=lambda each: each[:2])]
+                self._printed.pop(step.path, None)
+        # At the same time: inner steps end before the step around them, and new steps start after that.
+        return [line for _, _, line in sorted(lines, key=lambda each: each[:2])]
 
-    def _news(self, step: StepView, view: RunView) -> Iterator[tuple[Millis, int, str]]:
+    def _new_lines(self, step: StepView, view: RunView) -> Iterator[tuple[Millis, int, str]]:
         if step.role == "gates":
             return
-        told, over = self._told.get(step.path, (-1, False))
-        if told < 0 and not self._terminal and self._shows("INFO"):
+        printed, over = self._printed.get(step.path, (-1, False))
+        if printed < 0 and not self._terminal and self._shows("INFO"):
             yield step.entered, step.depth, self._line("INFO", step.entered, f"start {step.path}")
-        if told < step.attempts > 1 and step.worked and not self._terminal and self._shows("INFO"):
+        if printed < step.attempts > 1 and step.worked and not self._terminal and self._shows("INFO"):
             fault = step.passed_over[-1] if step.passed_over else step.fault
             why = f": {one_line(fault, 200)}" if fault else ""
             again = f"retry {step.path} (attempt {step.attempts}){why}"
@@ -104,7 +104,7 @@ class Live:
             level: Level = "INFO" if step.outcome in CONTINUING_OUTCOMES else "WARNING"
             if self._shows(level):
                 yield step.ended or step.entered, -1 - step.depth, self._ended(step, level)
-        self._told[step.path] = (step.attempts, step.status == "ended")
+        self._printed[step.path] = (step.attempts, step.status == "ended")
 
     def _shows(self, level: Level) -> bool:
         return LEVELS.index(level) <= LEVELS.index(self._level)
@@ -149,5 +149,5 @@ def _meter(view: RunView) -> str:
     limit = next((limit for limit in view.limits if limit.unit == "usd"), None)
     if limit is None:
         return run_cost(view)
-    held, most = (dollars(round(value * 1_000_000)) for value in (limit.reserved, limit.limit))
-    return f"{run_cost(view)} spent, {held} reserved, at most {most}"
+    reserved, most = (dollars(round(value * 1_000_000)) for value in (limit.reserved, limit.limit))
+    return f"{run_cost(view)} spent, {reserved} reserved, at most {most}"

@@ -18,7 +18,7 @@ class Said(NamedTuple):
 
 
 def tell_question(view: RunView, pending: Pending) -> str:
-    # Words of agents may stand in it: they begin no line of their own, so that none of ours can be forged.
+    # It may contain text of agents, which never starts a line of its own, so that it cannot imitate our lines.
     first, *more = visible(pending.question).splitlines() or [""]
     lines = [f"? {pending.path}: {first}", *(f"    {line}" for line in more)]
     if pending.about:
@@ -32,7 +32,7 @@ def tell_question(view: RunView, pending: Pending) -> str:
     look = look_at(view, pending)
     if look is not None:
         lines.append(f"  look at it: {look.command} (in another terminal)")
-    lines.append(_wanted(pending) + ("" if _is_value(pending) else "; words behind it are handed on"))
+    lines.append(_wanted(pending) + ("" if _is_value(pending) else "; text after it is passed on"))
     return "\n".join(lines)
 
 
@@ -49,17 +49,17 @@ def _wanted(pending: Pending) -> str:
 
 
 def read_answer(line: str, pending: Pending) -> Said | str:
-    """The answer, or why the line is none. The first letters of an action are enough."""
-    words = line.strip()
-    if not words:
+    """The answer, or why the line is not one; a prefix of an action is enough."""
+    text = line.strip()
+    if not text:
         return _wanted(pending)
-    first, _, rest = words.partition(" ")
+    first, _, rest = text.partition(" ")
     meant = [action for action in pending.actions if action.startswith(first.lower()) and action != "answer"]
     if len(meant) == 1 and not (_is_value(pending) and first != meant[0]):
         return Said(meant[0], rest.strip())
     if "answer" in pending.actions:
         try:
-            return Said("answer", "", parse_value(words, "the answer"))
+            return Said("answer", "", parse_value(text, "the answer"))
         except ConfigurationError as error:
             return f"  {error.message}"
     if len(meant) > 1:

@@ -1,7 +1,7 @@
 """What goes to a terminal: nothing in it that the terminal would obey, except Podium's own colours.
 
 Agents and commands may say anything, and what they say comes along many ways: answers, logs, questions, names of files,
-errors. So it is made visible where all of it passes, not where each of it is told. Files and pipes get the exact text.
+errors. So it is escaped where all output passes, not where each text is printed. Files and pipes get the exact text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from podium.views.plain import visible
 
 COLOURS: Final = {"good": "32", "bad": "31", "wait": "33", "dim": "2", "bold": "1"}
 OWN: Final = tuple(f"\x1b[{code}m" for code in ("0", *COLOURS.values()))
-"""What the painter writes. Colour never stands alone, so words that bring it along gain nothing by it."""
+"""What the painter writes. Colour never carries meaning alone, so text that contains it gains nothing."""
 
 
 class Guarded:

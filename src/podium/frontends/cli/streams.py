@@ -1,4 +1,4 @@
-"""The three streams of the process: always there, fit for any text, and let go of when their reader is gone."""
+"""The three streams of the process: always open, able to print any text, and released when their reader is gone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def open_streams() -> None:
 
 
 def let_go() -> None:
-    """Nobody reads any more: what is still unsaid goes nowhere, also at the end of the process, where it would fail."""
+    """Discard all further output, since its reader is gone; flushing it at the end of the process would fail."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.__stdout__, sys.__stderr__):
         if stream is not None:

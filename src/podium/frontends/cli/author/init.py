@@ -50,11 +50,11 @@ def _tell(proposal: Proposal) -> None:
         ", ".join(stack.language for stack in proposal.scan.stacks) or "no language that is known here"
     )
     click.echo(f"found: {languages}", err=True)
-    for name, one in proposal.scan.gates().items():
-        state = "" if one.installed else f"; {one.argv[0]} is not installed here"
-        click.echo(f"gate {name}: {' '.join(one.argv)} ({one.because}{state})", err=True)
-    there = [name for name, is_there in proposal.agents.items() if is_there]
-    click.echo(f"agents: {', '.join(there) or 'none is installed; see podium agents'}", err=True)
+    for name, gate in proposal.scan.gates().items():
+        state = "" if gate.installed else f"; {gate.argv[0]} is not installed here"
+        click.echo(f"gate {name}: {' '.join(gate.argv)} ({gate.because}{state})", err=True)
+    installed = [name for name, is_installed in proposal.agents.items() if is_installed]
+    click.echo(f"agents: {', '.join(installed) or 'none is installed; see podium agents'}", err=True)
     if proposal.roles:
         click.echo(f"roles that fit: {', '.join(proposal.roles)}", err=True)
     for path in proposal.kept:

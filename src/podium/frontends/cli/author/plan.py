@@ -47,12 +47,12 @@ def command(file: Path, inputs: tuple[str, ...], settings: tuple[str, ...], as_j
 
     workflow = open_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
     history = _history(project_root(file.parent), workflow.name)
-    found = plan(workflow, parse_inputs(inputs, workflow), history)
+    forecast = plan(workflow, parse_inputs(inputs, workflow), history)
     if as_json:
-        click.echo(json.dumps(_data(found), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(_data(forecast), indent=2, ensure_ascii=False))
     else:
-        _tell(found)
-    return 2 if found.refusals else 0
+        _tell(forecast)
+    return 2 if forecast.refusals else 0
 
 
 def _history(root: Path, workflow: str) -> History:
@@ -65,18 +65,18 @@ def _history(root: Path, workflow: str) -> History:
         return project.queries.history(workflow)
 
 
-def _tell(found: Plan) -> None:
-    click.echo(f"{found.workflow:<14}{'least':>9}{'likely':>9}{'most':>9}")
-    for unit, row in found.ranges.items():
+def _tell(forecast: Plan) -> None:
+    click.echo(f"{forecast.workflow:<14}{'least':>9}{'likely':>9}{'most':>9}")
+    for unit, row in forecast.ranges.items():
         click.echo(f"  {NAMES[unit]:<12}{_cells(unit, row)}".rstrip())
-    if found.way:
+    if forecast.way:
         click.echo("\nthe way that takes most calls")
-        for line in found.way:
+        for line in forecast.way:
             click.echo(f"  {line}")
     click.echo("\nwhat one call is taken to use")
-    for name, price in found.prices.items():
+    for name, price in forecast.prices.items():
         click.echo(f"  {name:<24}{dollars(price.usd[1]):>9}{count(price.tokens[1]):>9}  {_source(price)}")
-    for refusal in found.refusals:
+    for refusal in forecast.refusals:
         click.echo(f"\npodium run refuses it: {refusal}")
 
 
@@ -98,11 +98,11 @@ def _source(price: Price) -> str:
             return "shipped default"
 
 
-def _data(found: Plan) -> dict[str, Any]:
+def _data(forecast: Plan) -> dict[str, Any]:
     scale = {"calls": 1, "tokens": 1, "usd": 1_000_000, "time": 1000}
     names = {"calls": "calls", "tokens": "tokens", "usd": "cost_usd", "time": "duration_s"}
     return {
-        "workflow": found.workflow,
+        "workflow": forecast.workflow,
         **{
             names[unit]: {
                 "least": row.least / scale[unit] if scale[unit] > 1 else row.least,
@@ -110,9 +110,9 @@ def _data(found: Plan) -> dict[str, Any]:
                 "most": None if row.most is None else row.most / scale[unit] if scale[unit] > 1 else row.most,
                 "cut": row.cut,
             }
-            for unit, row in found.ranges.items()
+            for unit, row in forecast.ranges.items()
         },
-        "way": list(found.way),
+        "way": list(forecast.way),
         "estimates": [
             {
                 "step": name,
@@ -121,7 +121,7 @@ def _data(found: Plan) -> dict[str, Any]:
                 "source": price.source,
                 "attempts": price.attempts,
             }
-            for name, price in found.prices.items()
+            for name, price in forecast.prices.items()
         ],
-        "refusals": list(found.refusals),
+        "refusals": list(forecast.refusals),
     }

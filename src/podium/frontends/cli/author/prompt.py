@@ -1,4 +1,4 @@
-"""`podium prompt`: what an agent is told."""
+"""`podium prompt`: the prompt of a step."""
 
 from __future__ import annotations
 
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 @click.option(
     "--cast", type=click.Path(path_type=Path), help="How the steps before it go: a YAML list of rules."
 )
-@click.option(
-    "--attempt", type=click.IntRange(1, 1000), help="Of a run: which attempt; the newest unless said."
-)
+@click.option("--attempt", type=click.IntRange(1, 1000), help="Attempt of a run (default: the newest).")
 @set_option
 @click.option(
     "--json", "as_json", is_flag=True, help="Print a JSON object; its schema: podium schema --of prompt."
@@ -48,19 +46,19 @@ def command(
     word.
     """
     is_file = source.endswith((".yaml", ".yml")) or Path(source).is_file()
-    found = (
+    record = (
         _of_file(Path(source), step, inputs, cast, settings) if is_file else _of_run(source, step, attempt)
     )
     if as_json:
-        click.echo(json.dumps({**asdict(found), "tokens": found.tokens}, indent=2))
+        click.echo(json.dumps({**asdict(record), "tokens": record.tokens}, indent=2))
         return 0
-    if found.system:
-        click.echo(f"=== system\n{found.system.rstrip()}\n\n=== prompt")
-    click.echo(found.prompt, nl=False)
-    who = " ".join(
-        filter(None, (found.role, f"by {found.agent}" if found.agent else "by a person", found.model))
+    if record.system:
+        click.echo(f"=== system\n{record.system.rstrip()}\n\n=== prompt")
+    click.echo(record.prompt, nl=False)
+    author = " ".join(
+        filter(None, (record.role, f"by {record.agent}" if record.agent else "by a person", record.model))
     )
-    click.echo(f"{found.step} attempt {found.attempt}: {who}, about {found.tokens} tokens", err=True)
+    click.echo(f"{record.step} attempt {record.attempt}: {author}, about {record.tokens} tokens", err=True)
     return 0
 
 

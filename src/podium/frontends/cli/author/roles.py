@@ -1,4 +1,4 @@
-"""`podium roles`: which roles there are, what each comes to, and others from elsewhere."""
+"""`podium roles`: list, show, check and install roles."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def list_command(as_json: bool) -> int:
 
     from podium.app.author.roles import list_roles
 
-    found = list_roles(_project(), user_dir=user_dir())
+    roles = list_roles(_project(), user_dir=user_dir())
     if as_json:
-        click.echo(json.dumps({"roles": [asdict(role) for role in found]}, indent=2))
+        click.echo(json.dumps({"roles": [asdict(role) for role in roles]}, indent=2))
         return 0
-    rows = [(role.name, role.origin, role.agent or "-", role.description) for role in found]
+    rows = [(role.name, role.origin, role.agent or "-", role.description) for role in roles]
     table(("role", "from", "agent", "description"), rows)
     return 0
 
@@ -98,8 +98,8 @@ def install_command(source: str, for_user: bool, replace: bool, yes: bool, as_js
         click.echo(f"  {role.name}: {role.description or 'no description'}", err=True)
         for line in role.commands:
             click.echo(f"    runs: {line}", err=True)
-    asked = "Install these roles?"
-    if not yes and not (sys.stdin.isatty() and click.confirm(asked, default=False, err=True)):
+    question = "Install these roles?"
+    if not yes and not (sys.stdin.isatty() and click.confirm(question, default=False, err=True)):
         click.echo("nothing was installed; say --yes to install them", err=True)
         return 0
     written = install(pack, home)

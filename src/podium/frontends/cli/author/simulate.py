@@ -55,11 +55,11 @@ def command(
     if runs is not None and cast is not None:
         raise click.UsageError("-n draws the answers at random and --cast scripts them; choose one")
     workflow = open_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
-    given, around = parse_inputs(inputs, workflow), parse_inputs(env)
+    values, around = parse_inputs(inputs, workflow), parse_inputs(env)
     if runs is not None:
-        _tell_survey(forecast(workflow, runs=runs, seed=seed, inputs=given, env=around), as_json)
+        _tell_survey(forecast(workflow, runs=runs, seed=seed, inputs=values, env=around), as_json)
         return 0
-    rehearsal = rehearse(workflow, cast, inputs=given, env=around)
+    rehearsal = rehearse(workflow, cast, inputs=values, env=around)
     for line in rehearsal.unplayed:
         click.echo(f"{cast}:{line}: nothing in this run matched this rule", err=True)
     run = rehearsal.run
@@ -73,7 +73,7 @@ def _tell_run(run: Trace) -> None:
             click.echo(_line(step))
     unknown = f" and {plural(run.unknown_calls, 'call')} of unknown cost" if run.unknown_calls else ""
     spent = f"{duration(run.ended - run.started)}, {run.calls} agent calls, {dollars(run.usd)}{unknown}"
-    status = run.status or "waiting: nobody answers"
+    status = run.status or "waiting for an answer"
     reason = f" ({run.reason})" if run.reason not in ("", run.status) else ""
     click.echo(f"\n{status}{reason}  {spent}")
     if run.message:
@@ -81,7 +81,7 @@ def _tell_run(run: Trace) -> None:
 
 
 def _line(step: TracedStep) -> str:
-    """What is inside another step stands indented above it, since it was over first."""
+    """A step inside another one is indented above it, since it ended first."""
     mark = {"passed": "ok", "skipped": "--"}.get(step.outcome, "!!")
     indent = "  " * (step.path.count("/") + step.path.count("["))
     notes = [dollars(step.usd)] if step.usd else []
@@ -118,30 +118,30 @@ def _step_data(step: TracedStep) -> dict[str, Any]:
     }
 
 
-def _tell_survey(found: Survey, as_json: bool) -> None:
+def _tell_survey(survey: Survey, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(_survey_data(found), indent=2))
+        click.echo(json.dumps(_survey_data(survey), indent=2))
         return
-    click.echo(f"{found.runs} runs")
-    for status, number in found.statuses.items():
-        click.echo(f"  {number / found.runs:6.1%}  {status}")
+    click.echo(f"{survey.runs} runs")
+    for status, number in survey.statuses.items():
+        click.echo(f"  {number / survey.runs:6.1%}  {status}")
     click.echo("\n                 least    half  9 of 10     most")
-    click.echo(_row("cost", found.usd, dollars))
-    click.echo(_row("time", found.time, duration))
-    click.echo(_row("calls", found.calls, count))
-    _tell_list("the usual ways", found.paths, found.runs)
-    _tell_list("where runs stop", found.troubles, found.runs)
+    click.echo(_row("cost", survey.usd, dollars))
+    click.echo(_row("time", survey.time, duration))
+    click.echo(_row("calls", survey.calls, count))
+    _tell_list("the usual ways", survey.paths, survey.runs)
+    _tell_list("where runs stop", survey.troubles, survey.runs)
 
 
-def _survey_data(found: Survey) -> dict[str, Any]:
+def _survey_data(survey: Survey) -> dict[str, Any]:
     return {
-        "runs": found.runs,
-        "statuses": dict(found.statuses),
-        "cost_usd": {key: value / MICRO for key, value in asdict(found.usd).items()},
-        "duration_s": {key: value / 1000 for key, value in asdict(found.time).items()},
-        "calls": asdict(found.calls),
-        "paths": [{"path": path, "runs": number} for path, number in found.paths],
-        "stops": [{"where": where, "runs": number} for where, number in found.troubles],
+        "runs": survey.runs,
+        "statuses": dict(survey.statuses),
+        "cost_usd": {key: value / MICRO for key, value in asdict(survey.usd).items()},
+        "duration_s": {key: value / 1000 for key, value in asdict(survey.time).items()},
+        "calls": asdict(survey.calls),
+        "paths": [{"path": path, "runs": number} for path, number in survey.paths],
+        "stops": [{"where": where, "runs": number} for where, number in survey.troubles],
     }
 
 

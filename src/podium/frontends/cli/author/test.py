@@ -36,20 +36,20 @@ def command(
     a test file is invalid or there is none.
     """
     cases = find_cases(paths or (Path(),), containing=containing)
-    found: list[Result] = []
+    played: list[Result] = []
     for result in results(cases, open_stage, keep=keep):
-        found.append(result)
+        played.append(result)
         if not as_json:
             _tell(result)
     if junit_file is not None:
         junit_file.parent.mkdir(parents=True, exist_ok=True)
-        junit_file.write_text(junit(map(_junit_case, found)), "utf-8")
-    failed = sum(bool(result.failures) for result in found)
+        junit_file.write_text(junit(map(_junit_case, played)), "utf-8")
+    failed = sum(bool(result.failures) for result in played)
     if as_json:
-        click.echo(json.dumps(data_of(found), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(data_of(played), indent=2, ensure_ascii=False))
     else:
-        click.echo(f"{plural(len(found), 'test')}: {len(found) - failed} passed, {failed} failed")
-    return exit_code(found)
+        click.echo(f"{plural(len(played), 'test')}: {len(played) - failed} passed, {failed} failed")
+    return exit_code(played)
 
 
 def _tell(result: Result) -> None:
@@ -57,8 +57,8 @@ def _tell(result: Result) -> None:
     click.echo(f"{word}  {result.case.file}:{result.case.line} {result.case.name}  {result.duration_s:.1f} s")
     for failure in result.failures:
         click.echo("".join(f"      {harmless(line)}\n" for line in _text(failure).splitlines()), nl=False)
-    if result.seen.kept is not None:
-        click.echo(f"      played in {result.seen.kept}")
+    if result.played.kept is not None:
+        click.echo(f"      played in {result.played.kept}")
 
 
 def _text(failure: Failure) -> str:

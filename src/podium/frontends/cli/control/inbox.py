@@ -1,4 +1,4 @@
-"""`podium inbox`: everything that waits for somebody."""
+"""`podium inbox`: everything that runs wait for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`podium agents`: who can work here."""
+"""`podium agents`: which agents can work here."""
 
 from __future__ import annotations
 
@@ -40,30 +40,28 @@ def command(file: Path | None, as_matrix: bool, as_gpu: bool, as_json: bool) -> 
     from podium.app.author.load import open_workflow
     from podium.wiring import local_models
 
-    there = InstalledAgents()
-    for fault in there.look_up_all():
+    installed = InstalledAgents()
+    for fault in installed.look_up_all():
         complain(fault)
-    known = {} if file is None else open_workflow(file, user_dir=user_dir()).config.get("agents") or {}
-    found = anyio.run(list_agents, known, there, dict(os.environ))
-    able = matrix(there)
-    suited = anyio.run(local_models, known, dict(os.environ)) if as_gpu or as_json else None
+    configured = {} if file is None else open_workflow(file, user_dir=user_dir()).config.get("agents") or {}
+    listing = anyio.run(list_agents, configured, installed, dict(os.environ))
+    supported = matrix(installed)
+    gpu = anyio.run(local_models, configured, dict(os.environ)) if as_gpu or as_json else None
     if as_json:
-        told = {"agents": data_of(found), "matrix": data_of(able), "gpu": suited}
-        click.echo(json.dumps(told, indent=2))
+        data = {"agents": data_of(listing), "matrix": data_of(supported), "gpu": gpu}
+        click.echo(json.dumps(data, indent=2))
         return 0
-    if suited is not None:
-        cards = [f"{card['name']}, {card['gb']} GB" for card in suited["cards"]]
+    if gpu is not None:
+        cards = [f"{card['name']}, {card['gb']} GB" for card in gpu["cards"]]
         click.echo("; ".join(cards) or "no graphics card was found")
-        click.echo(
-            f"tier {suited['tier']}, context {suited['context']} tokens, fallback {suited['fallback']}\n"
-        )
-        table(("role", "model"), list(suited["models"].items()))
+        click.echo(f"tier {gpu['tier']}, context {gpu['context']} tokens, fallback {gpu['fallback']}\n")
+        table(("role", "model"), list(gpu["models"].items()))
         return 0
     if as_matrix:
-        lines = data_of(able)
+        lines = data_of(supported)
         table(tuple(lines[0]), [tuple(map(_word, line.values())) for line in lines])
         return 0
-    rows = [(a.name, a.type, _state(a, there.get(a.type)), a.version or "-", a.auth) for a in found]
+    rows = [(a.name, a.type, _state(a, installed.get(a.type)), a.version or "-", a.auth) for a in listing]
     table(("agent", "type", "there", "version", "auth"), rows)
     return 0
 

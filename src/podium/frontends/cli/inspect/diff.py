@@ -46,9 +46,9 @@ def command(project: Project, run: RunId, step: str | None, stat: bool) -> int:
         click.echo(f"{plural(len(rows), 'file')}, +{added} -{removed} lines", err=True)
         return 0
     text, cut = project.queries.diff(change)
-    # By the ends of lines that a diff has: other signs that Python counts as one belong to the content.
+    # Split at the line ends of a diff only: other characters that Python counts as line ends belong to the content.
     body = text.removesuffix("\n").split("\n") if text else []
-    # Also where it is piped nothing is taken out: it is to be applied.
+    # Also in a pipe nothing is removed, since the diff may be applied.
     click.echo("".join(f"{_coloured(line, paint)}\n" for line in body), nl=False, color=True)
     if cut:
         click.echo("the change is longer than this; --stat lists all files", err=True)
@@ -58,14 +58,14 @@ def command(project: Project, run: RunId, step: str | None, stat: bool) -> int:
 
 
 def _tell_asked(view: RunView, change: Span) -> None:
-    """Which question the tree belongs to; and, if several are asked about, that none of them is shown."""
-    asked = asked_in(view)
-    if any(pending.tree == change.tree for pending in asked) or not asked:
-        for pending in asked:
+    """Print which question the tree belongs to, or that several questions are open and none of their trees is shown."""
+    questions = asked_in(view)
+    if any(pending.tree == change.tree for pending in questions) or not questions:
+        for pending in questions:
             click.echo(f"up to what {pending.path} asks about", err=True)
         return
     click.echo("several questions are open, each about a tree of its own:", err=True)
-    for pending in asked:
+    for pending in questions:
         click.echo(f"  podium diff {view.run} {shlex.quote(pending.path)}", err=True)
 
 

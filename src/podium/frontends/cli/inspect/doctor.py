@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from podium.app.agents import AgentListing
     from podium.app.doctor import Checkup, Probe
 
-NOBODY = 'podium: 1\nname: doctor\nsteps: {look: {run: ["true"]}}\n'
-"""In place of a workflow: the agents that every one could use."""
+PLAIN_WORKFLOW = 'podium: 1\nname: doctor\nsteps: {look: {run: ["true"]}}\n'
+"""Used without FILE: a workflow that names no agent."""
 
 
 @click.command("doctor", short_help="Check that agents and workflows can run on this machine.")
@@ -59,19 +59,21 @@ def command(
     env = dict(os.environ)
     with tempfile.TemporaryDirectory(prefix="podium-doctor-") as folder:
         place = Path(folder) / "doctor.yaml"
-        place.write_text(NOBODY, "utf-8")
+        place.write_text(PLAIN_WORKFLOW, "utf-8")
         workflow = open_workflow(file or place, user_dir=user_dir())
-        there, _ = agents_for(agent_uses(workflow), env)
-        for fault in there.look_up_all():
+        agents, _ = agents_for(agent_uses(workflow), env)
+        for fault in agents.look_up_all():
             complain(fault)
         machine = anyio.run(doctor.machine, choose_sandbox(sandbox), env)
-        found = [
-            one for one in anyio.run(doctor.agents_of, workflow, there, env) if not only or one.name in only
+        listings = [
+            listing
+            for listing in anyio.run(doctor.agents_of, workflow, agents, env)
+            if not only or listing.name in only
         ]
         problems = (
             ()
             if file is None
-            else doctor.problems_of(workflow, there, env, sandbox=sandbox, unwalled=unwalled())
+            else doctor.problems_of(workflow, agents, env, sandbox=sandbox, unwalled=unwalled())
         )
         probes: list[Probe] = []
         if probing:
@@ -79,13 +81,13 @@ def command(
             project = open_project(Path(folder), create=True)
             try:
                 probes = [
-                    doctor.probe(project, settings, one.name, sandbox=sandbox)
-                    for one in found
-                    if only or not one.wanting
+                    doctor.probe(project, settings, listing.name, sandbox=sandbox)
+                    for listing in listings
+                    if only or not listing.wanting
                 ]
             finally:
                 project.close()
-    checkup = doctor.Checkup(machine, tuple(found), tuple(probes), problems)
+    checkup = doctor.Checkup(machine, tuple(listings), tuple(probes), problems)
     if as_json:
         click.echo(json.dumps(checkup.data(), indent=2))
     else:
@@ -97,8 +99,8 @@ def command(
 def _lines(checkup: Checkup, file: Path | None) -> Iterator[str]:
     machine = checkup.machine
     yield f"podium {machine.podium}, python {machine.python}, sqlite {machine.sqlite}, git {machine.git or 'not found'}"
-    walls = f"; enforced: {', '.join(machine.in_force)}" if machine.in_force else ""
-    yield f"sandbox {machine.sandbox}{walls}"
+    enforced = f"; enforced: {', '.join(machine.in_force)}" if machine.in_force else ""
+    yield f"sandbox {machine.sandbox}{enforced}"
     probes = {probe.agent: probe for probe in checkup.probes}
     for agent in checkup.agents:
         yield ""
@@ -114,10 +116,10 @@ def _agent(agent: AgentListing, probe: Probe | None) -> Iterator[str]:
     kind = "" if agent.type == agent.name else f" ({agent.type})"
     yield f"{agent.name}{kind}: {agent.wanting or 'ready'}"
     if agent.program:
-        beside = "" if agent.version == agent.tested or not agent.tested else f" (tried: {agent.tested})"
-        yield f"  program  {agent.program}, {agent.version or 'which tells no version'}{beside}"
+        tested = "" if agent.version == agent.tested or not agent.tested else f" (tried: {agent.tested})"
+        yield f"  program  {agent.program}, {agent.version or 'version unknown'}{tested}"
     yield f"  auth     {agent.auth}"
     if probe is not None:
         cost = "cost unknown" if probe.cost_usd is None else f"${probe.cost_usd:.4f}"
-        said = f"answered, {probe.tokens} tokens, {cost}" if probe.ok else f"failed: {probe.message}"
-        yield f"  probe    {said} ({probe.duration_s} s)"
+        result = f"answered, {probe.tokens} tokens, {cost}" if probe.ok else f"failed: {probe.message}"
+        yield f"  probe    {result} ({probe.duration_s} s)"

@@ -42,49 +42,49 @@ def command(project: Project, age: str, unlanded: bool, yes: bool, as_json: bool
     not landed, unless --unlanded is given. Without a terminal, nothing is deleted unless --yes is given.
     """
     before = Millis(wall_clock() - _millis(age))
-    olds = project.commands.expired(before=before, unlanded=unlanded)
-    agreed = bool(olds) and (yes or _ask(olds, quiet=as_json))
+    runs = project.commands.expired(before=before, unlanded=unlanded)
+    agreed = bool(runs) and (yes or _ask(runs, quiet=as_json))
     if agreed:
-        project.commands.delete(olds)
+        project.commands.delete(runs)
     if as_json:
-        click.echo(json.dumps({"deleted": agreed, "runs": [_data(old) for old in olds]}, indent=2))
-    elif not olds:
+        click.echo(json.dumps({"deleted": agreed, "runs": [_data(run) for run in runs]}, indent=2))
+    elif not runs:
         click.echo(f"no run is older than {age} and may go", err=True)
     elif agreed:
-        click.echo(f"deleted {len(olds)} run{'' if len(olds) == 1 else 's'}", err=True)
+        click.echo(f"deleted {len(runs)} run{'' if len(runs) == 1 else 's'}", err=True)
     return 0
 
 
-def _ask(olds: tuple[ExpiredRun, ...], *, quiet: bool) -> bool:
+def _ask(runs: tuple[ExpiredRun, ...], *, quiet: bool) -> bool:
     if quiet:
         return False
-    for old in olds:
-        note = "" if old.landed or not old.refs else "  its work has not landed"
-        click.echo(f"{old.run}  {old.workflow:<20} {old.status:<10} {_size(old.bytes):>8}{note}")
+    for run in runs:
+        note = "" if run.landed or not run.refs else "  its work has not landed"
+        click.echo(f"{run.run}  {run.workflow:<20} {run.status:<10} {_size(run.bytes):>8}{note}")
     if not sys.stdin.isatty():
         click.echo("nothing was deleted; say --yes to delete them", err=True)
         return False
-    return click.confirm(f"Delete these {len(olds)} runs?", default=False, err=True)
+    return click.confirm(f"Delete these {len(runs)} runs?", default=False, err=True)
 
 
 def _millis(age: str) -> int:
-    found = re.fullmatch(r"(\d+)([smhdw])", age.strip())
-    if found is None:
-        raise ConfigurationError(f"{age!r} is no age", hint="write 12h, 30d or 4w")
-    return int(found[1]) * UNITS[found[2]] * 1000
+    match = re.fullmatch(r"(\d+)([smhdw])", age.strip())
+    if match is None:
+        raise ConfigurationError(f"{age!r} is not an age", hint="write 12h, 30d or 4w")
+    return int(match[1]) * UNITS[match[2]] * 1000
 
 
 def _size(count: int) -> str:
     return f"{count / 1_000_000:.1f} MB" if count >= 1_000_000 else f"{count / 1000:.0f} kB"
 
 
-def _data(old: ExpiredRun) -> dict[str, object]:
+def _data(run: ExpiredRun) -> dict[str, object]:
     return {
-        "run": old.run,
-        "workflow": old.workflow,
-        "status": old.status,
-        "started_at": iso(old.created),
-        "bytes": old.bytes,
-        "refs": old.refs,
-        "landed": old.landed,
+        "run": run.run,
+        "workflow": run.workflow,
+        "status": run.status,
+        "started_at": iso(run.created),
+        "bytes": run.bytes,
+        "refs": run.refs,
+        "landed": run.landed,
     }

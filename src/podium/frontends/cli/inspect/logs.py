@@ -57,7 +57,7 @@ def _content(
 
 
 class _Printer:
-    """Puts a title above each file. What a terminal would obey is taken out where one reads."""
+    """Prints files with a title above each; at a terminal, without control sequences."""
 
     def __init__(self) -> None:
         self.file: LogFile | None = None

@@ -41,7 +41,7 @@ def command(ask: bool, folder: Path | None) -> int:
     _talk(f"A project with a failing test: {place}")
     _talk(f"Its gate is a real {runner}; the sandbox in force is {started.site.sandbox.level!r}.")
     if started.site.unwalled:
-        _talk(f"Stronger walls would need bubblewrap: {started.site.unwalled}.")
+        _talk(f"A stronger sandbox would need bubblewrap: {started.site.unwalled}.")
     _talk("The team is scripted. Its first attempt forgets something, and the gate notices.\n")
     asks = ask and is_terminal()
     with Foreground(project, started.run) as display:
@@ -49,7 +49,7 @@ def command(ask: bool, folder: Path | None) -> int:
         code = display.finish(anyio.run(driving))
     if not asks:
         _talk(
-            f"\nNow a person decides. The demo says yes for you, as this would: podium approve {started.run}\n"
+            f"\nNow a person decides. The demo approves for you, as this would: podium approve {started.run}\n"
         )
         answer = project.commands.approval(started.run, by="demo")
         code = send_command(project, started.run, answer.message, done=str(answer))
@@ -62,7 +62,7 @@ def _look_around(place: Path, run: str) -> None:
     _talk(f"\nLook around:  cd {place}")
     for line, why in (
         (f"podium show {run}", "every step, its attempts and what they cost"),
-        (f"podium logs {run} implement", "what the gate said to the first attempt"),
+        (f"podium logs {run} implement", "the gate's output for the first attempt"),
         (f"podium diff {run}", "the change that landed"),
         ("git log --stat -1", "the commit on your branch"),
         (f"podium events {run}", "the log that all of this was read from"),

@@ -1,4 +1,4 @@
-"""`podium watch`: a run whenever files change, of everything or of what an edit affects, or one for each new file."""
+"""`podium watch`: a run whenever files change, of everything or of what an edit affects, or one per new file."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def command(  # noqa: PLR0913  # one argument per option
     if mode != "enqueue":
         runs = _reruns(project, request, sparing=mode == "affected")
     else:
-        names = {known.name for known in workflow.inputs}
+        names = {item.name for item in workflow.inputs}
         runs = _enqueued(project, request, inbox(project.root, folder), into=into, is_input=into in names)
         if into not in names and into not in workflow.vars:
             raise ConfigurationError(
@@ -147,7 +147,7 @@ def _next(
         click.echo("watching; Ctrl-C ends it", err=True)
         now = wait_for_files(watched, last)
         _tell(changed(last, now))
-        # An edit that could not begin a run is still new to the one that can.
+        # An edit that could not start a run still counts for the next one.
         started = _tried(partial(start, changed(files, now)))
         if started is not None:
             return started, now
@@ -160,7 +160,7 @@ def _tell(paths: Sequence[str]) -> None:
 
 
 def _tried(start: Callable[[], StartedRun]) -> StartedRun | None:
-    """None for what is wrong in a file: it is told, and the next change may mend it."""
+    """None for a mistake in a file: it is reported, and the next change may fix it."""
     try:
         return start()
     except (ConfigurationError, PathViolation) as error:
@@ -185,7 +185,7 @@ def _affected(project: Project, request: RunRequest, earlier: RunId, paths: Sequ
 def _enqueued(
     project: Project, request: RunRequest, folder: Path, *, into: str, is_input: bool
 ) -> Iterator[StartedRun]:
-    """Files that are there when the watch begins are work too; each is taken once."""
+    """Also files that exist when the watch starts; each is used once."""
     watched = watched_project(project, folder)
     start = f"{folder.relative_to(watched.root)}/"
     done: Files = {}
