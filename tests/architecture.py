@@ -34,6 +34,39 @@ LAYERS: Final[tuple[tuple[str, ...], ...]] = (
     ("errors",),
 )
 
+# The order inside two packages, from top to bottom: a module or sub-package imports only what is on a lower line.
+# Merging is above prompts and contracts, because it reads the partials of a project and places their problems; the
+# translation of dialects is below the schema, because it works on nodes and never on typed values.
+INNER_ORDERS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
+    "core": (
+        ("turn",),
+        ("handle",),
+        ("decide",),
+        ("evolve",),
+        ("queries", "ledger"),
+        ("state",),
+        ("effects", "messages", "codec"),
+        ("events",),
+        ("model",),
+        ("policy", "payloads", "addresses"),
+        ("expressions",),
+        ("types", "globs", "hash_chain", "persistent_map", "fast_dataclass"),
+    ),
+    "workflow": (
+        ("load",),
+        ("gather", "lint", "compile", "editor_schema"),
+        ("merge", "workers", "scripted"),
+        ("context",),
+        ("contracts",),
+        ("prompts", "expressions", "outcomes"),
+        ("schema",),
+        ("dialects",),
+        ("source",),
+        ("problems", "defaults", "agent_capabilities"),
+    ),
+    "workflow.lint": (("check",), ("rules",), ("analysis",)),
+}
+
 # What the core may import besides itself and errors: nothing that knows the time, makes ids or touches the world.
 CORE_STDLIB: Final = frozenset(
     "__future__ collections collections.abc dataclasses difflib enum fnmatch functools graphlib hashlib heapq "
@@ -111,6 +144,24 @@ def layer_faults(src: Path) -> tuple[str, ...]:
         and rank.get(source, -1) >= rank.get(target, len(LAYERS))
     ]
     return (*homeless, *crossing)
+
+
+def inner_order_faults(src: Path) -> tuple[str, ...]:
+    """Every module of an ordered package has a line, and no import inside the package points up or sideways."""
+    faults: list[str] = []
+    for package, rows in INNER_ORDERS.items():
+        prefix = f"{PACKAGE}.{package}."
+        rank = {part: row for row, parts in enumerate(rows) for part in parts}
+        parts = {name.removeprefix(prefix).split(".")[0] for name in modules(src) if name.startswith(prefix)}
+        faults += [f"{prefix}{part} has no line in INNER_ORDERS" for part in sorted(parts - set(rank))]
+        for edge in imports(src):
+            if edge.module.startswith(prefix) and edge.target.startswith(prefix):
+                source, target = (
+                    name.removeprefix(prefix).split(".")[0] for name in (edge.module, edge.target)
+                )
+                if source != target and rank.get(source, -1) >= rank.get(target, len(rows)):
+                    faults.append(f"{edge.where}: {prefix}{source} imports {prefix}{target}")
+    return tuple(faults)
 
 
 def purity_faults(src: Path) -> tuple[str, ...]:

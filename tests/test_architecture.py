@@ -23,6 +23,10 @@ def test_imports_point_down_and_every_module_has_a_layer() -> None:
     assert architecture.layer_faults(SRC) == ()
 
 
+def test_imports_inside_core_and_workflow_point_down() -> None:
+    assert architecture.inner_order_faults(SRC) == ()
+
+
 @pytest.mark.req("C23")
 def test_the_core_is_pure_and_reserved_modules_stay_where_they_belong() -> None:
     assert architecture.purity_faults(SRC) == ()
@@ -166,6 +170,41 @@ def test_a_clean_tree_has_no_faults(tmp_path: Path) -> None:
 )
 def test_a_planted_fault_breaks_the_layers(tmp_path: Path, path: str, text: str, complaint: str) -> None:
     faults = architecture.layer_faults(plant(tmp_path, {path: text}))
+
+    assert len(faults) == 1
+    assert complaint in faults[0]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "complaint"),
+    [
+        (
+            "workflow/source/yaml.py",
+            "from podium.workflow.load import x",
+            "source imports podium.workflow.load",
+        ),
+        (
+            "workflow/compile/gates.py",
+            "from podium.workflow.lint.check import x",
+            "compile imports podium.workflow.lint",
+        ),
+        (
+            "workflow/lint/analysis/scope.py",
+            "from podium.workflow.lint.rules.inputs import x",
+            "analysis imports",
+        ),
+        (
+            "core/model.py",
+            "def f():\n    from podium.core.state import x",
+            "core.model imports podium.core.state",
+        ),
+        ("workflow/extra.py", "", "podium.workflow.extra has no line"),
+    ],
+)
+def test_a_planted_import_breaks_the_inner_order(
+    tmp_path: Path, path: str, text: str, complaint: str
+) -> None:
+    faults = architecture.inner_order_faults(plant(tmp_path, {path: text}))
 
     assert len(faults) == 1
     assert complaint in faults[0]

@@ -9,7 +9,7 @@ from textwrap import dedent
 from typing import Any
 
 from podium.workflow.merge.merge import Merged, merge
-from podium.workflow.source.sources import Sources, gather
+from podium.workflow.merge.sources import Sources, gather
 
 EXAMPLES = Path(__file__).parent / "examples"
 

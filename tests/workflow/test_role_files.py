@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from podium.workflow.merge.merge import merge
-from podium.workflow.source.sources import gather
+from podium.workflow.merge.sources import gather
 from tests.workflow.kit import BASE_ROLES, merged_in, told, write
 
 

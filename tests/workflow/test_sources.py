@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from podium.workflow.merge.merge import merge
+from podium.workflow.merge.sources import gather
 from podium.workflow.source.files import SHIPPED, leaves, read_tree, shown
 from podium.workflow.source.nodes import plain
 from podium.workflow.source.project_root import inner_homes, is_marked, project_of
-from podium.workflow.source.sources import gather
 from tests.workflow.kit import merged_in, sources_of, told, write
 
 FLOW = "podium: 1\nsteps: {a: {run: a}}\n"
@@ -103,7 +103,7 @@ def test_a_template_is_looked_up_from_the_file_outwards(
         shipped / "templates" / "house.yaml",
     ]
     write(shipped, {"defaults.yaml": "{}"})
-    monkeypatch.setattr("podium.workflow.source.sources.SHIPPED", shipped)
+    monkeypatch.setattr("podium.workflow.merge.sources.SHIPPED", shipped)
     for place in reversed(places):
         write(place.parent, {place.name: FLOW})
         merged = merged_in(project, "flows/flow.yaml", user_dir=home)

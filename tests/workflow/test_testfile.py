@@ -8,9 +8,9 @@ import pytest
 
 from podium.errors import ConfigurationError
 from podium.workflow.editor_schema import test_schema as schema_of_tests
+from podium.workflow.merge.sources import NOWHERE, gather_roles
 from podium.workflow.scripted.test_file import line_of_test, read_tests
 from podium.workflow.source.nodes import is_scalar, planted
-from podium.workflow.source.sources import NOWHERE, gather_roles
 
 GOOD = """\
 podium: 1

@@ -19,6 +19,8 @@ from podium.core.types import Path
 ROOT: Final = Path("")
 FINALLY: Final = "finally"
 ADVICE: Final = "!advice"
+INPUTS: Final = "#inputs"
+"""The key of a frame's inputs among its variables; a variable's name cannot contain `#`."""
 _NUMBERS: Final = re.compile(r"~\d+|\[\d+\]|(?<=#)\d+")
 
 

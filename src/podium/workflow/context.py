@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from podium.core.fast_dataclass import dataclass
 from podium.core.model import Prompt
@@ -17,9 +17,8 @@ from podium.workflow.schema.fields import DocPath
 from podium.workflow.schema.file import File, Role
 from podium.workflow.schema.reader import FieldFault
 from podium.workflow.schema.step import Feature, Gate, Step
+from podium.workflow.source.files import is_prompt_file
 from podium.workflow.source.nodes import SourceLocation
-
-PROMPT_FILES: Final = (".md", ".txt", ".j2")
 
 
 class Origin(Protocol):
@@ -124,10 +123,6 @@ def data_at(document: Any, path: DocPath) -> Any:
     for part in path:
         document = document[part]
     return document
-
-
-def is_prompt_file(text: str) -> bool:
-    return text.endswith(PROMPT_FILES) and "\n" not in text and "{{" not in text and " " not in text
 
 
 def problem_at(origin: Origin, fault: FieldFault) -> Problem:

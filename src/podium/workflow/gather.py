@@ -11,11 +11,12 @@ from typing import Any
 
 from podium.core.fast_dataclass import dataclass
 from podium.workflow.agent_capabilities import AgentTypes
-from podium.workflow.context import FeatureFile, WorkflowSource, is_prompt_file, problem_at
+from podium.workflow.context import FeatureFile, WorkflowSource, problem_at
 from podium.workflow.contracts.schema_check import schema_fault
 from podium.workflow.defaults import MAX_DEPTH
 from podium.workflow.dialects.detect import to_native
 from podium.workflow.merge.merge import Merged, merge
+from podium.workflow.merge.sources import Sources, gather
 from podium.workflow.problems import Problem
 from podium.workflow.schema.fields import DocPath, Raw
 from podium.workflow.schema.file import File
@@ -24,9 +25,8 @@ from podium.workflow.schema.reader import FieldFault, Reading, read
 from podium.workflow.schema.scalars import INSERT
 from podium.workflow.schema.step import Feature, Step
 from podium.workflow.schema.verb_keys import all_steps, check_file, check_step, components_of
-from podium.workflow.source.files import is_inside, leaves, read_tree
+from podium.workflow.source.files import is_inside, is_prompt_file, leaves, read_tree
 from podium.workflow.source.nodes import plain
-from podium.workflow.source.sources import Sources, gather
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,8 +110,8 @@ def resolved(
 ) -> str:
     """The workflow with templates and configuration merged in."""
     from podium.workflow.merge.merge import merge
+    from podium.workflow.merge.sources import gather
     from podium.workflow.merge.write_yaml import resolve, standalone
-    from podium.workflow.source.sources import gather
 
     merged = merge(gather(path, user_dir=user_dir, overrides=settings))
     checked = Checked(path, tuple(merged.problems))

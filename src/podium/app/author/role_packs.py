@@ -15,15 +15,15 @@ from typing import Any, Final
 
 from podium.errors import ConfigurationError
 from podium.files import atomic
-from podium.workflow.context import is_prompt_file, problem_at
+from podium.workflow.context import problem_at
 from podium.workflow.merge.merge import Merged
+from podium.workflow.merge.sources import gather_roles
 from podium.workflow.problems import Problem
 from podium.workflow.schema.file import Role
 from podium.workflow.schema.reader import read
 from podium.workflow.schema.scalars import NAME
-from podium.workflow.source.files import tree_of
+from podium.workflow.source.files import is_prompt_file, tree_of
 from podium.workflow.source.nodes import Node, fields, items, plain, text
-from podium.workflow.source.sources import gather_roles
 from podium.workflow.source.yaml import MAX_BYTES, load
 
 MANIFEST: Final = "pack.yaml"

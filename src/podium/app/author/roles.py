@@ -15,10 +15,10 @@ from podium.workflow.gather import Session, context_of
 from podium.workflow.lint.check import check
 from podium.workflow.merge.merge import merge
 from podium.workflow.merge.role_inheritance import lineage
+from podium.workflow.merge.sources import NOWHERE, Sources, gather_roles, homes_of
 from podium.workflow.problems import Problem, did_you_mean, in_order
 from podium.workflow.source.files import shown
 from podium.workflow.source.nodes import Node, fields, plain, planted, text
-from podium.workflow.source.sources import NOWHERE, Sources, gather_roles, homes_of
 
 LAYERS_OF_A_HOME: Final = 2
 """The files of its folder, and what its configuration says under `roles`."""

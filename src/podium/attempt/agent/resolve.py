@@ -19,7 +19,7 @@ from podium.files.inside import inside
 from podium.ports.agent import Agent as Adapter
 from podium.ports.agent import InstalledAgent, ServiceAgent
 from podium.workflow.agent_capabilities import AUTO, SANDBOX_LEVELS
-from podium.workflow.context import is_prompt_file
+from podium.workflow.source.files import is_prompt_file
 
 
 @dataclass(frozen=True, slots=True)

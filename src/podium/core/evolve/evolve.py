@@ -154,7 +154,7 @@ def _start_run(state: State, event: events.RunStarted) -> State:
     run = event.run
     carried = CarriedSpend(addresses.ROOT, run.carried, run.carried_unknown, run.carried_time)
     state.ledgers.put(addresses.ROOT, ledger.new_ledger(addresses.ROOT, None, call.workflow.limits, carried))
-    state.vars.put((addresses.ROOT, scopes.INPUTS), (event.inputs,))
+    state.vars.put((addresses.ROOT, addresses.INPUTS), (event.inputs,))
     return state._replace(
         started=event, taken=PersistentMap(dict(run.taken)), known=PersistentMap(dict(run.known))
     )

@@ -27,9 +27,6 @@ from podium.core.queries.graph import (
 from podium.core.state import Instance, Leaf, Ledger, OpenNeeds, Placement, Scope, State, Visit
 from podium.core.types import MicroUsd, Millis, Path
 
-INPUTS: Final = "#inputs"
-"""The key of a workflow's inputs among its variables; no variable can have a name with `#`."""
-
 TRAIL_KEPT: Final = 64
 TRAIL_MOST: Final = 1024
 """The maximum length of the trail, which every entry copies; otherwise a long sequence would cost its length squared."""
@@ -243,7 +240,7 @@ def expand(state: State, event: StepExpanded) -> State:
     if event.due is not None:
         state.pending.put(("timer", event.path), StartTimer(event.path, event.due))
     if isinstance(scope.place.step.verb, Call) and event.path != addresses.ROOT:
-        state.vars.put((event.path, INPUTS), (event.items[0],))
+        state.vars.put((event.path, addresses.INPUTS), (event.items[0],))
     scope = scope._replace(
         phase="open",
         total=event.total,

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from podium.core import addresses
-from podium.core.addresses import ROOT
-from podium.core.evolve.scopes import INPUTS
+from podium.core.addresses import INPUTS, ROOT
 from podium.core.expressions.nodes import MissingValue, NeedFact
 from podium.core.expressions.templates import Value, fill
 from podium.core.model import Agent, Call, Check, Command, ForEach, Gates, Repeat, Review

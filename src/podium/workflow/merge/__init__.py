@@ -1,1 +1,1 @@
-"""One document from templates, configuration layers and inherited roles; writing it back as YAML."""
+"""Read templates, configuration files and roles and merge them into one document; write it back as YAML."""

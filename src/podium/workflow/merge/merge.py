@@ -9,14 +9,14 @@ from typing import Any, Final
 from podium.core.fast_dataclass import dataclass
 from podium.workflow.context import problem_at
 from podium.workflow.merge.config_layers import merge_config
+from podium.workflow.merge.role_files import used_roles
 from podium.workflow.merge.role_inheritance import Roles, effective_roles
+from podium.workflow.merge.sources import NOTHING, Sources
 from podium.workflow.merge.templates import merge_templates
 from podium.workflow.problems import Problem
 from podium.workflow.schema.file import Config
 from podium.workflow.schema.reader import read
 from podium.workflow.source.nodes import Node, Path, SourceLocation, fields, nearest_node, plain, with_field
-from podium.workflow.source.role_files import used_roles
-from podium.workflow.source.sources import NOTHING, Sources
 
 ORDER: Final = (
     *("podium", "name", "description", "strict", "inputs", "vars", "env", "secrets"),

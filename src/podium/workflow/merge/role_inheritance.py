@@ -13,10 +13,10 @@ from functools import partial, reduce
 from typing import Final, TypeAlias
 
 from podium.core.fast_dataclass import dataclass
-from podium.workflow.context import is_prompt_file
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.schema.fields import known_keys
 from podium.workflow.schema.file import Role
+from podium.workflow.source.files import is_prompt_file
 from podium.workflow.source.nodes import (
     Node,
     SourceLocation,

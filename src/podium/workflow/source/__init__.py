@@ -1,1 +1,1 @@
-"""Read text: strict YAML with positions, nodes, finding files, templates and role files."""
+"""Read text: strict YAML with positions, nodes, names of files, the root of a project."""

@@ -14,6 +14,8 @@ from podium.workflow.source.yaml import Document, Spot, read
 SHIPPED: Final = Path(__file__).parents[2] / "data"
 """Where the data lies that comes with Podium."""
 
+PROMPT_FILES: Final = (".md", ".txt", ".j2")
+
 
 @dataclass(frozen=True, slots=True)
 class Tree:
@@ -40,6 +42,11 @@ def leaves(path: str, project: Path) -> bool:
 
 def is_inside(path: Path, project: Path) -> bool:
     return path.resolve().is_relative_to(project.resolve())
+
+
+def is_prompt_file(text: str) -> bool:
+    """Whether a prompt names the file that holds it."""
+    return text.endswith(PROMPT_FILES) and "\n" not in text and "{{" not in text and " " not in text
 
 
 def read_tree(path: Path, base: Path | None) -> Tree:

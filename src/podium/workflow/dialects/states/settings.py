@@ -7,10 +7,10 @@ import shlex
 from collections.abc import Mapping
 from typing import Any, Final
 
-from podium.workflow.context import is_prompt_file
 from podium.workflow.dialects.states.known_keys import check_parts
 from podium.workflow.dialects.states.states import States, is_gate, role_name
 from podium.workflow.dialects.translation import Translation, name_of, new_node, seconds
+from podium.workflow.source.files import is_prompt_file
 from podium.workflow.source.nodes import Node, fields, items, text
 
 SETTINGS: Final = (

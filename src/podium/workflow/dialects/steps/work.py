@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from podium.workflow.context import is_prompt_file
 from podium.workflow.dialects.steps.scope import FOLDER, Scope
 from podium.workflow.dialects.steps.shims import KNOWN, Shim
 from podium.workflow.dialects.steps.text import as_prompt, as_value, parts_of
 from podium.workflow.dialects.translation import Translation, new_node, seconds
+from podium.workflow.source.files import is_prompt_file
 from podium.workflow.source.nodes import Node, fields, items, text
 
 RETRYABLE: Final = (1, 124)

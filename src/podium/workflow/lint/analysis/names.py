@@ -15,9 +15,8 @@ from podium.workflow.expressions.types import ANY, INT, NUMBER, TEXT, ListOf, Ma
 from podium.workflow.lint.analysis.assigned_agents import roles_of
 from podium.workflow.lint.analysis.file_facts import FileFacts, literal_type
 from podium.workflow.lint.analysis.scope import Scope
-from podium.workflow.lint.analysis.survey import StepSite
+from podium.workflow.lint.analysis.survey import StepSite, judged_steps
 from podium.workflow.lint.analysis.visible_steps import steps_type, surely_ran
-from podium.workflow.lint.rules.judges import judged_by
 
 RUN: Final[Mapping[str, Type]] = MappingProxyType(
     {**dict.fromkeys(("id", "name", "branch", "base", "date"), TEXT), "usd": NUMBER}
@@ -143,7 +142,7 @@ def _judged(scope: Scope, name: str) -> Type | None:
     if scope.gate is not None:
         work = scope.know.round(scope.site)
     elif scope.site.step.verb == "review" and scope.place == "inside":
-        judged = judged_by(scope.know.survey, scope.site)
+        judged = judged_steps(scope.know.survey, scope.site)
         if not judged:
             return ANY
         work = scope.know.result(judged[-1])

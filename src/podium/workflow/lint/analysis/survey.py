@@ -138,3 +138,26 @@ def feature_of(site: StepSite) -> tuple[Feature | None, WorkflowSource]:
     if read is None:
         return site.context.feature(site.step), site.context
     return read.feature, replace(site.context, raw=read.raw, origin=read.origin, features={}, children={})
+
+
+def judged_steps(survey: FileSurvey, site: StepSite) -> tuple[StepSite, ...]:
+    """The steps that a review step judges: those in `of`, else those it needs, else the step above it."""
+    candidates = (_nearest_step(survey, site, name) for name in judged_names(site))
+    return tuple(judged for judged in candidates if judged is not None)
+
+
+def judged_names(site: StepSite) -> tuple[str, ...]:
+    step, number = site.step, site.block.order[site.name]
+    if step.of is not None:
+        return step.of
+    if site.block.kind == "seq" and number:
+        return (list(site.block.steps)[number - 1],)
+    return step.needs or ()
+
+
+def _nearest_step(survey: FileSurvey, site: StepSite, name: str) -> StepSite | None:
+    """The step of this name in the block of `site` or in the nearest block around it."""
+    for block in site.block.around():
+        if name in block.steps:
+            return survey.sites_of[block][block.order[name]]
+    return None

@@ -11,7 +11,7 @@ from podium.core.types import LEVELS
 from podium.workflow.context import WorkflowSource
 from podium.workflow.expressions.parser import ExpressionError, parse_expression
 from podium.workflow.lint.analysis.contracts import contract_of
-from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
+from podium.workflow.lint.analysis.survey import FileSurvey, StepSite, judged_names, judged_steps
 from podium.workflow.lint.rules.file_claims import changes_files
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.schema.parts import DocPath
@@ -42,34 +42,12 @@ def check(survey: FileSurvey) -> Iterator[Problem]:
                 yield from _phrase(gate, site, site)
 
 
-def judged_by(survey: FileSurvey, site: StepSite) -> tuple[StepSite, ...]:
-    """What a review step judges: what it says, else what it needs, else the step above."""
-    found = (_seen_from(survey, site, name) for name in _judged_names(site))
-    return tuple(judged for judged in found if judged is not None)
-
-
-def _judged_names(site: StepSite) -> tuple[str, ...]:
-    step, number = site.step, site.block.order[site.name]
-    if step.of is not None:
-        return step.of
-    if site.block.kind == "seq" and number:
-        return (list(site.block.steps)[number - 1],)
-    return step.needs or ()
-
-
-def _seen_from(survey: FileSurvey, site: StepSite, name: str) -> StepSite | None:
-    for block in site.block.around():
-        if name in block.steps:
-            return survey.sites_of[block][block.order[name]]
-    return None
-
-
 def _judged(survey: FileSurvey, site: StepSite) -> Iterator[Problem]:
     """Rule 26; names that do not exist or come later are a matter of reading."""
-    if not _judged_names(site):
+    if not judged_names(site):
         message = f'"{site.name}" has no step before it to judge; say which with of'
         yield site.problem(26, "review", message=message, key=True)
-    for judged in judged_by(survey, site):
+    for judged in judged_steps(survey, site):
         verb = judged.step.verb
         if verb in BARREN and judged.step.output is None:
             key = "of" if site.step.of is not None else "review"

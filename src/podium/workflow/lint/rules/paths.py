@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from podium.workflow.context import WorkflowSource, data_at, is_prompt_file
+from podium.workflow.context import WorkflowSource, data_at
 from podium.workflow.expressions.parser import OPEN, has_insert
 from podium.workflow.lint.analysis.survey import FileSurvey, StepSite, feature_of
 from podium.workflow.lint.analysis.text_fields import TextField, spots
 from podium.workflow.problems import Problem
 from podium.workflow.schema.parts import DocPath
-from podium.workflow.source.files import leaves
+from podium.workflow.source.files import is_prompt_file, leaves
 
 TOP = ("context", "workspace", "protect")
 

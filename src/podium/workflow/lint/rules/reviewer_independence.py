@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from podium.workflow.context import WorkflowSource
 from podium.workflow.lint.analysis.assigned_agents import AssignedAgent, agent_of, capabilities_of, players
-from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
-from podium.workflow.lint.rules.judges import judged_by
+from podium.workflow.lint.analysis.survey import FileSurvey, StepSite, judged_steps
 from podium.workflow.problems import Problem
 from podium.workflow.schema.parts import DocPath
 from podium.workflow.schema.step import Gate
@@ -37,7 +36,7 @@ def _same_mind(survey: FileSurvey, cast: tuple[AssignedAgent, ...]) -> Iterator[
 def _authors(survey: FileSurvey, player: AssignedAgent) -> tuple[StepSite, ...]:
     if isinstance(player.judge, Gate):
         return (player.site,)
-    return judged_by(survey, player.site)
+    return judged_steps(survey, player.site)
 
 
 def _label(player: AssignedAgent) -> str:

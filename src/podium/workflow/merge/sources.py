@@ -10,16 +10,15 @@ from typing import Any, Final
 
 from podium.core.fast_dataclass import dataclass
 from podium.files.project_paths import STATE_DIR
-from podium.workflow.context import is_prompt_file
 from podium.workflow.dialects.detect import to_native
+from podium.workflow.merge.extends import Chain, read_chain
+from podium.workflow.merge.role_files import read_roles
 from podium.workflow.merge.role_inheritance import Layer
 from podium.workflow.problems import Problem
 from podium.workflow.prompts.partials import Own, read_partials
-from podium.workflow.source.extends import Chain, read_chain
-from podium.workflow.source.files import SHIPPED, Tree, is_inside, leaves, read_tree, shown
+from podium.workflow.source.files import SHIPPED, Tree, is_inside, is_prompt_file, leaves, read_tree, shown
 from podium.workflow.source.nodes import Node, SourceLocation, fields, planted, text
 from podium.workflow.source.project_root import inner_homes, project_of
-from podium.workflow.source.role_files import read_roles
 
 DEFAULTS: Final = "defaults.yaml"
 COMMAND_LINE: Final = SourceLocation("command line", 1, 1)
