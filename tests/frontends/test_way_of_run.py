@@ -13,7 +13,7 @@ from typing import Any
 import podium
 from podium.engine.loop import RunLoop
 from podium.frontends.cli.run.run import command
-from podium.workflow.source.sources import gather
+from podium.workflow.merge.sources import gather
 from tests.engine.kit import Project
 from tests.frontends.test_running import call, code, newest
 

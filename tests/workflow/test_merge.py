@@ -13,7 +13,13 @@ from podium.workflow.merge import config_layers
 from podium.workflow.merge.merge import ORDER, Merged
 from podium.workflow.schema.fields import known_keys
 from podium.workflow.schema.file import CASCADE_KEYS, File
-from podium.workflow.source.nodes import SourceLocation, added, overlaid, plain, planted
+from podium.workflow.source.nodes import (
+    SourceLocation,
+    merge_appending,
+    merge_replacing,
+    node_from_value,
+    plain,
+)
 from tests.workflow.kit import merged_in, told, write
 
 FLOW = "podium: 1\nsteps: {a: {run: a}}\n"
@@ -243,20 +249,22 @@ maps = st.dictionaries(keys, trees, max_size=4)
 
 @given(maps)
 def test_laying_a_document_over_nothing_or_itself_changes_nothing(value: dict[str, Any]) -> None:
-    node, empty = planted(value, HERE), planted({}, HERE)
+    node, empty = node_from_value(value, HERE), node_from_value({}, HERE)
 
-    for join in (added, overlaid):
+    for join in (merge_appending, merge_replacing):
         assert plain(join(empty, node)) == value
         assert plain(join(node, empty)) == value
-    assert plain(overlaid(node, node)) == value
+    assert plain(merge_replacing(node, node)) == value
 
 
 @given(maps, maps, maps)
 def test_configuration_may_be_merged_from_either_end(a: Any, b: Any, c: Any) -> None:
     assume(not any(_clashes(x, y) for x, y in ((a, b), (b, c), (a, c))))
-    one, two, three = (planted(value, HERE) for value in (a, b, c))
+    one, two, three = (node_from_value(value, HERE) for value in (a, b, c))
 
-    assert plain(overlaid(overlaid(one, two), three)) == plain(overlaid(one, overlaid(two, three)))
+    assert plain(merge_replacing(merge_replacing(one, two), three)) == plain(
+        merge_replacing(one, merge_replacing(two, three))
+    )
 
 
 def _clashes(a: Any, b: Any) -> bool:
@@ -269,7 +277,7 @@ def _clashes(a: Any, b: Any) -> bool:
 
 @given(maps, maps)
 def test_the_top_document_always_shows(a: Any, b: Any) -> None:
-    merged = plain(overlaid(planted(a, HERE), planted(b, HERE)))
+    merged = plain(merge_replacing(node_from_value(a, HERE), node_from_value(b, HERE)))
 
     assert merged.keys() == a.keys() | b.keys()
     for key in b.keys() - a.keys():

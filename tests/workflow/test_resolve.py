@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from podium.core.expressions.values import MAX_INT, MIN_INT
 from podium.workflow.merge.merge import Merged
 from podium.workflow.merge.write_yaml import resolve, standalone
-from podium.workflow.source.nodes import SourceLocation, planted
+from podium.workflow.source.nodes import SourceLocation, node_from_value
 from podium.workflow.source.yaml import load
 from tests.workflow.kit import EXAMPLES, merged_in, told, with_templates, write
 
@@ -21,7 +21,7 @@ HERE = SourceLocation("x.yaml", 7, 1)
 
 
 def printed(value: dict[str, Any], *, origin: bool = False) -> str:
-    return resolve(Merged(planted(value, HERE)), origin=origin)
+    return resolve(Merged(node_from_value(value, HERE)), origin=origin)
 
 
 def loaded(text: str) -> Any:
@@ -185,6 +185,6 @@ def test_a_resolved_file_keeps_its_roles_also_beside_others_of_the_same_names(tm
 
 def test_a_file_without_roles_stands_alone_as_it_is(tmp_path: Path) -> None:
     merged = merged_in(write(tmp_path, {"flow.yaml": "podium: 1\nname: f\nsteps: {s: {run: x}}\n"}))
-    bare = replace(merged, root=planted({"name": "f"}, SourceLocation("f", 1, 1)))
+    bare = replace(merged, root=node_from_value({"name": "f"}, SourceLocation("f", 1, 1)))
 
     assert standalone(bare) is bare

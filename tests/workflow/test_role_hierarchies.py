@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podium.workflow.merge.role_inheritance import effective_roles
-from podium.workflow.source.nodes import Node, SourceLocation, plain, planted
+from podium.workflow.source.nodes import Node, SourceLocation, node_from_value, plain
 
 NAMES = ("a", "b", "c", "d")
 LISTS = ("tools", "strengths")
@@ -93,7 +93,7 @@ def planted_layers(layers: Layers) -> list[dict[str, Node]]:
     """Each layer is a file, each of its roles a line."""
     return [
         {
-            name: planted(said, SourceLocation(f"{at}.yaml", number, 1))
+            name: node_from_value(said, SourceLocation(f"{at}.yaml", number, 1))
             for number, (name, said) in enumerate(layer.items())
         }
         for at, layer in enumerate(layers)
@@ -130,7 +130,7 @@ def test_every_value_names_a_definition_that_says_it(layers: Layers) -> None:
     names = sorted({name for layer in layers for name in layer})
     for node in effective_roles(names, planted_layers(layers), texts={}).nodes.values():
         for path, leaf in leaves_of(node, ()):
-            for place in (*leaf.also, leaf.place):
+            for place in (*leaf.other_places, leaf.place):
                 said: Any = list(layers[int(place.file[0])].values())[place.line]
                 for part in path:
                     said = said[part] if isinstance(part, str) else said
@@ -153,7 +153,7 @@ def leaves_of(node: Node, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[s
 def test_a_circle_of_any_length_is_told_once_with_its_way(length: int) -> None:
     names = [f"r{number}" for number in range(length)]
     layer = {
-        name: planted({"extends": names[(at + 1) % length]}, SourceLocation("f.yaml", at + 1, 1))
+        name: node_from_value({"extends": names[(at + 1) % length]}, SourceLocation("f.yaml", at + 1, 1))
         for at, name in enumerate(names)
     }
 

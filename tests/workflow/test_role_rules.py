@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from podium.workflow.merge.merge import Merged
 from podium.workflow.merge.role_inheritance import effective_roles
-from podium.workflow.source.nodes import Node, SourceLocation, plain, planted
+from podium.workflow.source.nodes import Node, SourceLocation, node_from_value, plain
 
 KEYS = ("model", "timeout")
 values = st.sampled_from(["a", "b", "c", "d"])
@@ -34,7 +34,7 @@ hierarchies = st.lists(definitions, min_size=1, max_size=5)
 def family(chain: Sequence[dict[str, Any]]) -> dict[str, Node]:
     """r0 <- r1 <- r2 ..., each written on its own line."""
     return {
-        f"r{at}": planted(
+        f"r{at}": node_from_value(
             {**said, **({"extends": f"r{at - 1}"} if at else {})}, SourceLocation("f.yaml", at + 1, 1)
         )
         for at, said in enumerate(chain)
@@ -106,6 +106,6 @@ def test_it_does_not_matter_where_a_hierarchy_is_cut(
 
 @given(hierarchies)
 def test_layers_refine_as_parents_do(chain: list[dict[str, Any]]) -> None:
-    layers = [{"r": planted(said, SourceLocation("f.yaml", 1, 1))} for said in chain]
+    layers = [{"r": node_from_value(said, SourceLocation("f.yaml", 1, 1))} for said in chain]
 
     assert plain(effective_roles(["r"], layers, texts={}).nodes["r"]) == plain(last_of(chain))

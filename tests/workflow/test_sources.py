@@ -8,9 +8,9 @@ import pytest
 
 from podium.workflow.merge.merge import merge
 from podium.workflow.merge.sources import gather
-from podium.workflow.source.files import SHIPPED, leaves, read_tree, shown
+from podium.workflow.source.files import SHIPPED, display_name, leads_outside, read_tree
 from podium.workflow.source.nodes import plain
-from podium.workflow.source.project_root import inner_homes, is_marked, project_of
+from podium.workflow.source.project_root import is_project_root, nested_config_dirs, project_of
 from tests.workflow.kit import merged_in, sources_of, told, write
 
 FLOW = "podium: 1\nsteps: {a: {run: a}}\n"
@@ -31,16 +31,20 @@ def test_a_repository_is_one_project_however_many_parts_have_settings(tmp_path: 
 
     assert project_of(tmp_path / "part" / "flows") == tmp_path
     assert project_of(tmp_path / "part" / ".podium") == tmp_path
-    assert (is_marked(tmp_path), is_marked(tmp_path / "part"), is_marked(tmp_path / "part" / "flows")) == (
+    assert (
+        is_project_root(tmp_path),
+        is_project_root(tmp_path / "part"),
+        is_project_root(tmp_path / "part" / "flows"),
+    ) == (
         True,
         True,
         False,
     )
-    assert list(inner_homes(tmp_path, tmp_path / "part" / "flows")) == [tmp_path / "part" / ".podium"]
-    assert list(inner_homes(tmp_path, tmp_path / "part" / ".podium" / "built")) == [
+    assert list(nested_config_dirs(tmp_path, tmp_path / "part" / "flows")) == [tmp_path / "part" / ".podium"]
+    assert list(nested_config_dirs(tmp_path, tmp_path / "part" / ".podium" / "built")) == [
         tmp_path / "part" / ".podium"
     ]
-    assert list(inner_homes(tmp_path / "other", tmp_path / "part")) == []
+    assert list(nested_config_dirs(tmp_path / "other", tmp_path / "part")) == []
 
 
 @pytest.mark.req("R235")
@@ -85,8 +89,8 @@ def test_files_are_called_as_the_user_named_them(tmp_path: Path, monkeypatch: py
 
 
 def test_a_file_beside_the_folder_is_called_in_full(tmp_path: Path) -> None:
-    assert shown(tmp_path / "a" / "x.yaml", tmp_path / "b") == str(tmp_path / "a" / "x.yaml")
-    assert shown(SHIPPED / "roles" / "planner.yaml", None) == "podium/roles/planner.yaml"
+    assert display_name(tmp_path / "a" / "x.yaml", tmp_path / "b") == str(tmp_path / "a" / "x.yaml")
+    assert display_name(SHIPPED / "roles" / "planner.yaml", None) == "podium/roles/planner.yaml"
 
 
 @pytest.mark.req("R033", "R075")
@@ -207,11 +211,11 @@ def test_a_workflow_outside_its_project_is_a_path_violation(tmp_path: Path) -> N
 def test_a_path_leaves_the_project_by_any_of_three_doors(tmp_path: Path) -> None:
     (tmp_path / "in").symlink_to("/")
 
-    assert not leaves("a/b", tmp_path)
-    assert not leaves("a/../b", tmp_path)
-    assert leaves("../b", tmp_path)
-    assert leaves("/b", tmp_path)
-    assert leaves("in/b", tmp_path)
+    assert not leads_outside("a/b", tmp_path)
+    assert not leads_outside("a/../b", tmp_path)
+    assert leads_outside("../b", tmp_path)
+    assert leads_outside("/b", tmp_path)
+    assert leads_outside("in/b", tmp_path)
 
 
 def test_a_missing_workflow_is_a_problem_of_its_own(tmp_path: Path) -> None:
@@ -219,7 +223,7 @@ def test_a_missing_workflow_is_a_problem_of_its_own(tmp_path: Path) -> None:
 
     (problem,) = sources.problems
     assert problem.file == str(tmp_path / "nothing.yaml")
-    assert problem.message == "this file cannot be read"
+    assert problem.message == "cannot read this file"
     assert sources.chain == ()
 
 

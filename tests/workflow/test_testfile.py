@@ -10,7 +10,7 @@ from podium.errors import ConfigurationError
 from podium.workflow.editor_schema import test_schema as schema_of_tests
 from podium.workflow.merge.sources import NOWHERE, gather_roles
 from podium.workflow.scripted.test_file import line_of_test, read_tests
-from podium.workflow.source.nodes import is_scalar, planted
+from podium.workflow.source.nodes import is_scalar, node_from_value
 
 GOOD = """\
 podium: 1
@@ -71,5 +71,5 @@ def test_all_roles_of_a_project_can_be_gathered_without_a_workflow(tmp_path: Pat
 
 
 def test_a_scalar_is_neither_list_nor_map() -> None:
-    assert is_scalar(planted("x", NOWHERE))
-    assert not is_scalar(planted(["x"], NOWHERE))
+    assert is_scalar(node_from_value("x", NOWHERE))
+    assert not is_scalar(node_from_value(["x"], NOWHERE))

@@ -94,7 +94,7 @@ FAULTS = [
     ("a: !!str 1", 1, 4, 'tag "!!str" is not allowed'),
     ("a: !x [1]", 1, 4, 'tag "!x" is not allowed'),
     ("<<: {a: 1}", 1, 1, "merge keys are not allowed"),
-    ("a: 1\n---\nb: 2", 2, 1, "a file holds one document"),
+    ("a: 1\n---\nb: 2", 2, 1, "this file has a second document"),
     ("%YAML 1.1\n---\na: 1", 1, 1, 'directives ("%...") are not allowed'),
     ("1: a", 1, 1, "the key 1 must be text"),
     ("true: a", 1, 1, "the key true must be text"),
@@ -106,43 +106,43 @@ FAULTS = [
     ("a: " + "9" * 5000, 1, 4, "this number is too big"),
     ("a: {p: Hello, world}", 1, 15, '"world" has no value'),
     ("{a:1}", 1, 2, '"a:1" has no value'),
-    ("a: [b: c]", 1, 5, 'a text with ":" needs quotes inside [...]'),
-    ("a: [http://x]", 1, 5, 'a text with ":" needs quotes inside {...} and [...]'),
-    ("a: {{ x }}", 1, 5, 'a text with "{{" needs quotes'),
-    ("a: {b: {{ x }}}", 1, 9, 'a text with "{{" needs quotes'),
+    ("a: [b: c]", 1, 5, 'a value with ":" needs quotes inside [...]'),
+    ("a: [http://x]", 1, 5, 'a value with ":" needs quotes inside {...} and [...]'),
+    ("a: {{ x }}", 1, 5, 'a value with "{{" needs quotes'),
+    ("a: {b: {{ x }}}", 1, 9, 'a value with "{{" needs quotes'),
     ("a: [${{ x }}]", 1, 6, '"${{ }}" needs quotes inside {...} and [...]'),
-    ("a: {b: Really: yes}", 1, 14, "a text with one of ? , : [ ] { } needs quotes inside {...} and [...]"),
+    ("a: {b: Really: yes}", 1, 14, "a value with one of ? , : [ ] { } needs quotes inside {...} and [...]"),
     ("a: [x,,y]", 1, 7, 'a value is missing before ","'),
-    ("a: {b: [x}", 1, 10, '"}" does not close what was opened last'),
-    ("a: [x\nb: y: z]", 2, 2, "what was opened in line 1 is not closed, or quotes are missing"),
+    ("a: {b: [x}", 1, 10, '"}" does not match the last open bracket'),
+    ("a: [x\nb: y: z]", 2, 2, "the bracket opened in line 1 is not closed, or quotes are missing"),
     ("a: [x, y", 1, 4, '"[" is not closed'),
     ("b: 1\na: {x: 1\n", 2, 4, '"{" is not closed'),
-    ("a: b: c", 1, 5, 'a text with ": " needs quotes'),
-    ("- a: b: c", 1, 7, 'a text with ": " needs quotes'),
-    ('a: "b": c', 1, 7, 'a text with ": " needs quotes'),
-    ("a: 1\n  b: 2", 2, 4, "the line above has a value already, so nothing can stand below it"),
-    ("a:\n  b: 1\n c: 2", 3, 2, "this line is not indented like the lines it belongs to"),
-    ("a:\n  - b\n  c: 1", 3, 3, "this line is not indented like the lines it belongs to"),
-    ("  a: 1\nb: 2", 2, 1, "this line is not indented like the first one"),
+    ("a: b: c", 1, 5, 'a value with ": " needs quotes'),
+    ("- a: b: c", 1, 7, 'a value with ": " needs quotes'),
+    ('a: "b": c', 1, 7, 'a value with ": " needs quotes'),
+    ("a: 1\n  b: 2", 2, 4, "the line above already has a value, so this line cannot be nested below it"),
+    ("a:\n  b: 1\n c: 2", 3, 2, "this line is not indented like the other lines of its block"),
+    ("a:\n  - b\n  c: 1", 3, 3, "this line is not indented like the other lines of its block"),
+    ("  a: 1\nb: 2", 2, 1, "this line is not indented like the first line"),
     ("a:\n\tb: 1", 2, 1, "a tab cannot indent a line"),
-    ("a: @x", 1, 4, 'a text that begins with "@" needs quotes'),
-    ("a: %x", 1, 4, 'a text that begins with "%" needs quotes'),
-    ("a: ]", 1, 4, 'a text that begins with "]" needs quotes'),
-    ("touches: [*.py]", 1, 11, 'a text that begins with "*" needs quotes'),
-    ("touches: **/x", 1, 10, 'a text that begins with "*" needs quotes'),
-    ("a: &", 1, 4, 'a text that begins with "&" needs quotes'),
+    ("a: @x", 1, 4, 'a value that begins with "@" needs quotes'),
+    ("a: %x", 1, 4, 'a value that begins with "%" needs quotes'),
+    ("a: ]", 1, 4, 'a value that begins with "]" needs quotes'),
+    ("touches: [*.py]", 1, 11, 'a value that begins with "*" needs quotes'),
+    ("touches: **/x", 1, 10, 'a value that begins with "*" needs quotes'),
+    ("a: &", 1, 4, 'a value that begins with "&" needs quotes'),
     ("a: 'abc", 1, 4, "this quote is never closed"),
     ('a: "abc\nb: 1', 1, 4, "this quote is never closed"),
-    ("a: 'it's'", 1, 8, "something follows a closing quote"),
-    ('a: "x" y', 1, 8, "something follows a closing quote"),
-    ("a: [x]]", 1, 7, '"]" closes nothing'),
-    ("a: - b", 1, 4, "a list begins on a line of its own"),
-    ("a: |x\n  y", 1, 5, 'after "|" or ">" the text begins on the next line'),
-    ("a: 1\nabc\nb: 2", 2, 1, "this line is neither a key nor part of a text"),
+    ("a: 'it's'", 1, 8, "unexpected text after a closing quote"),
+    ('a: "x" y', 1, 8, "unexpected text after a closing quote"),
+    ("a: [x]]", 1, 7, '"]" has no opening bracket'),
+    ("a: - b", 1, 4, "a list must begin on its own line"),
+    ("a: |x\n  y", 1, 5, 'after "|" or ">" the text must begin on the next line'),
+    ("a: 1\nabc\nb: 2", 2, 1, "this line is neither a key nor part of a value"),
     ("a: !<x 1", 1, 4, "tags are not allowed"),
     ("a: !y!x 1", 1, 4, "tags are not allowed"),
     ("a: \x01", 1, 4, "the character U+0001 is not allowed"),
-    ("a: 1\nb: \ud800", 2, 1, "half a character (a lone surrogate)"),
+    ("a: 1\nb: \ud800", 2, 1, "this file contains half a character (a lone surrogate)"),
 ]
 
 
@@ -160,8 +160,8 @@ def test_a_fault_is_named_at_its_place(text: str, line: int, col: int, message: 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('a: "\\d"', 'this backslash begins nothing that "..." knows'),
-        ('a: "\\u12"', 'this backslash begins nothing that "..." knows'),
+        ('a: "\\d"', 'this backslash is not a valid escape inside "..."'),
+        ('a: "\\u12"', 'this backslash is not a valid escape inside "..."'),
         ("a: {human: Land it?}", "needs quotes inside {...} and [...]"),
         ("a: [what?, x]", "needs quotes inside {...} and [...]"),
         ("a: {x: ?}", "needs quotes inside {...} and [...]"),
@@ -277,7 +277,7 @@ def test_a_long_file_is_read_without_a_blow_up() -> None:
 
 
 def test_a_text_that_is_too_long_is_refused() -> None:
-    assert loaded("a" * (MAX_BYTES + 1)).problems[0].message == f"a file has at most {MAX_BYTES} bytes"
+    assert loaded("a" * (MAX_BYTES + 1)).problems[0].message == f"this file is larger than {MAX_BYTES} bytes"
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_a_text_that_is_too_long_is_refused() -> None:
     [
         (b"\xff\xfea\x00", 1, "this file is UTF-16"),
         (b"a: 1\nb: \xff", 2, "this file is not UTF-8"),
-        (b"a" * (MAX_BYTES + 1), 1, f"a file has at most {MAX_BYTES} bytes"),
+        (b"a" * (MAX_BYTES + 1), 1, f"this file is larger than {MAX_BYTES} bytes"),
     ],
 )
 def test_a_file_that_is_not_text_is_a_problem(tmp_path: Path, data: bytes, line: int, message: str) -> None:
@@ -301,7 +301,7 @@ def test_a_file_is_read_and_a_missing_one_is_a_problem(tmp_path: Path) -> None:
 
     assert read(tmp_path / "f.yaml").value == {"a": 1}
     (problem,) = read(tmp_path / "none.yaml").problems
-    assert problem.message == "this file cannot be read"
+    assert problem.message == "cannot read this file"
     assert problem.hint == "no such file or directory"
     assert problem.file == str(tmp_path / "none.yaml")
 

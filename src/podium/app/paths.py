@@ -9,7 +9,7 @@ from typing import Final
 
 from podium.errors import PathViolation
 from podium.files.project_paths import STATE_DIR, ProjectPaths
-from podium.workflow.source.project_root import is_marked, project_of
+from podium.workflow.source.project_root import is_project_root, project_of
 
 WRITTEN_BY_PEOPLE: Final = ("config.yaml", "partials", "roles", "templates")
 """What people write into Podium's own folder; the rest are its records."""
@@ -31,7 +31,7 @@ def project_root(folder: Path) -> Path:
 def project_of_file(file: Path) -> Path:
     """The project that a file belongs to; raises if the current folder belongs to another one."""
     here, root = project_root(Path.cwd()), project_root(file.parent)
-    if here != root and is_marked(here) and not root.is_relative_to(here):
+    if here != root and is_project_root(here) and not root.is_relative_to(here):
         raise PathViolation(
             f'"{file}" leaves the project: it belongs to {root}, the current folder to {here}',
             hint=f"go there first: cd {shlex.quote(str(root))}",

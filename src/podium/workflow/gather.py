@@ -25,7 +25,7 @@ from podium.workflow.schema.reader import FieldFault, Reading, read
 from podium.workflow.schema.scalars import INSERT
 from podium.workflow.schema.step import Feature, Step
 from podium.workflow.schema.verb_keys import all_steps, check_file, check_step, components_of
-from podium.workflow.source.files import is_inside, is_prompt_file, leaves, read_tree
+from podium.workflow.source.files import is_inside, is_prompt_file, leads_outside, read_tree
 from podium.workflow.source.nodes import plain
 
 
@@ -162,7 +162,7 @@ class _Found:
 
     def missing(self, rule: int, at: DocPath, name: str) -> None:
         """A path that leaves the project is told by lint, with a rule of its own."""
-        if not leaves(name, self.bare.project):
+        if not leads_outside(name, self.bare.project):
             self.fault(FieldFault(rule, at, f"{name} does not exist", key=False))
 
     def fault(self, fault: FieldFault) -> None:

@@ -12,7 +12,7 @@ MAX_WORD: Final = 80
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
-    """`rule` is the number in the table of validation rules. Problems sort by their place."""
+    """A problem of a file; `rule` is its number in the table of validation rules. Problems sort by place."""
 
     file: str
     line: int
@@ -29,25 +29,25 @@ class Problem:
 
 
 def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """By place, each once."""
+    """Sorted by place, without duplicates."""
     return tuple(sorted(set(problems)))
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
-    """The candidate that was probably meant."""
+    """The candidate that the user probably meant."""
     import difflib
 
-    # Comparing is quadratic in the length, and nobody mistypes a word of a thousand letters.
+    # The comparison is quadratic in the length, and a mistyped word is never a thousand letters long.
     close = difflib.get_close_matches(word[:MAX_WORD], list(candidates), n=1)
     return close[0] if close else None
 
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:
-    """A hint, or nothing."""
+    """A hint with the nearest candidate, or an empty text."""
     meant = nearest(word, candidates)
     return f'did you mean "{meant}"?' if meant else ""
 
 
 def listed(words: Sequence[str], last: str) -> str:
-    """`a, b or c`."""
+    """The words as `a, b or c`; `last` is the conjunction."""
     return f" {last} ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

@@ -22,7 +22,7 @@ from podium.workflow.problems import Problem
 from podium.workflow.schema.file import Role
 from podium.workflow.schema.reader import read
 from podium.workflow.schema.scalars import NAME
-from podium.workflow.source.files import is_prompt_file, tree_of
+from podium.workflow.source.files import is_prompt_file, tree_from_document
 from podium.workflow.source.nodes import Node, fields, items, plain, text
 from podium.workflow.source.yaml import MAX_BYTES, load
 
@@ -153,7 +153,7 @@ def _role(path: str, content: bytes, problems: list[Problem]) -> PackRole:
         problems.append(
             Problem(path, 1, 1, 6, f'"{name}" is not a name', "write small letters, digits and _")
         )
-    tree = tree_of(load(content.decode("utf-8", "replace"), name=path), Path(path))
+    tree = tree_from_document(load(content.decode("utf-8", "replace"), name=path), Path(path))
     problems.extend(tree.problems)
     if tree.node is None:
         return PackRole(name, "", content, (), ())

@@ -17,8 +17,8 @@ from podium.workflow.merge.merge import merge
 from podium.workflow.merge.role_inheritance import lineage
 from podium.workflow.merge.sources import NOWHERE, Sources, gather_roles, homes_of
 from podium.workflow.problems import Problem, did_you_mean, in_order
-from podium.workflow.source.files import shown
-from podium.workflow.source.nodes import Node, fields, plain, planted, text
+from podium.workflow.source.files import display_name
+from podium.workflow.source.nodes import Node, fields, node_from_value, plain, text
 
 LAYERS_OF_A_HOME: Final = 2
 """The files of its folder, and what its configuration says under `roles`."""
@@ -53,7 +53,9 @@ class RoleDetails:
     def origins(self) -> dict[str, list[str]]:
         """By key (`context.include.0`), the places that a value was made of."""
         return {
-            ".".join(map(str, path)): [str(place) for place in dict.fromkeys((*node.also, node.place))]
+            ".".join(map(str, path)): [
+                str(place) for place in dict.fromkeys((*node.other_places, node.place))
+            ]
             for path, node in _leaves(self.node, ())
         }
 
@@ -87,13 +89,15 @@ def check_roles(project: Path, *, user_dir: Path | None = None) -> Checked:
     names = sorted(sources.role_names)
     steps = {f"play_{name}": {"role": name, "prompt": "-", "needs": []} for name in names}
     file = {"podium": 1, "name": "all_roles", "steps": steps}
-    whole = replace(sources, chain=(planted(file, NOWHERE),))
+    whole = replace(sources, chain=(node_from_value(file, NOWHERE),))
     here = ProjectPaths(project).state_dir / "roles"
     gathered = context_of(Session(agent_types(), project=project, user_dir=user_dir), here, whole)
     problems = [*gathered.problems, *([] if gathered.context is None else check(gathered.context))]
     problems += _lacking(_effective(sources))
     # Problems without a file are about the steps that were made up so that every role is used.
-    return Checked(Path(shown(here, Path.cwd())), in_order(problem for problem in problems if problem.file))
+    return Checked(
+        Path(display_name(here, Path.cwd())), in_order(problem for problem in problems if problem.file)
+    )
 
 
 def _lacking(roles: Mapping[str, Node]) -> Iterator[Problem]:

@@ -19,15 +19,15 @@ from podium.workflow.schema.fields import Wrong
 from podium.workflow.schema.scalars import duration, share, tokens
 from podium.workflow.source.nodes import (
     Node,
-    added,
     fields,
     items,
-    lifted,
-    merged,
-    overlaid,
+    merge_appending,
+    merge_maps,
+    merge_replacing,
     text,
+    to_long_form,
     with_field,
-    without,
+    without_keys,
 )
 
 KEYS: Final = (
@@ -101,12 +101,12 @@ def merge_config(
     looser = _looser(held, workflow, own_roles)
     if typed is not None:
         # What the command line allows is no mistake of the file any more.
-        loosened = merged(held, without(typed, "roles"), overlaid)
+        loosened = merge_maps(held, without_keys(typed, "roles"), merge_replacing)
         left = {one.value.place for one in _looser(loosened, workflow, own_roles)}
         looser = [one for one in looser if one.value.place in left]
     root = _over(_over(_settings(shipped), held), _tightened(workflow, looser))
     if typed is not None:
-        root = merged(root, without(typed, "roles"), overlaid, {"notify": _picked})
+        root = merge_maps(root, without_keys(typed, "roles"), merge_replacing, {"notify": _picked})
     here = replace(root, place=workflow.place, key=workflow.key)
     return Settings(here, tuple(one.problem() for one in looser))
 
@@ -118,13 +118,13 @@ def _settings(file: Node) -> Node:
 
 
 def _over(base: Node, top: Node) -> Node:
-    return merged(base, top, overlaid, {"notify": _picked, "protect": added})
+    return merge_maps(base, top, merge_replacing, {"notify": _picked, "protect": merge_appending})
 
 
 def _picked(base: Node, top: Node) -> Node:
     """A list of channels picks from the map that defines them; else the nearest wins."""
     if not isinstance(base.value, Mapping) or not isinstance(top.value, tuple):
-        return overlaid(base, top)
+        return merge_replacing(base, top)
     names = {name: item for item in top.value if (name := text(item))}
     return replace(
         top, value={name: base.value.get(name, replace(item, value={})) for name, item in names.items()}
@@ -179,7 +179,7 @@ def _looser_wall(held: Node, key: str, value: Node | None) -> Iterator[Looser]:
     if bound is None or value is None:
         return
     if key == "sandbox":
-        wanted, least = (fields(lifted(key, node)).get("level", node) for node in (value, bound))
+        wanted, least = (fields(to_long_form(key, node)).get("level", node) for node in (value, bound))
         if wanted.value in LADDER and least.value in LADDER and _rung(wanted) < _rung(least):
             yield Looser((), wanted, bound, f"sandbox: {wanted.value} is weaker than {least.value}")
     elif bound.value != "open":
@@ -202,9 +202,9 @@ def _tightened(workflow: Node, looser: Sequence[Looser]) -> Node:
     for loose in looser:
         match loose.keys:
             case (key,):
-                workflow = without(workflow, key)
+                workflow = without_keys(workflow, key)
             case (key, unit):
-                workflow = with_field(workflow, key, without(fields(workflow)[key], unit))
+                workflow = with_field(workflow, key, without_keys(fields(workflow)[key], unit))
             case _:
                 pass  # in a step, where nothing else holds; the problem stops the run
     return workflow

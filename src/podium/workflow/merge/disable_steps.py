@@ -64,7 +64,7 @@ def _in_sequence(name: str, step: Node, steps: Mapping[str, Node], gone: Mapping
         onward = _follower(target, steps, gone, frozenset())
         # A step that would lead to itself has nobody left to hand its feedback to: it fails instead.
         if onward.value != name:
-            routes[outcome] = replace(route, value=onward.value, also=(gone[target].place,))
+            routes[outcome] = replace(route, value=onward.value, other_places=(gone[target].place,))
     return step if on is None else with_field(step, "on", replace(on, value=routes))
 
 
@@ -101,7 +101,7 @@ def _in_graph(name: str, step: Node, steps: Mapping[str, Node], gone: Mapping[st
             other for other in steps if other in above - gone.keys() and text(route) in _needs(steps[other])
         ]
         if heirs:
-            routes[outcome] = replace(route, value=heirs[0], also=(gone[str(route.value)].place,))
+            routes[outcome] = replace(route, value=heirs[0], other_places=(gone[str(route.value)].place,))
     return step if on is None else with_field(step, "on", replace(on, value=routes))
 
 

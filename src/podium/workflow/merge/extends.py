@@ -9,7 +9,7 @@ from podium.core.fast_dataclass import dataclass
 from podium.workflow.dialects.detect import to_native
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.schema.scalars import NAME
-from podium.workflow.source.files import Tree, is_inside, leaves, read_tree, shown
+from podium.workflow.source.files import Tree, display_name, is_inside, leads_outside, read_tree
 from podium.workflow.source.nodes import Node, fields, text
 
 
@@ -77,7 +77,7 @@ def _by_name(name: str, extends: Node, file: Path, project: Path, folders: Seque
 
 
 def _by_path(wanted: str, extends: Node, project: Path) -> Path | Problem:
-    if leaves(wanted, project):
+    if leads_outside(wanted, project):
         hint = "name a template by a path inside the project, or by its name alone"
         return Problem(*extends.place, 24, f'"{wanted}" leaves the project', hint)
     found = project / wanted
@@ -88,6 +88,6 @@ def _by_path(wanted: str, extends: Node, project: Path) -> Path | Problem:
 
 def _circle(found: Path, extends: Node, trees: Sequence[Tree], base: Path | None) -> Problem:
     paths = [tree.path for tree in trees]
-    names = [shown(path, base) for path in (*paths[paths.index(found) :], found)]
+    names = [display_name(path, base) for path in (*paths[paths.index(found) :], found)]
     hint = " -> ".join(names) if len(names) > 2 else "leave extends out"
     return Problem(*extends.place, 33, f"{names[0]} extends itself", hint)

@@ -20,16 +20,16 @@ from podium.workflow.source.files import is_prompt_file
 from podium.workflow.source.nodes import (
     Node,
     SourceLocation,
-    added,
     fields,
     is_text,
     is_texts,
     items,
-    merged,
+    keep_top,
+    merge_appending,
+    merge_maps,
     text,
-    whole,
     with_field,
-    without,
+    without_keys,
 )
 
 Layer: TypeAlias = Mapping[str, Node]
@@ -124,16 +124,16 @@ def _faults(line: Lineage, texts: Mapping[str, str]) -> Iterator[Problem]:
 def refined(base: Node, top: Node, texts: Mapping[str, str]) -> Node:
     """`top` on `base`; both as they are written."""
     dropped = [name for item in items(fields(top).get("replace")) if (name := text(item))]
-    inherited = without(base, *dropped)
+    inherited = without_keys(base, *dropped)
     system = partial(_joined, texts=texts)
-    return merged(inherited, top, added, {"system": system, "replace": whole})
+    return merge_maps(inherited, top, merge_appending, {"system": system, "replace": keep_top})
 
 
 def settled(node: Node) -> Node:
     """A role without the words that only say how it came about, unless they are so wrong that the schema must."""
     said = fields(node)
     done = [key for key, is_sound in (("extends", is_text), ("replace", is_texts)) if is_sound(said.get(key))]
-    role = without(node, *done)
+    role = without_keys(node, *done)
     context = fields(role).get("context")
     gone = {text(item) for item in items(fields(context).get("exclude"))}
     if context is None or not gone:
@@ -151,4 +151,4 @@ def _joined(base: Node, top: Node, texts: Mapping[str, str]) -> Node:
     if not isinstance(base.value, str) or not isinstance(top.value, str):
         return top
     parts = [texts.get(part, part).strip("\n") for part in (base.value, top.value)]
-    return replace(top, value="\n\n".join(parts) + "\n", also=(*base.also, base.place))
+    return replace(top, value="\n\n".join(parts) + "\n", other_places=(*base.other_places, base.place))

@@ -16,9 +16,17 @@ from podium.workflow.merge.role_files import read_roles
 from podium.workflow.merge.role_inheritance import Layer
 from podium.workflow.problems import Problem
 from podium.workflow.prompts.partials import Own, read_partials
-from podium.workflow.source.files import SHIPPED, Tree, is_inside, is_prompt_file, leaves, read_tree, shown
-from podium.workflow.source.nodes import Node, SourceLocation, fields, planted, text
-from podium.workflow.source.project_root import inner_homes, project_of
+from podium.workflow.source.files import (
+    SHIPPED,
+    Tree,
+    display_name,
+    is_inside,
+    is_prompt_file,
+    leads_outside,
+    read_tree,
+)
+from podium.workflow.source.nodes import Node, SourceLocation, fields, node_from_value, text
+from podium.workflow.source.project_root import nested_config_dirs, project_of
 
 DEFAULTS: Final = "defaults.yaml"
 COMMAND_LINE: Final = SourceLocation("command line", 1, 1)
@@ -71,21 +79,21 @@ def gather(
     path = path.absolute()
     project = (project_root or project_of(path.parent)).absolute()
     if not is_inside(path, project):
-        hint = f"the project is {shown(project, base)}"
-        message = f'"{shown(path, base)}" leaves the project'
-        return Sources(project, problems=(Problem(shown(path, base), 1, 1, 24, message, hint),))
+        hint = f"the project is {display_name(project, base)}"
+        message = f'"{display_name(path, base)}" leaves the project'
+        return Sources(project, problems=(Problem(display_name(path, base), 1, 1, 24, message, hint),))
     homes = homes_of(project, user_dir, path.parent)
     folders = [home / "templates" for home in reversed(homes)]
     chain = read_chain(path, project=project, folders=folders, base=base)
     configs = [_configuration(home, base) for home in homes]
-    typed = planted(overrides, COMMAND_LINE) if overrides else None
+    typed = node_from_value(overrides, COMMAND_LINE) if overrides else None
     return _with_roles(chain, configs, typed, homes=homes, project=project, base=base)
 
 
 def gather_roles(project: Path, *, user_dir: Path | None = None, base: Path | None = None) -> Sources:
     """What a workflow in the folder `base` stands on in which any role could be played: all of them."""
     homes = homes_of(project, user_dir, project if base is None else base)
-    chain = Chain((planted(ANY_ROLE, NOWHERE),), ())
+    chain = Chain((node_from_value(ANY_ROLE, NOWHERE),), ())
     configs = [_configuration(home, base) for home in homes]
     return _with_roles(chain, configs, None, homes=homes, project=project, base=base)
 
@@ -96,7 +104,7 @@ def homes_of(project: Path, user_dir: Path | None, folder: Path) -> tuple[Path, 
     A part of a project, in whose folder a file is, may have a home of its own.
     """
     users = [user_dir] if user_dir is not None else []
-    return (SHIPPED, *users, project / STATE_DIR, *inner_homes(project, folder))
+    return (SHIPPED, *users, project / STATE_DIR, *nested_config_dirs(project, folder))
 
 
 def _configuration(home: Path, base: Path | None) -> Tree:
@@ -155,6 +163,6 @@ def _texts(layers: Sequence[Layer], project: Path) -> Mapping[str, str]:
     named = {text(fields(role).get("system")) for layer in layers for role in layer.values()}
     found = {}
     for name in sorted(name for name in named if name is not None and is_prompt_file(name)):
-        if not leaves(name, project) and (project / name).is_file():
+        if not leads_outside(name, project) and (project / name).is_file():
             found[name] = (project / name).read_text("utf-8")
     return MappingProxyType(found)

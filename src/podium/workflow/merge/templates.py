@@ -21,21 +21,21 @@ from podium.workflow.problems import Problem
 from podium.workflow.schema.step import VERBS
 from podium.workflow.schema.verb_keys import VERBS_OF_KEY
 from podium.workflow.source.nodes import (
-    Join,
+    MergeRule,
     Node,
-    added,
-    by_key,
     fields,
     is_flag,
     is_text,
     is_texts,
     items,
-    merged,
-    overlaid,
+    keep_top,
+    merge_appending,
+    merge_keys,
+    merge_maps,
+    merge_replacing,
     text,
-    whole,
     with_field,
-    without,
+    without_keys,
 )
 
 BLOCKS: Final = ("steps", "finally")
@@ -45,8 +45,8 @@ APPENDED: Final = ("context", "env", "protect", "secrets")
 MODIFIERS: Final = ("parallel", "pass", "join")
 """Keys that speak about several members; whether a step has any depends on its verb."""
 
-STEP_RULES: Final[Mapping[str, Join]] = MappingProxyType(
-    {**dict.fromkeys((*VERBS, "for_each"), whole), "on": by_key, "replace": whole}
+STEP_RULES: Final[Mapping[str, MergeRule]] = MappingProxyType(
+    {**dict.fromkeys((*VERBS, "for_each"), keep_top), "on": merge_keys, "replace": keep_top}
 )
 
 FILE_WORDS: Final = {"extends": is_text, "disable": is_texts}
@@ -65,7 +65,7 @@ def merge_templates(files: Sequence[Node]) -> Composed:
     problems: list[Problem] = []
     root = replace(files[0], value={})
     for file in files:
-        root = _extended(root, without(file, "roles"), problems)
+        root = _extended(root, without_keys(file, "roles"), problems)
         remaining = remove_disabled(root, items(fields(file).get("disable")))
         problems.extend(remaining.problems)
         root = remaining.root
@@ -73,15 +73,15 @@ def merge_templates(files: Sequence[Node]) -> Composed:
 
 
 def _extended(parent: Node, child: Node, problems: list[Problem]) -> Node:
-    rules: dict[str, Join] = {
-        **dict.fromkeys(APPENDED, added),
+    rules: dict[str, MergeRule] = {
+        **dict.fromkeys(APPENDED, merge_appending),
         **dict.fromkeys(BLOCKS, partial(_merged_block, problems=problems)),
-        "gates": partial(merged, join=partial(_merged_step, problems=problems)),
-        "inputs": partial(merged, join=_merged_input),
-        "outputs": by_key,
-        "vars": by_key,
+        "gates": partial(merge_maps, join=partial(_merged_step, problems=problems)),
+        "inputs": partial(merge_maps, join=_merged_input),
+        "outputs": merge_keys,
+        "vars": merge_keys,
     }
-    return merged(_with_blocks(parent, child), child, overlaid, rules)
+    return merge_maps(_with_blocks(parent, child), child, merge_replacing, rules)
 
 
 def _with_blocks(parent: Node, child: Node) -> Node:
@@ -100,7 +100,7 @@ def _merged_block(parent: Node, child: Node, problems: list[Problem]) -> Node:
     said = fields(child)
     empty = {name: replace(node, value={}) for name, node in said.items()}
     base = replace(parent, value={**empty, **fields(parent)})
-    steps = merged(base, child, partial(_merged_step, problems=problems))
+    steps = merge_maps(base, child, partial(_merged_step, problems=problems))
     done = insert_new_steps(fields(parent), fields(steps), said)
     problems.extend(done.problems)
     return replace(steps, value=done.steps)
@@ -108,14 +108,14 @@ def _merged_block(parent: Node, child: Node, problems: list[Problem]) -> Node:
 
 def _merged_step(base: Node, top: Node, problems: list[Problem]) -> Node:
     dropped = [name for item in items(fields(top).get("replace")) if (name := text(item))]
-    inherited = _fitting(without(base, *dropped), top)
-    rules: dict[str, Join] = {**STEP_RULES, "steps": partial(_merged_block, problems=problems)}
-    return merged(_with_blocks(inherited, top), top, added, rules)
+    inherited = _fitting(without_keys(base, *dropped), top)
+    rules: dict[str, MergeRule] = {**STEP_RULES, "steps": partial(_merged_block, problems=problems)}
+    return merge_maps(_with_blocks(inherited, top), top, merge_appending, rules)
 
 
 def _merged_input(base: Node, top: Node) -> Node:
     """`flag: bool` is `flag: {type: bool}`; a default is a value, so a list there does not grow."""
-    return merged(_long_input(base), _long_input(top), added, {"default": whole})
+    return merge_maps(_long_input(base), _long_input(top), merge_appending, {"default": keep_top})
 
 
 def _long_input(node: Node) -> Node:
@@ -130,10 +130,10 @@ def _fitting(base: Node, top: Node) -> Node:
     misfits = [key for key in fields(base) if key in VERBS or new not in VERBS_OF_KEY.get(key, (new,))]
     if "for_each" not in fields(base):
         misfits += MODIFIERS
-    rest = without(base, *misfits)
+    rest = without_keys(base, *misfits)
     on = fields(rest).get("on")
     lost = set(OUTCOMES_OF_VERB[old]) - set(OUTCOMES_OF_VERB[new])
-    return rest if on is None else with_field(rest, "on", without(on, *lost))
+    return rest if on is None else with_field(rest, "on", without_keys(on, *lost))
 
 
 def _verb(step: Node) -> str | None:
@@ -144,7 +144,7 @@ def _verb(step: Node) -> str | None:
 def _settled_file(root: Node) -> Node:
     """Without the template words, unless they are so wrong that the schema must speak."""
     done = [key for key, is_sound in FILE_WORDS.items() if is_sound(fields(root).get(key))]
-    return _settled_blocks(without(root, *done))
+    return _settled_blocks(without_keys(root, *done))
 
 
 def _settled_blocks(node: Node) -> Node:
@@ -158,4 +158,4 @@ def _settled_blocks(node: Node) -> Node:
 
 def _settled_step(step: Node) -> Node:
     done = [key for key, is_sound in STEP_WORDS.items() if is_sound(fields(step).get(key))]
-    return _settled_blocks(without(step, *done))
+    return _settled_blocks(without_keys(step, *done))

@@ -128,7 +128,7 @@ def _flow(value: object) -> str:
 
 
 def _origin(place: SourceLocation, node: Node) -> str:
-    return f"  # {', '.join(map(str, dict.fromkeys((*node.also, place))))}"
+    return f"  # {', '.join(map(str, dict.fromkeys((*node.other_places, place))))}"
 
 
 def _short(place: SourceLocation, node: Node) -> str:  # noqa: ARG001 (has the shape of a Note)

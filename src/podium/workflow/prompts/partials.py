@@ -14,7 +14,7 @@ from typing import Final
 
 from podium.core.fast_dataclass import dataclass
 from podium.workflow.problems import Problem
-from podium.workflow.source.files import SHIPPED, is_inside, shown
+from podium.workflow.source.files import SHIPPED, display_name, is_inside
 
 FOLDER: Final = "partials"
 SUFFIX: Final = ".md"
@@ -123,7 +123,7 @@ class Own:
     name: str
     path: Path
     text: str
-    shown: str
+    display_name: str
     """How messages call the file."""
 
 
@@ -139,7 +139,7 @@ def read_partials(homes: Sequence[Path], project: Path, base: Path | None) -> Sh
     problems: list[Problem] = []
     for home in homes:
         for path in sorted((home / FOLDER).glob(f"*{SUFFIX}")):
-            known = _read(path, project, shown(path, base))
+            known = _read(path, project, display_name(path, base))
             if isinstance(known, Problem):
                 problems.append(known)
             else:

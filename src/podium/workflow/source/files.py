@@ -1,4 +1,4 @@
-"""Reads files of the language into trees, under the names that people know them by."""
+"""Reads workflow, configuration and role files into node trees, under the names that messages use."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import Any, Final
 from podium.core.fast_dataclass import dataclass
 from podium.workflow.problems import Problem
 from podium.workflow.source.nodes import Node, SourceLocation
-from podium.workflow.source.yaml import Document, Spot, read
+from podium.workflow.source.yaml import Document, ValuePositions, read
 
 SHIPPED: Final = Path(__file__).parents[2] / "data"
-"""Where the data lies that comes with Podium."""
+"""The folder of the data files that are installed with Podium."""
 
 PROMPT_FILES: Final = (".md", ".txt", ".j2")
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A file as a tree; None if it could not be read, and then the problems say why."""
+    """A file as a tree of nodes; `node` is None if the file could not be read, and `problems` then say why."""
 
     path: Path
     node: Node | None
     problems: tuple[Problem, ...] = ()
 
 
-def shown(path: Path, base: Path | None) -> str:
-    """How messages call a file: beside `base`, the folder the user stands in, or in full."""
+def display_name(path: Path, base: Path | None) -> str:
+    """The name of a file in messages: relative to `base`, the user's current folder, or absolute."""
     if path.is_relative_to(SHIPPED):
         return str(Path("podium", path.relative_to(SHIPPED)))
     if base is not None and path.is_relative_to(base):
@@ -35,8 +35,8 @@ def shown(path: Path, base: Path | None) -> str:
     return str(path)
 
 
-def leaves(path: str, project: Path) -> bool:
-    """Whether a path in a file leads out of the project, also by way of links."""
+def leads_outside(path: str, project: Path) -> bool:
+    """Whether a path in a file leads out of the project, also through symbolic links."""
     return Path(path).is_absolute() or not is_inside(project / path, project)
 
 
@@ -45,15 +45,15 @@ def is_inside(path: Path, project: Path) -> bool:
 
 
 def is_prompt_file(text: str) -> bool:
-    """Whether a prompt names the file that holds it."""
+    """Whether a prompt is the name of the file that contains the prompt."""
     return text.endswith(PROMPT_FILES) and "\n" not in text and "{{" not in text and " " not in text
 
 
 def read_tree(path: Path, base: Path | None) -> Tree:
-    return tree_of(read(path, name=shown(path, base)), path)
+    return tree_from_document(read(path, name=display_name(path, base)), path)
 
 
-def tree_of(document: Document, path: Path) -> Tree:
+def tree_from_document(document: Document, path: Path) -> Tree:
     root = _node(document.value, document.root, document.name)
     if document.value is None and document.problems:
         return Tree(path, None, document.problems)
@@ -64,11 +64,11 @@ def tree_of(document: Document, path: Path) -> Tree:
     return Tree(path, root, document.problems)
 
 
-def _node(value: Any, spot: Spot, file: str) -> Node:
-    at, key, inner, source = spot
-    found: Any = value
+def _node(value: Any, positions: ValuePositions, file: str) -> Node:
+    at, key, inner, source = positions
+    inside: Any = value
     if isinstance(value, dict):
-        found = {name: _node(item, inner[name], file) for name, item in value.items()}
+        inside = {name: _node(item, inner[name], file) for name, item in value.items()}
     elif isinstance(value, list):
-        found = tuple(_node(item, inner[index], file) for index, item in enumerate(value))
-    return Node(found, SourceLocation(file, *at), SourceLocation(file, *key), source=source)
+        inside = tuple(_node(item, inner[index], file) for index, item in enumerate(value))
+    return Node(inside, SourceLocation(file, *at), SourceLocation(file, *key), source=source)

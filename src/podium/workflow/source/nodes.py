@@ -1,10 +1,10 @@
-"""Raw values that remember where they were written, and how one is laid over another.
+"""Raw values that keep the place they were written at, and the rules for merging one value over another.
 
-A document is a tree of nodes. Merging makes new trees out of old nodes, so whatever stands in a merged document
-still knows its file and line. Two ways to lay one tree over another differ only in lists:
+A document is a tree of nodes. Merging builds new trees from existing nodes, so every value of a merged document
+still knows its file and line. Two rules for merging one tree over another differ only in lists:
 
-    added(base, top)     scalars replace, lists append, maps merge: templates and roles
-    overlaid(base, top)  scalars and lists replace, maps merge: configuration
+    merge_appending(base, top)  scalars replace, lists append, maps merge: templates and roles
+    merge_replacing(base, top)  scalars and lists replace, maps merge: configuration
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from podium.core.fast_dataclass import dataclass
 
 Path: TypeAlias = tuple[str | int, ...]
-"""Leads to a value of a document: keys of maps, indexes of lists."""
+"""The way to a value in a document: keys of maps and indexes of lists."""
 
 Text: TypeAlias = str | int | float | bool | None
 
@@ -33,70 +33,70 @@ class SourceLocation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value, where it stands, where its key stands, and what else had a part in it."""
+    """A value, the place of the value, the place of its key, and the places of other values merged into it."""
 
     value: Text | tuple[Node, ...] | Mapping[str, Node]
     place: SourceLocation
     key: SourceLocation
-    also: tuple[SourceLocation, ...] = ()
+    other_places: tuple[SourceLocation, ...] = ()
     source: str | None = None
-    """How a number, boolean or null was spelled: 1.10 is 1.1 once it is read."""
+    """How a number, boolean or null was written: 1.10 is read as 1.1."""
 
 
-Join: TypeAlias = Callable[[Node, Node], Node]
+MergeRule: TypeAlias = Callable[[Node, Node], Node]
 
-NO_RULES: Final[Mapping[str, Join]] = MappingProxyType({})
+NO_RULES: Final[Mapping[str, MergeRule]] = MappingProxyType({})
 
-SHORT: Final[Mapping[str, str]] = MappingProxyType(
+SHORT_FORMS: Final[Mapping[str, str]] = MappingProxyType(
     {"context": "include", "retry": "attempts", "sandbox": "level", "workspace": "mode"}
 )
-"""Keys whose value may be a map or only its first word: `sandbox: none` is `sandbox: {level: none}`."""
+"""Keys whose value may be a map or only the value of one of its keys: `sandbox: none` is `sandbox: {level: none}`."""
 
 
-def added(base: Node, top: Node) -> Node:
+def merge_appending(base: Node, top: Node) -> Node:
     if isinstance(base.value, tuple) and isinstance(top.value, tuple):
         present = {_identity(node) for node in base.value}
         new = tuple(node for node in top.value if _identity(node) not in present)
         return replace(top, value=(*base.value, *new))
-    return merged(base, top, added)
+    return merge_maps(base, top, merge_appending)
 
 
-def overlaid(base: Node, top: Node) -> Node:
-    return merged(base, top, overlaid)
+def merge_replacing(base: Node, top: Node) -> Node:
+    return merge_maps(base, top, merge_replacing)
 
 
-def whole(base: Node, top: Node) -> Node:  # noqa: ARG001 (has the shape of a Join)
+def keep_top(base: Node, top: Node) -> Node:  # noqa: ARG001 (has the shape of a Join)
     return top
 
 
-def by_key(base: Node, top: Node) -> Node:
-    """Maps merge, but what stands under a key is taken whole."""
-    return merged(base, top, whole)
+def merge_keys(base: Node, top: Node) -> Node:
+    """Merges two maps key by key; a key of `top` replaces the whole value of the same key in `base`."""
+    return merge_maps(base, top, keep_top)
 
 
-def merged(base: Node, top: Node, join: Join, rules: Mapping[str, Join] = NO_RULES) -> Node:
-    """Two maps as one, each key by its own rule or by `join`; anything but two maps is replaced."""
+def merge_maps(base: Node, top: Node, join: MergeRule, rules: Mapping[str, MergeRule] = NO_RULES) -> Node:
+    """Merges two maps, each key by its own rule or by `join`; anything other than two maps is replaced by `top`."""
     if not isinstance(base.value, Mapping) or not isinstance(top.value, Mapping):
         return top
     fields = dict(base.value)
     for key, node in top.value.items():
         if key in fields:
-            fields[key] = rules.get(key, join)(*_alike(key, fields[key], node))
+            fields[key] = rules.get(key, join)(*_as_same_form(key, fields[key], node))
         else:
             fields[key] = node
     return replace(top, value=fields)
 
 
-def _alike(key: str, base: Node, top: Node) -> tuple[Node, Node]:
-    """Both as maps if one is a map and the other its short spelling."""
+def _as_same_form(key: str, base: Node, top: Node) -> tuple[Node, Node]:
+    """Both values as maps if only one is a map and the other its short form."""
     if isinstance(base.value, Mapping) == isinstance(top.value, Mapping):
         return base, top
-    return lifted(key, base), lifted(key, top)
+    return to_long_form(key, base), to_long_form(key, top)
 
 
-def lifted(key: str, node: Node) -> Node:
-    """The long spelling of a short one; what has none, such as the name of a retry preset, stays."""
-    short = SHORT.get(key)
+def to_long_form(key: str, node: Node) -> Node:
+    """The long form of a short one; a value without a long form, such as the name of a retry preset, is unchanged."""
+    short = SHORT_FORMS.get(key)
     is_preset = key == "retry" and isinstance(node.value, str) and "${{" not in node.value
     if short is None or isinstance(node.value, Mapping) or is_preset:
         return node
@@ -104,12 +104,12 @@ def lifted(key: str, node: Node) -> Node:
 
 
 def _identity(node: Node) -> object:
-    """Texts and numbers are not repeated in a list; two maps are always two things."""
+    """Equal texts and numbers count as the same list element; two maps never do."""
     return id(node) if isinstance(node.value, Mapping | tuple) else (type(node.value), node.value)
 
 
 def fields(node: Node | None) -> Mapping[str, Node]:
-    """The keys of a map; nothing for whatever else stands there, which the schema complains about."""
+    """The keys of a map; empty for any other value, which the schema reports."""
     return node.value if node is not None and isinstance(node.value, Mapping) else MappingProxyType({})
 
 
@@ -140,11 +140,11 @@ def is_texts(node: Node | None) -> bool:
     return node is not None and isinstance(node.value, tuple) and all(is_text(item) for item in node.value)
 
 
-def without(node: Node, *keys: str) -> Node:
-    found = fields(node)
-    if not any(key in found for key in keys):
+def without_keys(node: Node, *keys: str) -> Node:
+    keys_and_values = fields(node)
+    if not any(key in keys_and_values for key in keys):
         return node
-    return replace(node, value={key: value for key, value in found.items() if key not in keys})
+    return replace(node, value={key: value for key, value in keys_and_values.items() if key not in keys})
 
 
 def with_field(node: Node, key: str, value: Node) -> Node:
@@ -152,7 +152,7 @@ def with_field(node: Node, key: str, value: Node) -> Node:
 
 
 def plain(node: Node) -> Any:
-    """The value alone, as the loader gives it."""
+    """The value without positions, as the YAML loader returns it."""
     if isinstance(node.value, Mapping):
         return {key: plain(value) for key, value in node.value.items()}
     if isinstance(node.value, tuple):
@@ -160,17 +160,17 @@ def plain(node: Node) -> Any:
     return node.value
 
 
-def planted(value: Any, place: SourceLocation) -> Node:
-    """A tree for values that stand in no file, such as those of the command line."""
+def node_from_value(value: Any, place: SourceLocation) -> Node:
+    """A tree for values that are not in any file, such as those of the command line."""
     if isinstance(value, Mapping):
-        return Node({str(key): planted(item, place) for key, item in value.items()}, place, place)
+        return Node({str(key): node_from_value(item, place) for key, item in value.items()}, place, place)
     if isinstance(value, list | tuple):
-        return Node(tuple(planted(item, place) for item in value), place, place)
+        return Node(tuple(node_from_value(item, place) for item in value), place, place)
     return Node(value, place, place)
 
 
 def nearest_node(root: Node, path: Path) -> tuple[Node, bool]:
-    """The node a path leads to, or its closest ancestor; and whether it is the node itself."""
+    """The node at a path, or its closest ancestor; and whether the node itself was found."""
     node = root
     for part in path:
         value = node.value
@@ -184,7 +184,7 @@ def nearest_node(root: Node, path: Path) -> tuple[Node, bool]:
 
 
 def scalars(node: Node) -> Iterator[Node]:
-    """Every value below that is neither map nor list."""
+    """Every value below a node that is neither a map nor a list."""
     if isinstance(node.value, Mapping):
         for value in node.value.values():
             yield from scalars(value)

@@ -1,4 +1,4 @@
-"""Which project a file or a folder belongs to: one rule for every command."""
+"""Finds the project that a file or folder belongs to, by the same rule for every command."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from typing import Final
 
 from podium.files.project_paths import STATE_DIR
 
-REPOSITORY: Final = ".git"
+GIT_DIR: Final = ".git"
 
 
 def project_of(folder: Path) -> Path:
-    """The top of the repository around a folder; outside of git the nearest folder with `.podium`, or the folder itself.
+    """The root of the git repository around a folder; outside git the nearest folder with `.podium`, else the folder itself.
 
-    A `.git` that is a file belongs to a linked work tree or a submodule, which are projects of their own.
+    A `.git` file marks a linked work tree or a submodule; both are projects of their own.
     """
-    here = _spelt_out(folder)
-    for mark in (REPOSITORY, STATE_DIR):
-        for parent in (here, *here.parents):
+    start = _normalized(folder)
+    for mark in (GIT_DIR, STATE_DIR):
+        for parent in (start, *start.parents):
             if (parent / mark).exists():
                 return parent
-    return here
+    return start
 
 
-def is_marked(folder: Path) -> bool:
-    """Whether it is a project by more than being the folder somebody stands in."""
-    return (folder / REPOSITORY).exists() or (folder / STATE_DIR).exists()
+def is_project_root(folder: Path) -> bool:
+    """Whether a folder is the root of a git repository or has a `.podium` folder."""
+    return (folder / GIT_DIR).exists() or (folder / STATE_DIR).exists()
 
 
-def inner_homes(project: Path, folder: Path) -> Iterator[Path]:
-    """The `.podium` of the folders on the way from a project down to a folder in it: a part may have its own settings."""
-    here, top = _spelt_out(folder), _spelt_out(project)
-    below = here.relative_to(top).parts if here.is_relative_to(top) else ()
+def nested_config_dirs(project: Path, folder: Path) -> Iterator[Path]:
+    """The `.podium` folders between a project's root and a folder inside it: a part of a project may have its own settings."""
+    start, root = _normalized(folder), _normalized(project)
+    below = start.relative_to(root).parts if start.is_relative_to(root) else ()
     for depth in range(1, len(below) + 1):
-        home = top.joinpath(*below[:depth]) / STATE_DIR
-        # The home of the project itself may be asked for workflows that lie within it.
+        home = root.joinpath(*below[:depth]) / STATE_DIR
+        # The folder may be inside the project's own `.podium`, for workflows that are stored there.
         if STATE_DIR not in below[:depth] and home.is_dir():
             yield home
 
 
-def _spelt_out(folder: Path) -> Path:
-    """Without `..`, and with its links as they were named: `resolve` would leave the folder that somebody meant."""
+def _normalized(folder: Path) -> Path:
+    """The absolute path without `..`; symbolic links stay, because `resolve` could lead to another project."""
     return Path(os.path.normpath(folder.absolute()))

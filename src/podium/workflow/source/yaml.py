@@ -1,8 +1,8 @@
-"""Reads YAML strictly: plain values, the place of each one, and everything that is wrong, all at once.
+"""Reads YAML strictly: plain values, the place of each, and every problem at once.
 
-Scalars follow the YAML 1.2 core schema, narrowed: only true, false, null, decimal integers and floats are typed.
+Scalars follow a subset of the YAML 1.2 core schema: only true, false, null, decimal integers and floats are typed.
 Duplicate keys, anchors, aliases, tags, merge keys and further documents are problems. Values are built from
-the parser's events without recursion, so that a file of nothing but brackets fails at the fifty-first.
+the parser's events without recursion, so a file of nothing but brackets fails at the nesting limit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from podium.core.fast_dataclass import dataclass
 from podium.workflow.problems import Problem, in_order
 
 if TYPE_CHECKING:
-    from podium.workflow.source.yaml_errors import Explained
+    from podium.workflow.source.yaml_errors import Explanation
 
 MAX_BYTES: Final = 2**20
 MAX_NESTING: Final = 50
@@ -28,29 +28,29 @@ MAX_PROBLEMS: Final = 100
 RULE: Final = 1
 
 Loader: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""libyaml's parser where it was built in; the one in Python is some twenty times slower and else the same."""
+"""libyaml's parser where PyYAML has it; the parser in Python is about twenty times slower and otherwise the same."""
 
 Key: TypeAlias = str | int
 
 _INT: Final = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 _FLOAT: Final = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
-_WORDS: Final = {"true": True, "false": False, "null": None, "~": None, "": None}
+_KEYWORDS: Final = {"true": True, "false": False, "null": None, "~": None, "": None}
 _COLON: Final = re.compile(r"\s*:")
 
 
 class Position(NamedTuple):
-    """Counted from 1."""
+    """A place in a text; lines and columns count from 1."""
 
     line: int
     col: int
 
 
-class Spot(NamedTuple):
-    """Where a value and its key stand, what lies inside, and how a number or word was spelled."""
+class ValuePositions(NamedTuple):
+    """The positions of a value and its key and of the values inside it; `source` is how a number or word was written."""
 
     at: Position
     key: Position
-    inner: dict[Key, Spot]
+    inner: dict[Key, ValuePositions]
     source: str | None = None
 
 
@@ -59,50 +59,50 @@ START: Final = Position(1, 1)
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """`value` is made of dict, list and scalars; None if the file cannot be read, and then `problems` say why."""
+    """`value` consists of dicts, lists and scalars; it is None if the file cannot be read, and `problems` then say why."""
 
     name: str
     value: Any
     problems: tuple[Problem, ...]
-    root: Spot
+    root: ValuePositions
 
     def position(self, path: tuple[Key, ...], *, key: bool = False) -> Position:
-        """Where the value at this path stands, or its key; of what does not exist, the nearest thing around it."""
-        spot, _ = self._spot(path)
-        return spot.key if key else spot.at
+        """The position of the value at a path, or of its key; for a missing value, that of the nearest one around it."""
+        positions, _ = self._positions_at(path)
+        return positions.key if key else positions.at
 
     def source(self, path: tuple[Key, ...]) -> str | None:
-        """How a number, boolean or null was written, to ask for quotes around exactly that."""
-        spot, found = self._spot(path)
-        return spot.source if found else None
+        """How a number, boolean or null was written, so that a message can suggest quotes around exactly that."""
+        positions, exists = self._positions_at(path)
+        return positions.source if exists else None
 
-    def _spot(self, path: tuple[Key, ...]) -> tuple[Spot, bool]:
-        spot = self.root
+    def _positions_at(self, path: tuple[Key, ...]) -> tuple[ValuePositions, bool]:
+        positions = self.root
         for step in path:
-            if step not in spot.inner:
-                return spot, False
-            spot = spot.inner[step]
-        return spot, True
+            if step not in positions.inner:
+                return positions, False
+            positions = positions.inner[step]
+        return positions, True
 
 
 def read(path: Path, *, name: str | None = None) -> Document:
-    """The document of a file; that it cannot be read is a problem like any other."""
-    shown = str(path) if name is None else name
+    """Reads a file; an unreadable file is reported as a problem in the document."""
+    file_name = str(path) if name is None else name
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        return _unreadable(shown, "this file cannot be read", (error.strerror or str(error)).lower())
+        return _unreadable(file_name, "cannot read this file", (error.strerror or str(error)).lower())
     if len(data) > MAX_BYTES:
-        return _unreadable(shown, f"a file has at most {MAX_BYTES} bytes")
+        return _unreadable(file_name, f"this file is larger than {MAX_BYTES} bytes")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return _unreadable(shown, "this file is UTF-16", "save it as UTF-8")
+        return _unreadable(file_name, "this file is UTF-16", "save it as UTF-8")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        return _unreadable(shown, "this file is not UTF-8", "save it as UTF-8", line=line)
-    return load(text, name=shown)
+        return _unreadable(file_name, "this file is not UTF-8", "save it as UTF-8", line=line)
+    return load(text, name=file_name)
 
 
 def load(text: str, *, name: str) -> Document:
@@ -111,14 +111,16 @@ def load(text: str, *, name: str) -> Document:
         size = len(text.encode("utf-8"))
     except UnicodeEncodeError as error:
         return _unreadable(
-            name, "half a character (a lone surrogate)", line=text.count("\n", 0, error.start) + 1
+            name,
+            "this file contains half a character (a lone surrogate)",
+            line=text.count("\n", 0, error.start) + 1,
         )
     if size > MAX_BYTES:
-        return _unreadable(name, f"a file has at most {MAX_BYTES} bytes")
+        return _unreadable(name, f"this file is larger than {MAX_BYTES} bytes")
     builder = _Builder(text, name)
     try:
         for event in yaml.parse(text, Loader=Loader):
-            builder.take(event)
+            builder.add_event(event)
     except yaml.YAMLError as error:
         from podium.workflow.source.yaml_errors import explain
 
@@ -129,22 +131,24 @@ def load(text: str, *, name: str) -> Document:
 
 
 def _unreadable(name: str, message: str, hint: str = "", *, line: int = 1) -> Document:
-    return Document(name, None, (Problem(name, line, 1, RULE, message, hint),), Spot(START, START, {}))
+    return Document(
+        name, None, (Problem(name, line, 1, RULE, message, hint),), ValuePositions(START, START, {})
+    )
 
 
 class _Stop(Exception):
-    """Nothing after this point can be understood."""
+    """Raised when the rest of the file cannot be understood."""
 
 
 @dataclass(slots=True)
 class _Frame:
-    """A list or map that is being read. `key` is None while the next value belongs nowhere: its key was refused."""
+    """A list or map that is being read; `key` is None while the next value is dropped because its key was refused."""
 
     value: dict[str, Any] | list[Any]
     at: Position
     index: int
     flow: bool
-    inner: dict[Key, Spot] = field(default_factory=dict)
+    inner: dict[Key, ValuePositions] = field(default_factory=dict)
     wants_key: bool = True
     key: str | None = None
     key_at: Position = START
@@ -154,17 +158,17 @@ class _Frame:
 
 @dataclass(slots=True)
 class _Builder:
-    """Turns events into values. It is fed by a parser that ends when the text does."""
+    """Builds values from the parser's events."""
 
     text: str
     name: str
     value: Any = None
-    root: Spot = Spot(START, START, {})
+    root: ValuePositions = ValuePositions(START, START, {})
     problems: list[Problem] = field(default_factory=list)
     frames: list[_Frame] = field(default_factory=list)
     documents: int = 0
 
-    def take(self, event: Any) -> None:
+    def add_event(self, event: Any) -> None:
         if isinstance(event, yaml.ScalarEvent):
             self._check_marks(event)
             self._scalar(event)
@@ -175,11 +179,11 @@ class _Builder:
             self._close()
         elif isinstance(event, yaml.AliasEvent):
             self._problem(event.start_mark, "aliases are not allowed", self._quotes_for("*"))
-            self._put(None, Spot(_position(event.start_mark), START, {}))
+            self._put(None, ValuePositions(_position(event.start_mark), START, {}))
         elif isinstance(event, yaml.DocumentStartEvent):
             self._document(event)
 
-    def stop(self, explained: Explained) -> None:
+    def stop(self, explained: Explanation) -> None:
         self.problems.append(
             Problem(self.name, explained.line, explained.col, RULE, explained.message, explained.hint)
         )
@@ -189,24 +193,24 @@ class _Builder:
 
     def _problem_at(self, at: Position, message: str, hint: str, rule: int = RULE) -> None:
         self.problems.append(Problem(self.name, at.line, at.col, rule, message, hint))
-        # Nobody reads more; a file with so many is not what its name says.
+        # A file with this many problems is probably not YAML, and more messages would not help.
         if len(self.problems) >= MAX_PROBLEMS:
             raise _Stop
 
     def _quotes_for(self, sign: str) -> str:
-        return f'a text that begins with "{sign}" needs quotes'
+        return f'a value that begins with "{sign}" needs quotes'
 
     def _document(self, event: Any) -> None:
         self.documents += 1
         if self.documents > 1:
-            self._problem(event.start_mark, "a file holds one document", 'leave out the second "---"')
+            self._problem(event.start_mark, "this file has a second document", 'remove the second "---"')
             raise _Stop
         if event.version or event.tags:
             self._problem(event.start_mark, 'directives ("%...") are not allowed')
 
     def _check_marks(self, event: Any) -> None:
         if event.anchor is not None:
-            hint = "what is used twice gets a name in gates, roles, policies or retries"
+            hint = "to use a part twice, give it a name under gates, roles, policies or retries"
             self._problem(event.start_mark, "anchors are not allowed", hint)
         if event.tag is not None:
             tag = event.tag.replace("tag:yaml.org,2002:", "!!")[:40]
@@ -221,49 +225,51 @@ class _Builder:
         if frame is not None and isinstance(frame.value, dict) and frame.wants_key:
             self._key(frame, event, value)
         else:
-            self._put(value, Spot(_position(event.start_mark), START, {}, source))
+            self._put(value, ValuePositions(_position(event.start_mark), START, {}, source))
 
     def _resolve(self, event: Any) -> tuple[Any, str | None]:
         text: str = event.value
-        if text in _WORDS:
-            return _WORDS[text], text
+        if text in _KEYWORDS:
+            return _KEYWORDS[text], text
         if text[0] not in "+-.0123456789":
             return text, None
         if _INT.fullmatch(text):
-            # Python refuses to read numbers of thousands of digits; those of twenty are too big already.
+            # Python refuses to convert numbers with thousands of digits, and 20 digits already exceed the limit.
             if len(text) <= 20 and MIN_INT <= int(text) <= MAX_INT:
                 return int(text), text
         elif not _FLOAT.fullmatch(text):
             return text, None
         elif math.isfinite(float(text)):
             return float(text), text
-        self._problem(event.start_mark, "this number is too big", "write it in quotes if it is a text", 2)
+        self._problem(event.start_mark, "this number is too big", "write it in quotes if it is text", 2)
         return None, text
 
     def _check_flow_text(self, frame: _Frame, event: Any) -> None:
-        """What a person meant as one text may have been cut at one of the signs that need quotes here."""
+        """Reports a value that was cut at a sign which needs quotes inside {...} and [...]."""
         if isinstance(frame.value, dict) and frame.wants_key:
             return
         for sign in "?:":
             if sign in event.value:
-                self._problem(event.start_mark, f'a text with "{sign}" needs quotes inside {{...}} and [...]')
+                self._problem(
+                    event.start_mark, f'a value with "{sign}" needs quotes inside {{...}} and [...]'
+                )
                 return
         if frame.key and not event.value and not _COLON.match(self.text, frame.key_end):
-            cut = 'a text with "," needs quotes inside {...} and [...]'
-            hint = 'a ":" is followed by a space' if ":" in frame.key else cut
+            cut = 'a value with "," needs quotes inside {...} and [...]'
+            hint = 'put a space after ":"' if ":" in frame.key else cut
             self._problem_at(frame.key_at, f'"{frame.key}" has no value', hint)
 
     def _key(self, frame: _Frame, event: Any, value: Any) -> None:
         frame.wants_key = False
         frame.key, frame.key_at, frame.key_end = None, _position(event.start_mark), event.end_mark.index
         if not isinstance(value, str):
-            shown = event.value or "null"
-            self._problem(event.start_mark, f"the key {shown} must be text", f'write "{shown}"')
+            written = event.value or "null"
+            self._problem(event.start_mark, f"the key {written} must be text", f'write "{written}"')
         elif value == "<<" and event.implicit[0]:
             self._problem(event.start_mark, "merge keys are not allowed")
         elif value in frame.value:
             first = frame.inner[value].key.line
-            self._problem(event.start_mark, f'duplicate key "{value}"', f"the first is in line {first}")
+            self._problem(event.start_mark, f'duplicate key "{value}"', f"it is already in line {first}")
         else:
             frame.key = value
 
@@ -278,11 +284,13 @@ class _Builder:
         if parent is not None and isinstance(parent.value, dict) and parent.wants_key:
             frame.as_key = True
             braces = self.text.startswith("{{", parent.index)
-            message = 'a text with "{{" needs quotes' if braces else "a key must be text"
+            message = 'a value with "{{" needs quotes' if braces else "a key must be text"
             self._problem(mark, message)
         elif is_map and frame.flow and not self.text.startswith("{", mark.index):
             self._problem(
-                mark, 'a text with ":" needs quotes inside [...]', "a map in a list needs braces: [{a: b}]"
+                mark,
+                'a value with ":" needs quotes inside [...]',
+                "write a map inside a list with braces: [{a: b}]",
             )
         self.frames.append(frame)
 
@@ -292,23 +300,23 @@ class _Builder:
             self.frames[-1].wants_key = False
             self.frames[-1].key = None
         else:
-            self._put(frame.value, Spot(frame.at, START, frame.inner))
+            self._put(frame.value, ValuePositions(frame.at, START, frame.inner))
 
-    def _put(self, value: Any, spot: Spot) -> None:
-        """Where the value belongs: the whole document, a list, or the map whose key was read last."""
+    def _put(self, value: Any, positions: ValuePositions) -> None:
+        """Adds the value to the current list or map, or makes it the whole document."""
         if not self.frames:
-            self.value, self.root = value, spot._replace(key=spot.at)
+            self.value, self.root = value, positions._replace(key=positions.at)
             return
         frame = self.frames[-1]
         if isinstance(frame.value, list):
-            frame.inner[len(frame.value)] = spot._replace(key=spot.at)
+            frame.inner[len(frame.value)] = positions._replace(key=positions.at)
             frame.value.append(value)
         elif frame.wants_key:
-            # Only an alias comes here: as a key it names nothing.
+            # Only an alias gets here: as a key it has no name.
             frame.wants_key, frame.key = False, None
         else:
             if frame.key is not None:
-                frame.inner[frame.key] = spot._replace(key=frame.key_at)
+                frame.inner[frame.key] = positions._replace(key=frame.key_at)
                 frame.value[frame.key] = value
             frame.wants_key = True
 

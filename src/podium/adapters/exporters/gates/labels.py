@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from podium.workflow.dialects.gates.translate import labels_of
-from podium.workflow.source.files import tree_of
+from podium.workflow.source.files import tree_from_document
 from podium.workflow.source.yaml import load
 
 USED_UP: Final = "!exhausted"
@@ -30,7 +30,7 @@ class GateLabels:
 
 def read_labels(text: str) -> GateLabels | None:
     """None for a file of another format."""
-    node = tree_of(load(text, name=""), Path()).node
+    node = tree_from_document(load(text, name=""), Path()).node
     labels = None if node is None else labels_of(node)
     return None if labels is None else GateLabels(labels.id, text, labels.steps, labels.gates)
 

@@ -11,7 +11,7 @@ from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.schema.file import Input
 from podium.workflow.schema.parts import DocPath
 from podium.workflow.schema.step import Gate
-from podium.workflow.source.files import leaves
+from podium.workflow.source.files import leads_outside
 
 FITS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "string": lambda value: isinstance(value, str),
@@ -91,7 +91,7 @@ def _path(
     if given.type != "path" or not isinstance(value, str):
         return
     at: DocPath = ("inputs", name)
-    if leaves(value, context.project):
+    if leads_outside(value, context.project):
         if is_given:
             yield context.problem(24, at, f'"{value}" leaves the project', key=True)
     elif given.exists and not (context.project / value).exists():

@@ -26,7 +26,7 @@ def _check(own: Own, known: Partial, texts: Mapping[str, str]) -> Iterator[Probl
     try:
         prompt = parse_prompt(own.text, folder=None, name=own.name, partials=texts)
     except PromptError as error:
-        yield Problem(own.shown, error.line, 1, PROMPT_RULE, error.message, error.hint or "")
+        yield Problem(own.display_name, error.line, 1, PROMPT_RULE, error.message, error.hint or "")
     else:
         yield from _read_too_much(own, known, prompt)
         yield from _read_too_little(own, known, prompt)
@@ -40,7 +40,7 @@ def _read_too_much(own: Own, known: Partial, prompt: Prompt) -> Iterator[Problem
             message = f"this partial reads {'.'.join(reference.chain)}, which it is not given"
             given = [f"{name}.{field}" for field in fields] or list(known.names)
             hint = f"it is given {', '.join(given)}"
-            yield Problem(own.shown, reference.line, 1, PROMPT_RULE, message, hint)
+            yield Problem(own.display_name, reference.line, 1, PROMPT_RULE, message, hint)
 
 
 def _read_too_little(own: Own, known: Partial, prompt: Prompt) -> Iterator[Problem]:
@@ -48,4 +48,4 @@ def _read_too_little(own: Own, known: Partial, prompt: Prompt) -> Iterator[Probl
     for name in known.needed:
         if name not in read:
             hint = f"what an agent is told would be of no use without: {', '.join(known.needed)}"
-            yield Problem(own.shown, 1, 1, PROMPT_RULE, f"this partial does not say {name}", hint)
+            yield Problem(own.display_name, 1, 1, PROMPT_RULE, f"this partial does not say {name}", hint)

@@ -11,7 +11,7 @@ from podium.workflow.lint.analysis.survey import FileSurvey, StepSite, feature_o
 from podium.workflow.lint.analysis.text_fields import TextField, spots
 from podium.workflow.problems import Problem
 from podium.workflow.schema.parts import DocPath
-from podium.workflow.source.files import is_prompt_file, leaves
+from podium.workflow.source.files import is_prompt_file, leads_outside
 
 TOP = ("context", "workspace", "protect")
 
@@ -63,4 +63,4 @@ def leads_out(context: WorkflowSource, path: str) -> bool:
     if path.startswith("/") or ".." in path.split("/"):
         return True
     plain = not has_insert(path) and OPEN not in path and not set(path) & set("*?") and "\0" not in path
-    return plain and leaves(path, context.project)
+    return plain and leads_outside(path, context.project)

@@ -19,7 +19,7 @@ from podium.workflow.lint.rules.paths import leads_out
 from podium.workflow.problems import Problem
 from podium.workflow.prompts.partials import FOLDER as PARTIALS
 from podium.workflow.prompts.prompt import Prompt, PromptError, plain_prompt
-from podium.workflow.source.files import shown
+from podium.workflow.source.files import display_name
 
 FOLDER = "prompts"
 """Where a prompt that is no file itself includes from."""
@@ -89,7 +89,7 @@ def _at(context: WorkflowSource, spot: TextField, complaint: Complaint, file: st
         return found
     own = next((own for own in context.partials if file == f"{PARTIALS}/{own.name}"), None)
     if own is not None:
-        return replace(found, file=own.shown, line=line, col=1)
+        return replace(found, file=own.display_name, line=line, col=1)
     base = None if Path(found.file).is_absolute() else Path.cwd()
     path = context.project / file
-    return replace(found, file=shown(path.absolute(), base), line=line, col=1)
+    return replace(found, file=display_name(path.absolute(), base), line=line, col=1)
