@@ -100,7 +100,7 @@ def test_installing_again_replaces_the_record_of_the_pack(tmp_path: Path, projec
         ({"mine.yaml": "extends: nobody\n"}, "needs roles that are not there: nobody"),
         ({"mine.yaml": "gates: [{review: judge}]\n"}, "not there: judge"),
         ({"pack.yaml": "requires: [far]\n", "mine.yaml": "{}\n"}, "not there: far"),
-        ({"mine.yaml": "systm: x\n"}, 'mine.yaml:1:1: the role has no key "systm"'),
+        ({"mine.yaml": "systm: x\n"}, 'mine.yaml:1:1: the role has an unknown key "systm"'),
         ({"mine.yaml": "- x\n"}, "the file must be a map"),
         ({"my-role.yaml": "{}\n"}, '"my-role" is not a name'),
         ({"mine.yaml": "system: prompts/x.md\n"}, "a pack cannot bring along"),

@@ -99,7 +99,7 @@ def test_all_mistakes_of_all_roles_are_told_at_once(project: Path) -> None:
 
     assert 'a.yaml:1: role "a" extends itself' in told
     assert 'lost.yaml:1: role "lost" extends "nobody", which does not exist' in told
-    assert 'odd.yaml:1: role has no key "descripton"' in " ".join(told).replace('role "odd"', "role")
+    assert 'odd.yaml:1: role has an unknown key "descripton"' in " ".join(told).replace('role "odd"', "role")
     assert any(line.startswith("odd.yaml:3") and "nemo" in line for line in told)
     assert 'bare.yaml:1: role "bare" has no system' in told
     assert checked.exit_code == 2

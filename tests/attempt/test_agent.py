@@ -321,7 +321,9 @@ def test_mistakes_of_a_cast_are_named_by_line_and_nothing_runs(project: Project,
     _, played = ask(project, tmp_path, WORK, "- text: ok\n  wirte: {}\n")
 
     assert played.ending("it").outcome == "error"
-    assert played.result("it")["message"].startswith('cast.yaml:2:3: a rule of the cast has no key "wirte"')
+    assert played.result("it")["message"].startswith(
+        'cast.yaml:2:3: a rule of the cast has an unknown key "wirte"'
+    )
 
 
 def test_a_used_up_quota_is_waited_for_until_it_opens_again(project: Project, tmp_path: Path) -> None:

@@ -7,22 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.dialects.kit import Stage
+from tests.dialects.kit import ScriptedProject
 from tests.engine import conftest
 
 apart = conftest.apart
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    made = Stage(tmp_path / "project")
-    yield made
-    made.facade.close()
+def project(tmp_path: Path) -> Iterator[ScriptedProject]:
+    project = ScriptedProject(tmp_path / "project")
+    yield project
+    project.facade.close()
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Stage]:
+def folder(tmp_path: Path) -> Iterator[ScriptedProject]:
     """A project without a repository."""
-    made = Stage(tmp_path / "folder", repository=False)
-    yield made
-    made.facade.close()
+    project = ScriptedProject(tmp_path / "folder", repository=False)
+    yield project
+    project.facade.close()

@@ -1,4 +1,4 @@
-"""A project whose agents all play one cast, whatever the file calls them; the rest is real."""
+"""A project in which one cast simulates all agents, whatever the file calls them; everything else is real."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ from tests.installed import agent
 CAST = "cast.yaml"
 
 
-class Played(Scripted):
-    """Stands for a real agent: plays the project's cast."""
+class SimulatedAgent(Scripted):
+    """Replaces a real agent by the project's cast."""
 
     def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, ScriptedConversation]:
         return super().prepare(replace(request, config={**request.config, "script": CAST}))
 
 
-class Stage(Project):
+class ScriptedProject(Project):
     def __init__(self, root: Path, *, repository: bool = True) -> None:
         super().__init__(root, repository=repository)
         self.write(CAST, "[]\n")
-        programs = _installed(root.parent / "programs")
+        programs = _install_programs(root.parent / "programs")
 
         def site_for(*args: Any, **options: Any) -> Any:
             site = make_site(*args, **options)
             path = f"{programs}:{site.host_env.get('PATH', '')}"
-            played = {name: agent(name, Played(), credentials=None) for name in site.agents}
-            return replace(site, agents=played, host_env={**site.host_env, "PATH": path})
+            simulated = {name: agent(name, SimulatedAgent(), credentials=None) for name in site.agents}
+            return replace(site, agents=simulated, host_env={**site.host_env, "PATH": path})
 
         self.facade.close()
         self.facade = open_project(root, create=True, site_for=site_for)
 
-    def put(self, text: str, *, cast: str = "[]\n", name: str = "flow.yaml") -> Path:
+    def write_workflow(self, text: str, *, cast: str = "[]\n", name: str = "flow.yaml") -> Path:
         self.write(CAST, cast)
         path = self.write(name, text)
         if (self.root / ".git").exists():
             self.commit()
         return path
 
-    def story(self, run: RunId) -> list[tuple[str, int, str]]:
-        """What a run did: steps, visits and outcomes, in the order they ended; without the gates of an attempt."""
+    def ended_steps(self, run: RunId) -> list[tuple[str, int, str]]:
+        """The steps of a run with visits and outcomes, in the order they ended; without the gates of an attempt."""
         ended = [event for event in self.events(run) if isinstance(event, StepEnded) and event.path]
         ended = [event for event in ended if "#" not in event.path]
         return [(re.sub(r"~\d+|#\d+", "", event.path), _visit(event), event.outcome) for event in ended]
@@ -65,20 +65,20 @@ class Stage(Project):
         }
 
     def prompt(self, run: RunId, step: str, attempt: int = 1) -> str:
-        """What an agent was told."""
+        """The prompt that an agent got."""
         folder = self.facade.paths.run_dir(run) / "agent_logs" / step.replace("/", "+") / str(attempt)
         return (folder / "prompt.md").read_text("utf-8")
 
     def convert(self, path: Path) -> Path:
-        """The native form, beside the original."""
+        """The native form of a file, written next to the original."""
         native = self.write(f"native_{path.name}", converted(path))
         if (self.root / ".git").exists():
             self.commit()
         return native
 
 
-def _installed(folder: Path) -> Path:
-    """Programs of the agents' names, so that they count as there; nobody starts them."""
+def _install_programs(folder: Path) -> Path:
+    """Programs with the names of the agents, so that the agents count as installed; the tests never start them."""
     folder.mkdir(exist_ok=True)
     for name in ("claude", "codex", "gemini"):
         (folder / name).write_text("#!/bin/sh\nexit 1\n", "utf-8")
@@ -90,8 +90,8 @@ def _visit(event: StepEnded) -> int:
     return max(map(int, re.findall(r"~(\d+)", event.path)), default=1)
 
 
-def steps_of(story: Sequence[tuple[str, int, str]]) -> list[str]:
-    return [step for step, _, _ in story]
+def steps_of(ended: Sequence[tuple[str, int, str]]) -> list[str]:
+    return [step for step, _, _ in ended]
 
 
 def status(state: State) -> str:

@@ -1,4 +1,4 @@
-"""Every YAML block of the documents that described this system has a fate, and meets it."""
+"""Every YAML block of the documents that described this system has an expected result, and produces it."""
 
 from __future__ import annotations
 
@@ -15,82 +15,88 @@ from podium.core.messages import Approve
 from podium.views.run.view import RunView
 from podium.workflow.source.yaml import load
 from tests.dialects.blocks import COUNT, blocks
-from tests.dialects.fates import gates as gates_fates
-from tests.dialects.fates import states as states_fates
-from tests.dialects.fates import steps as steps_fates
-from tests.dialects.fates import supervisor as supervisor_fates
-from tests.dialects.fates import supervisor_files
-from tests.dialects.fates.kinds import Contradicts, Fate, Key, Loads, Runs
-from tests.dialects.kit import Stage, status
+from tests.dialects.expected import gates as expected_gates
+from tests.dialects.expected import states as expected_states
+from tests.dialects.expected import steps as expected_steps
+from tests.dialects.expected import supervisor as expected_supervisor
+from tests.dialects.expected import supervisor_files
+from tests.dialects.expected.kinds import Contradicts, Expectation, Key, Loads, Runs
+from tests.dialects.kit import ScriptedProject, status
 
 pytestmark = pytest.mark.slow
 
-FATES: tuple[Fate, ...] = (
-    *gates_fates.FATES,
-    *states_fates.FATES,
-    *steps_fates.FATES,
-    *supervisor_fates.FATES,
-    *supervisor_files.FATES,
+EXPECTATIONS: tuple[Expectation, ...] = (
+    *expected_gates.EXPECTATIONS,
+    *expected_states.EXPECTATIONS,
+    *expected_steps.EXPECTATIONS,
+    *expected_supervisor.EXPECTATIONS,
+    *supervisor_files.EXPECTATIONS,
 )
 
 
-def fates(kind: type[Fate]) -> pytest.MarkDecorator:
-    chosen = [fate for fate in FATES if isinstance(fate, kind)]
-    return pytest.mark.parametrize("fate", chosen, ids=[" ".join(map(str, fate.key)) for fate in chosen])
+def parametrize(kind: type[Expectation]) -> pytest.MarkDecorator:
+    selected = [expected for expected in EXPECTATIONS if isinstance(expected, kind)]
+    return pytest.mark.parametrize(
+        "expected", selected, ids=[" ".join(map(str, expected.key)) for expected in selected]
+    )
 
 
-def test_every_block_has_exactly_one_fate() -> None:
-    found = blocks()
-    assert len(found) == COUNT
-    assert sorted(fate.key for fate in FATES) == sorted(found)
+def test_every_block_has_exactly_one_expectation() -> None:
+    texts_by_key = blocks()
+    assert len(texts_by_key) == COUNT
+    assert sorted(expected.key for expected in EXPECTATIONS) == sorted(texts_by_key)
 
 
 @pytest.mark.req("R005", "C8")
-@fates(Runs)
-def test_a_workflow_runs_to_the_end_that_its_text_describes_and_so_does_its_native_form(
-    fate: Runs, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@parametrize(Runs)
+def test_a_foreign_workflow_and_its_native_form_both_run_to_the_expected_end(
+    expected: Runs, project: ScriptedProject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """R239-R245."""
-    text = fate.text(blocks())
-    for name, value in fate.env.items():
+    text = expected.text(blocks())
+    for name, value in expected.env.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("PATH", f"{stage.root / 'workspace/bin'}:{os.environ['PATH']}")
-    first = played(stage, fate, text)
-    assert shown(first.story) == list(fate.story)
-    assert first.status == fate.status
-    assert first.artifacts.keys() >= set(fate.artifacts)
-    other = Stage(tmp_path / "other")
-    file = furnished(other, fate, text)
-    again = performed(other, fate, other.convert(file))
-    assert (shown(again.story), again.status) == (shown(first.story), first.status)
-    # Members that work at once end in any order.
-    assert sorted(again.story) == sorted(first.story)
-    assert again.artifacts == first.artifacts
+    monkeypatch.setenv("PATH", f"{project.root / 'workspace/bin'}:{os.environ['PATH']}")
+    first = run_block(project, expected, text)
+    assert top_level_steps(first.steps) == list(expected.steps)
+    assert first.status == expected.status
+    assert first.artifacts.keys() >= set(expected.artifacts)
+    other = ScriptedProject(tmp_path / "other")
+    file = write_files(other, expected, text)
+    native = run_file(other, expected, other.convert(file))
+    assert (top_level_steps(native.steps), native.status) == (top_level_steps(first.steps), first.status)
+    # Members that run in parallel end in any order.
+    assert sorted(native.steps) == sorted(first.steps)
+    assert native.artifacts == first.artifacts
     other.facade.close()
 
 
-@fates(Loads)
-def test_a_setting_role_or_template_is_loaded_where_a_project_has_it(fate: Loads, stage: Stage) -> None:
-    stage.write(fate.path, fate.text(blocks()[fate.key]))
-    for name, text in texts(fate.files):
-        stage.write(name, text)
-    user = stage.put(fate.user)
+@parametrize(Loads)
+def test_a_foreign_setting_role_or_template_is_loaded_from_its_place_in_a_project(
+    expected: Loads, project: ScriptedProject
+) -> None:
+    project.write(expected.path, expected.text(blocks()[expected.key]))
+    for name, text in texts(expected.files):
+        project.write(name, text)
+    user = project.write_workflow(expected.user)
     assert [problem.render() for problem in check(user).errors] == []
     document = load(resolved(user), name="resolved").value
-    for path, value in fate.gives.items():
-        found = document
+    for path, value in expected.gives.items():
+        resolved_value = document
         for key in path.split("/"):
-            found = found[int(key) if key.isdigit() else key]
-        assert found == value, path
-    native = converted(stage.root / fate.path)
-    assert [part for part in fate.also if part not in native] == []
+            resolved_value = resolved_value[int(key) if key.isdigit() else key]
+        assert resolved_value == value, path
+    native = converted(project.root / expected.path)
+    assert [part for part in expected.also if part not in native] == []
 
 
-@fates(Contradicts)
-def test_what_contradicts_itself_is_refused_with_the_reason(fate: Contradicts, stage: Stage) -> None:
-    file = stage.put(fate.text(blocks()[fate.key]))
-    assert any(fate.message in problem.message for problem in check(file).errors)
-    assert re.fullmatch(r"C\d+", fate.decision)
+@parametrize(Contradicts)
+def test_a_contradictory_block_is_refused_with_the_reason(
+    expected: Contradicts, project: ScriptedProject
+) -> None:
+    file = project.write_workflow(expected.text(blocks()[expected.key]))
+    assert any(expected.message in problem.message for problem in check(file).errors)
+    assert re.fullmatch(r"C\d+", expected.decision)
 
 
 def texts(files: Mapping[str, str | Key]) -> Iterator[tuple[str, str]]:
@@ -98,40 +104,40 @@ def texts(files: Mapping[str, str | Key]) -> Iterator[tuple[str, str]]:
         yield name, text if isinstance(text, str) else blocks()[text]
 
 
-class Played:
-    def __init__(self, story: Any, end: str, artifacts: Any) -> None:
-        self.story, self.status, self.artifacts = story, end, artifacts
+class Result:
+    def __init__(self, steps: Any, end: str, artifacts: Any) -> None:
+        self.steps, self.status, self.artifacts = steps, end, artifacts
 
 
-def played(stage: Stage, fate: Runs, text: str) -> Played:
-    return performed(stage, fate, furnished(stage, fate, text))
+def run_block(project: ScriptedProject, expected: Runs, text: str) -> Result:
+    return run_file(project, expected, write_files(project, expected, text))
 
 
-def furnished(stage: Stage, fate: Runs, text: str) -> Path:
-    for name, content in texts(fate.files):
-        path = stage.write(name, content)
+def write_files(project: ScriptedProject, expected: Runs, text: str) -> Path:
+    for name, content in texts(expected.files):
+        path = project.write(name, content)
         if content.startswith("#!"):
             path.chmod(0o755)
-    return stage.put(text, cast=fate.cast)
+    return project.write_workflow(text, cast=expected.cast)
 
 
-def performed(stage: Stage, fate: Runs, file: Path) -> Played:
-    run, state = stage.run(file, fate.inputs)
-    for answer in fate.answers:
-        view = stage.view(run)
-        stage.say(run, told(view, answer))
-        state = stage.resume(run)
-    return Played(stage.story(run), status(state), stage.artifacts(run))
+def run_file(project: ScriptedProject, expected: Runs, file: Path) -> Result:
+    run, state = project.run(file, expected.inputs)
+    for answer in expected.answers:
+        view = project.view(run)
+        project.say(run, approval(view, answer))
+        state = project.resume(run)
+    return Result(project.ended_steps(run), status(state), project.artifacts(run))
 
 
-def told(view: RunView, answer: str) -> Any:
+def approval(view: RunView, answer: str) -> Any:
     action, _, words = answer.partition(": ")
     return Approve(view.pending[0].path, action, "ann", words)
 
 
-def shown(story: list[tuple[str, int, str]]) -> list[str]:
-    """Top steps; what did not pass says so, and a later visit its number."""
-    rows = [row for row in story if "/" not in row[0] and "[" not in row[0] and "#" not in row[0]]
+def top_level_steps(steps: list[tuple[str, int, str]]) -> list[str]:
+    """The top-level steps, with the outcome where it is not `passed` and the number of a later visit."""
+    rows = [row for row in steps if "/" not in row[0] and "[" not in row[0] and "#" not in row[0]]
     return [
         step + (f"~{visit}" if visit > 1 else "") + ("" if outcome == "passed" else f":{outcome}")
         for step, visit, outcome in rows

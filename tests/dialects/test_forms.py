@@ -1,4 +1,4 @@
-"""Forms of the other formats that are rarely written, by what they become."""
+"""Rarely used forms of the other formats, and their native translation."""
 
 from __future__ import annotations
 
@@ -74,25 +74,25 @@ def native(tmp_path: Path, text: str) -> str:
         ("parallel: {steps: [{name: I, command: [a]}]}", "parallel: true"),
     ],
 )
-def test_a_step_has_its_native_form(tmp_path: Path, step: str, part: str) -> None:
+def test_a_step_is_translated_to_its_native_form(tmp_path: Path, step: str, part: str) -> None:
     ask = "  - {name: Ask, provider: gemini, prompt: hi, output_file: said.txt}\n"
     assert part in native(tmp_path, f"{STEPS}{ask}  - {{name: S, {step}}}\n")
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../../x"])
-def test_a_file_outside_is_not_asked_for(tmp_path: Path, path: str) -> None:
+def test_a_condition_on_a_file_outside_the_project_is_refused(tmp_path: Path, path: str) -> None:
     with pytest.raises(ConfigurationError, match="leaves the project"):
         native(tmp_path, f"{STEPS}  - {{name: S, command: [a], when: {{file_exists: {path}}}}}\n")
 
 
-def test_the_top_of_a_file_of_steps_keeps_its_limits_and_environment(tmp_path: Path) -> None:
+def test_a_steps_format_file_keeps_its_limits_environment_and_context(tmp_path: Path) -> None:
     text = (
         "timeout: 90\nenv: [LANG]\ncontext: {a: 1}\nsteps: [{name: A, command: [a], when: {env_set: CI}}]\n"
     )
-    made = native(tmp_path, text)
-    assert "limits: {time: 90s}" in made
-    assert "env: [LANG, CI]" in made
-    assert 'vars: {a: "1"}' in made
+    translated = native(tmp_path, text)
+    assert "limits: {time: 90s}" in translated
+    assert "env: [LANG, CI]" in translated
+    assert 'vars: {a: "1"}' in translated
 
 
 def test_a_gate_without_input_judges_the_state_before_it(tmp_path: Path) -> None:
@@ -103,37 +103,39 @@ states:
   first: {type: single, agent: claude, transitions: {retry: go}}
 logging: {enabled: true}
 """
-    made = native(tmp_path, text)
-    assert "role: orchestrator" in made
-    assert "of: go" in made
+    translated = native(tmp_path, text)
+    assert "role: orchestrator" in translated
+    assert "of: go" in translated
     first = native(
         tmp_path, "states: {look: {type: single, agent: claude, transitions: {proceed: complete}}}\n"
     )
     assert "of:" not in first
 
 
-def test_the_one_file_that_nobody_makes_is_what_a_run_is_about(tmp_path: Path) -> None:
+def test_the_only_file_that_no_state_writes_becomes_the_input_of_the_workflow(tmp_path: Path) -> None:
     text = """
 orchestrator: {agent: gemini}
 states:
   go: {type: orchestrator-task, persona: orchestrator, input: [a.md, "more/*.md"], transitions: {success: complete}}
 """
-    made = native(tmp_path, text)
-    assert 'context: ["${{ inputs.story }}", more/*.md]' in made
-    assert "default: a.md" in made
-    assert "agent: gemini" in made
+    translated = native(tmp_path, text)
+    assert 'context: ["${{ inputs.story }}", more/*.md]' in translated
+    assert "default: a.md" in translated
+    assert "agent: gemini" in translated
 
 
-def test_settings_of_states_alone_are_a_configuration(tmp_path: Path) -> None:
+def test_states_format_settings_without_states_are_a_configuration(tmp_path: Path) -> None:
     assert "type: claude" in native(tmp_path, "agents: {a: {type: cli, command: claude -p}}\n")
-    made = native(tmp_path, "agents: {a: {type: cli, cost_per_1k: {input: free}}}\npersonas: {w: p.md}\n")
-    assert "price: {input: free}" in made
-    assert "system: p.md" in made
+    translated = native(
+        tmp_path, "agents: {a: {type: cli, cost_per_1k: {input: free}}}\npersonas: {w: p.md}\n"
+    )
+    assert "price: {input: free}" in translated
+    assert "system: p.md" in translated
 
 
-def test_a_step_of_a_child_may_say_nothing_new(tmp_path: Path) -> None:
-    made = native(
+def test_a_step_of_a_child_template_may_change_nothing(tmp_path: Path) -> None:
+    translated = native(
         tmp_path, "name: t\nextends: _base\nsteps: {plan: {next: look}, look: {type: human_gate}}\n"
     )
-    assert "plan: {}" in made
-    assert "after: plan" in made
+    assert "plan: {}" in translated
+    assert "after: plan" in translated

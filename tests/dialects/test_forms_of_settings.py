@@ -1,4 +1,4 @@
-"""Files beside the workflows of the other formats, each with everything it may say."""
+"""Files of the other formats that are not workflows, each with all of its keys."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def native(tmp_path: Path, text: str) -> str:
 
 
 @pytest.mark.req("R040")
-def test_a_file_of_states_with_everything(tmp_path: Path) -> None:
-    made = native(tmp_path, STATES)
+def test_a_states_format_file_with_all_its_keys_is_translated(tmp_path: Path) -> None:
+    translated = native(tmp_path, STATES)
     for part in (
         "time: 90s",
         "usd: 2.5",
@@ -65,12 +65,12 @@ def test_a_file_of_states_with_everything(tmp_path: Path) -> None:
         "role: poet",
         "## sum\n",
     ):
-        assert part in made
-    assert made.index("  draft:") < made.index("  check:")
+        assert part in translated
+    assert translated.index("  draft:") < translated.index("  check:")
 
 
 @pytest.mark.req("R121")
-def test_files_of_gates_say_what_proves_a_step(tmp_path: Path) -> None:
+def test_a_gates_format_step_keeps_its_criterion_folder_and_reviewer(tmp_path: Path) -> None:
     text = """
 workflow: {id: w, name: W}
 steps:
@@ -79,10 +79,10 @@ steps:
 gates:
   - {id: G, reviewer: {level: human}}
 """
-    made = native(tmp_path, text)
-    for part in ("- run: make test", "dir: app", "human: ", "an agent without a person", "agent: human"):
-        assert part in made
-    assert "done:" not in made
+    translated = native(tmp_path, text)
+    for part in ("- run: make test", "dir: app", "human: ", "a headless agent is done", "agent: human"):
+        assert part in translated
+    assert "done:" not in translated
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ gates:
             "name: s\nalgorithm: {}\npriority_order: []\ntoken_budget: 9\ninputs: [target_file, git_diff]",
             "diff: true",
         ),
-        ("git: {auto_branch: true}", "nothing is committed without a step"),
+        ("git: {auto_branch: true}", "only a step commits"),
         (
             "workers: {a: {type: ssh}}\nroles: {r: {preferred_worker: a, fallback_worker: b}}",
             "runs_on: [a, b]",
@@ -113,7 +113,7 @@ gates:
         ),
         (
             "approval_gates: {a: {action: notify_and_timeout, notification: slack}}",
-            "channels are named by notify",
+            "set channels with notify",
         ),
         ("cli: claude\ncontext: {include: [$INTERFACE_DEFINITIONS, a]}", "include: [$INTERFACES, a]"),
         ("name: b\nextends: a\nsteps: {commit: {type: orchestrator_gate}}", "commit: {}"),
@@ -138,5 +138,7 @@ gates:
         ),
     ],
 )
-def test_a_file_of_the_supervisor_has_its_native_form(tmp_path: Path, text: str, part: str) -> None:
+def test_a_supervisor_format_file_is_translated_to_its_native_form(
+    tmp_path: Path, text: str, part: str
+) -> None:
     assert part in native(tmp_path, text)

@@ -1,4 +1,4 @@
-"""The gates format: signals, levels, gates that lead further back, and what it refuses."""
+"""The gates format: signals, levels, gates that lead further back, and invalid files."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 from podium.core.messages import Approve
 from podium.core.types import Path as StepPath
 from podium.errors import ConfigurationError
-from tests.dialects.kit import Stage, status
-from tests.dialects.test_blocks import shown
+from tests.dialects.kit import ScriptedProject, status
+from tests.dialects.test_blocks import top_level_steps
 
 FLOW = """
 workflow: {id: two-steps, name: Two steps}
@@ -26,11 +26,20 @@ CAST = """
 
 
 @pytest.mark.req("C9")
-def test_a_gate_may_lead_further_back_than_its_own_step(stage: Stage) -> None:
+def test_a_failed_gate_may_lead_further_back_than_its_own_step(project: ScriptedProject) -> None:
     """R117."""
-    run, state = stage.run(stage.put(FLOW.replace("LOOK", "{level: auto, agent_type: reviewer}"), cast=CAST))
+    run, state = project.run(
+        project.write_workflow(FLOW.replace("LOOK", "{level: auto, agent_type: reviewer}"), cast=CAST)
+    )
     assert status(state) == "passed"
-    assert shown(stage.story(run)) == ["plan", "tests", "look:rejected", "plan~2", "tests~2", "look~2"]
+    assert top_level_steps(project.ended_steps(run)) == [
+        "plan",
+        "tests",
+        "look:rejected",
+        "plan~2",
+        "tests~2",
+        "look~2",
+    ]
 
 
 SHARED = """
@@ -44,14 +53,14 @@ gates:
 """
 
 
-def test_a_gate_that_several_steps_share_stands_behind_each_of_them(stage: Stage) -> None:
-    """It is called like a step besides: neither may take the place of the other."""
-    run, state = stage.run(stage.put(SHARED))
+def test_a_gate_that_several_steps_share_judges_each_of_them(project: ScriptedProject) -> None:
+    """The gate has the same name as a step; neither may replace the other."""
+    run, state = project.run(project.write_workflow(SHARED))
     for _ in range(2):
-        stage.say(run, Approve(stage.view(run).pending[0].path, "approve", "ann"))
-        state = stage.resume(run)
+        project.say(run, Approve(project.view(run).pending[0].path, "approve", "ann"))
+        state = project.resume(run)
     assert status(state) == "passed"
-    assert shown(stage.story(run)) == ["plan", "look", "look_2", "more", "look_3"]
+    assert top_level_steps(project.ended_steps(run)) == ["plan", "look", "look_2", "more", "look_3"]
 
 
 @pytest.mark.req("R121")
@@ -65,22 +74,22 @@ def test_a_gate_that_several_steps_share_stands_behind_each_of_them(stage: Stage
         ("make test exits 0 and everybody likes it", [], []),
     ],
 )
-def test_every_part_of_a_criterion_is_proven_or_it_is_said_that_none_is(
-    stage: Stage, criterion: str, files: list[str], commands: list[str]
+def test_a_criterion_is_checked_completely_or_noted_as_unchecked(
+    project: ScriptedProject, criterion: str, files: list[str], commands: list[str]
 ) -> None:
     step = f'{{id: A, agent: {{type: implementor}}, success_criterion: "{criterion}"}}'
-    native = stage.convert(stage.put(f"workflow: {{id: w}}\nsteps:\n  - {step}\n")).read_text()
+    native = project.convert(project.write_workflow(f"workflow: {{id: w}}\nsteps:\n  - {step}\n")).read_text()
     assert (f"output: {{files: [{', '.join(files)}]}}" in native) is bool(files)
     run = [line.partition("run: ")[2] for line in native.splitlines() if "run: " in line]
     assert run == commands
-    assert ("proven by nobody" in native) is not bool(files or commands)
+    assert ("only shown to the agent" in native) is not bool(files or commands)
 
 
-def test_a_person_decides_where_the_level_says_so(stage: Stage) -> None:
+def test_a_gate_of_level_human_waits_for_a_person(project: ScriptedProject) -> None:
     """R191, R193."""
-    run, state = stage.run(stage.put(FLOW.replace("LOOK", "{level: human}"), cast=CAST))
+    run, state = project.run(project.write_workflow(FLOW.replace("LOOK", "{level: human}"), cast=CAST))
     assert status(state) == "open"
-    assert stage.view(run).pending[0].path == "look"
+    assert project.view(run).pending[0].path == "look"
 
 
 @pytest.mark.parametrize(
@@ -92,10 +101,12 @@ def test_a_person_decides_where_the_level_says_so(stage: Stage) -> None:
         ("{type: stdout_exit}", None),
     ],
 )
-def test_a_person_who_works_by_hand_tells_by_a_signal(stage: Stage, signal: str, done: str | None) -> None:
+def test_manual_work_ends_with_the_signal_of_its_step(
+    project: ScriptedProject, signal: str, done: str | None
+) -> None:
     """R199: the four signals."""
     step = f"{{id: A, agent: {{type: planner, launch: interactive}}, signal: {signal}}}"
-    native = stage.convert(stage.put(f"workflow: {{id: w}}\nsteps:\n  - {step}\n")).read_text()
+    native = project.convert(project.write_workflow(f"workflow: {{id: w}}\nsteps:\n  - {step}\n")).read_text()
     assert "agent: human" in native
     assert f"done: {done}" in native if done else "done" not in native
 
@@ -135,14 +146,14 @@ TRIED = """
 
 
 @pytest.mark.req("R019", "R020", "R021", "R022", "R090", "C9")
-def test_everything_that_a_step_and_its_gate_say_has_an_effect(stage: Stage) -> None:
+def test_every_key_of_a_step_and_its_gate_has_an_effect(project: ScriptedProject) -> None:
     for name, text in DOCS.items():
-        stage.write(name, text)
-    stage.write("app/a", "")
-    run, state = stage.run(stage.put(WHOLE.replace("LAUNCH", "headless"), cast=TRIED))
-    assert (status(state), stage.view(run).workflow) == ("passed", "whole")
-    assert shown(stage.story(run)) == ["first", "second"]
-    first, second = stage.prompt(run, "first"), stage.prompt(run, "second")
+        project.write(name, text)
+    project.write("app/a", "")
+    run, state = project.run(project.write_workflow(WHOLE.replace("LAUNCH", "headless"), cast=TRIED))
+    assert (status(state), project.view(run).workflow) == ("passed", "whole")
+    assert top_level_steps(project.ended_steps(run)) == ["first", "second"]
+    first, second = project.prompt(run, "first"), project.prompt(run, "second")
     for text in (
         "The plan of all.",
         "Both parts of it",
@@ -153,8 +164,8 @@ def test_everything_that_a_step_and_its_gate_say_has_an_effect(stage: Stage) -> 
     assert "The plan of all." in second
     assert all(DOCS[name].strip() in first for name in DOCS)
     assert not any(DOCS[name].strip() in second for name in ("docs/more.md", "docs/asked.md"))
-    assert "grep -q good made.txt" in stage.prompt(run, "first", 2), "what proves it was red"
-    assert "It is too short." in stage.prompt(run, "first", 3)
+    assert "grep -q good made.txt" in project.prompt(run, "first", 2), "the failed check is in the feedback"
+    assert "It is too short." in project.prompt(run, "first", 3)
 
 
 @pytest.mark.req("R021")
@@ -162,59 +173,66 @@ def test_everything_that_a_step_and_its_gate_say_has_an_effect(stage: Stage) -> 
     ("launch", "who"),
     [("headless", "role: planner"), ("subagent", "role: planner"), ("interactive", "agent: human")],
 )
-def test_a_step_says_how_it_is_launched(stage: Stage, launch: str, who: str) -> None:
+def test_the_launch_key_decides_between_a_role_and_a_person(
+    project: ScriptedProject, launch: str, who: str
+) -> None:
     assert (
-        who in stage.convert(stage.put(WHOLE.replace("LAUNCH", launch))).read_text().partition("second:")[0]
+        who
+        in project.convert(project.write_workflow(WHOLE.replace("LAUNCH", launch)))
+        .read_text()
+        .partition("second:")[0]
     )
 
 
 @pytest.mark.req("R022")
-def test_when_the_tries_of_a_gate_are_used_up_a_person_decides(stage: Stage) -> None:
+def test_a_person_decides_after_the_last_retry_of_a_gate(project: ScriptedProject) -> None:
     cast = "- {match: {step: first}, write: {made.txt: bad}}\n"
-    stage.write("app/a", "")
-    run, state = stage.run(stage.put(WHOLE.replace("LAUNCH", "headless"), cast=cast))
+    project.write("app/a", "")
+    run, state = project.run(project.write_workflow(WHOLE.replace("LAUNCH", "headless"), cast=cast))
     assert status(state) == "open"
-    assert [question.kind for question in stage.view(run).pending] == ["exhausted"]
-    assert [row.attempts for row in stage.view(run).steps if row.path == "first"] == [3]
+    assert [question.kind for question in project.view(run).pending] == ["exhausted"]
+    assert [row.attempts for row in project.view(run).steps if row.path == "first"] == [3]
 
 
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
         (("gate: G}", "gate: H}"), 'gate "H" is not defined'),
-        ((", gate: G}", "}"), 'gate "G" stands behind no step'),
-        (("agent: {type: planner}, ", ""), 'step "X-1" says no agent.type'),
-        (("launch: subagent", "launch: rocket"), '"rocket" is no way to launch'),
-        (("name: Two steps", "nmae: Two steps"), 'workflow has no key "nmae"'),
-        (("max_retries", "retries"), 'gate "G" has no key "retries"'),
-        (("launch: subagent}", "launch: interactive}, signal: {type: smoke}"), '"smoke" is no signal'),
+        ((", gate: G}", "}"), 'no step uses gate "G"'),
+        (("agent: {type: planner}, ", ""), 'step "X-1" has no agent.type'),
+        (("launch: subagent", "launch: rocket"), '"rocket" is not a way to launch an agent'),
+        (("name: Two steps", "nmae: Two steps"), 'workflow has an unknown key "nmae"'),
+        (("max_retries", "retries"), 'gate "G" has an unknown key "retries"'),
+        (("launch: subagent}", "launch: interactive}, signal: {type: smoke}"), '"smoke" is not a signal'),
         (("next_step: X-1", "next_step: X-9"), "does not exist in this block"),
         (("id: X-2", "id: X-1"), 'two steps have the id "X-1"'),
-        (("id: X-2, name", "name"), "a step needs an id"),
+        (("id: X-2, name", "name"), "this step has no id"),
         (
             ("next_step: X-1}", "next_step: X-1, retry_path: x}"),
-            'on_fail of gate "G" has no key "retry_path"',
+            'on_fail of gate "G" has an unknown key "retry_path"',
         ),
-        (("{level: human}", "{level: human, agent: x}"), 'reviewer of gate "G" has no key "agent"'),
+        (("{level: human}", "{level: human, agent: x}"), 'reviewer of gate "G" has an unknown key "agent"'),
     ],
 )
-def test_what_the_format_does_not_know_is_told(stage: Stage, change: tuple[str, str], fault: str) -> None:
+def test_an_invalid_gates_format_file_is_refused(
+    project: ScriptedProject, change: tuple[str, str], fault: str
+) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        stage.run(stage.put(FLOW.replace("LOOK", "{level: human}").replace(*change)))
+        project.run(project.write_workflow(FLOW.replace("LOOK", "{level: human}").replace(*change)))
     assert fault in caught.value.message
 
 
 @pytest.mark.req("R173")
 @pytest.mark.parametrize(("answer", "ended"), [("approve", ("passed", 0)), ("reject", ("rejected", 4))])
-def test_a_task_ends_done_or_aborted_and_then_nothing_more_is_heard(
-    stage: Stage, answer: str, ended: tuple[str, int]
+def test_a_finished_run_accepts_no_more_answers(
+    project: ScriptedProject, answer: str, ended: tuple[str, int]
 ) -> None:
     text = FLOW.replace("LOOK", "{level: human}").replace("next_step: X-1", "next_step: ABORTED")
-    run, _ = stage.run(stage.put(text, cast=CAST))
-    stage.say(run, Approve(StepPath("look"), answer, "ann"))
-    state = stage.resume(run)
+    run, _ = project.run(project.write_workflow(text, cast=CAST))
+    project.say(run, Approve(StepPath("look"), answer, "ann"))
+    state = project.resume(run)
 
     assert state.ended is not None
     assert (state.ended.status, state.ended.exit) == ended
     with pytest.raises(ConfigurationError, match="has ended"):
-        stage.say(run, Approve(StepPath("look"), "approve", "bob"))
+        project.say(run, Approve(StepPath("look"), "approve", "bob"))

@@ -1,4 +1,4 @@
-"""A run of the gates format as `.workflow/`: what it shows, and what people may answer there."""
+"""The `.workflow/` folder of a gates-format run: its files, and the answers that people may put there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from podium.adapters.exporters.gates.labels import GateLabels, file_name, gate_of
 from podium.app.run.serve import Service
 from podium.core.hash_chain import RunId
-from tests.dialects.kit import Stage, status
+from tests.dialects.kit import ScriptedProject, status
 from tests.engine.kit import git
 
 pytestmark = pytest.mark.slow
@@ -38,8 +38,8 @@ CAST = """
 """
 
 
-def folder_of(stage: Stage, run: RunId) -> Path:
-    return stage.facade.paths.run_dir(run) / ".workflow"
+def folder_of(project: ScriptedProject, run: RunId) -> Path:
+    return project.facade.paths.run_dir(run) / ".workflow"
 
 
 def texts(folder: Path) -> dict[str, str]:
@@ -51,19 +51,21 @@ def texts(folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def asked(stage: Stage) -> tuple[RunId, Path]:
+def waiting(project: ScriptedProject) -> tuple[RunId, Path]:
     """A run that waits for a person at its second gate."""
-    run, state = stage.run(stage.put(FLOW, cast=CAST))
+    run, state = project.run(project.write_workflow(FLOW, cast=CAST))
     assert status(state) == "open"
-    return run, folder_of(stage, run)
+    return run, folder_of(project, run)
 
 
 @pytest.mark.req("R201", "R114")
-def test_a_run_shows_itself_in_the_layout_of_the_format(stage: Stage, asked: tuple[RunId, Path]) -> None:
-    _, folder = asked
-    found = texts(folder)
+def test_a_run_writes_the_folder_layout_of_the_format(
+    project: ScriptedProject, waiting: tuple[RunId, Path]
+) -> None:
+    _, folder = waiting
+    files = texts(folder)
 
-    assert sorted(found) == [
+    assert sorted(files) == [
         "audit/two-steps.log",
         "retry-context/XG-1-2-attempt-1.md",
         "signals/X-1-done.json",
@@ -71,18 +73,18 @@ def test_a_run_shows_itself_in_the_layout_of_the_format(stage: Stage, asked: tup
         "signals/XG-2-end-asked.md",
         "specs/two-steps.yaml",
     ]
-    assert found["specs/two-steps.yaml"] == FLOW
-    assert json.loads(found["signals/X-1-done.json"])["files"] == ["test_a.py"]
-    context = found["retry-context/XG-1-2-attempt-1.md"]
+    assert files["specs/two-steps.yaml"] == FLOW
+    assert json.loads(files["signals/X-1-done.json"])["files"] == ["test_a.py"]
+    context = files["retry-context/XG-1-2-attempt-1.md"]
     assert "It proves nothing." in context and "- [major] (test_a.py) no assert" in context
-    lines = found["audit/two-steps.log"].splitlines()
+    lines = files["audit/two-steps.log"].splitlines()
     assert [line.split(" ", 1)[1].partition(" (")[0] for line in lines] == ["XG-1-2 fail 1", "XG-1-2 pass"]
-    assert 'is the step "implement" good?' in found["signals/XG-2-end-asked.md"]
+    assert 'is the step "implement" good?' in files["signals/XG-2-end-asked.md"]
 
 
-def test_the_users_own_files_stay_as_they_are(stage: Stage, asked: tuple[RunId, Path]) -> None:
-    assert not (stage.root / ".workflow").exists()
-    assert git(stage.root, "status", "--porcelain") == ""
+def test_the_users_own_files_are_not_changed(project: ScriptedProject, waiting: tuple[RunId, Path]) -> None:
+    assert not (project.root / ".workflow").exists()
+    assert git(project.root, "status", "--porcelain") == ""
 
 
 @pytest.mark.req("R193")
@@ -94,46 +96,46 @@ def test_the_users_own_files_stay_as_they_are(stage: Stage, asked: tuple[RunId, 
         ("XG-2-end-pass.md", "Well done.", "passed"),
     ],
 )
-def test_a_person_passes_a_gate_by_a_file(
-    stage: Stage, asked: tuple[RunId, Path], name: str, content: str, expected: str
+def test_a_person_passes_a_gate_with_a_file(
+    project: ScriptedProject, waiting: tuple[RunId, Path], name: str, content: str, expected: str
 ) -> None:
-    run, folder = asked
+    run, folder = waiting
     (folder / "signals" / name).write_text(content, "utf-8")
 
-    assert status(stage.resume(run)) == expected
+    assert status(project.resume(run)) == expected
     assert sorted(path.name for path in (folder / "signals").iterdir()) == ["X-1-done.json", "X-2-done.json"]
     assert texts(folder)["audit/two-steps.log"].splitlines()[-1].split()[1:3] == ["XG-2-end", "pass"]
 
 
 @pytest.mark.req("R193")
-def test_a_person_fails_a_gate_by_a_file_and_the_step_hears_why(
-    stage: Stage, asked: tuple[RunId, Path]
+def test_a_person_fails_a_gate_with_a_file_and_the_next_prompt_has_the_reason(
+    project: ScriptedProject, waiting: tuple[RunId, Path]
 ) -> None:
-    run, folder = asked
+    run, folder = waiting
     (folder / "signals/XG-2-end-fail.json").write_text('{"feedback": "too slow", "by": "bea"}', "utf-8")
 
-    state = stage.resume(run)
+    state = project.resume(run)
 
     assert status(state) == "open"
-    found = texts(folder)
-    assert "bea" in told(stage, run) and "too slow" in told(stage, run)
-    assert "too slow" in found["retry-context/XG-2-end-attempt-1.md"]
-    assert "signals/XG-2-end-fail.json" not in found
-    assert "signals/XG-2-end-asked.md" in found
+    files = texts(folder)
+    assert "bea" in retry_prompt(project, run) and "too slow" in retry_prompt(project, run)
+    assert "too slow" in files["retry-context/XG-2-end-attempt-1.md"]
+    assert "signals/XG-2-end-fail.json" not in files
+    assert "signals/XG-2-end-asked.md" in files
 
 
-def told(stage: Stage, run: RunId) -> str:
-    return (stage.facade.paths.run_dir(run) / "agent_logs/implement/2/prompt.md").read_text("utf-8")
+def retry_prompt(project: ScriptedProject, run: RunId) -> str:
+    return (project.facade.paths.run_dir(run) / "agent_logs/implement/2/prompt.md").read_text("utf-8")
 
 
-def test_whoever_says_both_has_said_no(stage: Stage, asked: tuple[RunId, Path]) -> None:
-    run, folder = asked
+def test_a_fail_file_wins_over_a_pass_file(project: ScriptedProject, waiting: tuple[RunId, Path]) -> None:
+    run, folder = waiting
     (folder / "signals/XG-2-end-pass").touch()
     (folder / "signals/XG-2-end-fail").write_text("not yet", "utf-8")
 
-    stage.resume(run)
+    project.resume(run)
 
-    assert "not yet" in told(stage, run)
+    assert "not yet" in retry_prompt(project, run)
 
 
 @pytest.mark.parametrize(
@@ -148,80 +150,82 @@ def test_whoever_says_both_has_said_no(stage: Stage, asked: tuple[RunId, Path]) 
         ("passed", "no gate"),
     ],
 )
-def test_what_is_no_answer_is_left_alone(
-    stage: Stage, asked: tuple[RunId, Path], name: str, content: str | bytes
+def test_a_file_that_is_not_an_answer_is_ignored(
+    project: ScriptedProject, waiting: tuple[RunId, Path], name: str, content: str | bytes
 ) -> None:
-    run, folder = asked
+    run, folder = waiting
     data = content if isinstance(content, bytes) else content.encode()
     (folder / "signals" / name).write_bytes(data)
 
-    assert status(stage.resume(run)) == "open"
+    assert status(project.resume(run)) == "open"
     assert (folder / "signals" / name).read_bytes() == data
 
 
-def test_a_file_that_is_older_than_the_question_answers_nothing(
-    stage: Stage, asked: tuple[RunId, Path]
+def test_a_file_older_than_the_question_is_ignored(
+    project: ScriptedProject, waiting: tuple[RunId, Path]
 ) -> None:
-    """An approval of the last round must not let the next one through."""
-    run, folder = asked
+    """An approval of the last round must not pass the next one."""
+    run, folder = waiting
     file = folder / "signals/XG-2-end-pass"
     file.touch()
     os.utime(file, (1, 1))
 
-    assert status(stage.resume(run)) == "open"
+    assert status(project.resume(run)) == "open"
 
 
-def test_a_link_answers_nothing(stage: Stage, asked: tuple[RunId, Path]) -> None:
-    run, folder = asked
-    (folder / "signals/XG-2-end-pass").symlink_to(stage.root / "README.md")
+def test_a_symbolic_link_is_not_an_answer(project: ScriptedProject, waiting: tuple[RunId, Path]) -> None:
+    run, folder = waiting
+    (folder / "signals/XG-2-end-pass").symlink_to(project.root / "README.md")
 
-    assert status(stage.resume(run)) == "open"
+    assert status(project.resume(run)) == "open"
 
 
 @pytest.mark.req("R191")
-def test_after_the_last_retry_a_file_says_whether_to_take_it(stage: Stage) -> None:
-    never = CAST.partition("- {match")[0].replace("#1", "#2")
-    run, state = stage.run(stage.put(FLOW, cast=never + CAST.removeprefix("\n")))
-    folder = folder_of(stage, run)
+def test_after_the_last_retry_a_pass_file_accepts_the_work(project: ScriptedProject) -> None:
+    rejections = CAST.partition("- {match")[0].replace("#1", "#2")
+    run, state = project.run(project.write_workflow(FLOW, cast=rejections + CAST.removeprefix("\n")))
+    folder = folder_of(project, run)
     assert status(state) == "open"
     assert "XG-1-2-pass (accept) or XG-1-2-fail (retry)" in texts(folder)["signals/XG-1-2-asked.md"]
 
     (folder / "signals/XG-1-2-pass").touch()
-    stage.resume(run)
+    project.resume(run)
 
-    assert [one.path for one in stage.view(run).pending] == ["implement#1/sign_off"]
+    assert [one.path for one in project.view(run).pending] == ["implement#1/sign_off"]
 
 
 @pytest.mark.req("R117")
-def test_a_gate_of_its_own_is_known_by_its_id_too(stage: Stage) -> None:
+def test_a_gate_that_became_a_step_is_answered_by_its_id(project: ScriptedProject) -> None:
     flow = FLOW.replace("on_fail: {next_step: X-2}", "on_fail: {next_step: X-1}")
-    run, _ = stage.run(stage.put(flow, cast=CAST))
-    folder = folder_of(stage, run)
+    run, _ = project.run(project.write_workflow(flow, cast=CAST))
+    folder = folder_of(project, run)
     (folder / "signals/XG-2-end-fail").write_text("start over", "utf-8")
 
-    state = stage.resume(run)
+    state = project.resume(run)
 
     assert status(state) == "open"
     assert "start over" in texts(folder)["retry-context/XG-2-end-attempt-1.md"]
     (folder / "signals/XG-2-end-pass").touch()
-    assert status(stage.resume(run)) == "passed"
+    assert status(project.resume(run)) == "passed"
 
 
-def test_the_folder_comes_back_from_the_log(stage: Stage, asked: tuple[RunId, Path]) -> None:
-    run, folder = asked
+def test_the_folder_can_be_rebuilt_from_the_log(
+    project: ScriptedProject, waiting: tuple[RunId, Path]
+) -> None:
+    run, folder = waiting
     before = texts(folder)
     for path in folder.rglob("*"):
         if path.is_file():
             path.unlink()
 
-    stage.facade.runtime.rebuild(run)
+    project.facade.runtime.rebuild(run)
 
     assert texts(folder) == before
 
 
-def test_a_service_hears_a_dropped_file(stage: Stage, asked: tuple[RunId, Path]) -> None:
-    run, folder = asked
-    service = Service(stage.facade, tell=lambda _: None)
+def test_the_service_notices_an_answer_file(project: ScriptedProject, waiting: tuple[RunId, Path]) -> None:
+    run, folder = waiting
+    service = Service(project.facade, tell=lambda _: None)
     assert service.ready() == ()
 
     (folder / "signals/XG-2-end-pass").touch()
@@ -229,10 +233,10 @@ def test_a_service_hears_a_dropped_file(stage: Stage, asked: tuple[RunId, Path])
     assert service.ready() == ((run, "its inbox has an answer"),)
 
 
-def test_a_run_of_another_format_has_no_such_folder(stage: Stage) -> None:
-    run, _ = stage.run(stage.put("podium: 1\nsteps: {a: {run: 'true'}}\n"))
+def test_a_run_of_another_format_has_no_workflow_folder(project: ScriptedProject) -> None:
+    run, _ = project.run(project.write_workflow("podium: 1\nsteps: {a: {run: 'true'}}\n"))
 
-    assert not folder_of(stage, run).exists()
+    assert not folder_of(project, run).exists()
 
 
 @pytest.mark.parametrize(
@@ -247,7 +251,7 @@ def test_a_run_of_another_format_has_no_such_folder(stage: Stage) -> None:
         ("each[1]/a", None),
     ],
 )
-def test_a_gate_is_found_by_every_address_it_has(path: str, gate: str | None) -> None:
+def test_a_gate_is_found_by_each_of_its_addresses(path: str, gate: str | None) -> None:
     assert gate_of(path, GateLabels("w", "", {}, {"a/look": "G", "alone": "H"})) == gate
 
 

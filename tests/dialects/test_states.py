@@ -1,4 +1,4 @@
-"""The behaviours that the states format states as its unit tests, with its defects mended, and what it refuses."""
+"""The unit tests that the states format describes, with its defects corrected, and invalid files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from podium.app.author.load import converted
 from podium.core.events import StepEntered
 from podium.errors import ConfigurationError
-from tests.dialects.kit import Stage, status, steps_of
+from tests.dialects.kit import ScriptedProject, status, steps_of
 
 MINIMAL = """
 states:
@@ -41,28 +41,28 @@ STUBBORN = "- {match: {step: check/gemini}, verdict: {decision: reject, score: 3
 
 
 @pytest.mark.req("C30")
-def test_fan_out_leaves_one_file_per_agent(stage: Stage) -> None:
+def test_a_fan_out_writes_one_file_per_agent(project: ScriptedProject) -> None:
     """R092, R093."""
-    run, state = stage.run(stage.put(MINIMAL))
+    run, state = project.run(project.write_workflow(MINIMAL))
     assert status(state) == "passed"
-    assert set(stage.artifacts(run)) == {
+    assert set(project.artifacts(run)) == {
         f"draft/{name}/{name}_draft.md" for name in ("claude", "gemini", "codex")
     }
 
 
-def test_two_of_three_are_enough_and_no_prompt_names_the_third(stage: Stage) -> None:
+def test_two_of_three_agents_are_enough_and_no_prompt_names_the_third(project: ScriptedProject) -> None:
     """R049, R095."""
     cast = "- {match: {step: draft/gemini}, error: refused}\n- {match: {step: merge, prompt: from gemini}, exit: 1}\n"
-    run, state = stage.run(stage.put(MINIMAL, cast=cast))
+    run, state = project.run(project.write_workflow(MINIMAL, cast=cast))
     assert status(state) == "passed"
-    assert "draft/gemini/gemini_draft.md" not in stage.artifacts(run)
-    assert ("draft", 1, "partial") in stage.story(run)
+    assert "draft/gemini/gemini_draft.md" not in project.artifacts(run)
+    assert ("draft", 1, "partial") in project.ended_steps(run)
 
 
-def test_when_all_agents_fail_the_run_halts(stage: Stage) -> None:
-    run, state = stage.run(stage.put(MINIMAL, cast="- {match: {}, error: refused}\n"))
+def test_the_run_halts_when_all_agents_fail(project: ScriptedProject) -> None:
+    run, state = project.run(project.write_workflow(MINIMAL, cast="- {match: {}, error: refused}\n"))
     assert status(state) == "failed"
-    assert steps_of(stage.story(run))[-1] == "draft"
+    assert steps_of(project.ended_steps(run))[-1] == "draft"
 
 
 @pytest.mark.req("C6")
@@ -75,46 +75,56 @@ def test_when_all_agents_fail_the_run_halts(stage: Stage) -> None:
         ("{name: transition_limit, condition: 'transition_count >= 3'}", "transitions", 2),
     ],
 )
-def test_the_breaker_stops_the_loop_by_the_threshold_of_the_file(
-    stage: Stage, rule: str, hit: str, visits: int
+def test_the_breaker_stops_the_loop_at_the_threshold_of_the_file(
+    project: ScriptedProject, rule: str, hit: str, visits: int
 ) -> None:
-    """R126, R127: the thresholds are the file's, and A, B, A, B is a cycle (the seed's own detector misses it)."""
-    run, state = stage.run(stage.put(LOOPING.replace("RULES", f"[{rule}]"), cast=STUBBORN))
+    """R126, R127: the file sets the thresholds, and A, B, A, B is a cycle (the original detector misses it)."""
+    run, state = project.run(project.write_workflow(LOOPING.replace("RULES", f"[{rule}]"), cast=STUBBORN))
     assert status(state) == "open"
-    asked = [event.about for event in stage.events(run) if isinstance(event, StepEntered) and event.about]
-    assert asked == [hit]
-    assert max(visit for step, visit, _ in stage.story(run) if step == "draft") == visits
+    questions = [
+        event.about for event in project.events(run) if isinstance(event, StepEntered) and event.about
+    ]
+    assert questions == [hit]
+    assert max(visit for step, visit, _ in project.ended_steps(run) if step == "draft") == visits
 
 
-def test_cost_beyond_the_hard_limit_ends_the_run(stage: Stage) -> None:
+def test_cost_above_the_hard_limit_ends_the_run(project: ScriptedProject) -> None:
     """R130."""
     text = LOOPING.replace("RULES", "[]") + "  safety_limits: {max_cost_hard: 10.0}\n"
     cast = "- {match: {step: draft}, cost_usd: 10.5}\n"
-    run, state = stage.run(stage.put(text, cast=cast))
+    run, state = project.run(project.write_workflow(text, cast=cast))
     assert state.ended is not None
     assert state.ended.exit == 5
-    assert steps_of(stage.story(run))[0] == "draft"
+    assert steps_of(project.ended_steps(run))[0] == "draft"
 
 
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        (("type: fan-out", "type: fan-in"), '"fan-in" is no type of state'),
-        (("all_failure: halt", "no_success: halt"), 'has no key "no_success"'),
+        (("type: fan-out", "type: fan-in"), '"fan-in" is not a type of state'),
+        (("all_failure: halt", "no_success: halt"), 'has an unknown key "no_success"'),
         (("all_failure: halt", "all_failure: stop"), '"stop" does not exist'),
-        (("settings:", "setings:"), 'has no key "setings"'),
-        (("agents: [", "workers: ["), 'has no key "workers"'),
-        (("next: draft", "next: drafts"), 'next of "start" leads to "drafts", which is no state'),
-        (("next: draft", "then: draft"), 'state "start" has no key "then"'),
-        (("{type: terminal, error", "{type: terminal, eror"), 'state "halt" has no key "eror"'),
-        (("retry_count", "retries"), 'settings has no key "retries"'),
-        (("settings:", "logging: {capture: {prompt: true}}\nsettings:"), 'capture has no key "prompt"'),
-        (("settings:", "agents: {claude: {type: cli, model: opus}}\nsettings:"), 'has no key "model"'),
+        (("settings:", "setings:"), 'has an unknown key "setings"'),
+        (("agents: [", "workers: ["), 'has an unknown key "workers"'),
+        (("next: draft", "next: drafts"), 'next of "start" leads to "drafts", which is not a state'),
+        (("next: draft", "then: draft"), 'state "start" has an unknown key "then"'),
+        (("{type: terminal, error", "{type: terminal, eror"), 'state "halt" has an unknown key "eror"'),
+        (("retry_count", "retries"), 'settings has an unknown key "retries"'),
+        (
+            ("settings:", "logging: {capture: {prompt: true}}\nsettings:"),
+            'capture has an unknown key "prompt"',
+        ),
+        (
+            ("settings:", "agents: {claude: {type: cli, model: opus}}\nsettings:"),
+            'has an unknown key "model"',
+        ),
     ],
 )
-def test_what_the_format_does_not_know_is_told(stage: Stage, change: tuple[str, str], fault: str) -> None:
+def test_an_invalid_states_format_file_is_refused(
+    project: ScriptedProject, change: tuple[str, str], fault: str
+) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        stage.run(stage.put(MINIMAL.replace(*change)))
+        project.run(project.write_workflow(MINIMAL.replace(*change)))
     assert fault in caught.value.message
 
 
@@ -122,23 +132,26 @@ def test_what_the_format_does_not_know_is_told(stage: Stage, change: tuple[str, 
     ("rules", "fault"),
     [
         ("[{name: full_moon}]", 'no rule "full_moon"'),
-        ("[]\norchestrator: {agent: claude, checkpoints: [{on: noon}]}", 'no checkpoint "noon"'),
-        ("[]\n  safety_limits: {max_patience: 3}", 'has no key "max_patience"'),
-        ("[]\n  safety_limit: {max_cost_hard: 3}", 'the circuit breaker has no key "safety_limit"'),
-        ("[{name: cost_limit, limit: 3}]", 'a rule of the breaker has no key "limit"'),
+        ("[]\norchestrator: {agent: claude, checkpoints: [{on: noon}]}", 'checkpoint "noon" does not exist'),
+        ("[]\n  safety_limits: {max_patience: 3}", 'has an unknown key "max_patience"'),
+        ("[]\n  safety_limit: {max_cost_hard: 3}", 'the circuit breaker has an unknown key "safety_limit"'),
+        ("[{name: cost_limit, limit: 3}]", 'a rule of the breaker has an unknown key "limit"'),
         ("[{name: cost_limit, condition: cost == much}]", 'the condition of "cost_limit" has no number'),
-        ("[]\norchestrator: {agent: claude, checkpoints: [{at: noon}]}", 'a checkpoint has no key "at"'),
-        ("[]\nagents: {o: {type: ollama, model_tiers: {gb: {ram: 8}}}}", 'a tier has no key "ram"'),
+        (
+            "[]\norchestrator: {agent: claude, checkpoints: [{at: noon}]}",
+            'a checkpoint has an unknown key "at"',
+        ),
+        ("[]\nagents: {o: {type: ollama, model_tiers: {gb: {ram: 8}}}}", 'a tier has an unknown key "ram"'),
     ],
 )
-def test_a_rule_that_nobody_knows_is_told(stage: Stage, rules: str, fault: str) -> None:
+def test_an_invalid_breaker_rule_is_refused(project: ScriptedProject, rules: str, fault: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        stage.run(stage.put(LOOPING.replace("RULES", rules)))
+        project.run(project.write_workflow(LOOPING.replace("RULES", rules)))
     assert fault in caught.value.message
 
 
-def test_stories_dates_and_own_programs_find_their_native_form(stage: Stage) -> None:
-    """R026: names in paths; an agent that is no known program is a command."""
+def test_stories_dates_and_unknown_programs_are_translated(project: ScriptedProject) -> None:
+    """R026: names in paths; an agent whose program is unknown becomes a command agent."""
     text = """
 name: own
 agents:
@@ -159,8 +172,8 @@ states:
 settings: {parallel_fanout: false}
 """
     for name in ("house", "writer"):
-        stage.write(f"prompts/{name}_persona.md", "You.\n")
-    native = stage.convert(stage.put(text)).read_text()
+        project.write(f"prompts/{name}_persona.md", "You.\n")
+    native = project.convert(project.write_workflow(text)).read_text()
     for part in (
         'context: ["stories/${{ inputs.story }}.md", "notes/${{ run.date }}.md"]',
         'command: [plain, "--json"]',
@@ -177,22 +190,24 @@ settings: {parallel_fanout: false}
 @pytest.mark.parametrize(
     ("action", "fault"),
     [
-        ("{shout: Hello}", 'on_enter of "start" has no key "shout"'),
-        ("{validate: weather}", 'on_enter cannot validate "weather"'),
-        ("{generate: poem.md}", 'on_enter cannot generate "poem.md"'),
+        ("{shout: Hello}", 'on_enter of "start" has an unknown key "shout"'),
+        ("{validate: weather}", 'on_enter does not support validate: "weather"'),
+        ("{generate: poem.md}", 'on_enter does not support generate: "poem.md"'),
     ],
 )
-def test_an_action_that_nobody_knows_is_told(stage: Stage, action: str, fault: str) -> None:
+def test_an_unknown_entry_action_is_refused(project: ScriptedProject, action: str, fault: str) -> None:
     text = MINIMAL.replace("next: draft}", f"next: draft, on_enter: [{action}]}}")
     with pytest.raises(ConfigurationError) as caught:
-        stage.run(stage.put(text))
+        project.run(project.write_workflow(text))
     assert fault in caught.value.message
 
 
-def test_a_text_logged_on_entry_is_noted_since_the_run_records_every_entry(stage: Stage) -> None:
+def test_a_log_action_becomes_a_note(project: ScriptedProject) -> None:
     text = MINIMAL.replace("next: draft}", "next: draft, on_enter: [{log: It begins}]}")
 
-    assert "that a state was entered is in the records of the run" in converted(stage.put(text))
+    assert "the log of the run already records that a state was entered" in converted(
+        project.write_workflow(text)
+    )
 
 
 TASKED = """
@@ -203,11 +218,11 @@ states:
 """
 
 
-def test_a_task_has_the_persona_whose_file_it_names(stage: Stage) -> None:
-    path = stage.put(TASKED.replace("PERSONA", "prompts/synth_persona.md"))
+def test_a_task_may_name_the_file_of_its_persona(project: ScriptedProject) -> None:
+    path = project.write_workflow(TASKED.replace("PERSONA", "prompts/synth_persona.md"))
     assert "system: prompts/synth_persona.md" in converted(path)
 
 
-def test_a_task_whose_persona_nobody_has_is_told(stage: Stage) -> None:
+def test_a_task_with_an_unknown_persona_is_refused(project: ScriptedProject) -> None:
     with pytest.raises(ConfigurationError, match='no role "synt"'):
-        stage.run(stage.put(TASKED.replace("PERSONA", "synt")))
+        project.run(project.write_workflow(TASKED.replace("PERSONA", "synt")))

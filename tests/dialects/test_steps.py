@@ -1,27 +1,27 @@
-"""The steps format beyond its acceptance tests: loops, blocks, catch, conditions, names, and what is refused."""
+"""The steps format beyond its acceptance tests: loops, blocks, catch, conditions, names, and invalid files."""
 
 from __future__ import annotations
 
 import pytest
 
 from podium.errors import ConfigurationError
-from podium.workflow.dialects.steps.text import as_expression, as_prompt, as_value, parts_of
+from podium.workflow.dialects.steps.text import as_expression, as_prompt, as_value, split_references
 from podium.workflow.dialects.translation import name_of
-from tests.dialects.kit import Stage, status, steps_of
+from tests.dialects.kit import ScriptedProject, status, steps_of
 
 HEAD = 'version: "1.0"\nname: My Flow\n'
 
 
 @pytest.fixture
-def work(stage: Stage) -> Stage:
-    (stage.root / "workspace").mkdir()
-    stage.write("workspace/data.txt", "seven\n")
-    return stage
+def work(project: ScriptedProject) -> ScriptedProject:
+    (project.root / "workspace").mkdir()
+    project.write("workspace/data.txt", "seven\n")
+    return project
 
 
-def test_a_loop_is_left_and_continued_by_its_special_targets(work: Stage) -> None:
-    """R023, R054: what the body has handed to the loop is dealt with."""
-    file = work.put(
+def test_special_targets_leave_and_continue_a_loop(work: ScriptedProject) -> None:
+    """R023, R054: a failure that leads to _loop_break counts as handled."""
+    file = work.write_workflow(
         f"""{HEAD}strict_flow: true
 steps:
   - name: Each
@@ -40,7 +40,7 @@ steps:
     )
     run, state = work.run(file)
     assert status(state) == "passed"
-    assert steps_of(work.story(run)) == [
+    assert steps_of(work.ended_steps(run)) == [
         "each[1]/work",
         "each[1]",
         "each[2]/work",
@@ -51,11 +51,11 @@ steps:
 
 
 @pytest.mark.req("R028")
-def test_a_while_loop_asks_the_folder_again_each_round(work: Stage) -> None:
-    """R055: work in the project itself changes files and no tree."""
+def test_a_while_loop_checks_the_folder_in_each_round(work: ScriptedProject) -> None:
+    """R055: work in the project itself changes files but not the tree."""
     work.write("workspace/queue/1", "")
     work.write("workspace/queue/2", "")
-    file = work.put(
+    file = work.write_workflow(
         HEAD
         + """steps:
   - name: Drain
@@ -69,15 +69,15 @@ def test_a_while_loop_asks_the_folder_again_each_round(work: Stage) -> None:
     )
     run, state = work.run(file)
     assert status(state) == "passed"
-    assert steps_of(work.story(run)).count("drain[1]/take") == 1
-    assert steps_of(work.story(run))[-1] == "drain"
-    assert "drain[3]/take" not in steps_of(work.story(run))
+    assert steps_of(work.ended_steps(run)).count("drain[1]/take") == 1
+    assert steps_of(work.ended_steps(run))[-1] == "drain"
+    assert "drain[3]/take" not in steps_of(work.ended_steps(run))
 
 
 @pytest.mark.req("R028")
-def test_context_is_set_listed_and_compared(work: Stage) -> None:
+def test_context_values_are_set_listed_and_compared(work: ScriptedProject) -> None:
     """R046, R051, R052, R055."""
-    file = work.put(
+    file = work.write_workflow(
         HEAD
         + """context: {branch: main, count: 3, files: [x, y]}
 env: [LANG]
@@ -114,9 +114,9 @@ steps:
 
 
 @pytest.mark.req("R028")
-def test_a_catch_block_repairs_and_the_run_goes_on(work: Stage) -> None:
+def test_the_run_continues_after_a_catch_block(work: ScriptedProject) -> None:
     """R056."""
-    file = work.put(
+    file = work.write_workflow(
         HEAD
         + """steps:
   - name: Risky
@@ -132,28 +132,28 @@ def test_a_catch_block_repairs_and_the_run_goes_on(work: Stage) -> None:
     )
     run, state = work.run(file)
     assert status(state) == "passed"
-    assert steps_of(work.story(run))[:3] == ["risky", "risky_catch/repair", "risky_catch"]
+    assert steps_of(work.ended_steps(run))[:3] == ["risky", "risky_catch/repair", "risky_catch"]
     assert work.artifacts(run)["last/right/twice.txt"] == b"seven\nseven"
 
 
-def test_a_provider_without_an_agent_of_that_name_is_a_shim_on_the_path(work: Stage) -> None:
+def test_a_provider_without_a_built_in_agent_is_a_shim_on_the_path(work: ScriptedProject) -> None:
     """R059."""
     work.write(".podium/config.yaml", "limits: {unknown_cost: count_tokens}\n")
-    file = work.put(
+    file = work.write_workflow(
         HEAD + "steps:\n  - {name: Ask, provider: house, model: m1, max_tokens: 40, prompt: 'Say {{ hi }}'}\n"
     )
     run, state = work.run(file)
     assert status(state) == "passed"
-    assert steps_of(work.story(run)) == ["ask"]
+    assert steps_of(work.ended_steps(run)) == ["ask"]
     native = work.convert(file).read_text()
     assert '[house-shim, "--model", "{model}", "--max-tokens", "40"]' in native
     assert "    model: m1\n" in native
 
 
-def test_every_step_calls_its_shim_with_the_model_that_it_names(work: Stage) -> None:
+def test_every_step_calls_its_shim_with_its_own_model(work: ScriptedProject) -> None:
     """Two steps of one provider are two calls, and a model may come from the context."""
     native = work.convert(
-        work.put(
+        work.write_workflow(
             HEAD + "context: {best: large}\nsteps:\n"
             "  - {name: One, provider: house, model: small, prompt: hi}\n"
             "  - {name: Two, provider: house, model: '${context.best}', prompt: hi}\n"
@@ -162,27 +162,31 @@ def test_every_step_calls_its_shim_with_the_model_that_it_names(work: Stage) -> 
     ).read_text()
     agents = 'house: {type: command, command: [house-shim, "--model", "{model}"]}\n  house_2: {type: command, command: [house-shim]}\n'
     assert agents in native
-    told = [line.strip() for line in native.splitlines() if "agent: " in line or "model: " in line]
-    assert told == [
+    lines = [line.strip() for line in native.splitlines() if "agent: " in line or "model: " in line]
+    assert lines == [
         *("agent: house", "model: small"),
         *("agent: house", 'model: "${{ vars.best }}"'),
         "agent: house_2",
     ]
 
 
-def test_a_command_reads_what_several_steps_have_left(work: Stage) -> None:
+def test_a_command_reads_the_output_of_several_steps(work: ScriptedProject) -> None:
     make = "  - {name: NAME, command: [echo, NAME], output_file: out.txt}\n"
     read = "  - {name: All, command: [cat], input_files: [artifacts/One/out.txt, artifacts/Two/out.txt], output_file: all.txt}\n"
     run, state = work.run(
-        work.put(HEAD + "steps:\n" + make.replace("NAME", "One") + make.replace("NAME", "Two") + read)
+        work.write_workflow(
+            HEAD + "steps:\n" + make.replace("NAME", "One") + make.replace("NAME", "Two") + read
+        )
     )
     assert status(state) == "passed"
     assert work.artifacts(run)["all/all.txt"] == b"One\nTwo"
 
 
-def test_what_a_provider_is_given_besides_its_prompt_is_its_context(work: Stage) -> None:
-    for given in ("prompt: hi, input_files: [a.txt, b.txt]", "input_files: [p.md, a.txt, b.txt]"):
-        native = work.convert(work.put(HEAD + f"steps:\n  - {{name: Ask, provider: claude, {given}}}\n"))
+def test_input_files_other_than_the_prompt_become_context(work: ScriptedProject) -> None:
+    for keys in ("prompt: hi, input_files: [a.txt, b.txt]", "input_files: [p.md, a.txt, b.txt]"):
+        native = work.convert(
+            work.write_workflow(HEAD + f"steps:\n  - {{name: Ask, provider: claude, {keys}}}\n")
+        )
         assert "context: [workspace/a.txt, workspace/b.txt]" in native.read_text()
 
 
@@ -190,51 +194,59 @@ def test_what_a_provider_is_given_besides_its_prompt_is_its_context(work: Stage)
 @pytest.mark.parametrize(
     ("steps", "fault"),
     [
-        ("- {name: A, provider: house, max_tokens: '${context.n}', prompt: hi}", "max_tokens is a number"),
+        (
+            "- {name: A, provider: house, max_tokens: '${context.n}', prompt: hi}",
+            "max_tokens must be a number, not a reference",
+        ),
         (
             "- {name: A, command: [a], output_file: o}\n  - {name: B, command: [b], input_files: [artifacts/A/o, c]}",
-            "are not read together",
+            "mixes files of the project",
         ),
         (
             "- {name: A, command: [a], output_file: o}\n  - {name: B, provider: claude, prompt: hi, input_file: artifacts/A/o}",
-            "besides its prompt",
+            "only as its prompt",
         ),
         ("- {name: A, command: [true], provider: claude}", 'has "command" and "provider"'),
         ("- {name: A}", "nothing to do"),
-        ("- {command: [true]}", "needs a name"),
-        ("- {name: A, command: [true], limits: {cpu: 1}}", 'step "A" has no key "limits"'),
-        ("- {name: A, command: make}", "a command is a list of words"),
-        ("- {name: A, command: [true], when: {sometimes: x}}", 'a condition has no key "sometimes"'),
+        ("- {command: [true]}", "has no name"),
+        ("- {name: A, command: [true], limits: {cpu: 1}}", 'step "A" has an unknown key "limits"'),
+        ("- {name: A, command: make}", "a command must be a list of words"),
+        ("- {name: A, command: [true], when: {sometimes: x}}", 'a condition has an unknown key "sometimes"'),
         ("- {name: A, command: [true], when: {}}", "no predicate"),
-        ("- {name: A, command: [echo, '${user}']}", '"${user}" names nothing'),
-        ("- {name: A, command: [echo, '${steps.A.colour}']}", '"${steps.A.colour}" names nothing'),
-        ("- {name: A, command: [true], on: {success: {}}}", "needs goto, error or end"),
-        ("- {name: A, command: [true], on: {success: {goto: _loop_continue}}}", "outside of a loop"),
+        ("- {name: A, command: [echo, '${user}']}", '"${user}" is not defined'),
+        ("- {name: A, command: [echo, '${steps.A.colour}']}", '"${steps.A.colour}" is not defined'),
+        ("- {name: A, command: [true], on: {success: {}}}", "has no goto, error or end"),
+        ("- {name: A, command: [true], on: {success: {goto: _loop_continue}}}", "not inside a loop"),
         (
             "- {name: A, set_context: {x: '1'}}\n  - {name: A, set_context: {x: '2'}}",
             'two steps are named "A"',
         ),
-        ("- {name: A, provider: claude}", "a provider needs a prompt"),
-        ("- {name: A, command: [true], when: {equals: {left: a}}}", 'needs "right"'),
-        ("- {name: A, command: [true], when: {equals: {left: a, right: [b]}}}", "a text belongs here"),
-        ("- {name: A, command: [true], when: {number: {left: '1', op: '~', right: 2}}}", "does not compare"),
+        ("- {name: A, provider: claude}", "this provider has no prompt"),
+        ("- {name: A, command: [true], when: {equals: {left: a}}}", 'has no "right"'),
+        ("- {name: A, command: [true], when: {equals: {left: a, right: [b]}}}", "this value must be text"),
+        (
+            "- {name: A, command: [true], when: {number: {left: '1', op: '~', right: 2}}}",
+            "is not a comparison",
+        ),
         ("- {name: A, command: [true], when: {regex: {text: a, pattern: b, flags: x}}}", 'flag "x"'),
         (
             "- {name: A, for_each: {items: [a], steps: [{name: B, command: [true], on: {success: {end: true}}}]}}",
-            "a loop cannot end the run",
+            "a step inside a loop cannot end the run",
         ),
         (
             (
                 "- name: A\n    for_each: {items: [a], steps: [{name: B, command: [true]}]}\n"
                 "    on: {timeout: {goto: A}}"
             ),
-            "no time of its own",
+            "cannot have a timeout",
         ),
     ],
 )
-def test_what_the_format_does_not_know_is_told_with_its_line(work: Stage, steps: str, fault: str) -> None:
+def test_an_invalid_steps_format_file_is_refused_with_its_line(
+    work: ScriptedProject, steps: str, fault: str
+) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        work.run(work.put(f"{HEAD}steps:\n  {steps}\n"))
+        work.run(work.write_workflow(f"{HEAD}steps:\n  {steps}\n"))
     assert fault in caught.value.message
     assert (
         "flow.yaml:4:" in caught.value.message
@@ -243,13 +255,13 @@ def test_what_the_format_does_not_know_is_told_with_its_line(work: Stage, steps:
     )
 
 
-def test_texts_are_cut_at_references_and_written_anew() -> None:
-    """R044: dollars, other people's templates, and no backslashes."""
-    parts = parts_of(r"a$$b ${ x } ${{ y }} \n")
+def test_texts_are_split_at_references_and_written_again() -> None:
+    """R044: dollar signs, templates of other tools, and no backslash escapes."""
+    parts = split_references(r"a$$b ${ x } ${{ y }} \n")
     assert as_value(parts, lambda ref: f"<{ref.name}>") == r"a$b ${{ <x> }} $${{ y }} \n"
-    assert as_prompt(parts_of("{{ a }} ${x}"), lambda ref: ref.name) == "{{ '{{' }} a }} {{ x }}"
+    assert as_prompt(split_references("{{ a }} ${x}"), lambda ref: ref.name) == "{{ '{{' }} a }} {{ x }}"
     assert as_expression((), lambda ref: ref.name) == "''"
-    assert as_expression(parts_of("it's ${x}"), lambda ref: ref.name) == "join([\"it's \", x], '')"
+    assert as_expression(split_references("it's ${x}"), lambda ref: ref.name) == "join([\"it's \", x], '')"
 
 
 def test_names_become_native_names() -> None:
@@ -288,10 +300,10 @@ WHILE = ("while:\n      condition: {not: {file_exists: stop}}\n      max_iterati
         (WHILE, "1", "", "9", "failed"),
     ],
 )
-def test_a_loop_that_is_left_because_of_a_failure_goes_on_and_one_that_fails_does_not(  # a row each
-    work: Stage, loop: tuple[str, str], most: str, rest: str, bad: str, ended: str
+def test_the_run_continues_after_a_loop_left_by_a_handled_failure_but_not_after_a_failed_loop(  # a row each
+    work: ScriptedProject, loop: tuple[str, str], most: str, rest: str, bad: str, ended: str
 ) -> None:
     text = LEFT.replace("LOOP", loop[0]).replace("WHAT", loop[1]).replace("MOST", most)
-    run, state = work.run(work.put(text.replace("REST", rest).replace("BAD", bad)))
+    run, state = work.run(work.write_workflow(text.replace("REST", rest).replace("BAD", bad)))
     assert status(state) == ended
-    assert ("after" in steps_of(work.story(run))) is (ended == "passed")
+    assert ("after" in steps_of(work.ended_steps(run))) is (ended == "passed")

@@ -1,4 +1,4 @@
-"""The steps format: what its head says, and which values its texts may insert."""
+"""The steps format: the keys of its head, and the values that texts may insert."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import json
 import pytest
 
 from podium.errors import ConfigurationError
-from tests.dialects.kit import Stage, status
+from tests.dialects.kit import ScriptedProject, status
 
 TELL = "import os; print(os.environ.get('DEMO_KEY', 'none'), os.environ.get('OTHER_KEY', 'none'))"
 
 
 @pytest.fixture
-def work(stage: Stage) -> Stage:
-    stage.write("workspace/data.txt", "seven\n")
-    return stage
+def work(project: ScriptedProject) -> ScriptedProject:
+    project.write("workspace/data.txt", "seven\n")
+    return project
 
 
 @pytest.mark.req("R018")
-def test_everything_that_the_head_says_has_an_effect(work: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_key_of_the_head_has_an_effect(work: ScriptedProject, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEMO_KEY", "s3cret-of-the-demo")
     monkeypatch.setenv("OTHER_KEY", "an0ther-one-entirely")
     text = f"""
@@ -38,18 +38,18 @@ steps:
     output_file: keys.txt
     on: {{success: {{goto: _end}}, failure: {{error: no}}}}
 """
-    run, state = work.run(work.put(text))
+    run, state = work.run(work.write_workflow(text))
     assert status(state) == "passed"
     assert work.view(run).workflow == "head"
     assert work.artifacts(run) == {"say/said.txt": b"Ada", "keys/keys.txt": b"*** none"}
     with pytest.raises(ConfigurationError, match='strict: "say" does not route "passed"'):
-        work.run(work.put(text.replace("success: {goto: Keys}, ", "")))
+        work.run(work.write_workflow(text.replace("success: {goto: Keys}, ", "")))
     with pytest.raises(ConfigurationError, match=r'flow\.yaml:2:.*version "2\.0"'):
-        work.run(work.put(text.replace('"1.0"', '"2.0"')))
+        work.run(work.write_workflow(text.replace('"1.0"', '"2.0"')))
 
 
 @pytest.mark.req("R041", "C24")
-def test_values_are_inserted_everywhere_but_in_the_head(work: Stage) -> None:
+def test_values_are_inserted_everywhere_except_in_the_head(work: ScriptedProject) -> None:
     text = """
 version: "1.0"
 name: "${context.who}"
@@ -70,7 +70,7 @@ steps:
     on: {failure: {error: "${context.who} is not there"}}
 """
     cast = "- {match: {step: ask, prompt: Write to Ada.}, error: auth}\n"
-    run, state = work.run(work.put(text, cast=cast))
+    run, state = work.run(work.write_workflow(text, cast=cast))
     assert work.artifacts(run)["copy/Ada.txt"] == b'seven\nAda {"list": ["for Ada"]}'
     assert [row.result["model"] for row in work.view(run).steps if row.step == "ask"] == ["for-Ada"]
     assert state.ended is not None
@@ -79,8 +79,8 @@ steps:
 
 
 @pytest.mark.req("R042")
-def test_names_of_loops_results_context_and_environment_do_not_hide_each_other(
-    work: Stage, monkeypatch: pytest.MonkeyPatch
+def test_loop_items_results_context_and_environment_have_separate_names(
+    work: ScriptedProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WHO", "of-the-environment")
     monkeypatch.setenv("HIDDEN", "not-allowed")
@@ -102,20 +102,20 @@ steps:
           output_file: told.txt
         - {name: Time, command: [echo, "${loop.elapsed}", "${steps.who.duration}"], output_file: time.txt}
 """
-    run, state = work.run(work.put(text))
+    run, state = work.run(work.write_workflow(text))
     assert status(state) == "passed"
-    found = work.artifacts(run)
+    artifacts = work.artifacts(run)
     same = "of-the-context of-the-environment of-the-step 0"
     for name, place in (("a", "0 1 2"), ("b", "1 2 2")):
-        assert f"{name} {same} {place}".encode() in found.values()
-    times = [value.split() for path, value in found.items() if path.endswith("time.txt")]
+        assert f"{name} {same} {place}".encode() in artifacts.values()
+    times = [value.split() for path, value in artifacts.items() if path.endswith("time.txt")]
     assert all(float(word) >= 0 for words in times for word in words)
     with pytest.raises(ConfigurationError, match="HIDDEN"):
-        work.run(work.put(text.replace("${env.WHO}", "${env.HIDDEN}")))
+        work.run(work.write_workflow(text.replace("${env.WHO}", "${env.HIDDEN}")))
 
 
-def test_everything_is_a_text_to_a_condition_and_a_flag_leaves_the_pattern_alone(work: Stage) -> None:
-    """Small letters would turn `\\S`, which is no blank, into `\\s`, which is one."""
+def test_conditions_compare_texts_and_the_flag_i_does_not_change_the_pattern(work: ScriptedProject) -> None:
+    """Lower-casing the pattern would turn `\\S`, a non-blank, into `\\s`, a blank."""
     text = """
 version: "1.0"
 name: texts
@@ -131,7 +131,7 @@ steps:
   - name: Each
     for_each: {items: [a, b], steps: [{name: First, command: [echo, yes], when: {equals: {left: "${loop.index}", right: "0"}}}]}
 """
-    run, state = work.run(work.put(text))
+    run, state = work.run(work.write_workflow(text))
     assert status(state) == "passed"
-    skipped = [step for step, _, outcome in work.story(run) if outcome == "skipped"]
+    skipped = [step for step, _, outcome in work.ended_steps(run) if outcome == "skipped"]
     assert skipped == ["not", "each[2]/first"]

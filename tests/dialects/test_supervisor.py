@@ -1,4 +1,4 @@
-"""The supervisor format: gates as verdicts, templates, commands, and what it refuses."""
+"""The supervisor format: gates as verdicts, templates, commands, and invalid files."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from podium.app.author.load import converted
 from podium.core.events import AttemptStarted
 from podium.core.messages import Approve
 from podium.errors import ConfigurationError
-from tests.dialects.kit import Stage, status
-from tests.dialects.test_blocks import shown
+from tests.dialects.kit import ScriptedProject, status
+from tests.dialects.test_blocks import top_level_steps
 
 FLOW = """
 workflow:
@@ -27,26 +27,26 @@ cross_project_dependencies: {b: {depends_on: [a]}}
 """
 
 
-def test_a_string_opens_no_gate_but_a_verdict_does(stage: Stage) -> None:
-    """C3: an answer that says APPROVED and no verdict is no approval."""
+def test_only_a_verdict_passes_a_gate_not_a_string(project: ScriptedProject) -> None:
+    """C3: an answer that contains APPROVED but no verdict is not an approval."""
     text = FLOW.replace(", human_approval: true", "")
     cast = '- {match: {step: look/reviewer}, output: "REVIEW_STATUS: APPROVED"}\n'
-    run, state = stage.run(stage.put(text, cast=cast), {"task": "t"})
+    run, state = project.run(project.write_workflow(text, cast=cast), {"task": "t"})
     assert status(state) == "failed"
-    assert ("look", 1, "error") in stage.story(run)
+    assert ("look", 1, "error") in project.ended_steps(run)
 
 
-def test_steps_follow_each_other_by_next_and_people_are_asked_before_a_commit(stage: Stage) -> None:
+def test_steps_follow_next_and_a_commit_waits_for_approval(project: ScriptedProject) -> None:
     """R031, R032, R244."""
-    run, state = stage.run(stage.put(FLOW), {"task": "t"})
+    run, state = project.run(project.write_workflow(FLOW), {"task": "t"})
     for _ in range(2):
-        stage.say(run, Approve(stage.view(run).pending[0].path, "approve", "ann"))
-        state = stage.resume(run)
+        project.say(run, Approve(project.view(run).pending[0].path, "approve", "ann"))
+        state = project.resume(run)
     assert status(state) == "passed"
-    assert shown(stage.story(run)) == ["plan", "look", "fix", "commit_approval", "commit"]
+    assert top_level_steps(project.ended_steps(run)) == ["plan", "look", "fix", "commit_approval", "commit"]
 
 
-def test_what_a_person_or_a_role_rejects_goes_back_as_often_as_the_file_says(stage: Stage) -> None:
+def test_max_retries_limits_attempts_and_visits(project: ScriptedProject) -> None:
     text = """
 workflow:
   steps:
@@ -55,16 +55,16 @@ workflow:
     ask: {type: human_gate, on_reject: make, max_retries: 2, next: scan}
     scan: {role: security_auditor, on_reject: make, max_retries: 1, terminal: true}
 """
-    made = converted(stage.put(text))
-    assert "retry: {attempts: 5}" in made
+    native = converted(project.write_workflow(text))
+    assert "retry: {attempts: 5}" in native
     ask = (
         "  ask:\n    human: May the run go on after ask?\n    retry: {visits: 3}\n    on: {rejected: make}\n"
     )
     scan = "  scan:\n    review: security_auditor\n    of: make\n    retry: {visits: 2}\n    on: {rejected: make}\n"
-    assert made.replace('"', "").endswith(ask + scan)
+    assert native.replace('"', "").endswith(ask + scan)
 
 
-def test_words_of_a_file_have_their_native_form(stage: Stage) -> None:
+def test_every_kind_of_step_is_translated(project: ScriptedProject) -> None:
     text = """
 workflow:
   steps:
@@ -76,7 +76,7 @@ workflow:
     last: {role: planner, terminal: true, config: {a: 1}, retry_policy: {max_attempts: 2}}
     rest: {role: implementer}
 """
-    native = converted(stage.put(text))
+    native = converted(project.write_workflow(text))
     for part in (
         "human: May the run go on after ask",
         "retry: {visits: 3}",
@@ -92,58 +92,71 @@ workflow:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        (FLOW.replace("next: look", "nxt: look"), 'step "plan" has no key "nxt"'),
-        (FLOW.replace("name: Small", "nmae: Small"), 'workflow has no key "nmae"'),
+        (FLOW.replace("next: look", "nxt: look"), 'step "plan" has an unknown key "nxt"'),
+        (FLOW.replace("name: Small", "nmae: Small"), 'workflow has an unknown key "nmae"'),
         (FLOW.replace("on_reject: plan", "on_reject: plam"), 'step "plam" does not exist'),
-        (FLOW.replace("next: fix", "next: fixx"), 'next of "look" leads to "fixx", which is no step'),
+        (FLOW.replace("next: fix", "next: fixx"), 'next of "look" leads to "fixx", which is not a step'),
         (FLOW.replace("initial_step: plan", "initial_step: plam"), 'initial_step leads to "plam"'),
-        (FLOW.replace("retry_policy: aggressive", "retry_policy: {tries: 2}"), 'has no key "tries"'),
-        (FLOW.replace("retry_policy:", "max_retries: 2, retry_policy:"), "says already how often"),
-        (FLOW.replace("command: git commit", "command: git commit -m x"), "is thrown away"),
-        (FLOW.replace("terminal: true", "terminal: true, on_reject: plan"), "a command rejects nothing"),
+        (FLOW.replace("retry_policy: aggressive", "retry_policy: {tries: 2}"), 'has an unknown key "tries"'),
+        (FLOW.replace("retry_policy:", "max_retries: 2, retry_policy:"), "already sets the number"),
+        (FLOW.replace("command: git commit", "command: git commit -m x"), "is discarded"),
+        (FLOW.replace("terminal: true", "terminal: true, on_reject: plan"), "a command cannot be rejected"),
         ("name: t\nsteps: {x: {role: planner, next: y}}", 'next of "x" leads to "y"'),
-        (PROJECTS.replace("depends_on: [a]", "depends_on: [aa]"), '"b" depends on "aa", which is no project'),
-        (PROJECTS.replace("depends_on", "depends"), 'dependencies of "b" has no key "depends"'),
-        (PROJECTS.replace("{b: {", "{bb: {"), 'there is no project "bb"'),
+        (
+            PROJECTS.replace("depends_on: [a]", "depends_on: [aa]"),
+            '"b" depends on "aa", which is not a project',
+        ),
+        (PROJECTS.replace("depends_on", "depends"), 'dependencies of "b" has an unknown key "depends"'),
+        (PROJECTS.replace("{b: {", "{bb: {"), 'project "bb" does not exist'),
         (
             "name: t\nextends: b\nsettings: {a: true}\nsteps: {x: {role: planner, position: beside plan}}",
-            "no position",
+            "not a position",
         ),
         ("name: t\nhooks: {pre_commit: [lint]}\nsteps: {x: {role: planner, next: x}}", "a step named commit"),
-        ("projects: [{name: a, path: ./a, roles: [r], colour: red}]", 'has no key "colour"'),
+        ("projects: [{name: a, path: ./a, roles: [r], colour: red}]", 'has an unknown key "colour"'),
     ],
 )
-def test_what_the_format_does_not_know_is_told(stage: Stage, text: str, fault: str) -> None:
-    stage.write("b.yaml", "podium: 1\nname: b\nsteps: {plan: {role: planner, prompt: go}}\n")
+def test_an_invalid_supervisor_format_workflow_is_refused(
+    project: ScriptedProject, text: str, fault: str
+) -> None:
+    project.write("b.yaml", "podium: 1\nname: b\nsteps: {plan: {role: planner, prompt: go}}\n")
     with pytest.raises(ConfigurationError) as caught:
-        stage.run(stage.put(text), {"task": "t"})
+        project.run(project.write_workflow(text), {"task": "t"})
     assert fault in caught.value.message
 
 
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("cli: claude\ncolour: red", 'a role has no key "colour"'),
-        ("extends: reviewer\ngates: [{command: make, when: now}]", 'has no key "when"'),
-        ("extends: reviewer\ncontext: {git_diff: true, colour: red}", 'context has no key "colour"'),
-        ("approval_gates: {a: {action: shrug}}", '"shrug" is no action'),
-        ("approval_gates: {a: {action: auto_approve, conditions: [full_moon]}}", '"full_moon" is nothing'),
-        ("limits: {workflow_max_steps: 5, patience: 3}", 'limits has no key "patience"'),
-        ("policies: {a: {max_attempts: 2, luck: 1}}", 'policy "a" has no key "luck"'),
-        ("adaptive: {}\nother: 1", 'has no key "other"'),
-        ("feature: {id: a, phases: [{id: p, components: [{id: c, colour: red}]}]}", 'has no key "colour"'),
+        ("cli: claude\ncolour: red", 'a role has an unknown key "colour"'),
+        ("extends: reviewer\ngates: [{command: make, when: now}]", 'has an unknown key "when"'),
+        ("extends: reviewer\ncontext: {git_diff: true, colour: red}", 'context has an unknown key "colour"'),
+        ("approval_gates: {a: {action: shrug}}", '"shrug" is not an action'),
+        (
+            "approval_gates: {a: {action: auto_approve, conditions: [full_moon]}}",
+            '"full_moon" is not a condition',
+        ),
+        ("limits: {workflow_max_steps: 5, patience: 3}", 'limits has an unknown key "patience"'),
+        ("policies: {a: {max_attempts: 2, luck: 1}}", 'policy "a" has an unknown key "luck"'),
+        ("adaptive: {}\nother: 1", 'has an unknown key "other"'),
+        (
+            "feature: {id: a, phases: [{id: p, components: [{id: c, colour: red}]}]}",
+            'has an unknown key "colour"',
+        ),
         ("what: ever", "has the shape of no format"),
         ("podium: 1", "is native already"),
         ("a: [", "is not closed"),
     ],
 )
-def test_a_file_that_cannot_be_converted_says_why(stage: Stage, text: str, fault: str) -> None:
+def test_a_file_that_cannot_be_converted_is_refused_with_the_reason(
+    project: ScriptedProject, text: str, fault: str
+) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        converted(stage.put(text))
+        converted(project.write_workflow(text))
     assert fault in caught.value.message
 
 
-def test_a_configuration_may_say_several_things(stage: Stage) -> None:
+def test_a_configuration_may_combine_several_parts(project: ScriptedProject) -> None:
     text = """
 roles: {planner: {cli: claude, context: {include: ["git diff --cached"]}}}
 adaptive: {locked_assignments: {writer: gemini}}
@@ -152,26 +165,28 @@ approval_gates: {a: {action: notify_and_timeout}}
 limits: {step_max_retries: 2}
 policies: {odd: {max_attempts: 2, jitter: often}}
 """
-    native = converted(stage.put(text))
+    native = converted(project.write_workflow(text))
     assert "writer: {agent: gemini}" in native
     assert "when: " in native
 
 
-def test_interfaces_and_phases_keep_their_order(stage: Stage) -> None:
+def test_phases_are_sorted_by_sequence_and_interfaces_become_files(project: ScriptedProject) -> None:
     text = """
 feature:
   phases:
     - {id: late, sequence: 2, components: [{id: b, title: Bee}]}
     - {id: early, sequence: 1, components: [{id: a}], interfaces: [{name: A, definition: text}]}
 """
-    native = converted(stage.put(text))
+    native = converted(project.write_workflow(text))
     assert native.index("early:") < native.index("late:")
     assert "file: interfaces/a.txt" in native
     assert "description: Bee" in native
 
 
 @pytest.mark.req("R235")
-def test_projects_of_one_repository_are_worked_on_in_the_order_of_what_they_need(stage: Stage) -> None:
+def test_projects_of_one_repository_are_worked_on_in_the_order_of_their_dependencies(
+    project: ScriptedProject,
+) -> None:
     text = """
 projects:
   - {name: web, path: ./packages/web, roles: [implementer]}
@@ -179,13 +194,13 @@ projects:
 cross_project_dependencies: {web: {depends_on: [types]}}
 """
     for name in ("web", "types"):
-        stage.write(f"packages/{name}/README.md", name)
+        project.write(f"packages/{name}/README.md", name)
     cast = (
         "- {match: {prompt: project types}, write: {packages/types/t.ts: type T}}\n"
         "- {match: {prompt: project web}, write: {packages/web/w.ts: uses T}}\n"
     )
-    run, state = stage.run(stage.put(text, cast=cast), {"task": "Add T"})
+    run, state = project.run(project.write_workflow(text, cast=cast), {"task": "Add T"})
 
     assert status(state) == "passed"
-    begun = [event.path for event in stage.events(run) if isinstance(event, AttemptStarted)]
-    assert begun == ["packages[2]/work[1]", "packages[1]/work[1]"]
+    started = [event.path for event in project.events(run) if isinstance(event, AttemptStarted)]
+    assert started == ["packages[2]/work[1]", "packages[1]/work[1]"]

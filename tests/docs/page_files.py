@@ -75,7 +75,9 @@ def _foreign(path: Path) -> list[str] | None:
     done = None if node is None or "podium" in fields(node) else translate(node)
     if done is None:
         return None
-    problems = load(path, agent_types=agent_types()).errors if done.kind == "workflow" else done.page.problems
+    problems = (
+        load(path, agent_types=agent_types()).errors if done.kind == "workflow" else done.translation.problems
+    )
     return [problem.render() for problem in problems]
 
 

@@ -167,7 +167,7 @@ def test_mistakes_of_test_files_are_named_by_line_before_anything_is_played(proj
     done = project.podium("test", "broken")
 
     assert done.code == 2
-    assert 'flow.test.yaml:16:7: "expect" has no key "exot"' in done.err
+    assert 'flow.test.yaml:16:7: "expect" has an unknown key "exot"' in done.err
     assert 'did you mean "exit"?' in done.err
     assert 'flow.test.yaml:17:21: "path[1]" must be a step, or a step with its outcome' in done.err
 

@@ -55,7 +55,10 @@ def test_all_mistakes_are_told_at_once_with_exit_2(project: Path) -> None:
     done = podium("validate", "broken.yaml", cwd=project)
 
     assert done.returncode == 2
-    assert 'broken.yaml:5:29: step "work" has no key "promt"\n  hint: did you mean "prompt"?' in done.stdout
+    assert (
+        'broken.yaml:5:29: step "work" has an unknown key "promt"\n  hint: did you mean "prompt"?'
+        in done.stdout
+    )
     assert "broken.yaml:6:" in done.stdout
     assert 'step "wrok" does not exist in this block' in done.stdout
     assert "Traceback" not in done.stderr

@@ -82,7 +82,7 @@ def test_a_mistake_in_the_file_is_told_and_the_next_save_runs_again(project: Pro
     with watch(project, "flow.yaml", "--runs", "2") as process:
         wait_for(process, "watching")
         project.write("flow.yaml", good.replace("steps:", "stepz:"))
-        wait_for(process, 'has no key "stepz"')
+        wait_for(process, 'has an unknown key "stepz"')
         wait_for(process, "watching")
         (project.root / "flow.yaml").unlink()
         wait_for(process, "changed: flow.yaml")
@@ -232,7 +232,7 @@ def test_a_file_whose_run_cannot_begin_is_taken_once_it_can(project: Project) ->
         wait_for(process, "watching")
         project.write("task.yaml", TASK.replace("steps:", "stepz:"))
         project.write("todo/second.md", "second")
-        wait_for(process, 'has no key "stepz"')
+        wait_for(process, 'has an unknown key "stepz"')
         wait_for(process, "watching")
         project.write("task.yaml", TASK)
         process.communicate(timeout=240)

@@ -281,7 +281,7 @@ def test_a_feature_file_is_checked_where_it_stands(tmp_path: Path) -> None:
     text = f"steps: {{it: {{build: auth.yaml, {WORKER}}}}}"
     feature = "phases: {p: {components: {a: {toches: [x]}, b: {steps: {c: {}}}}}}\n"
     found = errors(tmp_path / "a", text, {"auth.yaml": feature})
-    assert (3, 'step "a" has no key "toches"') in found
+    assert (3, 'step "a" has an unknown key "toches"') in found
     assert (4, 'step "c" has no verb') in found
     assert (38, "auth.yaml does not exist") in errors(tmp_path / "b", text)
     assert errors(tmp_path / "c", text, {"auth.yaml": "a: [\n"}) != []

@@ -17,7 +17,7 @@ def test_a_number_where_text_belongs_asks_for_quotes() -> None:
 
 def test_an_unknown_key_is_told_with_the_nearest_one() -> None:
     [fault] = faults_of(a_file(fix={"role": "x", "promt": "y"}))
-    assert (fault.rule, fault.message) == (3, 'step "fix" has no key "promt"')
+    assert (fault.rule, fault.message) == (3, 'step "fix" has an unknown key "promt"')
     assert fault.hint == 'did you mean "prompt"?'
     assert fault.path == ("steps", "fix", "promt")
 
@@ -25,15 +25,15 @@ def test_an_unknown_key_is_told_with_the_nearest_one() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({"nmae": "x"}, 'the workflow has no key "nmae"'),
-        ({"roles": {"r": {"sytem": "x"}}}, 'role "r" has no key "sytem"'),
-        ({"inputs": {"n": {"typ": "int"}}}, 'input "n" has no key "typ"'),
-        ({"gates": {"g": {"run": "x", "juint": "r"}}}, 'gate "g" has no key "juint"'),
-        ({"breaker": {"visit": 1}}, '"breaker" has no key "visit"'),
-        ({"limits": {"dollars": 1}}, '"limits" has no key "dollars"'),
-        ({"policies": {"p": [{"level": "auto", "wen": "x"}]}}, '"p[0]" has no key "wen"'),
-        ({"agents": {"a": {"modle": "x"}}}, 'agent "a" has no key "modle"'),
-        ({"agents": {"a": {"price": {"inputs": 1}}}}, '"price" has no key "inputs"'),
+        ({"nmae": "x"}, 'the workflow has an unknown key "nmae"'),
+        ({"roles": {"r": {"sytem": "x"}}}, 'role "r" has an unknown key "sytem"'),
+        ({"inputs": {"n": {"typ": "int"}}}, 'input "n" has an unknown key "typ"'),
+        ({"gates": {"g": {"run": "x", "juint": "r"}}}, 'gate "g" has an unknown key "juint"'),
+        ({"breaker": {"visit": 1}}, '"breaker" has an unknown key "visit"'),
+        ({"limits": {"dollars": 1}}, '"limits" has an unknown key "dollars"'),
+        ({"policies": {"p": [{"level": "auto", "wen": "x"}]}}, '"p[0]" has an unknown key "wen"'),
+        ({"agents": {"a": {"modle": "x"}}}, 'agent "a" has an unknown key "modle"'),
+        ({"agents": {"a": {"price": {"inputs": 1}}}}, '"price" has an unknown key "inputs"'),
     ],
 )
 def test_the_owner_of_an_unknown_key_is_named(data: dict[str, Any], message: str) -> None:
@@ -42,13 +42,15 @@ def test_the_owner_of_an_unknown_key_is_named(data: dict[str, Any], message: str
 
 def test_the_owner_is_named_however_deep_it_stands() -> None:
     nested = {"steps": {"inner": {"runn": "x"}}}
-    assert told_of_step(**nested) == [(3, 'step "inner" has no key "runn"')]
+    assert told_of_step(**nested) == [(3, 'step "inner" has an unknown key "runn"')]
     assert told_of_step(role="x", gates=[{"run": "x", "tmeout": "5m"}]) == [
-        (3, 'a gate of step "fix" has no key "tmeout"')
+        (3, 'a gate of step "fix" has an unknown key "tmeout"')
     ]
     feature: Any = {"phases": {"p": {"components": {"c": {"toches": []}}}}}
-    assert told_of_step(build=feature, component={"run": "x"}) == [(3, 'step "c" has no key "toches"')]
-    assert told_of_step(role="x", retry={"atempts": 1}) == [(3, '"retry" has no key "atempts"')]
+    assert told_of_step(build=feature, component={"run": "x"}) == [
+        (3, 'step "c" has an unknown key "toches"')
+    ]
+    assert told_of_step(role="x", retry={"atempts": 1}) == [(3, '"retry" has an unknown key "atempts"')]
 
 
 def test_what_an_adapter_alone_knows_passes_through() -> None:
@@ -180,7 +182,7 @@ def test_a_time_of_day_is_checked() -> None:
 
 def test_the_first_line_is_asked_for() -> None:
     assert told({"steps": {"a": {"run": "x", "jnit": "r"}}}) == [
-        (3, 'step "a" has no key "jnit"'),
+        (3, 'step "a" has an unknown key "jnit"'),
         (3, '"podium" is missing; write podium: 1'),
     ]
     assert told({"podium": 2, "steps": {}}) == [(2, '"podium" must be 1')]

@@ -200,7 +200,7 @@ def test_a_configuration_is_checked_even_where_it_is_hidden(tmp_path: Path) -> N
     merged = cascaded(tmp_path, project="limts: {usd: 5}\nmax_parallel: many\n", flow="max_parallel: 2")
 
     assert told(merged) == [
-        'config.yaml:1: the configuration has no key "limts"',
+        'config.yaml:1: the configuration has an unknown key "limts"',
         'config.yaml:2: "max_parallel" must be a whole number',
     ]
 

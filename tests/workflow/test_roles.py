@@ -154,7 +154,7 @@ def test_a_missing_parent_is_told_with_the_nearest_name(tmp_path: Path) -> None:
 def test_replace_must_name_keys_of_a_role(tmp_path: Path) -> None:
     merged = with_roles(tmp_path, "  mine: {extends: planner, replace: [contxt, {}]}\n")
 
-    assert told(merged) == ['flow.yaml:4: replace: a role has no key "contxt"']
+    assert told(merged) == ['flow.yaml:4: replace: "contxt" is not a key of a role']
     assert merged.problems[0].hint == 'did you mean "context"?'
 
 

@@ -184,7 +184,7 @@ def test_the_verb_of_a_step_is_one_word() -> None:
 
 def test_a_configuration_holds_the_keys_of_the_cascade_only() -> None:
     reading = read_config({"limits": {"usd": 5, "unknown_cost": "refuse"}, "steps": {}})
-    assert [fault.message for fault in reading.faults] == ['the configuration has no key "steps"']
+    assert [fault.message for fault in reading.faults] == ['the configuration has an unknown key "steps"']
     assert reading.value is not None
     assert reading.value.limits is not None
     assert reading.value.limits.unknown_cost == "refuse"

@@ -43,7 +43,12 @@ RULES: Final = (
         ('"version" must be text; write "1.10"',),
         "A number in place of a text has often lost something already, such as the zero of 1.10.",
     ),
-    Rule(3, "known keys", ('step "fix" has no key "promt"',), "A key that is not understood is not obeyed."),
+    Rule(
+        3,
+        "known keys",
+        ('step "fix" has an unknown key "promt"',),
+        "A key that is not understood is not obeyed.",
+    ),
     Rule(
         4,
         "one verb",

@@ -136,10 +136,10 @@ def converted(path: Path) -> str:
             "is native already" if MARK in fields(tree.node) else "has the shape of no format that is known"
         )
         raise ConfigurationError(f"{path} {fact}", hint="docs/how-to lists the formats: coming-from-*.md")
-    problems = (*tree.problems, *done.page.problems)
+    problems = (*tree.problems, *done.translation.problems)
     if problems:
         raise ConfigurationError("\n".join(problem.render() for problem in problems))
-    notes = "".join(f"# Line {place.line}: {text}\n" for place, text in done.page.notes)
+    notes = "".join(f"# Line {place.line}: {text}\n" for place, text in done.translation.notes)
     return f"# Translated from {path.name}, a file in the {done.dialect} format ({done.kind}).\n{notes}{written(done.node)}"
 
 

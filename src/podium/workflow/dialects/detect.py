@@ -1,8 +1,8 @@
-"""Files that were written for other tools, read as if they had been written for this one.
+"""Recognises files written for other tools and translates them into the native format.
 
-Each dialect is recognised by the shape of its file and translated node by node into the native document, which the
-one reader then checks and compiles. A node keeps the place it was written at, so every message names the user's own
-line, and there is one semantics.
+Each dialect is recognised by the shape of its file and translated node by node into a native document, which the
+ordinary reader then checks and compiles. A node keeps the place it was written at, so every message names the
+user's own line, and all formats have the same semantics.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DIALECTS: Final = (
     "supervisor.translate",
     "supervisor.translate_files",
 )
-"""The modules, in the order they are asked; the first that knows the shape translates it."""
+"""The modules that translate, in the order they are tried; the first that recognises the shape translates the file."""
 
 
 KINDS: Final[tuple[Kind, ...]] = ("workflow", "configuration", "role", "feature")
@@ -36,27 +36,27 @@ class TranslatedFile:
     dialect: str
     kind: Kind
     node: Node
-    page: Translation
+    translation: Translation
 
 
 def to_native(tree: Tree, kind: Kind) -> Tree:
-    """The file as a native one, if it is of another format; else as it is."""
+    """Translates a file of another format; a native file is returned unchanged."""
     if tree.node is None or MARK in fields(tree.node):
         return tree
-    done = translate(tree.node, kind)
-    if done is None:
+    translated = translate(tree.node, kind)
+    if translated is None:
         return tree
-    return replace(tree, node=done.node, problems=(*tree.problems, *done.page.problems))
+    return replace(tree, node=translated.node, problems=(*tree.problems, *translated.translation.problems))
 
 
 def translate(root: Node, *kinds: Kind) -> TranslatedFile | None:
-    """None for a file that no dialect claims. Without `kinds`, its shape alone says what it is."""
+    """None for a file of no known dialect. Without `kinds`, the shape of the file decides its kind."""
     for kind in kinds or KINDS:
         for name in DIALECTS:
-            # Imported only for files without the native mark: most runs never need one of them.
+            # Imported only for files without the native mark, because most runs need none of these modules.
             translator: Translator = import_module(f"podium.workflow.dialects.{name}").translate
-            page = Translation()
-            node = translator(root, kind, page)
+            translation = Translation()
+            node = translator(root, kind, translation)
             if node is not None:
-                return TranslatedFile(name.partition(".")[0], kind, node, page)
+                return TranslatedFile(name.partition(".")[0], kind, node, translation)
     return None

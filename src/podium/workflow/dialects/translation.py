@@ -1,4 +1,4 @@
-"""What every dialect works with: new nodes at old places, names, complaints, and notes for the person who converts."""
+"""Shared by all dialects: new nodes at existing places, native names, problems, and notes for `podium convert`."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from podium.workflow.source.nodes import Node, SourceLocation, fields
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 Kind: TypeAlias = Literal["workflow", "configuration", "role", "feature"]
-"""As what a file is read: where it stands decides that, not what is in it."""
+"""What a file is read as; its location decides that, not its content."""
 
 
 @dataclass(slots=True)
 class Translation:
-    """Collects what is to be said about one file."""
+    """Collects the problems and notes of one translated file."""
 
     problems: list[Problem] = field(default_factory=list)
     notes: list[tuple[SourceLocation, str]] = field(default_factory=list)
-    """What has no native form, and what stands for it."""
+    """What has no native form, and what replaces it."""
 
-    def complain(self, node: Node, rule: int, message: str, hint: str = "") -> None:
+    def add_problem(self, node: Node, rule: int, message: str, hint: str = "") -> None:
         self.problems.append(Problem(*node.place, rule, message, hint))
 
-    def note(self, node: Node, text: str) -> None:
+    def add_note(self, node: Node, text: str) -> None:
         self.notes.append((node.key, text))
 
     def check_keys(self, node: Node, thing: str, known: Iterable[str]) -> None:
@@ -37,17 +37,17 @@ class Translation:
         for key, value in fields(node).items():
             if key not in keys:
                 hint = did_you_mean(key, keys)
-                self.problems.append(Problem(*value.key, 3, f'{thing} has no key "{key}"', hint))
+                self.problems.append(Problem(*value.key, 3, f'{thing} has an unknown key "{key}"', hint))
 
 
 Translator: TypeAlias = Callable[[Node, Kind, Translation], Node | None]
-"""The native document for one of another format; None if it is not of this one."""
+"""Returns the native document for a file of another format; None if the file is not of this format."""
 
 
 def new_node(value: Any, near: Node) -> Node:
-    """A tree for a value that has no place of its own but stands for `near`; nodes inside keep theirs.
+    """A tree for a value that was not in the file and takes its place from `near`; nodes inside keep their own places.
 
-    A key whose value is None is left out.
+    A key whose value is None is omitted.
     """
     if isinstance(value, Node):
         return value
@@ -59,38 +59,40 @@ def new_node(value: Any, near: Node) -> Node:
     return Node(value, near.place, near.key)
 
 
-def name_of(written: str) -> str:
-    """A native name for a foreign one: `CrossAudit` and `cross-audit` are `cross_audit`."""
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", written)
+def name_of(foreign_name: str) -> str:
+    """The native form of a foreign name: `CrossAudit` and `cross-audit` become `cross_audit`."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", foreign_name)
     name = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
     return name if name[:1].isalpha() else f"x_{name}".rstrip("_")
 
 
 class Names:
-    """Foreign names and the native ones they got; two that would become one are told apart by a number."""
+    """Foreign names with their native names; a number is appended where two would become the same."""
 
-    def __init__(self, written: Iterable[str] = (), *, called: Mapping[str, str] = NOTHING) -> None:
-        """`called` are those that have their native name already."""
-        self._names: dict[str, str] = dict(called)
-        for word in written:
-            self.add(word)
+    def __init__(
+        self, foreign_names: Iterable[str] = (), *, native_names: Mapping[str, str] = NOTHING
+    ) -> None:
+        """`native_names` are those that already have a native name."""
+        self._names: dict[str, str] = dict(native_names)
+        for foreign_name in foreign_names:
+            self.add(foreign_name)
 
-    def add(self, written: str) -> str:
-        if written in self._names:
-            return self._names[written]
-        wanted = name_of(written)
-        taken = set(self._names.values())
-        same = (wanted if number == 1 else f"{wanted}_{number}" for number in range(1, len(taken) + 2))
-        name = self._names[written] = next(name for name in same if name not in taken)
+    def add(self, foreign_name: str) -> str:
+        if foreign_name in self._names:
+            return self._names[foreign_name]
+        base = name_of(foreign_name)
+        used = set(self._names.values())
+        candidates = (base if number == 1 else f"{base}_{number}" for number in range(1, len(used) + 2))
+        name = self._names[foreign_name] = next(name for name in candidates if name not in used)
         return name
 
-    def __getitem__(self, written: str) -> str:
-        """The name of a known one; an unknown one is only spelled as a name, and the reader says that it is missing."""
-        return self._names.get(written, name_of(written))
+    def __getitem__(self, foreign_name: str) -> str:
+        """The native name; an unknown name is only converted, and the reader then reports that it is missing."""
+        return self._names.get(foreign_name, name_of(foreign_name))
 
 
 def seconds(node: Node | None) -> Any:
-    """A number of seconds as a duration; anything else is left for the reader to judge."""
+    """A number of seconds as a duration; any other value is left for the reader to check."""
     if node is None or isinstance(node.value, bool) or not isinstance(node.value, int):
         return node
     total = node.value

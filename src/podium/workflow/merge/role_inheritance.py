@@ -113,7 +113,7 @@ def _faults(line: Lineage, texts: Mapping[str, str]) -> Iterator[Problem]:
             name = text(item)
             if name is not None and name not in ROLE_KEYS:
                 hint = did_you_mean(name, ROLE_KEYS)
-                yield Problem(*item.place, 3, f'replace: a role has no key "{name}"', hint)
+                yield Problem(*item.place, 3, f'replace: "{name}" is not a key of a role', hint)
     systems = [system for node in line.nodes if (system := fields(node).get("system")) is not None]
     for system in systems if len(systems) > 1 else ():
         name = text(system)

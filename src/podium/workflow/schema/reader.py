@@ -119,7 +119,7 @@ class _Reader:
             self.fault(36, path, "a gate is run, review, human or check", key=True)
         else:
             hint = did_you_mean(key, known_keys(model))
-            self.fault(3, path, f'{label} has no key "{key}"', hint, key=True)
+            self.fault(3, path, f'{label} has an unknown key "{key}"', hint, key=True)
 
     def check_required(self, model: type[Raw], data: Mapping[str, Any], path: DocPath, label: str) -> None:
         missing = [key for key, known in keys_of(model).items() if known.required and key not in data]

@@ -1,4 +1,4 @@
-"""`success_criterion` of the gates format: sentences that a machine can hold a step to, and those it cannot."""
+"""`success_criterion` of the gates format: which sentences become commands or files that prove a step."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ EXISTS: Final = re.compile(r"(?:the )?file `?(?P<path>[^\s`]+)`? exists(?: and i
 SEVERAL: Final = re.compile(r",? and (?!is )|[,;] ")
 
 
-def proof(criterion: Node | None, page: Translation) -> tuple[list[Node], list[Node]]:
-    """The commands that prove the step, and the files that have to be there."""
-    written = text(criterion)
-    if criterion is None or written is None:
+def proof_of(criterion: Node | None, translation: Translation) -> tuple[list[Node], list[Node]]:
+    """The commands that prove the step, and the files that must exist."""
+    sentence = text(criterion)
+    if criterion is None or sentence is None:
         return [], []
-    parts = [part for part in SEVERAL.split(written.strip()) if part]
+    parts = [part for part in SEVERAL.split(sentence.strip()) if part]
     files = [EXISTS.fullmatch(part) for part in parts]
     commands = [None if file else EXITS.fullmatch(part) for part, file in zip(parts, files, strict=True)]
     if not all(file or command for file, command in zip(files, commands, strict=True)):
-        page.note(
-            criterion, "this is told to the agent and proven by nobody: write COMMAND exits 0, or a gate"
+        translation.add_note(
+            criterion, "this is only shown to the agent and not checked: write COMMAND exits 0, or a gate"
         )
         return [], []
     return (
-        [new_node(found["command"], criterion) for found in commands if found],
-        [new_node(found["path"], criterion) for found in files if found],
+        [new_node(match["command"], criterion) for match in commands if match],
+        [new_node(match["path"], criterion) for match in files if match],
     )

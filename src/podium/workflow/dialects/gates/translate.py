@@ -1,4 +1,4 @@
-"""The gates format: steps done by one agent each, gates between them, and how far a person has a say.
+"""The gates format: steps by one agent each, gates between them, and levels of approval by a person.
 
 workflow: {id: index, name: Search index}
 steps:
@@ -23,7 +23,7 @@ from dataclasses import field
 from typing import Any, Final
 
 from podium.core.fast_dataclass import dataclass
-from podium.workflow.dialects.gates.criteria import proof
+from podium.workflow.dialects.gates.criteria import proof_of
 from podium.workflow.dialects.translation import Kind, Names, Translation, name_of, new_node
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source.nodes import Node, fields, items, text
@@ -42,26 +42,26 @@ SIGNALS: Final = ("sentinel_file", "git_commit", "pr_creation", "stdout_exit")
 LEVELS: Final = ("auto", "notify", "human")
 ENDS: Final = {"DONE": "end", "ABORTED": "fail"}
 ROLES: Final = {"implementor": "implementer", "test_writer": "test_engineer", "tester": "test_engineer"}
-"""Words for roles that are shipped under another name."""
+"""Names of roles that Podium ships under another name."""
 
 FEEDBACK: Final = ".workflow/retry-context/"
 
 
-def translate(root: Node, kind: Kind, page: Translation) -> Node | None:
+def translate(root: Node, kind: Kind, translation: Translation) -> Node | None:
     pipeline = _pipeline(root) if kind == "workflow" else None
     if pipeline is None:
         return None
-    page.check_keys(root, "a workflow of gates", ("workflow", "steps", "gates"))
-    page.check_keys(fields(root)["workflow"], "workflow", HEADER)
-    _check_ids("step", pipeline.steps, page)
-    _check_ids("gate", items(fields(root).get("gates")), page)
-    _check_used(pipeline, page)
-    return _file(root, pipeline, page)
+    translation.check_keys(root, "a gates-format workflow", ("workflow", "steps", "gates"))
+    translation.check_keys(fields(root)["workflow"], "workflow", HEADER)
+    _check_ids("step", pipeline.steps, translation)
+    _check_ids("gate", items(fields(root).get("gates")), translation)
+    _check_used(pipeline, translation)
+    return _file(root, pipeline, translation)
 
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The ids of a file by the native names; a gate inside a step goes by `step/gate`."""
+    """The ids of a file by native name; a gate inside a step is named `step/gate`."""
 
     id: str
     steps: Mapping[str, str]
@@ -83,21 +83,21 @@ def labels_of(root: Node) -> Labels | None:
     return Labels(text(fields(fields(root)["workflow"]).get("id")) or "gates", steps, gates)
 
 
-def _check_ids(thing: str, nodes: tuple[Node, ...], page: Translation) -> None:
-    seen: set[str] = set()
+def _check_ids(thing: str, nodes: tuple[Node, ...], translation: Translation) -> None:
+    ids: set[str] = set()
     for node in nodes:
         if not _id(node):
-            page.complain(node, 2, f"a {thing} needs an id", "write id: and a text")
-        elif _id(node) in seen:
-            page.complain(node, 6, f'two {thing}s have the id "{_id(node)}"')
-        seen.add(_id(node))
+            translation.add_problem(node, 2, f"this {thing} has no id", "add id: with a text")
+        elif _id(node) in ids:
+            translation.add_problem(node, 6, f'two {thing}s have the id "{_id(node)}"')
+        ids.add(_id(node))
 
 
-def _check_used(pipeline: Pipeline, page: Translation) -> None:
+def _check_used(pipeline: Pipeline, translation: Translation) -> None:
     used = {text(fields(step).get("gate")) for step in pipeline.steps}
     for name, gate in pipeline.gates.items():
         if name and name not in used:
-            page.complain(gate, 36, f'gate "{name}" stands behind no step', f"write gate: {name} at one")
+            translation.add_problem(gate, 36, f'no step uses gate "{name}"', f"add gate: {name} to a step")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +106,14 @@ class Pipeline:
     gates: Mapping[str, Node]
     names: Names
     judges: dict[str, str] = field(default_factory=dict)
-    """By the id of a step: what the gate behind it is called, where that is a step of its own."""
+    """Names of the gates that are steps of their own, by the id of the step they judge."""
 
     def step(self, name: str) -> str:
         return self.names[name]
 
     def target(self, node: Node | None) -> str | None:
-        written = text(fields(node).get("next_step"))
-        return None if written is None else ENDS.get(written, self.names[written])
+        target = text(fields(node).get("next_step"))
+        return None if target is None else ENDS.get(target, self.names[target])
 
     def after(self, step: Node) -> str:
         index = self.steps.index(step) + 1
@@ -121,29 +121,29 @@ class Pipeline:
 
 
 def _pipeline(root: Node) -> Pipeline | None:
-    said = fields(root)
-    header, steps = said.get("workflow"), said.get("steps")
+    entries = fields(root)
+    header, steps = entries.get("workflow"), entries.get("steps")
     is_ours = header is not None and "steps" not in fields(header) and steps is not None
     if not is_ours or steps is None or not isinstance(steps.value, tuple):
         return None
-    made = Pipeline(steps.value, _by_id(said.get("gates")), _names(steps.value))
-    made.judges.update(_judges(made))
-    return made
+    pipeline = Pipeline(steps.value, _by_id(entries.get("gates")), _names(steps.value))
+    pipeline.judges.update(_judges(pipeline))
+    return pipeline
 
 
 def _judges(pipeline: Pipeline) -> dict[str, str]:
-    """A gate that several steps share stands behind each of them, and none takes the name of a step."""
-    taken = {pipeline.step(_id(step)) for step in pipeline.steps}
-    found: dict[str, str] = {}
+    """Names for gates that become steps: one for each step they judge, none equal to the name of a step."""
+    used = {pipeline.step(_id(step)) for step in pipeline.steps}
+    names: dict[str, str] = {}
     for step in pipeline.steps:
         gate = pipeline.gates.get(text(fields(step).get("gate")) or "")
         if gate is None or _is_inline(step, gate, pipeline):
             continue
-        wanted = _gate_name(gate)
-        names = (wanted if number == 1 else f"{wanted}_{number}" for number in range(1, len(taken) + 2))
-        found[_id(step)] = next(name for name in names if name not in taken)
-        taken.add(found[_id(step)])
-    return found
+        base = _gate_name(gate)
+        candidates = (base if number == 1 else f"{base}_{number}" for number in range(1, len(used) + 2))
+        names[_id(step)] = next(name for name in candidates if name not in used)
+        used.add(names[_id(step)])
+    return names
 
 
 def _by_id(gates: Node | None) -> dict[str, Node]:
@@ -155,30 +155,30 @@ def _id(node: Node) -> str:
 
 
 def _names(steps: tuple[Node, ...]) -> Names:
-    """By id, spelled by what they are called: `write-tests` says more than `X-1`."""
-    called = Names()
+    """Names by step id, made from the step's `name`, since `write-tests` is clearer than `X-1`."""
+    native = Names()
     return Names(
-        called={_id(step): called.add(text(fields(step).get("name")) or _id(step)) for step in steps}
+        native_names={_id(step): native.add(text(fields(step).get("name")) or _id(step)) for step in steps}
     )
 
 
-def _file(root: Node, pipeline: Pipeline, page: Translation) -> Node:
-    said = fields(root)
-    header = fields(said.get("workflow"))
+def _file(root: Node, pipeline: Pipeline, translation: Translation) -> Node:
+    entries = fields(root)
+    header = fields(entries.get("workflow"))
     steps: dict[str, Any] = {}
     for step in pipeline.steps:
-        page.check_keys(step, f'step "{_id(step)}"', STEP)
-        gate = _gate(step, pipeline, page)
+        translation.check_keys(step, f'step "{_id(step)}"', STEP)
+        gate = _gate(step, pipeline, translation)
         own = pipeline.judges.get(_id(step))
-        steps[pipeline.step(_id(step))] = _step(step, None if own else gate, root, pipeline, page)
+        steps[pipeline.step(_id(step))] = _step(step, None if own else gate, root, pipeline, translation)
         if gate is not None and own is not None:
-            steps[own] = _gate_step(step, gate, pipeline, page)
+            steps[own] = _gate_step(step, gate, pipeline, translation)
     file: dict[str, Any] = {
         "podium": 1,
         "name": name_of(text(header.get("id")) or "gates"),
         "description": _stripped(header.get("description", header.get("name"))),
         "context": header.get("context_files"),
-        "steps": new_node(steps, said["steps"]),
+        "steps": new_node(steps, entries["steps"]),
     }
     return new_node(file, root)
 
@@ -188,68 +188,77 @@ def _stripped(node: Node | None) -> Node | None:
     return node if node is None or words is None else new_node(words.strip(), node)
 
 
-def _gate(step: Node, pipeline: Pipeline, page: Translation) -> Node | None:
-    wanted = fields(step).get("gate")
-    name = text(wanted)
-    if wanted is None or name is None:
+def _gate(step: Node, pipeline: Pipeline, translation: Translation) -> Node | None:
+    reference = fields(step).get("gate")
+    name = text(reference)
+    if reference is None or name is None:
         return None
     gate = pipeline.gates.get(name)
     if gate is None:
-        page.complain(wanted, 36, f'gate "{name}" is not defined', did_you_mean(name, pipeline.gates))
+        translation.add_problem(
+            reference, 36, f'gate "{name}" is not defined', did_you_mean(name, pipeline.gates)
+        )
         return None
-    page.check_keys(gate, f'gate "{name}"', GATE)
+    translation.check_keys(gate, f'gate "{name}"', GATE)
     for part, known in PARTS.items():
         if part in fields(gate):
-            page.check_keys(fields(gate)[part], f'{part} of gate "{name}"', known)
+            translation.check_keys(fields(gate)[part], f'{part} of gate "{name}"', known)
     return gate
 
 
 def _is_inline(step: Node, gate: Node, pipeline: Pipeline) -> bool:
-    """Whether a failed gate means nothing but another attempt of the step before it."""
-    said = fields(gate)
-    on = pipeline.target(said.get("on_pass")) or pipeline.after(step)
-    back = pipeline.target(said.get("on_fail")) or pipeline.step(_id(step))
+    """Whether a failed gate only causes another attempt of the step before it."""
+    entries = fields(gate)
+    on = pipeline.target(entries.get("on_pass")) or pipeline.after(step)
+    back = pipeline.target(entries.get("on_fail")) or pipeline.step(_id(step))
     return on == pipeline.after(step) and back == pipeline.step(_id(step))
 
 
-def _step(step: Node, gate: Node | None, root: Node, pipeline: Pipeline, page: Translation) -> Node:
-    said = fields(step)
-    folder = _folder(said.get("agent"))
-    commands, files = proof(said.get("success_criterion"), page)
-    named = [*items(said.get("outputs")), *files]
+def _step(step: Node, gate: Node | None, root: Node, pipeline: Pipeline, translation: Translation) -> Node:
+    entries = fields(step)
+    folder = _folder(entries.get("agent"))
+    commands, files = proof_of(entries.get("success_criterion"), translation)
+    named = [*items(entries.get("outputs")), *files]
     outputs = list(
         {path: new_node(path, item) for item in named for path in [_below(folder, str(item.value))]}.values()
     )
-    proving = [new_node({"run": command, "dir": folder or None}, command) for command in commands]
-    judged = [] if gate is None else [_judge(gate, step)]
-    tries = fields(gate).get("max_retries")
+    proofs = [new_node({"run": command, "dir": folder or None}, command) for command in commands]
+    judges = [] if gate is None else [_judge(gate, step)]
+    retries = fields(gate).get("max_retries")
     native: dict[str, Any] = {
-        **_who(step, page),
+        **_performer(step, translation),
         "dir": folder or None,
         "touches": [f"{folder}/**" if folder else "**"],
         "context": _context(step, folder, pipeline) or None,
         "prompt": _prompt(step, root),
         "output": {"files": outputs} if outputs else None,
-        "gates": [*proving, *judged] or None,
-        "retry": None if tries is None else {"attempts": tries, "on_exhausted": "human"},
+        "gates": [*proofs, *judges] or None,
+        "retry": None if retries is None else {"attempts": retries, "on_exhausted": "human"},
     }
     return new_node(native, step)
 
 
-def _who(step: Node, page: Translation) -> dict[str, Any]:
+def _performer(step: Node, translation: Translation) -> dict[str, Any]:
     agent = fields(step).get("agent", new_node({}, step))
-    page.check_keys(agent, "agent", AGENT)
+    translation.check_keys(agent, "agent", AGENT)
     if "type" not in fields(agent):
-        page.complain(agent, 4, f'step "{_id(step)}" says no agent.type', "name the role that does it")
-    said = fields(agent)
-    launch = said.get("launch")
+        translation.add_problem(
+            agent, 4, f'step "{_id(step)}" has no agent.type', "name the role that does the step"
+        )
+    entries = fields(agent)
+    launch = entries.get("launch")
     if launch is not None and launch.value not in LAUNCHES:
-        page.complain(launch, 2, f'"{launch.value}" is no way to launch', f"one of {', '.join(LAUNCHES)}")
+        translation.add_problem(
+            launch,
+            2,
+            f'"{launch.value}" is not a way to launch an agent',
+            f"use one of {', '.join(LAUNCHES)}",
+        )
     if launch is not None and launch.value == "interactive":
-        return {"agent": new_node("human", launch), "done": _done(step, page)}
+        return {"agent": new_node("human", launch), "done": _done(step, translation)}
     if fields(step).get("signal") is not None:
-        page.note(fields(step)["signal"], "an agent without a person is done when its process ends")
-    return {"role": _role(said.get("type", agent))}
+        translation.add_note(fields(step)["signal"], "a headless agent is done when its process ends")
+    return {"role": _role(entries.get("type", agent))}
 
 
 def _role(node: Node) -> Node:
@@ -257,13 +266,13 @@ def _role(node: Node) -> Node:
     return new_node(ROLES.get(name, name), node)
 
 
-def _done(step: Node, page: Translation) -> Any:
+def _done(step: Node, translation: Translation) -> Any:
     signal = fields(step).get("signal")
     if signal is None:
         return None
-    page.check_keys(signal, "signal", ("type", "value"))
-    said = fields(signal)
-    kind, value = text(said.get("type")), said.get("value")
+    translation.check_keys(signal, "signal", ("type", "value"))
+    entries = fields(signal)
+    kind, value = text(entries.get("type")), entries.get("value")
     match kind:
         case "sentinel_file":
             return new_node({"file": value}, signal)
@@ -274,7 +283,9 @@ def _done(step: Node, page: Translation) -> Any:
         case "stdout_exit" | None:
             return None
         case _:
-            page.complain(signal, 2, f'"{kind}" is no signal', f"one of {', '.join(SIGNALS)}")
+            translation.add_problem(
+                signal, 2, f'"{kind}" is not a signal', f"use one of {', '.join(SIGNALS)}"
+            )
             return None
 
 
@@ -283,28 +294,28 @@ def _folder(agent: Node | None) -> str:
 
 
 def _below(folder: str, path: str) -> str:
-    """A path from the root of the project; what leaves it stays so, and the reader says it."""
+    """A path from the root of the project; a path that leaves the project is unchanged, and the reader reports it."""
     return path if posixpath.isabs(path) or path.startswith(f"{folder}/") else posixpath.join(folder, path)
 
 
 def _context(step: Node, folder: str, pipeline: Pipeline) -> list[Node]:
-    said = fields(step)
-    made = {str(item.value) for other in pipeline.steps for item in items(fields(other).get("outputs"))}
-    wanted = [*items(said.get("inputs")), *items(fields(said.get("agent")).get("context"))]
+    entries = fields(step)
+    produced = {str(item.value) for other in pipeline.steps for item in items(fields(other).get("outputs"))}
+    paths = [*items(entries.get("inputs")), *items(fields(entries.get("agent")).get("context"))]
     return [
-        new_node(_below(folder, str(item.value)) if item.value in made else item.value, item)
-        for item in wanted
-        # Feedback is handed on by the engine.
+        new_node(_below(folder, str(item.value)) if item.value in produced else item.value, item)
+        for item in paths
+        # The engine passes feedback on by itself.
         if not str(item.value).startswith(FEEDBACK)
     ]
 
 
 def _prompt(step: Node, root: Node) -> str:
-    said, header = fields(step), fields(fields(root).get("workflow"))
+    entries, header = fields(step), fields(fields(root).get("workflow"))
     goal = text(header.get("description")) or text(header.get("name")) or ""
-    lines = [f'Do the step "{text(said.get("name")) or _id(step)}".']
+    lines = [f'Do the step "{text(entries.get("name")) or _id(step)}".']
     lines += [f"The whole is: {goal.strip()}"] if goal else []
-    criterion = text(said.get("success_criterion"))
+    criterion = text(entries.get("success_criterion"))
     lines += [f"It is done when: {criterion}"] if criterion else []
     return "\n".join(lines)
 
@@ -314,36 +325,40 @@ def _gate_name(gate: Node) -> str:
 
 
 def _judge(gate: Node, step: Node) -> Node:
-    said = fields(fields(gate).get("reviewer"))
+    entries = fields(fields(gate).get("reviewer"))
     title = text(fields(gate).get("name")) or _id(gate)
-    level = text(said.get("level"))
+    level = text(entries.get("level"))
     if level == "human":
         question = f'{title}: is the step "{text(fields(step).get("name")) or _id(step)}" good?'
         return new_node(
             {"name": _gate_name(gate), "human": question, "show": ["diff", "tests", "verdicts"]}, gate
         )
-    role = _role(said["agent_type"]) if "agent_type" in said else "reviewer"
+    role = _role(entries["agent_type"]) if "agent_type" in entries else "reviewer"
     return new_node(
-        {"name": _gate_name(gate), "review": role, "level": said.get("level") if level != "auto" else None},
+        {
+            "name": _gate_name(gate),
+            "review": role,
+            "level": entries.get("level") if level != "auto" else None,
+        },
         gate,
     )
 
 
-def _gate_step(step: Node, gate: Node, pipeline: Pipeline, page: Translation) -> Node:
-    """A gate that leads elsewhere than back to its own step."""
-    said = fields(gate)
+def _gate_step(step: Node, gate: Node, pipeline: Pipeline, translation: Translation) -> Node:
+    """A gate that leads to another step than the one it judges."""
+    entries = fields(gate)
     judge = {key: node for key, node in fields(_judge(gate, step)).items() if key != "name"}
-    back = pipeline.target(said.get("on_fail"))
-    on = pipeline.target(said.get("on_pass"))
-    tries = said.get("max_retries")
+    back = pipeline.target(entries.get("on_fail"))
+    on = pipeline.target(entries.get("on_pass"))
+    retries = entries.get("max_retries")
     native: dict[str, Any] = {
         **judge,
         "of": pipeline.step(_id(step)) if "review" in judge else None,
-        "retry": {"visits": tries} if tries is not None else None,
+        "retry": {"visits": retries} if retries is not None else None,
         "on": {
-            "passed": None if on in (None, pipeline.after(step)) else new_node(on, said["on_pass"]),
-            "rejected": None if back is None else new_node(back, said["on_fail"]),
+            "passed": None if on in (None, pipeline.after(step)) else new_node(on, entries["on_pass"]),
+            "rejected": None if back is None else new_node(back, entries["on_fail"]),
         },
     }
-    page.note(gate, "this gate leads further than to its own step, so it is a step of its own")
+    translation.add_note(gate, "this gate leads to another step than its own, so it becomes a step")
     return new_node(native, gate)

@@ -1,7 +1,7 @@
-"""What a state does when it is entered: `on_enter: [{log: ...}, {validate: input_exists}, {generate: run_summary.md}]`.
+"""The actions of a state on entry: `on_enter: [{log: ...}, {validate: input_exists}, {generate: run_summary.md}]`.
 
-Every move of control is in the run's records, every run has a summary, and the file a run is about must be there. So
-only the words of an end are carried over: they become the message of the run.
+Every transition is in the log of the run, every run has a summary, and an input file must exist anyway. So only
+the `log` text of a terminal state is kept: it becomes the message of the run.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "validate": ("input_exists",),
     "generate": ("run_summary.md",),
 }
-"""By their word: what they may name; a log may say anything."""
+"""The values each action may have; a log may have any text."""
 
 
-def check_actions(name: str, state: Node, page: Translation) -> None:
+def check_actions(name: str, state: Node, translation: Translation) -> None:
     for action in items(fields(state).get("on_enter")):
-        page.check_keys(action, f'on_enter of "{name}"', ACTIONS)
+        translation.check_keys(action, f'on_enter of "{name}"', ACTIONS)
         for word, node in fields(action).items():
             known = ACTIONS.get(word, ())
             if known and node.value not in known:
-                hint = did_you_mean(str(node.value), known) or f"it knows {', '.join(known)}"
-                page.complain(node, 2, f'on_enter cannot {word} "{node.value}"', hint)
+                hint = did_you_mean(str(node.value), known) or f"use one of {', '.join(known)}"
+                translation.add_problem(node, 2, f'on_enter does not support {word}: "{node.value}"', hint)
             if word == "log" and text(fields(state).get("type")) != "terminal":
-                page.note(node, "that a state was entered is in the records of the run, under its name")
+                translation.add_note(node, "the log of the run already records that a state was entered")
 
 
 def ending(word: str, state: Node) -> Any:
-    """Where a terminal state leads, with the last thing it says."""
-    said = [node for action in items(fields(state).get("on_enter")) if (node := fields(action).get("log"))]
-    return {word: new_node(said[-1].value, said[-1])} if said else word
+    """Where a terminal state leads, with the text of its last log action."""
+    logs = [node for action in items(fields(state).get("on_enter")) if (node := fields(action).get("log"))]
+    return {word: new_node(logs[-1].value, logs[-1])} if logs else word

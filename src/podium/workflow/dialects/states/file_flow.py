@@ -1,4 +1,4 @@
-"""Which state makes the file that another one reads, so that a prompt names only what is really there (R049)."""
+"""Finds which state writes the file that another one reads, so that a prompt names only existing files (R049)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from podium.workflow.source.nodes import Node, fields, items, text
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class FileFlow:
     states: States
     makers_of: Mapping[int, tuple[str, ...]]
-    """By the identity of a state: those states before it whose output it reads."""
+    """By the identity of a state: the earlier states whose output it reads."""
     others: Mapping[int, tuple[Node, ...]]
-    """Its inputs that no state makes."""
+    """By the identity of a state: its inputs that no state writes."""
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
     def makers(self, state: Node) -> list[str]:
@@ -41,33 +41,33 @@ class Files:
         )
 
 
-def files_of(states: States) -> Files:
+def file_flow(states: States) -> FileFlow:
     makers: dict[int, tuple[str, ...]] = {}
     others: dict[int, tuple[Node, ...]] = {}
     earlier: dict[str, Node] = {}
     for name, state in states.work.items():
         patterns = items(fields(state).get("input"))
-        made = {id(node): _makers(node, earlier) for node in patterns}
-        makers[id(state)] = tuple(dict.fromkeys(maker for found in made.values() for maker in found))
-        others[id(state)] = tuple(node for node in patterns if not made[id(node)])
+        writers = {id(node): _makers(node, earlier) for node in patterns}
+        makers[id(state)] = tuple(dict.fromkeys(maker for names in writers.values() for maker in names))
+        others[id(state)] = tuple(node for node in patterns if not writers[id(node)])
         output = fields(state).get("output")
         if output is not None:
             earlier[name] = output
-    return Files(states, makers, others, _inputs(others))
+    return FileFlow(states, makers, others, _inputs(others))
 
 
-def _makers(wanted: Node, earlier: Mapping[str, Node]) -> list[str]:
-    return [maker for maker, output in earlier.items() if _meets(wanted, output)]
+def _makers(pattern: Node, earlier: Mapping[str, Node]) -> list[str]:
+    return [maker for maker, output in earlier.items() if _matches(pattern, output)]
 
 
-def _meets(wanted: Node, output: Node) -> bool:
-    pattern, made = text(wanted) or "", (text(output) or "").replace("{agent}", "agent")
-    return glob_matches(pattern, made)
+def _matches(pattern: Node, output: Node) -> bool:
+    path = (text(output) or "").replace("{agent}", "agent")
+    return glob_matches(text(pattern) or "", path)
 
 
 def _inputs(others: Mapping[int, tuple[Node, ...]]) -> dict[str, Any]:
-    """`story` is what a run is about: a name in paths, or the one file that nobody makes."""
-    nodes = [node for found in others.values() for node in found]
+    """The input `story`, which a run is about: a name in paths, or the only file that no state writes."""
+    nodes = [node for group in others.values() for node in group]
     for node in nodes:
         if "{story}" in (text(node) or ""):
             return {"story": new_node("string", node)}

@@ -1,4 +1,4 @@
-"""The keys that the parts of a file of states have, so that a misspelled limit is a mistake and not no limit."""
+"""The keys of each part of a states-format file, so that a misspelled limit is reported and not ignored."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ LOGGING: Final = ("enabled", "runs_dir", "run_id_format", "capture", "summaries"
 CAPTURE: Final = ("prompts", "input_content", "output_content", "stdout_stream", "reasoning", "tokens")
 
 
-def check_parts(root: Node, page: Translation) -> None:
-    said = fields(root)
-    for name, agent in fields(said.get("agents")).items():
-        page.check_keys(agent, f'agent "{name}"', AGENT)
+def check_parts(root: Node, translation: Translation) -> None:
+    entries = fields(root)
+    for name, agent in fields(entries.get("agents")).items():
+        translation.check_keys(agent, f'agent "{name}"', AGENT)
         for tier in fields(fields(agent).get("model_tiers")).values():
-            page.check_keys(tier, "a tier", TIER)
-    _check(said.get("settings"), "settings", PLAIN, page)
-    _check(said.get("orchestrator"), "the orchestrator", ORCHESTRATOR, page)
-    for point in items(fields(said.get("orchestrator")).get("checkpoints")):
-        page.check_keys(point, "a checkpoint", CHECKPOINT)
-    _check(said.get("circuit_breaker"), "the circuit breaker", BREAKER, page)
-    for rule in items(fields(said.get("circuit_breaker")).get("rules")):
-        page.check_keys(rule, "a rule of the breaker", RULE)
-    _check(said.get("logging"), "logging", LOGGING, page)
-    _check(fields(said.get("logging")).get("capture"), "capture", CAPTURE, page)
+            translation.check_keys(tier, "a tier", TIER)
+    _check(entries.get("settings"), "settings", PLAIN, translation)
+    _check(entries.get("orchestrator"), "the orchestrator", ORCHESTRATOR, translation)
+    for checkpoint in items(fields(entries.get("orchestrator")).get("checkpoints")):
+        translation.check_keys(checkpoint, "a checkpoint", CHECKPOINT)
+    _check(entries.get("circuit_breaker"), "the circuit breaker", BREAKER, translation)
+    for rule in items(fields(entries.get("circuit_breaker")).get("rules")):
+        translation.check_keys(rule, "a rule of the breaker", RULE)
+    _check(entries.get("logging"), "logging", LOGGING, translation)
+    _check(fields(entries.get("logging")).get("capture"), "capture", CAPTURE, translation)
 
 
-def _check(node: Node | None, thing: str, keys: tuple[str, ...], page: Translation) -> None:
+def _check(node: Node | None, thing: str, keys: tuple[str, ...], translation: Translation) -> None:
     if node is not None:
-        page.check_keys(node, thing, keys)
+        translation.check_keys(node, thing, keys)

@@ -1,4 +1,4 @@
-"""What a file of states sets besides its states: agents, personas, the orchestrator, breaker, limits, logging."""
+"""Settings of a states-format file besides its states: agents, personas, orchestrator, breaker, limits, logging."""
 
 from __future__ import annotations
 
@@ -46,47 +46,49 @@ RULES: Final = {
 HARD: Final = {"max_transitions_hard": "transitions", "max_runtime_hard": "time", "max_cost_hard": "usd"}
 
 
-def settings(root: Node, page: Translation, states: States | None = None) -> dict[str, Any]:
-    said = fields(root)
-    check_parts(root, page)
-    breaker = said.get("circuit_breaker")
-    limits = said.get("safety_limits", fields(breaker).get("safety_limits"))
-    wide = fields(said.get("settings")).get("parallel_fanout")
+def settings(root: Node, translation: Translation, states: States | None = None) -> dict[str, Any]:
+    entries = fields(root)
+    check_parts(root, translation)
+    breaker = entries.get("circuit_breaker")
+    limits = entries.get("safety_limits", fields(breaker).get("safety_limits"))
+    parallel = fields(entries.get("settings")).get("parallel_fanout")
     return {
-        "agents": _agents(said.get("agents"), page) or None,
-        "roles": _roles(root, states, page) or None,
-        "limits": _limits(limits, page),
-        "breaker": _breaker(root, page) or None,
-        "max_parallel": 1 if wide is not None and wide.value is False else None,
-        "record": _record(said.get("logging"), page),
+        "agents": _agents(entries.get("agents"), translation) or None,
+        "roles": _roles(root, states, translation) or None,
+        "limits": _limits(limits, translation),
+        "breaker": _breaker(root, translation) or None,
+        "max_parallel": 1 if parallel is not None and parallel.value is False else None,
+        "record": _record(entries.get("logging"), translation),
     }
 
 
-def _agents(node: Node | None, page: Translation) -> dict[str, Any]:
+def _agents(node: Node | None, translation: Translation) -> dict[str, Any]:
     return {
-        name_of(name): _agent(agent, page)
+        name_of(name): _agent(agent, translation)
         for name, agent in fields(node).items()
         if "persona" not in fields(agent)
     }
 
 
-def _agent(agent: Node, page: Translation) -> Node:
-    said = fields(agent)
-    program = _program(said.get("command"))
-    kind = text(said.get("type"))
+def _agent(agent: Node, translation: Translation) -> Node:
+    entries = fields(agent)
+    program = _program(entries.get("command"))
+    kind = text(entries.get("type"))
     native: dict[str, Any] = {"type": "ollama" if kind == "ollama" else program or "command"}
-    if kind != "ollama" and program is None and "command" in said:
-        words = shlex.split(str(said["command"].value))
-        native["command"] = new_node([word for word in words if word != "{prompt}"], said["command"])
-    if "resume_command" in said:
-        page.note(said["resume_command"], "how a conversation is resumed is known by the agent's type")
+    if kind != "ollama" and program is None and "command" in entries:
+        words = shlex.split(str(entries["command"].value))
+        native["command"] = new_node([word for word in words if word != "{prompt}"], entries["command"])
+    if "resume_command" in entries:
+        translation.add_note(
+            entries["resume_command"], "the agent's type defines how to resume a conversation"
+        )
     return new_node(
         {
             **native,
-            "enabled": said.get("enabled"),
-            "context_window": said.get("context_window"),
-            "price": _price(said.get("cost_per_1k")),
-            "tiers": _tiers(said.get("model_tiers")),
+            "enabled": entries.get("enabled"),
+            "context_window": entries.get("context_window"),
+            "price": _price(entries.get("cost_per_1k")),
+            "tiers": _tiers(entries.get("model_tiers")),
         },
         agent,
     )
@@ -98,58 +100,58 @@ def _program(command: Node | None) -> str | None:
 
 
 def _price(node: Node | None) -> Any:
-    """Per million, where the file says it per thousand."""
+    """Prices per million tokens; the states format gives them per thousand."""
     if node is None:
         return None
-    return {key: new_node(_times(value.value), value) for key, value in fields(node).items()}
+    return {key: new_node(_per_million(value.value), value) for key, value in fields(node).items()}
 
 
-def _times(value: object) -> Any:
+def _per_million(value: object) -> Any:
     if not isinstance(value, int | float):
         return value
-    dear = round(value * 1000, 6)
-    return int(dear) if dear == int(dear) else dear
+    price = round(value * 1000, 6)
+    return int(price) if price == int(price) else price
 
 
 def _tiers(node: Node | None) -> Any:
     tiers = {}
     for name, tier in fields(node).items():
-        said = fields(tier)
+        entries = fields(tier)
         tiers[name_of(name)] = new_node(
             {
-                "vram": said.get("vram_range"),
-                **fields(said.get("recommended")),
-                "fallback": said.get("fallback"),
-                "context": said.get("max_context_tokens"),
+                "vram": entries.get("vram_range"),
+                **fields(entries.get("recommended")),
+                "fallback": entries.get("fallback"),
+                "context": entries.get("max_context_tokens"),
             },
             tier,
         )
     return tiers or None
 
 
-def _roles(root: Node, states: States | None, page: Translation) -> dict[str, Any]:
-    said = fields(root)
+def _roles(root: Node, states: States | None, translation: Translation) -> dict[str, Any]:
+    entries = fields(root)
     roles: dict[str, Any] = {
         name_of(name): new_node({"system": file, "touches": []}, file)
-        for name, file in fields(said.get("personas")).items()
+        for name, file in fields(entries.get("personas")).items()
     }
     roles |= _persona_files(states, roles)
     judges = _judges(states)
-    for name, agent in fields(said.get("agents")).items():
+    for name, agent in fields(entries.get("agents")).items():
         persona = fields(agent).get("persona")
         if persona is not None:
             base: dict[str, Any] = {"extends": "reviewer"} if name in judges else {"touches": []}
-            plays = _program(fields(agent).get("command"))
-            roles[name_of(name)] = new_node({**base, "agent": plays, "system": persona}, agent)
-    return {**roles, **_orchestrator(root, roles, states, page)}
+            program = _program(fields(agent).get("command"))
+            roles[name_of(name)] = new_node({**base, "agent": program, "system": persona}, agent)
+    return {**roles, **_orchestrator(root, roles, states, translation)}
 
 
 def _persona_files(states: States | None, named: Mapping[str, Any]) -> dict[str, Any]:
-    """A state may also name the file of its persona."""
-    wanted = [fields(state).get("persona") for state in (states.work.values() if states else ())]
+    """Roles for states that name the file of their persona."""
+    files = [fields(state).get("persona") for state in (states.work.values() if states else ())]
     return {
         name: new_node({"system": file, "touches": []}, file)
-        for file in wanted
+        for file in files
         if file is not None
         and is_prompt_file(text(file) or "")
         and (name := role_name(str(file.value))) not in named
@@ -157,7 +159,7 @@ def _persona_files(states: States | None, named: Mapping[str, Any]) -> dict[str,
 
 
 def _judges(states: States | None) -> set[str]:
-    """In a part of a file, which has no states, an agent with a persona is a judge."""
+    """The agents that judge; a configuration has no states, so there every agent with a persona is a judge."""
     if states is None:
         return set()
     gates = [state for state in states.work.values() if is_gate(state)]
@@ -165,11 +167,11 @@ def _judges(states: States | None) -> set[str]:
 
 
 def _orchestrator(
-    root: Node, roles: Mapping[str, Any], states: States | None, page: Translation
+    root: Node, roles: Mapping[str, Any], states: States | None, translation: Translation
 ) -> dict[str, Any]:
-    """The orchestrator, and the personas of its tasks, which its agent plays."""
-    said = fields(root)
-    node = said.get("orchestrator")
+    """The orchestrator, and roles for the personas of its tasks, all run by the orchestrator's agent."""
+    entries = fields(root)
+    node = entries.get("orchestrator")
     tasks = [
         state for state in (states.work.values() if states else ()) if text(fields(state).get("type")) == TASK
     ]
@@ -177,27 +179,31 @@ def _orchestrator(
     agent = fields(node).get("agent", "claude")
     session = fields(node).get("session")
     if session is not None:
-        page.note(session, "every task is told what it needs in its prompt; no conversation has to go on")
-    voice: dict[str, Any] = {"agent": agent, "touches": []}
-    found: dict[str, Any] = {}
+        translation.add_note(
+            session, "the prompt of each task contains what it needs; no conversation is continued"
+        )
+    base: dict[str, Any] = {"agent": agent, "touches": []}
+    roles_of_orchestrator: dict[str, Any] = {}
     if node is not None:
         system = fields(node).get("persona", fields(roles.get("orchestrator")).get("system"))
-        found["orchestrator"] = new_node({"agent": agent, "system": system, **voice}, node)
+        roles_of_orchestrator["orchestrator"] = new_node({"agent": agent, "system": system, **base}, node)
     for persona in personas:
         name = role_name(str(persona.value))
-        # One that nobody has is left for the reader to miss.
-        if name in roles and name not in found:
-            found[name] = new_node({"system": fields(roles[name]).get("system"), **voice}, node or persona)
-    return found
+        # A persona that is not defined is left for the reader to report.
+        if name in roles and name not in roles_of_orchestrator:
+            roles_of_orchestrator[name] = new_node(
+                {"system": fields(roles[name]).get("system"), **base}, node or persona
+            )
+    return roles_of_orchestrator
 
 
 TASK: Final = "orchestrator-task"
 
 
-def _limits(node: Node | None, page: Translation) -> Any:
+def _limits(node: Node | None, translation: Translation) -> Any:
     if node is None:
         return None
-    page.check_keys(node, "safety_limits", HARD)
+    translation.check_keys(node, "safety_limits", HARD)
     return {
         HARD[key]: seconds(value) if "runtime" in key else value
         for key, value in fields(node).items()
@@ -205,39 +211,43 @@ def _limits(node: Node | None, page: Translation) -> Any:
     }
 
 
-def _breaker(root: Node, page: Translation) -> dict[str, Any]:
-    said = fields(root)
-    found: dict[str, Any] = {}
-    for rule in items(fields(said.get("circuit_breaker")).get("rules")):
+def _breaker(root: Node, translation: Translation) -> dict[str, Any]:
+    entries = fields(root)
+    breaker: dict[str, Any] = {}
+    for rule in items(fields(entries.get("circuit_breaker")).get("rules")):
         name = text(fields(rule).get("name")) or ""
         if name not in RULES:
-            page.complain(rule, 3, f'the breaker has no rule "{name}"', f"it has {', '.join(RULES)}")
+            translation.add_problem(
+                rule, 3, f'the breaker has no rule "{name}"', f"use one of {', '.join(RULES)}"
+            )
             continue
-        found[RULES[name]] = _threshold(name, rule, page)
-    node = said.get("orchestrator")
-    for point in items(fields(node).get("checkpoints")):
-        word = text(fields(point).get("on")) or ""
+        breaker[RULES[name]] = _threshold(name, rule, translation)
+    node = entries.get("orchestrator")
+    for checkpoint in items(fields(node).get("checkpoints")):
+        word = text(fields(checkpoint).get("on")) or ""
         if word in CHECKPOINTS:
             key, value = CHECKPOINTS[word]
-            found[key] = new_node(value, point)
+            breaker[key] = new_node(value, checkpoint)
         elif word != "loop_warning":
-            page.complain(point, 3, f'there is no checkpoint "{word}"', f"there are {', '.join(CHECKPOINTS)}")
-    if node is not None and (found or "checkpoints" in fields(node)):
-        found["ask"] = new_node("orchestrator", node)
-    return found
+            translation.add_problem(
+                checkpoint, 3, f'checkpoint "{word}" does not exist', f"use one of {', '.join(CHECKPOINTS)}"
+            )
+    if node is not None and (breaker or "checkpoints" in fields(node)):
+        breaker["ask"] = new_node("orchestrator", node)
+    return breaker
 
 
-def _threshold(name: str, rule: Node, page: Translation) -> Node:
-    """The number in the condition. `>= 3` visits are one more than may happen; a cycle is seen in its second round."""
+def _threshold(name: str, rule: Node, translation: Translation) -> Node:
+    """The number in the condition; `>= 3` visits allow 2, and a cycle is detected in its second round."""
     condition = fields(rule).get("condition", rule)
     numbers = re.findall(r">(=?)\s*([0-9]+(?:\.[0-9]+)?)", str(condition.value))
     if not numbers and name != "cycle_detection":
-        page.complain(condition, 2, f'the condition of "{name}" has no number to reach', "write: ... >= 3")
-    reached, written = numbers[-1] if numbers else ("", "1")
+        translation.add_problem(condition, 2, f'the condition of "{name}" has no number', "write: ... >= 3")
+    inclusive, written = numbers[-1] if numbers else ("", "1")
     number = float(written)
     match name:
         case "state_visit_limit":
-            return new_node(max(1, int(number) - 1 if reached else int(number)), condition)
+            return new_node(max(1, int(number) - 1 if inclusive else int(number)), condition)
         case "cycle_detection":
             return new_node(2, condition)
         case "timeout":
@@ -248,16 +258,18 @@ def _threshold(name: str, rule: Node, page: Translation) -> Node:
             return new_node(int(number), condition)
 
 
-def _record(node: Node | None, page: Translation) -> Any:
+def _record(node: Node | None, translation: Translation) -> Any:
     if node is None:
         return None
-    said = fields(node)
-    days = said.get("retention_days")
+    entries = fields(node)
+    days = entries.get("retention_days")
     for key, why in (
-        ("runs_dir", "runs lie in .podium/runs"),
-        ("run_id_format", "a run is named by its time"),
+        ("runs_dir", "runs are in .podium/runs"),
+        ("run_id_format", "the id of a run is made from its start time"),
     ):
-        if key in said:
-            page.note(said[key], f"{key} has no native form: {why}")
-    kept = {CAPTURED[key]: value for key, value in fields(said.get("capture")).items() if key in CAPTURED}
-    return {**kept, "keep": None if days is None else new_node(f"{days.value}d", days)}
+        if key in entries:
+            translation.add_note(entries[key], f"{key} has no native form: {why}")
+    record = {
+        CAPTURED[key]: value for key, value in fields(entries.get("capture")).items() if key in CAPTURED
+    }
+    return {**record, "keep": None if days is None else new_node(f"{days.value}d", days)}

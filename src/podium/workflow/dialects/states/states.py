@@ -1,4 +1,4 @@
-"""The states of a file, which of them work and which end, and where a transition leads."""
+"""The states of a file: which are steps, which end the run, and where a transition leads."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ WORDS: Final[Mapping[str, Mapping[str, str]]] = {
 INITIAL: Final = ("type", "description", "next", "on_enter")
 TERMINAL: Final = ("type", "description", "error", "status", "on_enter")
 ENDS: Final = {"complete": "end", "halt": "fail"}
-"""What a file may lead to without saying what it is."""
+"""Targets that a file may use without defining them."""
 
 
 @dataclass(frozen=True, slots=True)
 class States:
     work: Mapping[str, Node]
-    """What becomes a step, in the order of the run."""
+    """The states that become steps, in the order of the run."""
     ends: Mapping[str, Any]
-    """By the name of a state that ends: the word, or the word with what it says."""
+    """By the name of a terminal state: `end` or `fail`, or that word with a message."""
     names: Names
     personas: frozenset[str]
-    """Agents of the file that have a persona of their own, and so are roles."""
+    """Agents of the file that have a persona of their own and therefore become roles."""
 
     def target(self, node: Node, here: str) -> Any:
         written = text(node) or ""
@@ -55,7 +55,7 @@ class States:
         return name in self.personas
 
     def role(self, node: Node | None) -> Node | None:
-        """A persona by its name; one that is a file got the name of the file."""
+        """The role for a persona; a persona that is a file gets the name of the file."""
         written = text(node)
         if node is None or written is None:
             return None
@@ -63,27 +63,29 @@ class States:
 
 
 def role_name(written: str) -> str:
-    """`prompts/writer_persona.md` is the role `writer`."""
+    """The role `writer` for `prompts/writer_persona.md`."""
     stem = written.rpartition("/")[2].partition(".")[0]
     return name_of(stem.removesuffix("_persona"))
 
 
-def read_states(node: Node, agents: Node | None, page: Translation) -> States:
-    found = fields(node)
+def read_states(node: Node, agents: Node | None, translation: Translation) -> States:
+    states = fields(node)
     ends: dict[str, Any] = dict(ENDS)
     work: dict[str, Node] = {}
     first: str | None = None
-    for name, state in found.items():
+    for name, state in states.items():
         kind = text(fields(state).get("type"))
-        check_actions(name, state, page)
+        check_actions(name, state, translation)
         if kind not in TYPES:
             where = fields(state).get("type", state)
-            page.complain(where, 2, f'"{kind}" is no type of state', did_you_mean(str(kind), TYPES) or "")
+            translation.add_problem(
+                where, 2, f'"{kind}" is not a type of state', did_you_mean(str(kind), TYPES) or ""
+            )
         elif kind == "initial":
-            page.check_keys(state, f'state "{name}"', INITIAL)
-            first = first or _first(name, state, found, page)
+            translation.check_keys(state, f'state "{name}"', INITIAL)
+            first = first or _first(name, state, states, translation)
         elif kind == "terminal":
-            page.check_keys(state, f'state "{name}"', TERMINAL)
+            translation.check_keys(state, f'state "{name}"', TERMINAL)
             ends[name] = ending("fail" if _is_error(state) else "end", state)
         else:
             work[name] = state
@@ -96,22 +98,24 @@ def read_states(node: Node, agents: Node | None, page: Translation) -> States:
     return States(work, ends, Names(work), personas)
 
 
-def _first(name: str, state: Node, states: Mapping[str, Node], page: Translation) -> str | None:
+def _first(name: str, state: Node, states: Mapping[str, Node], translation: Translation) -> str | None:
     following = fields(state).get("next", state)
     written = text(following)
     if written not in states:
-        fault = f'next of "{name}" leads to "{written}", which is no state'
-        page.complain(following, 7, fault, did_you_mean(str(written), states) or "name the first state")
+        message = f'next of "{name}" leads to "{written}", which is not a state'
+        translation.add_problem(
+            following, 7, message, did_you_mean(str(written), states) or "name the first state"
+        )
     return written
 
 
 def _is_error(state: Node) -> bool:
-    said = fields(state)
-    error, status = said.get("error"), text(said.get("status"))
+    entries = fields(state)
+    error, status = entries.get("error"), text(entries.get("status"))
     return (error is not None and error.value is True) or status in ("failed", "error")
 
 
 def is_gate(state: Node) -> bool:
-    """Whether a single agent judges: it says proceed, retry or halt."""
+    """Whether a single agent judges, that is, answers proceed, retry or halt."""
     transitions = fields(state).get("transitions")
     return transitions is None or bool(set(fields(transitions)) & {"proceed", "retry", "halt"})

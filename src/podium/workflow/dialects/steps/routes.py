@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from podium.workflow.dialects.steps.scope import Scope, inner_steps
-from podium.workflow.dialects.steps.text import as_value, parts_of
+from podium.workflow.dialects.steps.text import as_value, split_references
 from podium.workflow.dialects.translation import Translation, name_of, new_node
 from podium.workflow.source.nodes import Node, fields, text
 
@@ -15,44 +15,46 @@ HANDLED: Final = (BREAK, "_loop_continue")
 NO_TIMEOUT: Final = ("for_each", "while", "set_context")
 
 
-def routes(  # what surrounds a step
-    step: Node, scope: Scope, page: Translation, *, kind: str, first: str, following: str
+def routes(  # everything around a step
+    step: Node, scope: Scope, translation: Translation, *, kind: str, first: str, following: str
 ) -> dict[str, Any] | None:
     on = fields(step).get("on")
-    found: dict[str, Any] = {}
+    targets: dict[str, Any] = {}
     if on is not None:
-        page.check_keys(on, '"on"', WORDS)
+        translation.check_keys(on, '"on"', WORDS)
     for word, outcome in WORDS.items():
         action = fields(on).get(word)
         if action is None or (kind == "set_context" and word != "success"):
             continue
         if outcome == "timeout" and kind in NO_TIMEOUT:
-            page.complain(action, 8, f'a step with "{kind}" has no time of its own', 'leave out "timeout"')
+            translation.add_problem(
+                action, 8, f'a step with "{kind}" cannot have a timeout', 'remove "timeout"'
+            )
             continue
-        found[outcome] = _action(action, scope, page, first)
-        if scope.leave is not None and outcome != "passed" and _goal(action) == BREAK:
-            found[outcome] = new_node(scope.leave, action)
-    if kind == "for_each" and "passed" in found and _handles_failures(step):
-        # What the body has given to _loop_break or _loop_continue is dealt with.
-        found["else"] = found["passed"]
+        targets[outcome] = _action(action, scope, translation, first)
+        if scope.leave is not None and outcome != "passed" and _goto(action) == BREAK:
+            targets[outcome] = new_node(scope.leave, action)
+    if kind == "for_each" and "passed" in targets and _handles_failures(step):
+        # Every failure in the body leads to _loop_break or _loop_continue and is thereby handled.
+        targets["else"] = targets["passed"]
     if "catch" in fields(step):
-        found["passed"] = found.get("passed", following)
-        found["else"] = f"{scope.names[text(fields(step).get('name')) or 'step']}_catch"
-        found.pop("timeout", None)
-    return found or None
+        targets["passed"] = targets.get("passed", following)
+        targets["else"] = f"{scope.names[text(fields(step).get('name')) or 'step']}_catch"
+        targets.pop("timeout", None)
+    return targets or None
 
 
-def _action(action: Node, scope: Scope, page: Translation, first: str) -> Node:
-    page.check_keys(action, "a transition", ("goto", "error", "end"))
-    said = fields(action)
-    if "error" in said:
-        return _error(said["error"], scope, page)
-    if "end" in said:
-        return _end(said["end"], scope, page)
-    goto = said.get("goto", action)
+def _action(action: Node, scope: Scope, translation: Translation, first: str) -> Node:
+    translation.check_keys(action, "a transition", ("goto", "error", "end"))
+    entries = fields(action)
+    if "error" in entries:
+        return _error(entries["error"], scope, translation)
+    if "end" in entries:
+        return _end(entries["end"], scope, translation)
+    goto = entries.get("goto", action)
     match goto.value:
         case "_end":
-            return _end(goto, scope, page)
+            return _end(goto, scope, translation)
         case "_error":
             return new_node("break" if scope.in_loop else "fail", goto)
         case "_start":
@@ -61,49 +63,51 @@ def _action(action: Node, scope: Scope, page: Translation, first: str) -> Node:
             return new_node("break", goto)
         case "_loop_continue":
             if not scope.in_loop:
-                page.complain(goto, 7, "_loop_continue outside of a loop leads nowhere")
+                translation.add_problem(goto, 7, "_loop_continue is not inside a loop")
             return new_node("end", goto)
         case str(target):
             return new_node(scope.names[target], goto)
         case _:
-            page.complain(action, 2, "a transition needs goto, error or end")
+            translation.add_problem(action, 2, "this transition has no goto, error or end")
             return new_node("next", action)
 
 
-def _error(message: Node, scope: Scope, page: Translation) -> Node:
+def _error(message: Node, scope: Scope, translation: Translation) -> Node:
     if scope.in_loop:
         return new_node("break", message)
-    words = as_value(parts_of(str(message.value)), scope.meaning(message, page))
+    words = as_value(split_references(str(message.value)), scope.meaning(message, translation))
     return new_node({"fail": new_node(words, message)}, message)
 
 
-def _end(node: Node, scope: Scope, page: Translation) -> Node:
+def _end(node: Node, scope: Scope, translation: Translation) -> Node:
     if scope.in_loop:
-        page.complain(node, 7, "a loop cannot end the run", "leave the loop with _loop_break")
+        translation.add_problem(
+            node, 7, "a step inside a loop cannot end the run", "leave the loop with _loop_break"
+        )
     return new_node("end", node)
 
 
-def leaving(step: Node, kind: str) -> str | None:
-    """What the step is called that a loop needs to be left as passed, after a failure that was dealt with by leaving.
+def exit_step_name(step: Node, kind: str) -> str | None:
+    """The name of an extra step that ends the loop as passed after a failure leads out of it; None if it needs none.
 
-    A loop that is left by a failed round has failed, as it has by `error`. Only where every failure of a `for_each` is
-    dealt with, the loop itself can lead on as if it had passed; `while` also fails when its rounds are used up.
+    A loop that is left by a failed round has failed, as it has after `error`. Only a `for_each` that handles every failure
+    can itself continue as if it had passed; `while` also fails when its rounds are used up.
     """
     inner = inner_steps(fields(step).get(kind))
     actions = [fields(fields(each).get("on")).get(word) for each in inner for word in ("failure", "timeout")]
-    is_left = any(action is not None and _goal(action) == BREAK for action in actions)
+    is_left = any(action is not None and _goto(action) == BREAK for action in actions)
     needs_one = is_left and not (kind == "for_each" and _handles_failures(step))
     return f"{name_of(text(fields(step).get('name')) or 'step')}_leave" if needs_one else None
 
 
-def _goal(action: Node) -> str | None:
+def _goto(action: Node) -> str | None:
     return text(fields(action).get("goto"))
 
 
 def _handles_failures(step: Node) -> bool:
-    """Whether every failure inside the loop leads to the loop itself."""
+    """Whether every failure inside the loop leads to _loop_break or _loop_continue."""
     failing = [
-        None if action is None else _goal(action)
+        None if action is None else _goto(action)
         for inner in inner_steps(fields(step).get("for_each"))
         if "set_context" not in fields(inner)
         for action in [fields(fields(inner).get("on")).get("failure")]

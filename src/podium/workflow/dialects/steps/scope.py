@@ -1,4 +1,4 @@
-"""What a name means at one place of a file in the steps format: steps, context, items of loops, and paths."""
+"""Resolves names at one place of a steps-format file: steps, context, loop items and paths."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from podium.workflow.dialects.translation import Names, Translation, name_of
 from podium.workflow.source.nodes import Node, fields, text
 
 FOLDER: Final = "workspace"
-"""Where every step starts and where every path begins."""
+"""The folder where every step starts and which every path is relative to."""
 
 LOOP: Final = {
     "index": "loop.index",
@@ -30,22 +30,22 @@ class Scope:
     names: Names
     """Every step of the file."""
     agents: frozenset[str]
-    """Those steps that are done by an agent, which has no exit code."""
+    """The steps done by an agent, which has no exit code."""
     files: Mapping[str, str]
-    """What steps leave behind: the path below the folder, and the step."""
+    """The output files of steps: the step by the path below the folder."""
     shims: Mapping[Shim, str]
-    """What the agents are called that are programs of their own."""
+    """The names of agents that are separate programs."""
     read: dict[str, Node] = field(default_factory=dict)
-    """Keys of the context that something reads, and where."""
+    """Keys of the context that are read, each with a place that reads it."""
     env: set[str] = field(default_factory=set)
-    """Variables of the environment that a condition asks about."""
+    """Environment variables that a condition checks."""
     item: tuple[str, ...] = ()
-    """Items of the loops around."""
+    """The item names of the loops around the step."""
     in_loop: bool = False
     leave: str | None = None
-    """The step of the loop around that ends it as passed, where one has to."""
+    """The step that ends the surrounding loop as passed, if the loop needs one."""
     optional: frozenset[str] = frozenset()
-    """References that may be missing at this step."""
+    """References that may be missing in this step."""
 
     @property
     def folder(self) -> str:
@@ -66,36 +66,36 @@ class Scope:
         )
 
     def maker_of(self, path: str) -> str | None:
-        """The step that leaves this file behind, if one does."""
+        """The step that writes this file, if there is one."""
         return self.files.get(posixpath.normpath(path.removeprefix(f"{FOLDER}/")))
 
     def path(self, node: Node) -> str:
-        """A path from the root of the project; what leaves it does so here too, and the reader says it."""
+        """A path from the root of the project; a path that leaves the project is reported later by the reader."""
         written = text(node) or ""
         if posixpath.isabs(written):
             return written
         return posixpath.normpath(posixpath.join(FOLDER, written))
 
-    def spelled(self, parts: Sequence[Part], expression: str) -> str:
-        """The expression of these parts as a text, where it would be a number."""
+    def as_text(self, parts: Sequence[Part], expression: str) -> str:
+        """The expression for these parts, converted to text if it would be a number."""
         one = parts[0] if len(parts) == 1 else ""
         is_number = isinstance(one, Ref) and (
             one.name.startswith("loop.") or one.name.endswith((".exit_code", ".duration"))
         )
         return f"join([{expression}], '')" if is_number else expression
 
-    def meaning(self, node: Node, page: Translation) -> Meaning:
+    def meaning(self, node: Node, translation: Translation) -> Meaning:
         def of(ref: Ref) -> str:
-            known = self._expression(ref.name, node)
-            if known is None:
-                page.complain(
+            expression = self._expression(ref.name, node)
+            if expression is None:
+                translation.add_problem(
                     node,
                     15,
-                    f'"${{{ref.name}}}" names nothing',
-                    "known: item, loop.*, steps.*, context.*, env.*",
+                    f'"${{{ref.name}}}" is not defined',
+                    "available: item, loop.*, steps.*, context.*, env.*",
                 )
                 return "''"
-            return f"default({known}, '')" if ref.name in self.optional else known
+            return f"default({expression}, '')" if ref.name in self.optional else expression
 
         return of
 
@@ -124,22 +124,22 @@ class Scope:
 
 
 def artifact(step: str, file: str) -> str:
-    """Where a step's output file lies, as other steps of such a file name it."""
+    """The path of a step's output file, as other steps of the file name it."""
     return posixpath.normpath(f"artifacts/{step}/{file}")
 
 
 def all_steps(steps: tuple[Node, ...]) -> list[Node]:
-    """Every step, those of loops and blocks too, in the order of the file."""
-    found: list[Node] = []
+    """Every step, including those inside loops and blocks, in the order of the file."""
+    nested: list[Node] = []
     for step in steps:
-        found.append(step)
+        nested.append(step)
         for key in ("for_each", "while", "parallel", "catch"):
-            found += all_steps(inner_steps(fields(step).get(key)))
-    return found
+            nested += all_steps(inner_steps(fields(step).get(key)))
+    return nested
 
 
 def inner_steps(node: Node | None) -> tuple[Node, ...]:
-    """The body of a loop or block: a list of steps, or a map that has one."""
+    """The body of a loop or block: a list of steps, or a map that contains one."""
     if node is None:
         return ()
     inside = fields(node).get("steps", node)

@@ -1,7 +1,7 @@
-"""Providers of the steps format that are no agents known by name: each is a program `<provider>-shim` on the path.
+"""Providers of the steps format without a built-in agent: each is a program `<provider>-shim` on the PATH.
 
-A shim is called with `--model` and `--max-tokens` where its step says so. Two steps may call one in different ways, and
-each way is an agent.
+A shim is called with `--model` and `--max-tokens` where its step sets them. Steps that call the same shim with
+different options get different agents.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from podium.workflow.dialects.translation import Names, Translation, new_node
 from podium.workflow.source.nodes import Node, fields, text
 
-KNOWN: Final = {
+BUILT_IN: Final = {
     "claude": "claude",
     "gemini": "gemini",
     "codex": "codex",
@@ -28,32 +28,41 @@ class Shim(NamedTuple):
 
     @classmethod
     def of(cls, step: Node) -> Shim:
-        said = fields(step)
-        most = said.get("max_tokens")
+        entries = fields(step)
+        max_tokens = entries.get("max_tokens")
         return cls(
-            text(said.get("provider")) or "", "model" in said, None if most is None else str(most.value)
+            text(entries.get("provider")) or "",
+            "model" in entries,
+            None if max_tokens is None else str(max_tokens.value),
         )
 
     @property
     def argv(self) -> list[str]:
         model = ["--model", "{model}"] if self.has_model else []
-        most = [] if self.max_tokens is None else ["--max-tokens", self.max_tokens]
-        return [f"{self.provider}-shim", *model, *most]
+        max_tokens = [] if self.max_tokens is None else ["--max-tokens", self.max_tokens]
+        return [f"{self.provider}-shim", *model, *max_tokens]
 
 
-def shims_of(steps: Iterable[Node], page: Translation) -> tuple[Mapping[Shim, str], dict[str, Any]]:
-    """What each way of calling one is called, and the agents of the file."""
+def shims_of(steps: Iterable[Node], translation: Translation) -> tuple[Mapping[Shim, str], dict[str, Any]]:
+    """The name of the agent for each way of calling a shim, and the definitions of these agents."""
     names = Names()
-    called: dict[Shim, str] = {}
+    agent_names: dict[Shim, str] = {}
     agents: dict[str, Any] = {}
     for step in steps:
         shim = Shim.of(step)
-        if not shim.provider or shim.provider in KNOWN or shim in called:
+        if not shim.provider or shim.provider in BUILT_IN or shim in agent_names:
             continue
         if "${" in (shim.max_tokens or ""):
-            page.complain(fields(step)["max_tokens"], 2, "max_tokens is a number", "write the number itself")
-        # Names tells those apart that would be one; a second way is a second provider to it.
-        several = sum(other.provider == shim.provider for other in called)
-        called[shim] = names.add(f"{shim.provider}_{several + 1}" if several else shim.provider)
-        agents[called[shim]] = new_node({"type": "command", "command": shim.argv}, fields(step)["provider"])
-    return called, agents
+            translation.add_problem(
+                fields(step)["max_tokens"],
+                2,
+                "max_tokens must be a number, not a reference",
+                "write the number itself",
+            )
+        # A second way of calling a provider is registered like a second provider.
+        several = sum(other.provider == shim.provider for other in agent_names)
+        agent_names[shim] = names.add(f"{shim.provider}_{several + 1}" if several else shim.provider)
+        agents[agent_names[shim]] = new_node(
+            {"type": "command", "command": shim.argv}, fields(step)["provider"]
+        )
+    return agent_names, agents

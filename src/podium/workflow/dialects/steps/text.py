@@ -1,6 +1,6 @@
-"""`${...}` of the steps format: cut into parts, and written again as a value, an expression or a prompt.
+"""`${...}` of the steps format: split into parts, and written again as a value, an expression or a prompt.
 
-`$$` is a dollar sign and `${{...}}` is meant for somebody else; there are no backslashes.
+`$$` is a dollar sign, and `${{...}}` is kept as text for other tools; there are no backslash escapes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TOKEN: Final = re.compile(r"\$\$|\$\{\{.*?\}\}|\$\{([^{}]*)\}", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """What stands between `${` and `}`."""
+    """The name between `${` and `}`."""
 
     name: str
 
@@ -27,32 +27,32 @@ Meaning: TypeAlias = Callable[[Ref], str]
 """The expression that a reference stands for."""
 
 
-def parts_of(text: str) -> tuple[Part, ...]:
-    found: list[Part] = []
+def split_references(text: str) -> tuple[Part, ...]:
+    parts: list[Part] = []
     end = 0
     for match in TOKEN.finditer(text):
-        found.append(text[end : match.start()])
+        parts.append(text[end : match.start()])
         end = match.end()
         if match[0] == "$$":
-            found.append("$")
+            parts.append("$")
         else:
-            found.append(match[0] if match[1] is None else Ref(match[1].strip()))
-    found.append(text[end:])
-    return _joined(found)
+            parts.append(match[0] if match[1] is None else Ref(match[1].strip()))
+    parts.append(text[end:])
+    return _joined(parts)
 
 
 def _joined(parts: Sequence[Part]) -> tuple[Part, ...]:
-    whole: list[Part] = []
+    joined: list[Part] = []
     for part in parts:
-        if isinstance(part, str) and whole and isinstance(whole[-1], str):
-            whole[-1] += part
+        if isinstance(part, str) and joined and isinstance(joined[-1], str):
+            joined[-1] += part
         elif part != "":
-            whole.append(part)
-    return tuple(whole)
+            joined.append(part)
+    return tuple(joined)
 
 
 def as_value(parts: Sequence[Part], meaning: Meaning) -> str:
-    """For a place that takes `${{ }}`."""
+    """The parts for a field that takes `${{ }}`."""
     return "".join(
         part.replace("${{", "$${{") if isinstance(part, str) else f"${{{{ {meaning(part)} }}}}"
         for part in parts
@@ -60,7 +60,7 @@ def as_value(parts: Sequence[Part], meaning: Meaning) -> str:
 
 
 def as_prompt(parts: Sequence[Part], meaning: Meaning) -> str:
-    """For a place that takes `{{ }}`."""
+    """The parts for a field that takes `{{ }}`."""
     return "".join(
         re.sub(r"\{\{|\{%|\{#", r"{{ '\g<0>' }}", part)
         if isinstance(part, str)
@@ -70,7 +70,7 @@ def as_prompt(parts: Sequence[Part], meaning: Meaning) -> str:
 
 
 def as_expression(parts: Sequence[Part], meaning: Meaning) -> str:
-    """For a place that is an expression."""
+    """The parts for a field that is an expression."""
     pieces = [quoted(part) if isinstance(part, str) else meaning(part) for part in parts]
     if len(pieces) < 2:
         return pieces[0] if pieces else "''"
@@ -78,5 +78,5 @@ def as_expression(parts: Sequence[Part], meaning: Meaning) -> str:
 
 
 def quoted(text: str) -> str:
-    """A text of the expression language."""
+    """A text literal of the expression language."""
     return f"'{text}'" if text.isprintable() and not set(text) & {"'", "\\"} else json.dumps(text)

@@ -1,4 +1,4 @@
-"""Approval by risk: conditions the engine can measure choose how far a person has a say (C29)."""
+"""Approval by risk: conditions that the engine can measure select the level of approval (C29)."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ PATHS: Final = {
     "breaking_changes": ("**/api/**", "interfaces/**"),
     "breaking_api_changes": ("**/api/**", "interfaces/**"),
 }
-"""What the words mean: files that were touched. That an interface broke is for its own check to say."""
+"""The paths each word stands for. Whether an interface broke is left to a check of its own."""
 
 
-def approval(node: Node, page: Translation) -> dict[str, Any]:
-    """The strictest rule first; what no rule knows, a person decides."""
+def approval(node: Node, translation: Translation) -> dict[str, Any]:
+    """A policy with the strictest rule first; a person decides what no rule matches."""
     rules = sorted(fields(node).values(), key=_strictness)
-    made = [_rule(rule, page) for rule in rules]
-    return {"policies": {"approval": [*made, new_node({"level": "human"}, node)]}}
+    native_rules = [_rule(rule, translation) for rule in rules]
+    return {"policies": {"approval": [*native_rules, new_node({"level": "human"}, node)]}}
 
 
 def _strictness(rule: Node) -> int:
@@ -38,41 +38,47 @@ def _strictness(rule: Node) -> int:
     return STRICTEST.index(action) if action in STRICTEST else 0
 
 
-def _rule(rule: Node, page: Translation) -> Node:
-    page.check_keys(rule, "an approval gate", GATE)
-    said = fields(rule)
-    action = said.get("action", rule)
+def _rule(rule: Node, translation: Translation) -> Node:
+    translation.check_keys(rule, "an approval gate", GATE)
+    entries = fields(rule)
+    action = entries.get("action", rule)
     if action.value not in STRICTEST:
-        page.complain(action, 2, f'"{action.value}" is no action', did_you_mean(str(action.value), STRICTEST))
+        translation.add_problem(
+            action, 2, f'"{action.value}" is not an action', did_you_mean(str(action.value), STRICTEST)
+        )
     is_strict = str(action.value).startswith("require")
     when = (" or " if is_strict else " and ").join(
-        _condition(each, page) for each in items(said.get("conditions"))
+        _condition(each, translation) for each in items(entries.get("conditions"))
     )
-    minutes = said.get("timeout_minutes")
-    if "notification" in said:
-        page.note(said["notification"], "channels are named by notify, in the workflow or the configuration")
+    minutes = entries.get("timeout_minutes")
+    if "notification" in entries:
+        translation.add_note(
+            entries["notification"], "set channels with notify, in the workflow or the configuration"
+        )
     level = "human" if is_strict else {"notify_and_timeout": "notify"}.get(str(action.value), "auto")
     return new_node(
         {
             "when": when or "true",
             "level": level,
-            "by": said.get("approvers"),
-            "approvals": said.get("min_approvers"),
+            "by": entries.get("approvers"),
+            "approvals": entries.get("min_approvers"),
             "veto": None if minutes is None else new_node(f"{minutes.value}m", minutes),
         },
         rule,
     )
 
 
-def _condition(node: Node, page: Translation) -> str:
+def _condition(node: Node, translation: Translation) -> str:
     written = str(node.value)
-    found = MEASURED.fullmatch(written)
-    if found is not None and found["what"] in MEASURES:
-        return f"{MEASURES[found['what']]} {found['sign']} {found['number']}"
+    comparison = MEASURED.fullmatch(written)
+    if comparison is not None and comparison["what"] in MEASURES:
+        return f"{MEASURES[comparison['what']]} {comparison['sign']} {comparison['number']}"
     word = written.removeprefix("no_")
     if word not in PATHS:
         known = (*MEASURES, *PATHS)
-        page.complain(node, 32, f'"{written}" is nothing that is measured', did_you_mean(word, known))
+        translation.add_problem(
+            node, 32, f'"{written}" is not a condition that can be measured', did_you_mean(word, known)
+        )
         return "true"
     touched = f"touched({', '.join(repr(path) for path in PATHS[word])})"
     return touched if word == written else f"not {touched}"

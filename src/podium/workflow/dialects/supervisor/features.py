@@ -1,4 +1,4 @@
-"""Features of the supervisor format: lists of phases and components with ids, as maps by name."""
+"""Translates features of the supervisor format: lists of phases and components with ids become maps by name."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ ENDINGS: Final = {
 }
 
 
-def feature(node: Node, page: Translation) -> Node:
-    page.check_keys(node, "a feature", FEATURE)
-    said = fields(node)
-    phases = sorted(items(said.get("phases")), key=_sequence)
+def feature(node: Node, translation: Translation) -> Node:
+    translation.check_keys(node, "a feature", FEATURE)
+    entries = fields(node)
+    phases = sorted(items(entries.get("phases")), key=_sequence)
     return new_node(
         {
-            "id": said.get("id"),
-            "title": said.get("title"),
-            "description": said.get("description"),
-            "phases": {_name(each): _phase(each, page) for each in phases},
+            "id": entries.get("id"),
+            "title": entries.get("title"),
+            "description": entries.get("description"),
+            "phases": {_name(each): _phase(each, translation) for each in phases},
         },
         node,
     )
 
 
-def phase(node: Node, page: Translation) -> Node:
-    """What a planner gave for one phase, as a feature that has no other."""
-    return new_node({"phases": {"phase": _phase(node, page)}}, node)
+def phase(node: Node, translation: Translation) -> Node:
+    """A planner's output for one phase, as a feature with only that phase."""
+    return new_node({"phases": {"phase": _phase(node, translation)}}, node)
 
 
 def _sequence(node: Node) -> Any:
@@ -45,38 +45,44 @@ def _sequence(node: Node) -> Any:
 
 
 def _name(node: Node) -> str:
-    said = fields(node)
-    return name_of(text(said.get("id", said.get("name"))) or "")
+    entries = fields(node)
+    return name_of(text(entries.get("id", entries.get("name"))) or "")
 
 
-def _phase(node: Node, page: Translation) -> Node:
-    page.check_keys(node, "a phase", PHASE)
-    said = fields(node)
+def _phase(node: Node, translation: Translation) -> Node:
+    translation.check_keys(node, "a phase", PHASE)
+    entries = fields(node)
     return new_node(
         {
-            "title": said.get("title"),
-            "description": said.get("description"),
-            "interfaces": {_name(each): _interface(each, page) for each in items(said.get("interfaces"))}
+            "title": entries.get("title"),
+            "description": entries.get("description"),
+            "interfaces": {
+                _name(each): _interface(each, translation) for each in items(entries.get("interfaces"))
+            }
             or None,
-            "components": {_name(each): _component(each, page) for each in items(said.get("components"))},
+            "components": {
+                _name(each): _component(each, translation) for each in items(entries.get("components"))
+            },
         },
         node,
     )
 
 
-def _component(node: Node, page: Translation) -> Node:
-    page.check_keys(node, "a component", COMPONENT)
-    said = fields(node)
+def _component(node: Node, translation: Translation) -> Node:
+    translation.check_keys(node, "a component", COMPONENT)
+    entries = fields(node)
     needs = [
         new_node(".".join(map(name_of, str(each.value).split("."))), each)
-        for each in items(said.get("depends_on"))
+        for each in items(entries.get("depends_on"))
     ]
-    described = said.get("description", said.get("title"))
-    return new_node({"description": described, "touches": said.get("files"), "needs": needs or None}, node)
+    description = entries.get("description", entries.get("title"))
+    return new_node(
+        {"description": description, "touches": entries.get("files"), "needs": needs or None}, node
+    )
 
 
-def _interface(node: Node, page: Translation) -> Node:
-    page.check_keys(node, "an interface", INTERFACE)
-    said = fields(node)
-    ending = ENDINGS.get(text(said.get("type")) or "", "txt")
-    return new_node({"file": f"interfaces/{_name(node)}.{ending}", "text": said.get("definition")}, node)
+def _interface(node: Node, translation: Translation) -> Node:
+    translation.check_keys(node, "an interface", INTERFACE)
+    entries = fields(node)
+    ending = ENDINGS.get(text(entries.get("type")) or "", "txt")
+    return new_node({"file": f"interfaces/{_name(node)}.{ending}", "text": entries.get("definition")}, node)

@@ -1,4 +1,4 @@
-"""Several projects in one repository, in the order of what they depend on: a loop over them, each by its own roles."""
+"""Translates several projects in one repository into a loop over them in the order of their dependencies."""
 
 from __future__ import annotations
 
@@ -13,47 +13,49 @@ PROJECT: Final = ("name", "path", "roles")
 DEPENDENCIES: Final = "cross_project_dependencies"
 
 
-def project_workflow(root: Node, page: Translation) -> Node:
-    said = fields(root)
-    page.check_keys(root, "a file of projects", ("projects", DEPENDENCIES))
-    needs = fields(said.get(DEPENDENCIES))
-    _check_needs(needs, {text(fields(node).get("name")) or "" for node in items(said["projects"])}, page)
-    listed = [_project(node, needs, page) for node in items(said["projects"])]
+def project_workflow(root: Node, translation: Translation) -> Node:
+    entries = fields(root)
+    translation.check_keys(root, "a file of projects", ("projects", DEPENDENCIES))
+    needs = fields(entries.get(DEPENDENCIES))
+    _check_needs(
+        needs, {text(fields(node).get("name")) or "" for node in items(entries["projects"])}, translation
+    )
+    projects = [_project(node, needs, translation) for node in items(entries["projects"])]
     return new_node(
         {
             "podium": 1,
             "name": "projects",
             "inputs": {"task": "string"},
-            "vars": {"projects": new_node(listed, said["projects"])},
+            "vars": {"projects": new_node(projects, entries["projects"])},
             "steps": {"packages": _packages()},
         },
         root,
     )
 
 
-def _check_needs(needs: Mapping[str, Node], known: set[str], page: Translation) -> None:
+def _check_needs(needs: Mapping[str, Node], known: set[str], translation: Translation) -> None:
     for name, node in needs.items():
-        page.check_keys(node, f'dependencies of "{name}"', ("depends_on",))
+        translation.check_keys(node, f'dependencies of "{name}"', ("depends_on",))
         if name not in known:
-            page.complain(node, 38, f'there is no project "{name}"', did_you_mean(name, known))
+            translation.add_problem(node, 38, f'project "{name}" does not exist', did_you_mean(name, known))
         for each in items(fields(node).get("depends_on")):
             if each.value not in known:
-                fault = f'"{name}" depends on "{each.value}", which is no project'
-                page.complain(each, 38, fault, did_you_mean(str(each.value), known))
+                message = f'"{name}" depends on "{each.value}", which is not a project'
+                translation.add_problem(each, 38, message, did_you_mean(str(each.value), known))
 
 
-def _project(node: Node, needs: Any, page: Translation) -> Node:
-    page.check_keys(node, "a project", PROJECT)
-    said = fields(node)
-    name = text(said.get("name")) or ""
-    path = (text(said.get("path")) or ".").removeprefix("./")
-    roles = [new_node(name_of(str(role.value)), role) for role in items(said.get("roles"))]
+def _project(node: Node, needs: Any, translation: Translation) -> Node:
+    translation.check_keys(node, "a project", PROJECT)
+    entries = fields(node)
+    name = text(entries.get("name")) or ""
+    path = (text(entries.get("path")) or ".").removeprefix("./")
+    roles = [new_node(name_of(str(role.value)), role) for role in items(entries.get("roles"))]
     after = items(fields(needs.get(name)).get("depends_on")) if name in needs else ()
     return new_node({"name": name, "path": path, "roles": roles, "needs": list(after)}, node)
 
 
 def _packages() -> dict[str, Any]:
-    """Projects that do not wait for each other are worked on at once; the roles of one, in turn."""
+    """The loop: independent projects run in parallel, and the roles of a project one after the other."""
     work = {
         "for_each": {"in": "project.roles", "as": "who"},
         "role": "${{ who }}",

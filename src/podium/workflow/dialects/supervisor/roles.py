@@ -1,4 +1,4 @@
-"""Roles of the supervisor format."""
+"""Translates roles of the supervisor format."""
 
 from __future__ import annotations
 
@@ -51,62 +51,62 @@ WORDS: Final = {
     "$IMPLEMENTATION_INTERNALS": "$INTERNALS",
 }
 UNUSED: Final = {
-    "flags": "how an agent is called is known by its type",
+    "flags": "the agent's type defines how it is called",
     "template": "a prompt belongs to the step",
-    "author": "who wrote a role is told by where it came from",
+    "author": "the origin of a role shows who wrote it",
 }
 
 
 def is_role(node: Node) -> bool:
-    said = fields(node)
-    context = set(fields(said.get("context"))) & {"always_include", "git_diff", "token_budget"}
-    commands = any("command" in fields(gate) for gate in items(said.get("gates")))
-    return bool(MARKS & set(said)) or bool(context) or commands
+    entries = fields(node)
+    context = set(fields(entries.get("context"))) & {"always_include", "git_diff", "token_budget"}
+    commands = any("command" in fields(gate) for gate in items(entries.get("gates")))
+    return bool(MARKS & set(entries)) or bool(context) or commands
 
 
-def role(node: Node, page: Translation) -> Node:
-    page.check_keys(node, "a role", ROLE)
-    said = fields(node)
+def role(node: Node, translation: Translation) -> Node:
+    translation.check_keys(node, "a role", ROLE)
+    entries = fields(node)
     for key, why in UNUSED.items():
-        if key in said:
-            page.note(said[key], f"{key} has no native form: {why}")
-    extends = said.get("extends")
-    where = [said[key] for key in ("preferred_worker", "fallback_worker") if key in said]
+        if key in entries:
+            translation.add_note(entries[key], f"{key} has no native form: {why}")
+    extends = entries.get("extends")
+    labels = [entries[key] for key in ("preferred_worker", "fallback_worker") if key in entries]
     return new_node(
         {
             "extends": None if extends is None else new_node(name_of(str(extends.value)), extends),
-            "description": said.get("description"),
-            "agent": said.get("cli"),
-            "system": said.get("system_prompt_additions"),
-            "context": _context(said.get("context"), page),
+            "description": entries.get("description"),
+            "agent": entries.get("cli"),
+            "system": entries.get("system_prompt_additions"),
+            "context": _context(entries.get("context"), translation),
             "tools": [
                 new_node(TOOLS.get(str(tool.value), tool.value), tool)
-                for tool in items(said.get("allowed_tools"))
+                for tool in items(entries.get("allowed_tools"))
             ]
             or None,
-            "gates": [_gate(gate, page) for gate in items(said.get("gates"))] or None,
-            "strengths": said.get("strengths"),
-            "with": said.get("config"),
-            "runs_on": where or None,
+            "gates": [_gate(gate, translation) for gate in items(entries.get("gates"))] or None,
+            "strengths": entries.get("strengths"),
+            "with": entries.get("config"),
+            "runs_on": labels or None,
         },
         node,
     )
 
 
-def _context(node: Node | None, page: Translation) -> Any:
+def _context(node: Node | None, translation: Translation) -> Any:
     if node is None:
         return None
-    page.check_keys(node, "context", CONTEXT)
-    said = fields(node)
-    included = [item for item in items(said.get("include")) if not str(item.value).startswith(DIFF)]
-    has_diff = len(included) < len(items(said.get("include")))
+    translation.check_keys(node, "context", CONTEXT)
+    entries = fields(node)
+    included = [item for item in items(entries.get("include")) if not str(item.value).startswith(DIFF)]
+    has_diff = len(included) < len(items(entries.get("include")))
     return new_node(
         {
             "include": [_word(item) for item in included] or None,
-            "always": said.get("always_include"),
-            "exclude": [_word(item) for item in items(said.get("exclude"))] or None,
-            "diff": True if has_diff else said.get("git_diff"),
-            "budget": said.get("token_budget"),
+            "always": entries.get("always_include"),
+            "exclude": [_word(item) for item in items(entries.get("exclude"))] or None,
+            "diff": True if has_diff else entries.get("git_diff"),
+            "budget": entries.get("token_budget"),
         },
         node,
     )
@@ -116,15 +116,15 @@ def _word(node: Node) -> Node:
     return new_node(WORDS.get(text(node) or "", node.value), node)
 
 
-def _gate(node: Node, page: Translation) -> Node:
-    page.check_keys(node, "a gate of a role", ("name", "command", "on_fail"))
-    said = fields(node)
-    name = said.get("name")
+def _gate(node: Node, translation: Translation) -> Node:
+    translation.check_keys(node, "a gate of a role", ("name", "command", "on_fail"))
+    entries = fields(node)
+    name = entries.get("name")
     return new_node(
         {
             "name": None if name is None else new_node(name_of(str(name.value)), name),
-            "run": said.get("command"),
-            "on_fail": said.get("on_fail"),
+            "run": entries.get("command"),
+            "on_fail": entries.get("on_fail"),
         },
         node,
     )

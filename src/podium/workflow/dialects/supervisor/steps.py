@@ -1,4 +1,4 @@
-"""One step of the supervisor format: a role at work, a review, a command of the orchestrator, a person."""
+"""Translates one step of the supervisor format: a role's work, a review, a command or an approval."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STEP: Final = (
 )
 JUDGING: Final = re.compile(r"(?:^|_)(?:review|validation)$")
 CHANGING: Final = re.compile(r"^(?:implementer|test_engineer)")
-"""Roles whose output is what they change."""
+"""Roles whose output is the files they change."""
 
 PARAMETERS: Final = {"unit_test_coverage": "coverage"}
 APPROVED: Final = "Is this good to go on?"
@@ -44,15 +44,15 @@ TITLE: Final = "${{ steps.plan.output.title }}"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a step has around it."""
+    """Everything around a step."""
 
     names: Names
     steps: Mapping[str, Node]
-    """Those of this file, in their order."""
+    """The steps of this file, in their order."""
     known: frozenset[str]
-    """Those of the templates below too, as far as they are known here."""
+    """The steps of this file and, as far as known, of the templates it extends."""
     switches: frozenset[str] = frozenset()
-    """Settings of the template, which are inputs."""
+    """Settings of the template, which become inputs."""
 
     @property
     def title(self) -> str:
@@ -64,53 +64,58 @@ class Plan:
         return index < len(order) and order[index] == target
 
 
-def step(name: str, node: Node, plan: Plan, page: Translation) -> Node:
-    page.check_keys(node, f'step "{name}"', STEP)
-    said = fields(node)
-    kind = text(said.get("type", said.get("gate_type"))) or ""
-    native: dict[str, Any] = {"description": said.get("description")}
+def step(name: str, node: Node, plan: Plan, translation: Translation) -> Node:
+    translation.check_keys(node, f'step "{name}"', STEP)
+    entries = fields(node)
+    kind = text(entries.get("type", entries.get("gate_type"))) or ""
+    native: dict[str, Any] = {"description": entries.get("description")}
     if _is_asking(node):
-        native |= {"human": said.get("description", f"May the run go on after {name}?"), "description": None}
-        native["retry"] = _visits(said.get("max_retries"))
-    elif kind.startswith("orchestrator") or "command" in said:
-        native |= _command(node, plan, page)
+        native |= {
+            "human": entries.get("description", f"May the run go on after {name}?"),
+            "description": None,
+        }
+        native["retry"] = _visits(entries.get("max_retries"))
+    elif kind.startswith("orchestrator") or "command" in entries:
+        native |= _command(node, plan, translation)
     elif _is_review(name, node):
         native |= _review(name, node, plan)
-    elif "role" in said:
-        native |= _work(name, node, plan, page)
-    native |= {"required": said.get("required"), "on": _routes(name, node, plan)}
+    elif "role" in entries:
+        native |= _work(name, node, plan, translation)
+    native |= {"required": entries.get("required"), "on": _routes(name, node, plan)}
     return new_node(native, node)
 
 
 def _is_asking(node: Node) -> bool:
-    said = fields(node)
-    return (text(said.get("type", said.get("gate_type"))) or "").startswith("human")
+    entries = fields(node)
+    return (text(entries.get("type", entries.get("gate_type"))) or "").startswith("human")
 
 
 def _is_review(name: str, node: Node) -> bool:
-    said = fields(node)
-    role = text(said.get("role")) or ""
+    entries = fields(node)
+    role = text(entries.get("role")) or ""
     return (
-        bool({"roles", "gate", "on_reject"} & set(said))
+        bool({"roles", "gate", "on_reject"} & set(entries))
         or role.startswith("reviewer")
         or bool(JUDGING.search(name))
     )
 
 
-def _work(name: str, node: Node, plan: Plan, page: Translation) -> dict[str, Any]:
-    said = fields(node)
-    role = said["role"]
-    scope = said.get("context_scope")
+def _work(name: str, node: Node, plan: Plan, translation: Translation) -> dict[str, Any]:
+    entries = fields(node)
+    role = entries["role"]
+    scope = entries.get("context_scope")
     gate = {"human": APPROVED, "show": ["diff", "verdicts", "cost"], "when": _when(plan)}
     return {
         "role": role,
         "prompt": _prompt(name, plan),
-        "with": {PARAMETERS.get(key, key): value for key, value in fields(said.get("config")).items()}
+        "with": {PARAMETERS.get(key, key): value for key, value in fields(entries.get("config")).items()}
         or None,
         "context": None if scope is None else {"strategy": new_node("implementer_targeted", scope)},
         "output": _output(name, node),
-        "gates": [new_node(gate, said["human_approval"])] if _is_on(said.get("human_approval")) else None,
-        "retry": _retry(node, page),
+        "gates": [new_node(gate, entries["human_approval"])]
+        if _is_on(entries.get("human_approval"))
+        else None,
+        "retry": _retry(node, translation),
     }
 
 
@@ -121,7 +126,7 @@ def _prompt(name: str, plan: Plan) -> str:
 
 
 def _output(name: str, node: Node) -> Any:
-    """Names only are said; files are paths and everything else is text."""
+    """The format gives only names; a name with `file` becomes a list of paths, any other a text."""
     outputs = fields(node).get("outputs")
     if outputs is None or CHANGING.match(text(fields(node).get("role")) or ""):
         return None
@@ -133,19 +138,23 @@ def _output(name: str, node: Node) -> Any:
     return {"schema": new_node(shape, outputs)}
 
 
-def _retry(node: Node, page: Translation) -> Any:
-    """The name of a preset, or what one says; a plain number of retries comes after the first attempt."""
+def _retry(node: Node, translation: Translation) -> Any:
+    """The name of a preset, or its settings; a plain number counts retries after the first attempt."""
     policy, tries = fields(node).get("retry_policy"), fields(node).get("max_retries")
     if policy is None:
         return None if tries is None else new_node({"attempts": _one_more(tries)}, tries)
     if tries is not None:
-        page.complain(tries, 5, "retry_policy says already how often", "leave one of the two out")
+        translation.add_problem(
+            tries, 5, "retry_policy already sets the number of attempts", "remove one of the two"
+        )
     if isinstance(policy.value, str):
         return policy
-    page.check_keys(policy, "retry_policy", ("max_attempts", "on_failure"))
-    said = fields(policy)
-    asks = text(said.get("on_failure")) == "ask_human"
-    return new_node({"attempts": said.get("max_attempts"), "on_exhausted": "human" if asks else None}, policy)
+    translation.check_keys(policy, "retry_policy", ("max_attempts", "on_failure"))
+    entries = fields(policy)
+    asks = text(entries.get("on_failure")) == "ask_human"
+    return new_node(
+        {"attempts": entries.get("max_attempts"), "on_exhausted": "human" if asks else None}, policy
+    )
 
 
 def _visits(tries: Node | None) -> Any:
@@ -157,17 +166,19 @@ def _one_more(tries: Node) -> Any:
 
 
 def _review(name: str, node: Node, plan: Plan) -> dict[str, Any]:
-    said = fields(node)
+    entries = fields(node)
     level = (
         "${{ 'human' if inputs.human_approval else 'auto' }}"
         if "human_approval" in plan.switches
         else "human"
     )
     return {
-        "review": said.get("roles", said.get("role")),
+        "review": entries.get("roles", entries.get("role")),
         "of": _judged(name, node, plan),
-        "level": new_node(level, said["human_approval"]) if _is_on(said.get("human_approval")) else None,
-        "retry": _visits(said.get("max_retries")),
+        "level": new_node(level, entries["human_approval"])
+        if _is_on(entries.get("human_approval"))
+        else None,
+        "retry": _visits(entries.get("max_retries")),
     }
 
 
@@ -180,36 +191,38 @@ def _judged(name: str, node: Node, plan: Plan) -> Any:
 
 
 def approval_before(name: str, node: Node, plan: Plan) -> dict[str, Any] | None:
-    """Who wants to be asked about a commit is asked before it: what lands is what the person saw."""
-    said = fields(node)
-    command = text(said.get("command"))
+    """An approval step before a commit, so that what lands is what the person saw."""
+    entries = fields(node)
+    command = text(entries.get("command"))
     is_commit = command == COMMIT or (
-        command is None and str(said.get("type", node).value) == "orchestrator_gate"
+        command is None and str(entries.get("type", node).value) == "orchestrator_gate"
     )
-    if not is_commit or not _is_on(said.get("human_approval")):
+    if not is_commit or not _is_on(entries.get("human_approval")):
         return None
     return {"human": f"May {name} happen?", "show": ["diff", "verdicts", "cost"], "when": _when(plan)}
 
 
-def _command(node: Node, plan: Plan, page: Translation) -> dict[str, Any]:
-    said = fields(node)
-    command = text(said.get("command"))
-    if "on_reject" in said:
-        page.complain(said["on_reject"], 8, "a command rejects nothing", "write on_fail")
+def _command(node: Node, plan: Plan, translation: Translation) -> dict[str, Any]:
+    entries = fields(node)
+    command = text(entries.get("command"))
+    if "on_reject" in entries:
+        translation.add_problem(entries["on_reject"], 8, "a command cannot be rejected", "write on_fail")
     if command is not None and command != COMMIT and command.startswith(f"{COMMIT} "):
-        fault = "what a command commits is thrown away with its checkout"
-        page.complain(said["command"], 5, fault, f"write command: {COMMIT}, which lands the work")
+        message = "a commit made by a command is discarded with its checkout"
+        translation.add_problem(
+            entries["command"], 5, message, f"write command: {COMMIT}, which lands the work"
+        )
     gate = {"human": APPROVED, "show": ["diff", "verdicts", "cost"], "when": _when(plan)}
-    gates = [new_node(gate, said["human_approval"])] if _is_on(said.get("human_approval")) else None
+    gates = [new_node(gate, entries["human_approval"])] if _is_on(entries.get("human_approval")) else None
     if command == COMMIT:
         return {"git": {"land": "${{ run.branch }}", "message": plan.title}}
     if command is None:
         return {}
-    return {**_run(said["command"], plan), "gates": gates, "retry": _visits(said.get("max_retries"))}
+    return {**_run(entries["command"], plan), "gates": gates, "retry": _visits(entries.get("max_retries"))}
 
 
 def _run(command: Node, plan: Plan) -> dict[str, Any]:
-    """One line is split into words; several are a script, whose variables come by the environment."""
+    """One line is split into words; several lines are a script that gets its variables from the environment."""
     written = str(command.value)
     if "\n" not in written.strip():
         return {"run": new_node(written.strip(), command)}
@@ -231,23 +244,23 @@ def _is_on(node: Node | None) -> bool:
 
 
 def _routes(name: str, node: Node, plan: Plan) -> dict[str, Any] | None:
-    said = fields(node)
-    found: dict[str, Any] = {}
-    following = said.get("next")
-    if _is_on(said.get("terminal")) and list(plan.steps)[-1] != name:
-        found["passed"] = new_node("end", said["terminal"])
+    entries = fields(node)
+    routes: dict[str, Any] = {}
+    following = entries.get("next")
+    if _is_on(entries.get("terminal")) and list(plan.steps)[-1] != name:
+        routes["passed"] = new_node("end", entries["terminal"])
     elif (
         following is not None
         and following.value in plan.steps
         and not plan.follows(name, str(following.value))
     ):
-        found["passed"] = new_node(plan.names[str(following.value)], following)
-    if "on_fail" in said:
-        found["failed"] = new_node(plan.names[str(said["on_fail"].value)], said["on_fail"])
+        routes["passed"] = new_node(plan.names[str(following.value)], following)
+    if "on_fail" in entries:
+        routes["failed"] = new_node(plan.names[str(entries["on_fail"].value)], entries["on_fail"])
     if _is_asking(node):
-        back = said.get("on_reject")
-        found |= {} if back is None else {"rejected": new_node(plan.names[str(back.value)], back)}
-    elif _is_review(name, node) and "command" not in said:
+        back = entries.get("on_reject")
+        routes |= {} if back is None else {"rejected": new_node(plan.names[str(back.value)], back)}
+    elif _is_review(name, node) and "command" not in entries:
         back = _judged(name, node, plan)
-        found |= {"rejected": back} if back is not None else {}
-    return found or None
+        routes |= {"rejected": back} if back is not None else {}
+    return routes or None

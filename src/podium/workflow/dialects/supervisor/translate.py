@@ -1,4 +1,4 @@
-"""The supervisor format: a map of steps that name a role and what comes next, with gates as strings, and templates.
+"""The supervisor format: a map of steps that name a role and the next step, with gates as strings, and templates.
 
     workflow:
       initial_step: plan
@@ -7,7 +7,7 @@
         review: {role: reviewer_gemini, gate: "REVIEW_STATUS: APPROVED", on_reject: plan, next: commit}
         commit: {gate_type: orchestrator, command: git commit, terminal: true}
 
-What opens a gate is a verdict of a known shape, never the string (C3).
+A gate passes by a verdict of a known shape, never by the string (C3).
 """
 
 from __future__ import annotations
@@ -38,94 +38,96 @@ HOOKS: Final = {
 }
 
 
-def translate(root: Node, kind: Kind, page: Translation) -> Node | None:
-    said = fields(root)
+def translate(root: Node, kind: Kind, translation: Translation) -> Node | None:
+    entries = fields(root)
     if kind != "workflow":
         return None
-    inner = said.get("workflow")
+    inner = entries.get("workflow")
     if inner is not None and {"steps", "template"} & set(fields(inner)):
-        page.check_keys(root, "a file of the supervisor", ("workflow",))
-        page.check_keys(inner, "workflow", WORKFLOW)
-        return _composition(inner, page) if "template" in fields(inner) else _workflow(inner, page)
-    if "projects" in said:
-        return project_workflow(root, page)
+        translation.check_keys(root, "a supervisor-format file", ("workflow",))
+        translation.check_keys(inner, "workflow", WORKFLOW)
+        return (
+            _composition(inner, translation) if "template" in fields(inner) else _workflow(inner, translation)
+        )
+    if "projects" in entries:
+        return project_workflow(root, translation)
     if _is_template(root):
-        page.check_keys(root, "a template", TEMPLATE)
-        return _template(root, page)
+        translation.check_keys(root, "a template", TEMPLATE)
+        return _template(root, translation)
     return None
 
 
 def _is_template(root: Node) -> bool:
-    said = fields(root)
-    steps = fields(said.get("steps")).values()
-    return bool({"settings", "hooks"} & set(said)) or any(MARKS & set(fields(node)) for node in steps)
+    entries = fields(root)
+    steps = fields(entries.get("steps")).values()
+    return bool({"settings", "hooks"} & set(entries)) or any(MARKS & set(fields(node)) for node in steps)
 
 
-def _workflow(node: Node, page: Translation) -> Node:
-    said = fields(node)
-    _check_ways(node, page)
-    order = _in_order(said["steps"], text(said.get("initial_step")))
+def _workflow(node: Node, translation: Translation) -> Node:
+    entries = fields(node)
+    _check_targets(node, translation)
+    order = _in_order(entries["steps"], text(entries.get("initial_step")))
     plan = Plan(Names(order), order, frozenset(order))
-    steps = _all_steps(plan, page, is_child=False)
+    steps = _all_steps(plan, translation, is_child=False)
     return new_node(
         {
             "podium": 1,
-            "name": name_of(text(said.get("name")) or "supervised"),
-            "description": said.get("description"),
+            "name": name_of(text(entries.get("name")) or "supervised"),
+            "description": entries.get("description"),
             "inputs": {"task": "string"},
-            "steps": new_node(steps, said["steps"]),
+            "steps": new_node(steps, entries["steps"]),
         },
         node,
     )
 
 
-def _all_steps(plan: Plan, page: Translation, *, is_child: bool) -> dict[str, Any]:
+def _all_steps(plan: Plan, translation: Translation, *, is_child: bool) -> dict[str, Any]:
     steps: dict[str, Any] = {}
     for name, node in plan.steps.items():
-        asked = approval_before(name, node, plan)
-        if asked is not None:
+        approval = approval_before(name, node, plan)
+        if approval is not None:
             place = {"before": plan.names[name]} if is_child else {}
-            steps[f"{plan.names[name]}_approval"] = new_node({**place, **asked}, node)
+            steps[f"{plan.names[name]}_approval"] = new_node({**place, **approval}, node)
         steps[plan.names[name]] = (
-            _placed(name, node, plan, page) if is_child else step(name, node, plan, page)
+            _positioned(name, node, plan, translation) if is_child else step(name, node, plan, translation)
         )
     return steps
 
 
-def _check_ways(node: Node, page: Translation) -> None:
-    """Where there is no parent: of a child this cannot be told, since what it leads to may stand there."""
-    said = fields(node)
-    steps = fields(said.get("steps"))
-    ways = [(said.get("initial_step"), "initial_step")]
-    ways += [(fields(each).get("next"), f'next of "{name}"') for name, each in steps.items()]
-    for way, what in ways:
-        if way is not None and way.value not in steps:
-            fault = f'{what} leads to "{way.value}", which is no step'
-            page.complain(way, 7, fault, did_you_mean(str(way.value), steps))
+def _check_targets(node: Node, translation: Translation) -> None:
+    """Reports targets that do not exist, in a file without a parent; a child may lead to a step of its parent."""
+    entries = fields(node)
+    steps = fields(entries.get("steps"))
+    targets = [(entries.get("initial_step"), "initial_step")]
+    targets += [(fields(each).get("next"), f'next of "{name}"') for name, each in steps.items()]
+    for target, source in targets:
+        if target is not None and target.value not in steps:
+            message = f'{source} leads to "{target.value}", which is not a step'
+            translation.add_problem(target, 7, message, did_you_mean(str(target.value), steps))
 
 
 def _in_order(steps: Node, first: str | None) -> dict[str, Node]:
-    """Along `next` from the first step; what nothing leads to keeps its place in the file."""
-    found = fields(steps)
+    """The steps along `next` from the first one, then those that nothing leads to, in the order of the file."""
+    by_name = fields(steps)
     order: dict[str, Node] = {}
-    here = first if first in found else next(iter(found), None)
-    while here is not None and here in found and here not in order:
-        order[here] = found[here]
-        here = text(fields(found[here]).get("next"))
-    return {**order, **found}
+    current = first if first in by_name else next(iter(by_name), None)
+    while current is not None and current in by_name and current not in order:
+        order[current] = by_name[current]
+        current = text(fields(by_name[current]).get("next"))
+    return {**order, **by_name}
 
 
-def _composition(node: Node, page: Translation) -> Node:
-    said = fields(node)
-    changes = fields(said.get("overrides", said.get("steps")))
+def _composition(node: Node, translation: Translation) -> Node:
+    entries = fields(node)
+    changes = fields(entries.get("overrides", entries.get("steps")))
     plan = Plan(Names(list(changes)), changes, INHERITED | set(changes))
-    steps = _all_steps(plan, page, is_child=True)
+    steps = _all_steps(plan, translation, is_child=True)
     return new_node(
         {
             "podium": 1,
-            "name": name_of(text(said.get("name")) or "composed"),
-            "extends": _parent(said["template"]),
-            "disable": said.get("disable"),
+            "name": name_of(text(entries.get("name")) or "composed"),
+            "extends": _parent(entries["template"]),
+            "disable": entries.get("disable"),
             "steps": steps or None,
         },
         node,
@@ -133,29 +135,31 @@ def _composition(node: Node, page: Translation) -> Node:
 
 
 INHERITED: Final = frozenset({"plan", "implement", "commit"})
-"""What every template has, by way of the base."""
+"""The steps that every template inherits from the base."""
 
 
-def _template(root: Node, page: Translation) -> Node:
-    said = fields(root)
-    written = fields(said.get("steps"))
-    extends = said.get("extends")
+def _template(root: Node, translation: Translation) -> Node:
+    entries = fields(root)
+    own_steps = fields(entries.get("steps"))
+    extends = entries.get("extends")
     if extends is None:
-        _check_ways(root, page)
-    known = frozenset(written) | (INHERITED if extends is not None else frozenset())
-    plan = Plan(Names(list(written)), written, known, switches=frozenset(fields(said.get("settings"))))
-    steps = _all_steps(plan, page, is_child=extends is not None)
-    gates, steps = _hooked(said.get("hooks"), steps, page)
-    inputs = {key: {"type": "bool", "default": value} for key, value in fields(said.get("settings")).items()}
+        _check_targets(root, translation)
+    known = frozenset(own_steps) | (INHERITED if extends is not None else frozenset())
+    plan = Plan(Names(list(own_steps)), own_steps, known, switches=frozenset(fields(entries.get("settings"))))
+    steps = _all_steps(plan, translation, is_child=extends is not None)
+    gates, steps = _with_hooks(entries.get("hooks"), steps, translation)
+    inputs = {
+        key: {"type": "bool", "default": value} for key, value in fields(entries.get("settings")).items()
+    }
     return new_node(
         {
             "podium": 1,
-            "name": name_of(text(said.get("name")) or "template"),
-            "description": said.get("description"),
+            "name": name_of(text(entries.get("name")) or "template"),
+            "description": entries.get("description"),
             "extends": None if extends is None else _parent(extends),
-            "disable": said.get("disable"),
+            "disable": entries.get("disable"),
             "inputs": {**({} if extends is not None else {"task": "string"}), **inputs} or None,
-            "roles": _outsiders(written) or None,
+            "roles": _external_roles(own_steps) or None,
             "gates": gates or None,
             "steps": steps or None,
         },
@@ -163,12 +167,12 @@ def _template(root: Node, page: Translation) -> Node:
     )
 
 
-def _outsiders(steps: Mapping[str, Node]) -> dict[str, Any]:
-    """`security_auditor_external` is the same role, played by somebody else."""
-    named = [name for each in steps.values() for name in items(fields(each).get("roles"))]
+def _external_roles(steps: Mapping[str, Node]) -> dict[str, Any]:
+    """`security_auditor_external` is the role `security_auditor` with another vendor's agent."""
+    role_names = [name for each in steps.values() for name in items(fields(each).get("roles"))]
     return {
         str(name.value): new_node({"extends": str(name.value).removesuffix(OUTSIDE), "agent": "gemini"}, name)
-        for name in named
+        for name in role_names
         if str(name.value).endswith(OUTSIDE)
     }
 
@@ -177,35 +181,35 @@ def _parent(node: Node) -> Node:
     return new_node(name_of(str(node.value)), node)
 
 
-def _placed(name: str, node: Node, plan: Plan, page: Translation) -> Node:
-    """With its place among the steps of the parent: where it says so, or behind the step that leads to it."""
-    made = dict(fields(step(name, node, plan, page)))
+def _positioned(name: str, node: Node, plan: Plan, translation: Translation) -> Node:
+    """The step with its position among the parent's steps: the given one, or after the step that leads to it."""
+    native = dict(fields(step(name, node, plan, translation)))
     position = fields(node).get("position")
     if position is not None:
         word, _, where = str(position.value).partition(" ")
         if word not in ("after", "before") or not where:
-            page.complain(
-                position, 33, f'"{position.value}" is no position', "write: after NAME, or before NAME"
+            translation.add_problem(
+                position, 33, f'"{position.value}" is not a position', "write: after NAME, or before NAME"
             )
-        where_to = {word if word == "before" else "after": new_node(plan.names[where.strip()], position)}
-        return new_node({**where_to, **made}, node)
-    leading = [
+        place = {word if word == "before" else "after": new_node(plan.names[where.strip()], position)}
+        return new_node({**place, **native}, node)
+    predecessors = [
         other
         for other, each in plan.steps.items()
         if text(fields(each).get("next")) == name and "position" not in fields(each)
     ]
-    if leading and name not in INHERITED:
-        made = {"after": new_node(plan.names[leading[0]], node), **made}
-    return new_node(made, node)
+    if predecessors and name not in INHERITED:
+        native = {"after": new_node(plan.names[predecessors[0]], node), **native}
+    return new_node(native, node)
 
 
-def _hooked(
-    hooks: Node | None, steps: dict[str, Any], page: Translation
+def _with_hooks(
+    hooks: Node | None, steps: dict[str, Any], translation: Translation
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What runs before a commit is a gate of the commit."""
+    """Turns the hooks that run before a commit into gates of the commit."""
     if hooks is None:
         return {}, steps
-    page.check_keys(hooks, "hooks", ("pre_commit",))
+    translation.check_keys(hooks, "hooks", ("pre_commit",))
     names = items(fields(hooks).get("pre_commit"))
     gates: Mapping[str, Any] = {
         name_of(str(each.value)): new_node({"run": HOOKS.get(str(each.value), str(each.value))}, each)
@@ -213,7 +217,7 @@ def _hooked(
     }
     commit = steps.get("commit")
     if commit is None:
-        page.complain(hooks, 36, "pre_commit hooks need a step named commit")
+        translation.add_problem(hooks, 36, "pre_commit hooks need a step named commit, and there is none")
         return {}, steps
-    used = {**fields(commit), "gates": new_node([*gates, *items(fields(commit).get("gates"))], hooks)}
-    return dict(gates), {**steps, "commit": new_node(used, commit)}
+    with_gates = {**fields(commit), "gates": new_node([*gates, *items(fields(commit).get("gates"))], hooks)}
+    return dict(gates), {**steps, "commit": new_node(with_gates, commit)}

@@ -1,4 +1,4 @@
-"""Files of the supervisor format beside its workflows: roles, limits, retry and approval policies, features."""
+"""Translates files of the supervisor format other than workflows: roles, limits, policies, features."""
 
 from __future__ import annotations
 
@@ -26,63 +26,66 @@ GIT: Final = ("auto_branch", "branch_pattern", "auto_commit", "dry_run_preview")
 STRATEGY: Final = frozenset({"algorithm", "priority_order", "token_budget", "name"})
 
 
-def translate(root: Node, kind: Kind, page: Translation) -> Node | None:
-    said = fields(root)
+def translate(root: Node, kind: Kind, translation: Translation) -> Node | None:
+    entries = fields(root)
     match kind:
         case "role":
-            return role(root, page) if is_role(root) else None
-        case "feature" if "feature" in said:
-            return feature(said["feature"], page)
-        case "feature" if "phase_output" in said:
-            return phase(said["phase_output"], page)
+            return role(root, translation) if is_role(root) else None
+        case "feature" if "feature" in entries:
+            return feature(entries["feature"], translation)
+        case "feature" if "phase_output" in entries:
+            return phase(entries["phase_output"], translation)
         case "configuration":
-            return _configuration(root, page)
+            return _configuration(root, translation)
         case _:
             return None
 
 
-def _configuration(root: Node, page: Translation) -> Node | None:
+def _configuration(root: Node, translation: Translation) -> Node | None:
     if set(fields(root)) >= STRATEGY:
-        return _strategy(root, page)
+        return _strategy(root, translation)
     if not any(key in PARTS and PARTS[key][0](node) for key, node in fields(root).items()):
         return None
-    page.check_keys(root, "a configuration of the supervisor", PARTS)
+    translation.check_keys(root, "a supervisor-format configuration", PARTS)
     whole: dict[str, Any] = {}
     for key, node in fields(root).items():
-        made = PARTS[key][1](node, page) if key in PARTS else {}
-        roles = {**whole.get("roles", {}), **made.pop("roles", {})}
-        whole |= made
+        part = PARTS[key][1](node, translation) if key in PARTS else {}
+        roles = {**whole.get("roles", {}), **part.pop("roles", {})}
+        whole |= part
         whole |= {"roles": roles} if roles else {}
     return new_node(whole, root)
 
 
-def _limits(node: Node, page: Translation) -> dict[str, Any]:
-    page.check_keys(node, "limits", LIMITS)
-    said = fields(node)
+def _limits(node: Node, translation: Translation) -> dict[str, Any]:
+    translation.check_keys(node, "limits", LIMITS)
+    entries = fields(node)
     for key in ("step_timeout_seconds", "max_token_budget"):
-        if key in said:
-            page.note(said[key], f"{key} is said by steps and roles: timeout, context.budget")
+        if key in entries:
+            translation.add_note(
+                entries[key],
+                f"{key} has no native form here: set timeout or context.budget in steps and roles",
+            )
     backoff = {
-        "first": seconds(said.get("retry_base_delay_seconds")),
-        "times": said.get("retry_exponential_base"),
-        "max": seconds(said.get("retry_max_delay_seconds")),
+        "first": seconds(entries.get("retry_base_delay_seconds")),
+        "times": entries.get("retry_exponential_base"),
+        "max": seconds(entries.get("retry_max_delay_seconds")),
     }
-    steps, budget = said.get("workflow_max_steps"), said.get("default_token_budget")
+    steps, budget = entries.get("workflow_max_steps"), entries.get("default_token_budget")
     return {
         "limits": None if steps is None else {"transitions": steps},
-        "retries": {"default": {"attempts": said.get("step_max_retries"), "backoff": backoff}},
+        "retries": {"default": {"attempts": entries.get("step_max_retries"), "backoff": backoff}},
         "context": None if budget is None else {"budget": budget},
     }
 
 
-def _continuity(node: Node, page: Translation) -> dict[str, Any]:
-    said = fields(node)
-    allowed = said.get("allow_continuation")
-    turns = said.get("max_continuation_turns", 1)
+def _continuity(node: Node, translation: Translation) -> dict[str, Any]:
+    entries = fields(node)
+    allowed = entries.get("allow_continuation")
+    turns = entries.get("max_continuation_turns", 1)
     if allowed is not None and allowed.value is False:
-        page.note(node, "every attempt is a new conversation, as without this")
+        translation.add_note(node, "every attempt is a new conversation by default")
         return {}
-    names = items(said.get("continuation_roles"))
+    names = items(entries.get("continuation_roles"))
     return {
         "roles": {
             name_of(str(name.value)): new_node({"continuity": {"turns": turns}}, name) for name in names
@@ -90,20 +93,22 @@ def _continuity(node: Node, page: Translation) -> dict[str, Any]:
     }
 
 
-def _policies(node: Node, page: Translation) -> dict[str, Any]:
+def _policies(node: Node, translation: Translation) -> dict[str, Any]:
     presets: dict[str, Any] = {}
     for name, policy in fields(node).items():
-        page.check_keys(policy, f'policy "{name}"', POLICY)
-        said = fields(policy)
-        jitter = said.get("jitter")
+        translation.check_keys(policy, f'policy "{name}"', POLICY)
+        entries = fields(policy)
+        jitter = entries.get("jitter")
         share = None if jitter is None else new_node(_share(jitter.value), jitter)
         backoff = {
-            "first": seconds(said.get("initial_delay_seconds")),
-            "times": said.get("backoff_multiplier"),
-            "max": seconds(said.get("max_delay_seconds")),
+            "first": seconds(entries.get("initial_delay_seconds")),
+            "times": entries.get("backoff_multiplier"),
+            "max": seconds(entries.get("max_delay_seconds")),
             "jitter": share,
         }
-        presets[name_of(name)] = new_node({"attempts": said.get("max_attempts"), "backoff": backoff}, policy)
+        presets[name_of(name)] = new_node(
+            {"attempts": entries.get("max_attempts"), "backoff": backoff}, policy
+        )
     return {"retries": presets}
 
 
@@ -111,44 +116,46 @@ def _share(value: object) -> object:
     return f"{round(value * 100)}%" if isinstance(value, int | float) else value
 
 
-def _steps(node: Node, page: Translation) -> dict[str, Any]:
+def _steps(node: Node, translation: Translation) -> dict[str, Any]:
     for name, each in fields(node).items():
         policy = text(fields(each).get("retry_policy"))
-        page.note(each, f"the step {name} of a workflow says so itself: retry: {policy}")
+        translation.add_note(each, f"set this in the step {name} of the workflow: retry: {policy}")
     return {}
 
 
-def _git(node: Node, page: Translation) -> dict[str, Any]:
-    page.check_keys(node, "git", GIT)
-    page.note(node, "nothing is committed without a step; a branch is git: {branch: NAME}")
+def _git(node: Node, translation: Translation) -> dict[str, Any]:
+    translation.check_keys(node, "git", GIT)
+    translation.add_note(node, "only a step commits; write git: {branch: NAME} for a branch")
     return {}
 
 
-def _workers(node: Node, page: Translation) -> dict[str, Any]:
-    page.note(node, "where work may run is told by the labels in runs_on")
+def _workers(node: Node, translation: Translation) -> dict[str, Any]:
+    translation.add_note(node, "the labels in runs_on decide where work may run")
     return {}
 
 
-def _adaptive(node: Node, page: Translation) -> dict[str, Any]:
-    page.note(node, "agent: auto chooses among a role's candidates; a named agent is a lock")
+def _adaptive(node: Node, translation: Translation) -> dict[str, Any]:
+    translation.add_note(node, "agent: auto selects one of a role's candidates; naming an agent fixes it")
     locked = fields(fields(node).get("locked_assignments"))
     return {"roles": {name_of(name): new_node({"agent": agent}, agent) for name, agent in locked.items()}}
 
 
-def _roles(node: Node, page: Translation) -> dict[str, Any]:
-    return {"roles": {name_of(name): role(each, page) for name, each in fields(node).items()}}
+def _roles(node: Node, translation: Translation) -> dict[str, Any]:
+    return {"roles": {name_of(name): role(each, translation) for name, each in fields(node).items()}}
 
 
-def _strategy(root: Node, page: Translation) -> Node:
-    said = fields(root)
-    page.note(said["algorithm"], "how files are chosen is built in; the name of the strategy says which way")
-    wanted = [name for item in items(said.get("inputs")) if (name := INPUTS.get(str(item.value)))]
-    has_diff = any(item.value == "git_diff" for item in items(said.get("inputs")))
+def _strategy(root: Node, translation: Translation) -> Node:
+    entries = fields(root)
+    translation.add_note(
+        entries["algorithm"], "the way to choose files is built in; the name of the strategy selects it"
+    )
+    groups = [name for item in items(entries.get("inputs")) if (name := INPUTS.get(str(item.value)))]
+    has_diff = any(item.value == "git_diff" for item in items(entries.get("inputs")))
     context = {
-        "include": [target for name in wanted for target in name],
+        "include": [target for group in groups for target in group],
         "diff": has_diff or None,
-        "budget": said["token_budget"],
-        "strategy": said["name"],
+        "budget": entries["token_budget"],
+        "strategy": entries["name"],
     }
     return new_node({"context": context}, root)
 
@@ -181,4 +188,4 @@ PARTS: Final[dict[str, tuple[Test, Part]]] = {
     "adaptive": (_always, _adaptive),
     "approval_gates": (_always, approval),
 }
-"""By their key: whether a value has the shape of this format, since some keys are native too, and what it becomes."""
+"""By key: whether a value has the shape of this format, since some keys are native too, and its translation."""

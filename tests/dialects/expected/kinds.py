@@ -1,4 +1,4 @@
-"""What becomes of a foreign block: it runs, it is loaded as something, or it contradicts itself."""
+"""The expected result of a foreign block: it runs, it is loaded as a setting, or it contradicts itself."""
 
 from __future__ import annotations
 
@@ -11,47 +11,47 @@ Blocks = Mapping[Key, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fate:
+class Expectation:
     key: Key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Runs(Fate):
-    """A workflow. `text` completes what the document leaves out by "..."; `files` are the project around it."""
+class Runs(Expectation):
+    """A workflow. `text` fills in what the document omits with "..."; `files` are the rest of the project."""
 
     text: Callable[[Blocks], str]
-    story: tuple[str, ...]
-    """The steps, in the order they end; without rounds of loops and members."""
+    steps: tuple[str, ...]
+    """The steps in the order they end, without loop rounds and members."""
     status: str = "passed"
     cast: str = "[]\n"
     files: Mapping[str, str | Key] = field(default_factory=dict)
-    """Texts, or other blocks."""
+    """File contents, or other blocks."""
     inputs: Mapping[str, Any] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
     answers: tuple[str, ...] = ()
-    """What a person does when asked, one after the other."""
+    """The answers of a person, in order."""
     artifacts: tuple[str, ...] = ()
     repository: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loads(Fate):
-    """Something else than a workflow, put where a project has it; a workflow that uses it then has these settings."""
+class Loads(Expectation):
+    """A file other than a workflow, put in its place in a project; a workflow that uses it then has these settings."""
 
     kind: str
     path: str
     gives: Mapping[str, Any]
-    """Values of the resolved document by their path in it."""
+    """Values of the resolved document by path."""
     also: tuple[str, ...] = ()
-    """Parts of the native form that no resolved workflow shows."""
+    """Parts of the native form that no resolved workflow contains."""
     user: str = 'podium: 1\nname: uses\nsteps: {one: {run: ["true"]}}\n'
     text: Callable[[str], str] = str
     files: Mapping[str, str | Key] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contradicts(Fate):
-    """It cannot mean what it says; the decision says what was chosen, the message what the user is told."""
+class Contradicts(Expectation):
+    """A block that contradicts itself; `decision` records the choice, `message` is the error the user gets."""
 
     decision: str
     message: str

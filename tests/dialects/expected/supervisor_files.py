@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.dialects.fates.kinds import Fate, Key, Loads
+from tests.dialects.expected.kinds import Expectation, Key, Loads
 
 CONFIG = ".podium/config.yaml"
 BUILD = """podium: 1
@@ -36,7 +36,7 @@ def config(*key: Any, gives: dict[str, Any], also: tuple[str, ...] = (), user: s
 USES_ALL = "podium: 1\nname: uses\nsteps:\n  one: {role: ROLE, prompt: Do it.}\n"
 ETL: Key = ("S3", "Data Pipeline / ETL", 2)
 
-FATES: tuple[Fate, ...] = (
+EXPECTATIONS: tuple[Expectation, ...] = (
     role(
         "trader",
         *("S3", "Role Definition Schema", 1),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.dialects.fates.kinds import Blocks, Fate, Key, Runs
+from tests.dialects.expected.kinds import Blocks, Expectation, Key, Runs
 
 SCHEMA: Key = ("S2", "Schema", 1)
 EXAMPLE: Key = ("S2", "Annotated Example", 1)
@@ -41,13 +41,13 @@ def _schema(blocks: Blocks) -> str:
     return text
 
 
-FATES: tuple[Fate, ...] = (
+EXPECTATIONS: tuple[Expectation, ...] = (
     Runs(
         key=SCHEMA,
         text=_schema,
         files={"CLAUDE.md": "Be brief.\n", "app/a": ""},
         cast="- {match: {step: make}, write: {made.txt: made}}\n",
-        story=("make",),
+        steps=("make",),
     ),
     Runs(
         key=EXAMPLE,
@@ -70,6 +70,6 @@ FATES: tuple[Fate, ...] = (
   write: {src/chatcat/index.py: fast, src/chatcat/search.py: x}
 """,
         answers=("approve",),
-        story=("write_tests", "implement"),
+        steps=("write_tests", "implement"),
     ),
 )

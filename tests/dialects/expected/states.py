@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.dialects.fates.kinds import Blocks, Fate, Key, Loads, Runs
+from tests.dialects.expected.kinds import Blocks, Expectation, Key, Loads, Runs
 
 PIPELINE: Key = ("S0", "workflow_config.yaml", 1)
 RULES: Key = ("S0", "Rules (Config)", 1)
@@ -37,7 +37,7 @@ DRAFT = """
 
 
 def _gated(blocks: Blocks) -> str:
-    """The block ends with "continue pattern": the state it leads to is the end here."""
+    """The block ends with "continue pattern": the state it leads to is terminal here."""
     return f"{blocks[GATED]}{USERS}".replace("  # ... continue pattern", "  final-audit: {type: terminal}")
 
 
@@ -58,13 +58,13 @@ def _approval(blocks: Blocks) -> str:
     return agents + USERS + blocks[APPROVAL].replace("  # ... existing states ...\n", synthesize)
 
 
-FATES: tuple[Fate, ...] = (
+EXPECTATIONS: tuple[Expectation, ...] = (
     Runs(
         key=PIPELINE,
         text=lambda blocks: blocks[PIPELINE],
         files=FILES,
         cast="- {match: {step: draft/gemini}, error: refused}\n",
-        story=("draft:partial", "cross_audit", "synthesize", "final_audit", "final_analysis"),
+        steps=("draft:partial", "cross_audit", "synthesize", "final_audit", "final_analysis"),
         artifacts=(
             "draft/claude/claude_draft.md",
             "draft/codex/codex_draft.md",
@@ -94,7 +94,7 @@ FATES: tuple[Fate, ...] = (
         text=_gated,
         files=FILES,
         cast="- {match: {step: draft_check/quality_gate, visit: 1}, verdict: {decision: reject, score: 3}}\n",
-        story=(
+        steps=(
             "draft",
             "draft_check:rejected",
             "draft~2",
@@ -106,13 +106,13 @@ FATES: tuple[Fate, ...] = (
         ),
         artifacts=("synthesize/final_post.md",),
     ),
-    Runs(key=GATES, text=_gates, files=FILES, story=("draft", "draft_check", "final_check")),
+    Runs(key=GATES, text=_gates, files=FILES, steps=("draft", "draft_check", "final_check")),
     Runs(
         key=APPROVAL,
         text=_approval,
         files=FILES,
         answers=("reject: Shorter, please.", "approve"),
-        story=(
+        steps=(
             "synthesize",
             "final_audit",
             "human_approval:rejected",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.dialects.fates.kinds import Blocks, Fate, Key, Runs
+from tests.dialects.expected.kinds import Blocks, Expectation, Key, Runs
 
 TESTED: Key = ("S3", "Workflow with Test Engineering", 1)
 BASE: Key = ("S3", "Template System Design", 1)
@@ -38,7 +38,7 @@ FULL = (
 
 
 def _tested(blocks: Blocks) -> str:
-    """With the planning, review and commit that the block leaves out."""
+    """The block with the planning, review and commit steps that it omits."""
     plan = "    plan: {role: planner, next: implement}\n"
     rest = (
         '    review: {role: reviewer, gate: "REVIEW_STATUS: APPROVED", on_reject: implement, next: commit}\n'
@@ -48,14 +48,14 @@ def _tested(blocks: Blocks) -> str:
     return text.replace("    # ... review and commit steps ...\n", rest)
 
 
-FATES: tuple[Fate, ...] = (
+EXPECTATIONS: tuple[Expectation, ...] = (
     Runs(
         key=MACHINE,
         text=lambda blocks: blocks[MACHINE],
         files=MAKEFILE,
         inputs=TASK,
         cast="- {match: {step: review/reviewer_codex, visit: 1}, verdict: {decision: reject, score: 4}}\n",
-        story=(
+        steps=(
             *("plan", "plan_review", "implement", "test", "review:rejected"),
             *("implement~2", "test~2", "review~2", "ci", "commit"),
         ),
@@ -65,7 +65,7 @@ FATES: tuple[Fate, ...] = (
         text=_tested,
         files=MAKEFILE,
         inputs=TASK,
-        story=(
+        steps=(
             *("plan", "implement", "unit_test_gate", "integration_tests", "integration_test_gate"),
             *("review", "commit"),
         ),
@@ -75,14 +75,14 @@ FATES: tuple[Fate, ...] = (
         text=lambda blocks: blocks[BASE],
         files=MAKEFILE,
         inputs=TASK,
-        story=("plan", "implement", "commit"),
+        steps=("plan", "implement", "commit"),
     ),
     Runs(
         key=MVP,
         text=lambda blocks: blocks[MVP],
         files={**MAKEFILE, "_base.yaml": BASE},
         inputs=TASK,
-        story=("plan", "implement", "quick_review", "commit"),
+        steps=("plan", "implement", "quick_review", "commit"),
     ),
     Runs(
         key=ENTERPRISE,
@@ -90,7 +90,7 @@ FATES: tuple[Fate, ...] = (
         files={**MAKEFILE, "_base.yaml": BASE},
         inputs=TASK,
         answers=("approve",) * 4,
-        story=FULL,
+        steps=FULL,
     ),
     Runs(
         key=OPEN,
@@ -98,7 +98,7 @@ FATES: tuple[Fate, ...] = (
         files={**MAKEFILE, "_base.yaml": BASE},
         inputs=TASK,
         answers=("approve",),
-        story=("plan", "implement", "test_gate", "docs_check", "create_pr", "await_review", "commit"),
+        steps=("plan", "implement", "test_gate", "docs_check", "create_pr", "await_review", "commit"),
     ),
     Runs(
         key=CRITICAL,
@@ -106,7 +106,7 @@ FATES: tuple[Fate, ...] = (
         files={**MAKEFILE, "_base.yaml": BASE, "enterprise.yaml": ENTERPRISE},
         inputs=TASK,
         answers=("approve",) * 5,
-        story=(*FULL[:2], "threat_modeling", *FULL[2:7], "penetration_test", *FULL[7:]),
+        steps=(*FULL[:2], "threat_modeling", *FULL[2:7], "penetration_test", *FULL[7:]),
     ),
     Runs(
         key=COMPOSED,
@@ -122,7 +122,7 @@ FATES: tuple[Fate, ...] = (
         },
         inputs=TASK,
         answers=("approve",) * 4,
-        story=(*FULL[:7], "risk_validation", *FULL[8:]),
+        steps=(*FULL[:7], "risk_validation", *FULL[8:]),
     ),
     Runs(
         key=PROJECTS,
@@ -135,6 +135,6 @@ FATES: tuple[Fate, ...] = (
             },
         },
         inputs=TASK,
-        story=("packages",),
+        steps=("packages",),
     ),
 )

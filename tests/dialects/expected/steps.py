@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textwrap import indent
 
-from tests.dialects.fates.kinds import Blocks, Contradicts, Fate, Key, Runs
+from tests.dialects.expected.kinds import Blocks, Contradicts, Expectation, Key, Runs
 
 SUBSTITUTION: Key = ("S1", "Variable Substitution", 1)
 PREDICATES: Key = ("S1", "Condition Model", 1)
@@ -46,7 +46,7 @@ def _file(blocks: Blocks) -> str:
 
 
 def _step(blocks: Blocks) -> str:
-    """Of the four kinds that the block lists as alternatives, the last."""
+    """The last of the four kinds that the block lists as alternatives."""
     text = blocks[STEP]
     start, end = text.index('command: ["cmd"'), text.index("set_context:")
     text = text[:start] + text[end : text.index("# Input/Output")] + text[text.index("# Control Flow") :]
@@ -56,14 +56,14 @@ def _step(blocks: Blocks) -> str:
     return f"{HEAD}steps:\n{prev}  -\n{indent(text, '    ')}{rest}"
 
 
-FATES: tuple[Fate, ...] = (
+EXPECTATIONS: tuple[Expectation, ...] = (
     Runs(
         key=SUBSTITUTION,
         text=lambda blocks: f"{HEAD}context: {{user: Ada}}\nsteps:\n" + as_step(blocks[SUBSTITUTION]),
         files=WORK,
-        story=("part",),
+        steps=("part",),
     ),
-    Runs(key=PREDICATES, text=_predicates, files=WORK, story=("build", "part:skipped")),
+    Runs(key=PREDICATES, text=_predicates, files=WORK, steps=("build", "part:skipped")),
     Runs(
         key=COMBINED,
         text=lambda blocks: (
@@ -72,7 +72,7 @@ FATES: tuple[Fate, ...] = (
             + as_step("command: [true]\n" + blocks[COMBINED])
         ),
         files=WORK,
-        story=("test1", "test2", "build", "part"),
+        steps=("test1", "test2", "build", "part"),
     ),
     Runs(
         key=TRANSITIONS,
@@ -82,13 +82,13 @@ FATES: tuple[Fate, ...] = (
             + as_step("command: [true]\n" + blocks[TRANSITIONS].replace("NextStep", "_end"), name="NextStep")
         ),
         files=WORK,
-        story=("part:timeout",),
+        steps=("part:timeout",),
     ),
     Runs(
         key=LOOP,
         text=lambda blocks: f"{HEAD}steps:\n" + as_step(blocks[LOOP].replace('"process"', '"test", "-n"')),
         files=WORK,
-        story=("part",),
+        steps=("part",),
     ),
     Contradicts(
         key=PATHS,
@@ -100,27 +100,27 @@ FATES: tuple[Fate, ...] = (
         key=RETRY,
         text=lambda blocks: f"{HEAD}steps:\n" + as_step("command: [true]\n" + blocks[RETRY]),
         files=WORK,
-        story=("part",),
+        steps=("part",),
     ),
     Runs(
         key=SECRETS,
         text=lambda blocks: blocks[SECRETS],
         files={"workspace/bin/deploy.sh": '#!/bin/sh\ntest -n "$GITHUB_TOKEN" && test -z "$API_KEY"\n'},
         env={"GITHUB_TOKEN": "a-token-for-tests", "API_KEY": "a-key-for-tests"},
-        story=("deploy",),
+        steps=("deploy",),
     ),
     Runs(
         key=FILE,
         text=_file,
         files=WORK,
         env={"GITHUB_TOKEN": "a-token-for-tests", "API_KEY": "a-key-for-tests"},
-        story=("one",),
+        steps=("one",),
     ),
     Runs(
         key=STEP,
         text=_step,
         files=WORK,
-        story=("prev_step", "prev", "step_name", "next_step"),
+        steps=("prev_step", "prev", "step_name", "next_step"),
         artifacts=("next_step/out.txt",),
     ),
     Runs(
@@ -132,7 +132,7 @@ FATES: tuple[Fate, ...] = (
             "workspace/prompts/analyze.md": "Analyse it.\n",
         },
         env={"CLAUDE_API_KEY": "a-key-for-tests"},
-        story=("prep", "analyze", "report"),
+        steps=("prep", "analyze", "report"),
         artifacts=("analyze/analysis.txt", "prep/prep.txt", "report/report.html"),
     ),
 )
