@@ -31,7 +31,7 @@ from podium.redaction.mask import Mask
 from podium.runtime.effects import work_for
 from podium.tasks.run_context import RunContext
 from tests.git.kit import Project
-from tests.workflow.compiling import compiled
+from tests.workflow.compiling import compile_text
 
 RUN = RunId("20260101-a")
 CONTEXT = frozenset(field.name for field in fields(RunContext)) - {"agents", "sandbox", "secrets"}
@@ -161,7 +161,7 @@ def bench(
     """A site for a workflow; the file itself lies outside the project, so that it is no part of the tree."""
     flows = folder / "flows"
     flows.mkdir(exist_ok=True)
-    workflow: Workflow = compiled(flows, text)
+    workflow: Workflow = compile_text(flows, text)
     repository = project.repository if isinstance(project, Project) else None
     root = project.root if isinstance(project, Project) else project
     base = None if repository is None else read_head(repository).commit

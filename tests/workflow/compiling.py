@@ -16,24 +16,24 @@ Kind = TypeVar("Kind", bound=Verb)
 HEAD = "podium: 1\nname: flow\n"
 
 
-def loaded(folder: Path, text: str, files: Mapping[str, str] | None = None, **given: Any) -> Loaded:
+def load_text(folder: Path, text: str, files: Mapping[str, str] | None = None, **options: Any) -> Loaded:
     """flow.yaml, which needs no header, in a project with these other files."""
     head = "" if "podium:" in text else HEAD
     write(folder, {**(files or {}), "flow.yaml": head + dedent(text)})
-    return load(folder / "flow.yaml", project=folder, agent_types=agent_types(), **given)
+    return load(folder / "flow.yaml", project=folder, agent_types=agent_types(), **options)
 
 
-def compiled(folder: Path, text: str, files: Mapping[str, str] | None = None) -> Workflow:
-    found = loaded(folder, text, files)
-    if found.workflow is None:
-        raise AssertionError("\n".join(problem.render() for problem in found.errors))
-    return found.workflow
+def compile_text(folder: Path, text: str, files: Mapping[str, str] | None = None) -> Workflow:
+    actual = load_text(folder, text, files)
+    if actual.workflow is None:
+        raise AssertionError("\n".join(problem.render() for problem in actual.errors))
+    return actual.workflow
 
 
 def errors(
-    folder: Path, text: str, files: Mapping[str, str] | None = None, **given: Any
+    folder: Path, text: str, files: Mapping[str, str] | None = None, **options: Any
 ) -> list[tuple[int, str]]:
-    return [(problem.rule, problem.message) for problem in loaded(folder, text, files, **given).errors]
+    return [(problem.rule, problem.message) for problem in load_text(folder, text, files, **options).errors]
 
 
 def step_of(workflow: Workflow, *names: str) -> Step:
@@ -46,9 +46,9 @@ def step_of(workflow: Workflow, *names: str) -> Step:
     return block.steps[block.index[names[-1]]]
 
 
-def only(folder: Path, step: str, rest: str = "", files: Mapping[str, str] | None = None) -> Step:
+def only_step(folder: Path, step: str, rest: str = "", files: Mapping[str, str] | None = None) -> Step:
     """The step `it` of a workflow that has no other; `step` is its map in flow style."""
-    return step_of(compiled(folder, f"{dedent(rest)}\nsteps:\n  it: {step}\n", files), "it")
+    return step_of(compile_text(folder, f"{dedent(rest)}\nsteps:\n  it: {step}\n", files), "it")
 
 
 def verb_of(step: Step, kind: type[Kind]) -> Kind:

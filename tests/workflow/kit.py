@@ -49,23 +49,23 @@ def with_templates(folder: Path, files: Mapping[str, str] | None = None) -> Path
     return write(folder, files or {})
 
 
-def sources_of(folder: Path, name: str = "flow.yaml", **given: Any) -> Sources:
-    return gather(folder / name, project_root=folder, **given)
+def gather_sources(folder: Path, name: str = "flow.yaml", **options: Any) -> Sources:
+    return gather(folder / name, project_root=folder, **options)
 
 
-def merged_in(folder: Path, name: str = "flow.yaml", **given: Any) -> Merged:
-    return merge(sources_of(folder, name, **given))
+def merge_project(folder: Path, name: str = "flow.yaml", **options: Any) -> Merged:
+    return merge(gather_sources(folder, name, **options))
 
 
-def told(merged: Merged) -> list[str]:
+def messages(merged: Merged) -> list[str]:
     """The problems as people read them, without the way to the files."""
     return [
         f"{Path(problem.file).name}:{problem.line}: {problem.message}" for problem in sorted(merged.problems)
     ]
 
 
-def extended(folder: Path, parent: str, child: str) -> Merged:
+def merge_child(folder: Path, parent: str, child: str) -> Merged:
     """What flow.yaml becomes that extends base.yaml; neither needs its header."""
     head = "podium: 1\n"
     files = {"base.yaml": head + dedent(parent), "flow.yaml": head + "extends: base\n" + dedent(child)}
-    return merged_in(write(folder, files))
+    return merge_project(write(folder, files))

@@ -9,11 +9,11 @@ from podium.workflow.schema.reader import FieldFault, read_file
 from podium.workflow.schema.verb_keys import check_file
 
 
-def a_file(**steps: Any) -> dict[str, Any]:
+def file_with(**steps: Any) -> dict[str, Any]:
     return {"podium": 1, "steps": steps}
 
 
-def read_well(data: dict[str, Any]) -> File:
+def read_valid(data: dict[str, Any]) -> File:
     reading = read_file(data)
     assert reading.faults == ()
     assert reading.value is not None
@@ -23,15 +23,15 @@ def read_well(data: dict[str, Any]) -> File:
 
 def faults_of(data: Any) -> list[FieldFault]:
     reading = read_file(data)
-    found = list(reading.faults)
+    actual = list(reading.faults)
     if reading.value is not None:
-        found += check_file(reading.value, reading.broken)
-    return found
+        actual += check_file(reading.value, reading.broken)
+    return actual
 
 
-def told(data: Any) -> list[tuple[int, str]]:
+def messages(data: Any) -> list[tuple[int, str]]:
     return [(fault.rule, fault.message) for fault in faults_of(data)]
 
 
-def told_of_step(**keys: Any) -> list[tuple[int, str]]:
-    return told(a_file(fix=keys))
+def messages_of_step(**keys: Any) -> list[tuple[int, str]]:
+    return messages(file_with(fix=keys))

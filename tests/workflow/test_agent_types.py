@@ -84,9 +84,9 @@ def test_a_role_may_have_the_name_of_an_agent_that_is_not_built_in(tmp_path: Pat
 def test_what_a_type_cannot_do_and_settings_it_cannot_use_are_mistakes_of_the_file(tmp_path: Path) -> None:
     head = "agents: {k: {type: knitter, size: large, yarn: 3}, l: {type: knitter, size: '${{ run.id }}'}}\n"
     steps = "a: {agent: k, prompt: x, tools: [read]}, b: {agent: l, prompt: x}"
-    found = {problem.message for problem in problems(tmp_path, Table(), steps, head)}
+    actual = {problem.message for problem in problems(tmp_path, Table(), steps, head)}
 
-    assert found == {
+    assert actual == {
         'knitter cannot enforce tools: [read]; step "a" demands it',
         "agents.k.size is string, not integer",
     }

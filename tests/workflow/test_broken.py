@@ -37,16 +37,16 @@ class Expected:
 
 
 def expected_in(path: Path) -> list[Expected]:
-    found = []
+    actual = []
     for line in path.read_text("utf-8").splitlines():
         match = EXPECT.match(line)
         if match is not None:
             part = match["part"].replace('\\"', '"')
             col = int(match["col"]) if match["col"] else None
-            found.append(
+            actual.append(
                 Expected(match["file"] or path.name, int(match["line"]), int(match["rule"]), part, col)
             )
-    return found
+    return actual
 
 
 def header(path: Path, word: str) -> Any:
@@ -67,20 +67,20 @@ def problems_of(path: Path) -> tuple[Problem, ...]:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_broken_file_is_told_what_is_wrong_and_where(path: Path) -> None:
     expected = expected_in(path)
-    found = {
+    actual = {
         (str(Path(problem.file).relative_to(BROKEN)), problem.line, problem.rule, problem.message): problem
         for problem in problems_of(path)
     }
-    told = "\n".join(problem.render() for problem in found.values())
+    told = "\n".join(problem.render() for problem in actual.values())
 
     assert expected or "# expect: none" in path.read_text("utf-8")
-    assert sorted(key[:3] for key in found) == sorted((one.file, one.line, one.rule) for one in expected), (
+    assert sorted(key[:3] for key in actual) == sorted((one.file, one.line, one.rule) for one in expected), (
         told
     )
     for one in expected:
         hits = [
             problem
-            for key, problem in found.items()
+            for key, problem in actual.items()
             if key[:3] == (one.file, one.line, one.rule) and one.part in problem.message
         ]
         assert hits, f"nothing says {one.part!r}:\n{told}"

@@ -13,7 +13,7 @@ from podium.core.expressions.templates import fill
 from podium.core.expressions.values import Json
 from podium.core.model import Agent, Block, Command, ForEach, Step, Write
 from podium.workflow.expressions.parser import ExpressionError, parse_expression
-from tests.workflow.compiling import compiled, errors, gates_of, only, step_of, verb_of
+from tests.workflow.compiling import compile_text, errors, gates_of, only_step, step_of, verb_of
 
 AUTH = """\
 id: P1
@@ -44,15 +44,15 @@ class Names:
     def lookup(self, name: str) -> Json:
         if name not in self.values:
             raise MissingValue(name)
-        found: Json = self.values[name]
-        return found
+        actual: Json = self.values[name]
+        return actual
 
     def fact(self, query: tuple[str, str]) -> Json:
         raise AssertionError(query)
 
 
 def built(folder: Path, keys: str = WORKER, feature: str = AUTH) -> Step:
-    return only(folder, f"{{build: auth.yaml, {keys}}}", files={"auth.yaml": feature})
+    return only_step(folder, f"{{build: auth.yaml, {keys}}}", files={"auth.yaml": feature})
 
 
 def inner(step: Step, name: str) -> Step:
@@ -99,12 +99,12 @@ def test_components_wait_for_each_other_within_a_phase(tmp_path: Path) -> None:
     loop = components_of(step)
     assert (loop.name, loop.rule, loop.join, loop.parallel) == ("component", "any", 2, 1)
     items: Any = fill(phases_of(step).items, Names())
-    found: Any = fill(loop.items, Names(phase=items[1]))
-    assert [(item["id"], item["phase"], list(item["needs"]), item["touches"]) for item in found] == [
+    actual: Any = fill(loop.items, Names(phase=items[1]))
+    assert [(item["id"], item["phase"], list(item["needs"]), item["touches"]) for item in actual] == [
         ("form", "frontend", [], None),
         ("page", "frontend", ["form"], None),
     ]
-    assert found[0]["description"] == "The form"
+    assert actual[0]["description"] == "The form"
 
 
 def test_a_component_is_held_to_its_files_and_to_the_interfaces(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_without_interfaces_nothing_is_written_or_checked(tmp_path: Path) -> Non
 
 
 def test_a_feature_may_stand_in_the_workflow(tmp_path: Path) -> None:
-    step = only(
+    step = only_step(
         tmp_path,
         f"{{build: {{phases: {{p: {{components: {{a: {{}}}}}}}}}}, {WORKER}, touches: [x], gates: [{{check: true}}]}}",
     )
@@ -189,7 +189,7 @@ def test_a_feature_that_a_step_answers_is_expanded_during_the_run(tmp_path: Path
       plan: {role: planner, prompt: x, output: {schema: Feature}}
       it: {build: "${{ steps.plan.output }}", component: {role: implementer, prompt: x}}
     """
-    step = step_of(compiled(tmp_path, text), "it")
+    step = step_of(compile_text(tmp_path, text), "it")
     answer = Field(Field(Name("steps"), "plan"), "output")
     assert dict(step.parameters) == {"feature": answer, "interfaces": Call("_interfaces", (Name("feature"),))}
     write = inner(step, "interfaces")
@@ -248,11 +248,11 @@ def test_lists_with_ids_and_maps_by_name_are_the_same_feature() -> None:
 def test_the_answer_of_a_design_is_laid_over_its_phase() -> None:
     phase = {"id": "a", "title": "A", "interfaces": {"i": {"file": "i.ts", "text": "1"}}, "components": []}
     design = {"components": {"x": {}}, "interfaces": {"j": {"file": "j.ts", "text": "2", "check": ["true"]}}}
-    found = feature_functions.designed(phase, design)
-    assert (found["id"], found["title"]) == ("a", "A")
-    assert feature_functions.files(found["interfaces"]) == ["i.ts", "j.ts"]
-    assert feature_functions.checks(found["interfaces"]) == [["true"]]
-    assert [item["id"] for item in feature_functions.components(found)] == ["x"]
+    actual = feature_functions.designed(phase, design)
+    assert (actual["id"], actual["title"]) == ("a", "A")
+    assert feature_functions.files(actual["interfaces"]) == ["i.ts", "j.ts"]
+    assert feature_functions.checks(actual["interfaces"]) == [["true"]]
+    assert [item["id"] for item in feature_functions.components(actual)] == ["x"]
 
 
 @pytest.mark.parametrize(
@@ -280,9 +280,9 @@ def test_nobody_can_write_the_internal_functions() -> None:
 def test_a_feature_file_is_checked_where_it_stands(tmp_path: Path) -> None:
     text = f"steps: {{it: {{build: auth.yaml, {WORKER}}}}}"
     feature = "phases: {p: {components: {a: {toches: [x]}, b: {steps: {c: {}}}}}}\n"
-    found = errors(tmp_path / "a", text, {"auth.yaml": feature})
-    assert (3, 'step "a" has an unknown key "toches"') in found
-    assert (4, 'step "c" has no verb') in found
+    actual = errors(tmp_path / "a", text, {"auth.yaml": feature})
+    assert (3, 'step "a" has an unknown key "toches"') in actual
+    assert (4, 'step "c" has no verb') in actual
     assert (38, "auth.yaml does not exist") in errors(tmp_path / "b", text)
     assert errors(tmp_path / "c", text, {"auth.yaml": "a: [\n"}) != []
     assert (3, 'the feature needs "phases"') in errors(tmp_path / "d", text, {"auth.yaml": "id: x\n"})

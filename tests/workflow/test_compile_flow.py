@@ -12,12 +12,12 @@ from podium.core.model import Agent, Block, Call, Check, ForEach, Members, Repea
 from podium.core.types import Outcome
 from podium.workflow.outcomes import possible_failures, possible_outcomes
 from podium.workflow.schema.step import VERBS
-from tests.workflow.compiling import compiled, errors, gates_of, only, step_of, verb_of
-from tests.workflow.reading import a_file, read_well
+from tests.workflow.compiling import compile_text, errors, gates_of, only_step, step_of, verb_of
+from tests.workflow.reading import file_with, read_valid
 
 
 def test_a_sequence_keeps_its_order(tmp_path: Path) -> None:
-    body = compiled(tmp_path, "steps: {a: {run: x}, b: {run: y}}").body
+    body = compile_text(tmp_path, "steps: {a: {run: x}, b: {run: y}}").body
     assert (body.kind, body.parallel, body.rule, body.join) == ("seq", 1, "all", "queue")
     assert [step.name for step in body.steps] == ["a", "b"]
     assert dict(body.index) == {"a": 0, "b": 1}
@@ -26,7 +26,7 @@ def test_a_sequence_keeps_its_order(tmp_path: Path) -> None:
 
 def test_needs_make_a_graph_as_wide_as_is_allowed(tmp_path: Path) -> None:
     text = "max_parallel: 3\nsteps: {a: {run: x, needs: []}, b: {run: y, needs: [a]}, c: {run: z, needs: [a, b]}}"
-    body = compiled(tmp_path, text).body
+    body = compile_text(tmp_path, text).body
     assert (body.kind, body.parallel) == ("dag", 3)
     assert [step.needs for step in body.steps] == [(), (0,), (0, 1)]
     assert body.dependents == ((1, 2), (2,), ())
@@ -36,19 +36,19 @@ def test_needs_make_a_graph_as_wide_as_is_allowed(tmp_path: Path) -> None:
     ("parallel", "kind", "width"), [("true", "par", 4), ("2", "par", 2), ("1", "seq", 1), ("false", "seq", 1)]
 )
 def test_parallel_decides_how_a_block_runs(parallel: str, kind: str, width: int, tmp_path: Path) -> None:
-    step = only(tmp_path, f"{{parallel: {parallel}, steps: {{a: {{run: x}}, b: {{run: y}}}}}}")
+    step = only_step(tmp_path, f"{{parallel: {parallel}, steps: {{a: {{run: x}}, b: {{run: y}}}}}}")
     block = verb_of(step, Block)
     assert (block.kind, block.parallel) == (kind, width)
 
 
 def test_the_width_of_a_graph_can_be_narrowed(tmp_path: Path) -> None:
     inner = "{a: {run: x, needs: []}, b: {run: y, needs: []}}"
-    assert verb_of(only(tmp_path, f"{{parallel: false, steps: {inner}}}"), Block).parallel == 1
-    assert verb_of(only(tmp_path, f"{{parallel: 2, steps: {inner}}}"), Block).parallel == 2
+    assert verb_of(only_step(tmp_path, f"{{parallel: false, steps: {inner}}}"), Block).parallel == 1
+    assert verb_of(only_step(tmp_path, f"{{parallel: 2, steps: {inner}}}"), Block).parallel == 2
 
 
 def test_the_width_may_be_a_value_of_the_run(tmp_path: Path) -> None:
-    step = only(
+    step = only_step(
         tmp_path,
         '{parallel: "${{ inputs.n }}", pass: any, join: discard, steps: {a: {run: x}, b: {run: y}}}',
         "inputs: {n: int}",
@@ -59,7 +59,7 @@ def test_the_width_may_be_a_value_of_the_run(tmp_path: Path) -> None:
 
 
 def test_a_block_may_pick_its_result(tmp_path: Path) -> None:
-    step = only(tmp_path, '{output: "${{ steps.a.output }}", steps: {a: {run: x}}}')
+    step = only_step(tmp_path, '{output: "${{ steps.a.output }}", steps: {a: {run: x}}}')
     assert verb_of(step, Block).output == Field(Field(Name("steps"), "a"), "output")
     assert step.output.kind == "text"
 
@@ -70,7 +70,7 @@ def test_routes_lead_to_steps_and_words(tmp_path: Path) -> None:
       a: {run: x}
       b: {run: y, on: {passed: end, failed: a, timeout: {fail: "no ${{ run.id }}"}, error: next}}
     """
-    on = step_of(compiled(tmp_path, text), "b").on
+    on = step_of(compile_text(tmp_path, text), "b").on
     assert on["passed"] == Target("end")
     assert on["failed"] == Target("step", 0)
     assert on["error"] == Target("next")
@@ -78,7 +78,7 @@ def test_routes_lead_to_steps_and_words(tmp_path: Path) -> None:
 
 
 def test_else_covers_exactly_the_failures_that_can_happen(tmp_path: Path) -> None:
-    on = only(tmp_path, "{run: x, on: {failed: next, else: {end: done}}}").on
+    on = only_step(tmp_path, "{run: x, on: {failed: next, else: {end: done}}}").on
     assert on["failed"] == Target("next")
     assert on["timeout"] == on["error"] == Target("end", message="done")
     assert set(on) == {"failed", "timeout", "error"}
@@ -86,7 +86,7 @@ def test_else_covers_exactly_the_failures_that_can_happen(tmp_path: Path) -> Non
 
 def test_else_knows_the_gates_of_the_role(tmp_path: Path) -> None:
     rest = 'roles: {w: {extends: implementer, gates: [{human: "Good?"}]}}'
-    on = only(tmp_path, "{role: w, prompt: x, on: {else: next}}", rest).on
+    on = only_step(tmp_path, "{role: w, prompt: x, on: {else: next}}", rest).on
     assert set(on) == {"failed", "blocked", "timeout", "error", "aborted"}
 
 
@@ -115,7 +115,7 @@ def test_else_knows_the_gates_of_the_role(tmp_path: Path) -> None:
     ],
 )
 def test_how_a_step_can_end(step: dict[str, object], expected: str) -> None:
-    raw = read_well(a_file(a=step)).steps["a"]
+    raw = read_valid(file_with(a=step)).steps["a"]
     assert possible_failures(raw) == tuple(sorted(expected.split(), key=_order))
     assert "skipped" not in possible_outcomes(raw)
     assert possible_outcomes(raw)[0] == "passed"
@@ -127,15 +127,15 @@ def _order(outcome: str) -> int:
 
 
 def test_gates_and_conditions_add_outcomes() -> None:
-    gate = read_well(a_file(a={"run": "x"}) | {"gates": {"g": {"run": "x"}, "h": {"review": "x"}}}).gates
-    raw = read_well(a_file(a={"git": {"branch": "x"}, "when": "true"})).steps["a"]
+    gate = read_valid(file_with(a={"run": "x"}) | {"gates": {"g": {"run": "x"}, "h": {"review": "x"}}}).gates
+    raw = read_valid(file_with(a={"git": {"branch": "x"}, "when": "true"})).steps["a"]
     plain: tuple[Outcome, ...] = ("passed", "skipped", "failed", "conflict", "error")
     assert possible_outcomes(raw, [gate["g"]]) == plain
     assert "aborted" in possible_outcomes(raw, [gate["h"]])
 
 
 def test_a_step_without_a_verb_may_end_in_any_way() -> None:
-    raw = read_well(a_file(a={"run": "x"})).steps["a"].with_values({"run": None})
+    raw = read_valid(file_with(a={"run": "x"})).steps["a"].with_values({"run": None})
     assert len(possible_outcomes(raw)) == 10
     assert "cancelled" not in possible_outcomes(raw)
 
@@ -156,7 +156,7 @@ def test_a_loop_stands_around_its_body(tmp_path: Path) -> None:
         timeout: 7s
         description: Each
     """
-    outer = step_of(compiled(tmp_path, text), "it")
+    outer = step_of(compile_text(tmp_path, text), "it")
     loop = verb_of(outer, ForEach)
     assert (loop.name, loop.parallel, loop.rule, loop.join) == ("n", 2, 0.5, 3)
     assert loop.where == Compare(">", Name("n"), Const(1))
@@ -175,24 +175,26 @@ def test_a_loop_stands_around_its_body(tmp_path: Path) -> None:
 
 def test_a_literal_list_may_hold_values_of_the_run(tmp_path: Path) -> None:
     loop = verb_of(
-        only(tmp_path, '{run: x, for_each: [a, "${{ inputs.b }}"]}', "inputs: {b: string}"), ForEach
+        only_step(tmp_path, '{run: x, for_each: [a, "${{ inputs.b }}"]}', "inputs: {b: string}"), ForEach
     )
     assert loop.items == ("a", Field(Name("inputs"), "b"))
     assert (loop.parallel, loop.rule, loop.join, loop.name) == (1, "all", "queue", "item")
 
 
 def test_in_a_loop_over_a_block_the_width_belongs_to_the_loop(tmp_path: Path) -> None:
-    loop = verb_of(only(tmp_path, "{for_each: [1], parallel: 3, pass: any, steps: {a: {run: x}}}"), ForEach)
+    loop = verb_of(
+        only_step(tmp_path, "{for_each: [1], parallel: 3, pass: any, steps: {a: {run: x}}}"), ForEach
+    )
     block = verb_of(loop.body, Block)
     assert (loop.parallel, loop.rule) == (3, "any")
     assert (block.kind, block.parallel, block.rule) == ("seq", 1, "all")
 
 
 def test_rounds_end_by_a_test_or_a_number(tmp_path: Path) -> None:
-    first = verb_of(only(tmp_path / "a", "{run: x, repeat: {until: exists('x'), max: 5}}"), Repeat)
+    first = verb_of(only_step(tmp_path / "a", "{run: x, repeat: {until: exists('x'), max: 5}}"), Repeat)
     assert (first.kind, first.max, first.on_exhausted) == ("until", 5, "fail")
     text = "{run: x, repeat: {while: exists('x'), max: \"${{ inputs.n }}\", on_exhausted: accept_best}}"
-    second = verb_of(only(tmp_path / "b", text, "inputs: {n: int}"), Repeat)
+    second = verb_of(only_step(tmp_path / "b", text, "inputs: {n: int}"), Repeat)
     assert (second.kind, second.max, second.on_exhausted) == (
         "while",
         Field(Name("inputs"), "n"),
@@ -201,7 +203,7 @@ def test_rounds_end_by_a_test_or_a_number(tmp_path: Path) -> None:
 
 
 def test_a_list_of_agents_becomes_members_with_names(tmp_path: Path) -> None:
-    step = only(
+    step = only_step(
         tmp_path,
         "{role: planner, agent: [claude, gemini, claude], prompt: x, pass: majority, join: best, retry: {visits: 2},"
         " gates: [{check: true}], on: {partial: next}}",
@@ -223,7 +225,7 @@ def test_a_list_of_agents_becomes_members_with_names(tmp_path: Path) -> None:
 
 
 def test_a_list_of_roles_may_share_an_agent(tmp_path: Path) -> None:
-    members = verb_of(only(tmp_path, "{role: [planner, tech_lead], agent: codex, prompt: x}"), Members)
+    members = verb_of(only_step(tmp_path, "{role: [planner, tech_lead], agent: codex, prompt: x}"), Members)
     agents = [verb_of(member, Agent) for member in members.members]
     assert [(agent.role, agent.agent) for agent in agents] == [("planner", "codex"), ("tech_lead", "codex")]
     assert members.join == "discard"
@@ -231,7 +233,8 @@ def test_a_list_of_roles_may_share_an_agent(tmp_path: Path) -> None:
 
 def test_a_list_in_a_loop_leaves_rule_and_join_to_the_loop(tmp_path: Path) -> None:
     loop = verb_of(
-        only(tmp_path, "{agent: [claude, codex], prompt: x, touches: [], for_each: [1], pass: any}"), ForEach
+        only_step(tmp_path, "{agent: [claude, codex], prompt: x, touches: [], for_each: [1], pass: any}"),
+        ForEach,
     )
     members = verb_of(loop.body, Members)
     assert (loop.rule, members.rule, members.join) == ("any", "all", "discard")
@@ -245,17 +248,19 @@ def test_a_review_judges_what_it_says_or_needs_or_stands_below(tmp_path: Path) -
       said: {review: reviewer, of: [a, b]}
       above: {review: reviewer, of: a}
     """
-    workflow = compiled(tmp_path / "one", text)
+    workflow = compile_text(tmp_path / "one", text)
     assert verb_of(step_of(workflow, "said"), Review).of == ("a", "b")
     text = "steps: {a: {role: planner, prompt: x, needs: []}, r: {review: [reviewer], needs: [a]}}"
-    assert verb_of(step_of(compiled(tmp_path / "two", text), "r"), Review).of == ("a",)
+    assert verb_of(step_of(compile_text(tmp_path / "two", text), "r"), Review).of == ("a",)
     text = "steps: {a: {role: planner, prompt: x}, r: {review: [reviewer]}}"
-    assert verb_of(step_of(compiled(tmp_path / "three", text), "r"), Review).of == ("a",)
+    assert verb_of(step_of(compile_text(tmp_path / "three", text), "r"), Review).of == ("a",)
 
 
 def test_another_file_is_a_call_with_its_values(tmp_path: Path) -> None:
     child = "podium: 1\nname: child\ninputs: {n: int}\nsteps: {a: {role: planner, prompt: x}}\n"
-    step = only(tmp_path, "{workflow: child.yaml, with: {n: 3}, timeout: 1h}", files={"child.yaml": child})
+    step = only_step(
+        tmp_path, "{workflow: child.yaml, with: {n: 3}, timeout: 1h}", files={"child.yaml": child}
+    )
     call = verb_of(step, Call)
     assert call.values == (("n", 3),)
     assert call.workflow.name == "child"
@@ -265,14 +270,14 @@ def test_another_file_is_a_call_with_its_values(tmp_path: Path) -> None:
 
 def test_a_child_that_is_provided_for_asks_no_person(tmp_path: Path) -> None:
     child = "podium: 1\nname: child\nsteps: {a: {role: planner, prompt: x}}\n"
-    step = only(tmp_path, "{workflow: child.yaml, on: {failed: next}}", files={"child.yaml": child})
+    step = only_step(tmp_path, "{workflow: child.yaml, on: {failed: next}}", files={"child.yaml": child})
     assert verb_of(step, Call).workflow.body.steps[0].retry.on_exhausted == "fail"
 
 
 def test_a_file_may_not_contain_itself(tmp_path: Path) -> None:
     other = "podium: 1\nname: other\nsteps: {b: {workflow: flow.yaml}}\n"
-    found = errors(tmp_path, "steps: {a: {workflow: other.yaml}}", {"other.yaml": other})
-    assert found == [(35, "flow.yaml contains itself")]
+    actual = errors(tmp_path, "steps: {a: {workflow: other.yaml}}", {"other.yaml": other})
+    assert actual == [(35, "flow.yaml contains itself")]
 
 
 def test_files_are_nested_eight_deep_at_most(tmp_path: Path) -> None:
@@ -280,13 +285,13 @@ def test_files_are_nested_eight_deep_at_most(tmp_path: Path) -> None:
         f"f{number}.yaml": f"podium: 1\nname: f{number}\nsteps: {{a: {{workflow: f{number + 1}.yaml}}}}\n"
         for number in range(1, 9)
     }
-    found = errors(tmp_path, "steps: {a: {workflow: f1.yaml}}", files)
-    assert found == [(35, "workflows are nested more than 8 deep")]
+    actual = errors(tmp_path, "steps: {a: {workflow: f1.yaml}}", files)
+    assert actual == [(35, "workflows are nested more than 8 deep")]
 
 
 def test_set_and_check_are_leaves(tmp_path: Path) -> None:
     text = 'vars: {x: 1}\nsteps: {a: {set: {x: "${{ vars.x + 1 }}"}}, b: {check: vars.x > 1}}'
-    workflow = compiled(tmp_path, text)
+    workflow = compile_text(tmp_path, text)
     [(name, value)] = verb_of(step_of(workflow, "a"), Set).values
     assert name == "x"
     assert value is not None
@@ -295,7 +300,7 @@ def test_set_and_check_are_leaves(tmp_path: Path) -> None:
 
 
 def test_a_step_knows_its_line_and_description(tmp_path: Path) -> None:
-    step = only(tmp_path, "{run: x, description: Why}")
+    step = only_step(tmp_path, "{run: x, description: Why}")
     assert (step.description, step.line) == ("Why", 5)
     assert isinstance(step, Step)
 

@@ -12,30 +12,32 @@ from podium.core.model import Agent, Block, Input
 from podium.core.policy import Backoff, Breaker, Failures, Limits, PolicyRule, Retry, Stop
 from podium.core.types import MicroUsd, Millis
 from podium.workflow.compile import policy
-from tests.workflow.compiling import compiled, errors, only, step_of, verb_of
+from tests.workflow.compiling import compile_text, errors, only_step, step_of, verb_of
 
 ONE = "\nsteps: {a: {run: x}}"
 
 
 def retry_of(folder: Path, text: str, rest: str = "") -> Retry:
-    return only(folder, f"{{role: planner, prompt: x, retry: {text}}}", rest).retry
+    return only_step(folder, f"{{role: planner, prompt: x, retry: {text}}}", rest).retry
 
 
 def test_the_shipped_limits_hold_where_nothing_is_said(tmp_path: Path) -> None:
-    usual = compiled(tmp_path / "a", ONE)
+    usual = compile_text(tmp_path / "a", ONE)
     assert usual.limits == Limits(
         usd=MicroUsd(10_000_000), time=Millis(7_200_000), transitions=200, members=100
     )
     assert usual.unknown_cost == "ask"
     assert usual.max_parallel == 4
-    said = compiled(tmp_path / "b", "limits: {usd: 2.5, tokens: 2M, window: 50%, unknown_cost: refuse}" + ONE)
+    said = compile_text(
+        tmp_path / "b", "limits: {usd: 2.5, tokens: 2M, window: 50%, unknown_cost: refuse}" + ONE
+    )
     assert (said.limits.usd, said.limits.tokens, said.limits.window) == (2_500_000, 2_000_000, 50)
     assert said.limits.transitions == 200
     assert said.unknown_cost == "refuse"
 
 
 def test_the_shipped_breaker_holds_where_nothing_is_said(tmp_path: Path) -> None:
-    assert compiled(tmp_path, ONE).breaker == Breaker()
+    assert compile_text(tmp_path, ONE).breaker == Breaker()
 
 
 def test_what_is_not_said_is_what_is_shipped() -> None:
@@ -46,24 +48,24 @@ def test_what_is_not_said_is_what_is_shipped() -> None:
 
 def test_rules_of_the_breaker_are_added_and_switched_off(tmp_path: Path) -> None:
     text = "breaker: {visits: 9, cycle: null, similar: 95%, failures: {count: 5, within: 5m}, usd: 1, time: 1m, near: 80%}"
-    found = compiled(tmp_path, text + ONE).breaker
-    assert (found.visits, found.cycle, found.repeat, found.similar) == (9, None, 2, 95)
-    assert found.failures == Failures(5, Millis(300_000))
-    assert (found.usd, found.time, found.near, found.ask) == (1_000_000, 60_000, 80, "human")
+    actual = compile_text(tmp_path, text + ONE).breaker
+    assert (actual.visits, actual.cycle, actual.repeat, actual.similar) == (9, None, 2, 95)
+    assert actual.failures == Failures(5, Millis(300_000))
+    assert (actual.usd, actual.time, actual.near, actual.ask) == (1_000_000, 60_000, 80, "human")
 
 
 def test_the_breaker_may_ask_a_role_or_an_agent(tmp_path: Path) -> None:
-    workflow = compiled(tmp_path / "a", "breaker: {ask: orchestrator}" + ONE)
+    workflow = compile_text(tmp_path / "a", "breaker: {ask: orchestrator}" + ONE)
     assert workflow.advisor is not None
     advisor = verb_of(workflow.advisor, Agent)
     assert (workflow.advisor.name, advisor.role, advisor.judge) == ("advisor", "orchestrator", False)
     assert (workflow.advisor.output.kind, workflow.advisor.output.schema_name) == ("schema", "Decision")
     assert workflow.advisor.touches == ()
     assert workflow.advisor.retry.on_exhausted == "fail"
-    workflow = compiled(tmp_path / "b", "breaker: {ask: gemini}" + ONE)
+    workflow = compile_text(tmp_path / "b", "breaker: {ask: gemini}" + ONE)
     assert workflow.advisor is not None
     assert verb_of(workflow.advisor, Agent).agent == "gemini"
-    assert compiled(tmp_path / "c", "breaker: {ask: human}" + ONE).advisor is None
+    assert compile_text(tmp_path / "c", "breaker: {ask: human}" + ONE).advisor is None
 
 
 @pytest.mark.req("R138", "C22")
@@ -90,8 +92,8 @@ def test_the_breaker_may_ask_a_role_or_an_agent(tmp_path: Path) -> None:
     ],
 )
 def test_retry_is_a_number_a_preset_or_a_map(text: str, expected: dict[str, Any], tmp_path: Path) -> None:
-    found = retry_of(tmp_path, text, "retries: {mine: {attempts: 7}}")
-    assert {key: getattr(found, key) for key in expected} == expected
+    actual = retry_of(tmp_path, text, "retries: {mine: {attempts: 7}}")
+    assert {key: getattr(actual, key) for key in expected} == expected
 
 
 def test_attempts_may_be_a_value_of_the_run(tmp_path: Path) -> None:
@@ -100,20 +102,20 @@ def test_attempts_may_be_a_value_of_the_run(tmp_path: Path) -> None:
 
 def test_a_weaker_prompt_may_be_a_file(tmp_path: Path) -> None:
     text = "steps: {a: {role: planner, prompt: x, retry: {degrade: [prompts/stub.md]}}}"
-    workflow = compiled(tmp_path, text, {"prompts/stub.md": "Write stubs."})
+    workflow = compile_text(tmp_path, text, {"prompts/stub.md": "Write stubs."})
     assert step_of(workflow, "a").retry.degrade == ("Write stubs.",)
 
 
 def test_a_count_is_a_number_of_the_run_and_nothing_else(tmp_path: Path) -> None:
-    found = errors(
+    actual = errors(
         tmp_path, 'inputs: {n: int}\nsteps: {a: {role: planner, prompt: x, retry: "n: ${{ inputs.n }}"}}'
     )
-    assert (2, 'this must be a number, or one "${{ }}" that gives it') in found
+    assert (2, 'this must be a number, or one "${{ }}" that gives it') in actual
 
 
 def test_a_preset_that_does_not_exist_is_told(tmp_path: Path) -> None:
-    found = errors(tmp_path, "steps: {a: {run: x, retry: agressive}}")
-    assert any("agressive" in message for _, message in found)
+    actual = errors(tmp_path, "steps: {a: {run: x, retry: agressive}}")
+    assert any("agressive" in message for _, message in actual)
 
 
 @pytest.mark.req("C7")
@@ -132,13 +134,13 @@ def test_a_preset_that_does_not_exist_is_told(tmp_path: Path) -> None:
 def test_a_person_is_asked_unless_the_failure_is_provided_for(
     keys: str, expected: str, tmp_path: Path
 ) -> None:
-    step = only(tmp_path, f"{{role: planner, prompt: x, {keys}}}")
+    step = only_step(tmp_path, f"{{role: planner, prompt: x, {keys}}}")
     body = getattr(step.verb, "body", step)
     assert body.retry.on_exhausted == expected
 
 
 def test_a_failure_may_be_provided_for_further_out(tmp_path: Path) -> None:
-    step = only(tmp_path, "{on: {failed: next}, steps: {a: {role: planner, prompt: x}}}")
+    step = only_step(tmp_path, "{on: {failed: next}, steps: {a: {role: planner, prompt: x}}}")
     assert verb_of(step, Block).steps[0].retry.on_exhausted == "fail"
 
 
@@ -150,7 +152,7 @@ def test_policies_are_rules_in_order(tmp_path: Path) -> None:
         - {when: "touched('a/**')", level: human, by: ops, approvals: 2}
         - {level: notify, veto: 30m}
     """
-    workflow = compiled(
+    workflow = compile_text(
         tmp_path, text + "steps: {a: {role: planner, prompt: x}, r: {review: reviewer, level: risk}}"
     )
     assert workflow.policies["risk"] == (
@@ -162,7 +164,7 @@ def test_policies_are_rules_in_order(tmp_path: Path) -> None:
 
 def test_inputs_say_what_is_needed(tmp_path: Path) -> None:
     text = "inputs: {a: string, b: {type: int, default: 3, help: How many, choices: [3, 4]}, c: {type: path, exists: true, default: x}}"
-    assert compiled(tmp_path, text + ONE, {"x": ""}).inputs == (
+    assert compile_text(tmp_path, text + ONE, {"x": ""}).inputs == (
         Input("a"),
         Input("b", "int", default=3, required=False, help="How many", choices=(3, 4)),
         Input("c", "path", default="x", required=False, exists=True),
@@ -184,7 +186,7 @@ def test_what_the_whole_workflow_says(tmp_path: Path) -> None:
     steps: {a: {run: x, on: {passed: end, else: fail}}}
     finally: {clean: {run: rm -rf x, on: {passed: end, else: fail}}}
     """
-    workflow = compiled(tmp_path, text)
+    workflow = compile_text(tmp_path, text)
     assert (workflow.name, workflow.description, workflow.strict) == ("flow", "All of it", True)
     assert dict(workflow.vars) == {"n": 1, "deep": {"list": (1, 2)}}
     assert workflow.env == ("CI", "MODE")
@@ -201,11 +203,11 @@ def test_what_the_whole_workflow_says(tmp_path: Path) -> None:
 def test_a_variable_may_be_passed_on_by_a_step_or_a_child(tmp_path: Path) -> None:
     child = "podium: 1\nname: child\nenv: [DEEP]\nsteps: {a: {run: x}}\n"
     text = "env: [CI]\nsteps: {a: {run: x, env: [CI, MODE=1]}, b: {workflow: child.yaml}}"
-    assert compiled(tmp_path, text, {"child.yaml": child}).env == ("CI", "MODE", "DEEP")
+    assert compile_text(tmp_path, text, {"child.yaml": child}).env == ("CI", "MODE", "DEEP")
 
 
 def test_a_workflow_without_a_name_is_called_like_its_file(tmp_path: Path) -> None:
-    assert compiled(tmp_path, "podium: 1" + ONE).name == "flow"
+    assert compile_text(tmp_path, "podium: 1" + ONE).name == "flow"
 
 
 def test_the_fingerprint_changes_with_whatever_the_workflow_says(tmp_path: Path) -> None:
@@ -222,25 +224,25 @@ def test_the_fingerprint_changes_with_whatever_the_workflow_says(tmp_path: Path)
         "f.yaml": "phases: {p: {components: {a: {touches: [x]}}}}\n",
         "s.json": '{"type": "object"}',
     }
-    first = compiled(tmp_path / "a", text, files).fingerprint
+    first = compile_text(tmp_path / "a", text, files).fingerprint
     assert len(first) == 64
-    assert compiled(tmp_path / "b", text, files).fingerprint == first
+    assert compile_text(tmp_path / "b", text, files).fingerprint == first
     changes = {
         "p.md": "Plan!",
         "child.yaml": files["child.yaml"].replace("run: x", "run: y"),
         "f.yaml": files["f.yaml"].replace("[x]", "[y]"),
         "s.json": '{"type": "array"}',
     }
-    found = {
-        compiled(tmp_path / name, text, {**files, name: new}).fingerprint for name, new in changes.items()
+    actual = {
+        compile_text(tmp_path / name, text, {**files, name: new}).fingerprint for name, new in changes.items()
     }
-    assert len(found | {first}) == 5
+    assert len(actual | {first}) == 5
 
 
 def test_the_order_of_steps_is_part_of_the_fingerprint_and_a_comment_is_not(tmp_path: Path) -> None:
-    first = compiled(tmp_path / "a", "steps: {a: {run: x}, b: {run: y}}").fingerprint
-    assert compiled(tmp_path / "b", "# about\nsteps: {a: {run: x}, b: {run: y}}").fingerprint == first
-    assert compiled(tmp_path / "c", "steps: {b: {run: y}, a: {run: x}}").fingerprint != first
+    first = compile_text(tmp_path / "a", "steps: {a: {run: x}, b: {run: y}}").fingerprint
+    assert compile_text(tmp_path / "b", "# about\nsteps: {a: {run: x}, b: {run: y}}").fingerprint == first
+    assert compile_text(tmp_path / "c", "steps: {b: {run: y}, a: {run: x}}").fingerprint != first
 
 
 @pytest.mark.req("C29")
@@ -262,7 +264,7 @@ def test_a_restriction_that_an_agent_cannot_enforce_is_refused_when_the_file_is_
 ) -> None:
     text = "roles: {auditor: {agent: AGENT, prompt: x, tools: [read]}}\nsteps: {a: {role: auditor}}"
 
-    found = errors(tmp_path / "a", text.replace("AGENT", "codex"))
+    actual = errors(tmp_path / "a", text.replace("AGENT", "codex"))
 
-    assert (22, 'codex cannot enforce tools: [read]; role "auditor" demands it') in found
+    assert (22, 'codex cannot enforce tools: [read]; role "auditor" demands it') in actual
     assert errors(tmp_path / "b", text.replace("AGENT", "claude")) == []

@@ -12,14 +12,14 @@ from podium.core.model import Agent, Check, Command, Git, Human, Members, Review
 from podium.core.policy import Estimate
 from podium.core.types import MicroUsd, Millis
 from podium.workflow.compile.values import split_command
-from tests.workflow.compiling import compiled, errors, gates_of, only, step_of, verb_of
+from tests.workflow.compiling import compile_text, errors, gates_of, only_step, step_of, verb_of
 
 # Agents
 
 
 @pytest.mark.req("C5")
 def test_a_worker_has_the_defaults_of_the_language(tmp_path: Path) -> None:
-    step = only(tmp_path, "{agent: claude, prompt: Do it}")
+    step = only_step(tmp_path, "{agent: claude, prompt: Do it}")
     agent = verb_of(step, Agent)
     assert (agent.role, agent.agent, agent.no_change, agent.continuity) == (None, "claude", "pass", 0)
     assert agent.prompt is not None
@@ -55,7 +55,7 @@ def test_a_step_stands_on_its_role(tmp_path: Path) -> None:
     context: [a.md]
     env: [CI]
     """
-    step = only(
+    step = only_step(
         tmp_path,
         "{role: w, with: {depth: 2}, output: {file: out.md}, context: {include: [c.md], budget: 5k}, touches: [x.md],"
         " limits: {calls: 1}, retry: {attempts: 1}, protect: [y.md], dir: sub, env: [A=1]}",
@@ -90,7 +90,7 @@ def test_a_step_stands_on_its_role(tmp_path: Path) -> None:
 
 def test_the_step_has_the_last_word(tmp_path: Path) -> None:
     rest = "roles: {w: {agent: gemini, model: flash, tools: [read], prompt: x, touches: ['a/**'], continuity: {turns: 2}}}"
-    step = only(
+    step = only_step(
         tmp_path,
         '{role: w, agent: claude, model: "${{ inputs.m }}", tools: [edit], fallback: [gemini], continuity: fresh,'
         " no_change: pass, estimate: {usd: 0.1, tokens: 5k}, network: [h], runs_on: x, prompt: y}",
@@ -107,40 +107,40 @@ def test_the_step_has_the_last_word(tmp_path: Path) -> None:
 
 def test_a_conversation_goes_on_for_a_role_that_writes_nothing(tmp_path: Path) -> None:
     rest = "roles: {w: {prompt: x, touches: [], continuity: {turns: 2}}}"
-    agent = verb_of(only(tmp_path, "{role: w}", rest), Agent)
+    agent = verb_of(only_step(tmp_path, "{role: w}", rest), Agent)
     assert (agent.continuity, agent.no_change) == (2, "pass")
 
 
 def test_where_an_agent_stops_by_itself_is_kept_beside_what_is_declared(tmp_path: Path) -> None:
     rest = "agents: {claude: {max_usd: 0.25, estimate: {usd: 2}}}"
-    found = verb_of(
-        only(tmp_path, "{agent: claude, prompt: x, estimate: {usd: 0.1, tokens: 5k}}", rest), Agent
+    actual = verb_of(
+        only_step(tmp_path, "{agent: claude, prompt: x, estimate: {usd: 0.1, tokens: 5k}}", rest), Agent
     )
 
-    assert found.estimate == Estimate(MicroUsd(100_000), 5_000, cap=MicroUsd(250_000))
+    assert actual.estimate == Estimate(MicroUsd(100_000), 5_000, cap=MicroUsd(250_000))
 
 
 def test_an_agent_may_say_what_it_usually_costs(tmp_path: Path) -> None:
     rest = "agents: {local: {type: ollama, estimate: {tokens: 7k}, price: {input: 0, output: 0}}}"
-    assert verb_of(only(tmp_path, "{agent: local, prompt: x}", rest), Agent).estimate == Estimate(
+    assert verb_of(only_step(tmp_path, "{agent: local, prompt: x}", rest), Agent).estimate == Estimate(
         MicroUsd(500_000), 7_000
     )
 
 
 def test_who_works_may_be_chosen_by_the_run(tmp_path: Path) -> None:
-    step = only(tmp_path, '{role: "${{ inputs.r }}", prompt: x}', "inputs: {r: string}")
+    step = only_step(tmp_path, '{role: "${{ inputs.r }}", prompt: x}', "inputs: {r: string}")
     assert verb_of(step, Agent).role == Field(Name("inputs"), "r")
 
 
 def test_a_member_chosen_by_the_run_still_has_a_name(tmp_path: Path) -> None:
-    step = only(
+    step = only_step(
         tmp_path, '{agent: ["${{ inputs.r }}", claude], prompt: x, touches: []}', "inputs: {r: string}"
     )
     assert [member.name for member in verb_of(step, Members).members] == ["member", "claude"]
 
 
 def test_a_person_may_do_the_work(tmp_path: Path) -> None:
-    step = only(tmp_path, "{agent: human, prompt: x, touches: [a.md], done: {file: done.json}}")
+    step = only_step(tmp_path, "{agent: human, prompt: x, touches: [a.md], done: {file: done.json}}")
     agent = verb_of(step, Agent)
     assert agent.by_hand
     assert step.timeout is None
@@ -149,14 +149,14 @@ def test_a_person_may_do_the_work(tmp_path: Path) -> None:
 
 def test_touches_may_be_a_list_of_the_run(tmp_path: Path) -> None:
     rest = "inputs: {files: list, dir: string}"
-    step = only(tmp_path / "a", '{agent: claude, prompt: x, touches: "${{ inputs.files }}"}', rest)
+    step = only_step(tmp_path / "a", '{agent: claude, prompt: x, touches: "${{ inputs.files }}"}', rest)
     assert step.touches == Field(Name("inputs"), "files")
-    step = only(tmp_path / "b", '{agent: claude, prompt: x, touches: "${{ inputs.dir }}/**"}', rest)
+    step = only_step(tmp_path / "b", '{agent: claude, prompt: x, touches: "${{ inputs.dir }}/**"}', rest)
     assert step.touches == (Text((Field(Name("inputs"), "dir"), "/**")),)
 
 
 def test_a_team_is_part_of_the_worker(tmp_path: Path) -> None:
-    step = only(
+    step = only_step(
         tmp_path,
         "{role: implementer, prompt: x, team: {qa: {role: test_engineer, asks: [boss], touches: [t]},"
         " boss: {agent: human}}, limits: {messages: 3}}",
@@ -177,14 +177,14 @@ def test_a_team_is_part_of_the_worker(tmp_path: Path) -> None:
 
 
 def test_a_command_has_the_defaults_of_the_language(tmp_path: Path) -> None:
-    step = only(tmp_path, "{run: make test}")
+    step = only_step(tmp_path, "{run: make test}")
     assert verb_of(step, Command) == Command(argv=("make", "test"))
     assert (step.timeout, step.touches, step.retry.attempts, step.has_worker) == (300_000, (), 1, False)
     assert step.retry.on_exhausted == "fail"
 
 
 def test_a_command_has_its_own_keys(tmp_path: Path) -> None:
-    step = only(
+    step = only_step(
         tmp_path,
         '{run: [pytest, "${{ inputs.x }}"], stdin: [a, b], junit: r.xml, coverage: {report: c.xml, min: 80},'
         " must_fail_before: true, exit_codes: [75], touches: [out], output: lines, secrets: [T]}",
@@ -204,7 +204,7 @@ def test_a_command_has_its_own_keys(tmp_path: Path) -> None:
 
 
 def test_a_script_is_kept_as_it_is(tmp_path: Path) -> None:
-    verb = verb_of(only(tmp_path, '{run: {script: "echo $HOME", shell: sh}}'), Command)
+    verb = verb_of(only_step(tmp_path, '{run: {script: "echo $HOME", shell: sh}}'), Command)
     assert (verb.argv, verb.script, verb.shell) == ((), "echo $HOME", "sh")
 
 
@@ -229,17 +229,17 @@ def test_a_command_that_cannot_be_split_is_told(tmp_path: Path) -> None:
 
 
 def test_recovery_may_be_said(tmp_path: Path) -> None:
-    assert only(tmp_path / "a", "{run: x, network: open, recovery: rerun}").repeatable
-    assert not only(tmp_path / "b", "{run: x, recovery: ask}").repeatable
-    assert not only(tmp_path / "c", "{run: x, network: [h]}").repeatable
+    assert only_step(tmp_path / "a", "{run: x, network: open, recovery: rerun}").repeatable
+    assert not only_step(tmp_path / "b", "{run: x, recovery: ask}").repeatable
+    assert not only_step(tmp_path / "c", "{run: x, network: [h]}").repeatable
 
 
 def test_publishing_is_asked_about_after_a_crash_and_landing_is_not(tmp_path: Path) -> None:
-    pushed = only(tmp_path / "a", "{git: {branch: b, push: origin}, gates: [{check: true}]}")
+    pushed = only_step(tmp_path / "a", "{git: {branch: b, push: origin}, gates: [{check: true}]}")
     assert verb_of(pushed, Git) == Git(branch="b", push="origin")
     assert not pushed.repeatable
     assert pushed.gates is not None
-    landed = only(tmp_path / "b", '{git: {land: "${{ run.branch }}", message: m, how: merge}}')
+    landed = only_step(tmp_path / "b", '{git: {land: "${{ run.branch }}", message: m, how: merge}}')
     assert verb_of(landed, Git) == Git(land=Field(Name("run"), "branch"), message="m", how="merge")
     assert landed.repeatable
     assert landed.timeout is None
@@ -262,7 +262,7 @@ def test_publishing_is_asked_about_after_a_crash_and_landing_is_not(tmp_path: Pa
     ],
 )
 def test_waiting_has_one_of_seven_forms(text: str, expected: Wait, tmp_path: Path) -> None:
-    step = only(tmp_path, f"{{wait: {text}, timeout: 1d}}")
+    step = only_step(tmp_path, f"{{wait: {text}, timeout: 1d}}")
     assert step.verb == expected
     assert step.timeout == 86_400_000
 
@@ -272,7 +272,7 @@ def test_waiting_has_one_of_seven_forms(text: str, expected: Wait, tmp_path: Pat
 
 def test_a_person_judges_or_answers(tmp_path: Path) -> None:
     rest = "notify: [phone]\npeople: {boss: [ana, bo]}"
-    step = only(
+    step = only_step(
         tmp_path / "a",
         '{human: "Land {{ run.branch }}?", show: [diff], by: boss, approvals: 2, remind: 1h,'
         " escalate: {after: 1d, to: [boss]}, timeout: 2d}",
@@ -291,7 +291,7 @@ def test_a_person_judges_or_answers(tmp_path: Path) -> None:
     )
     assert (over.remind, over.escalate_after, over.escalate_to) == (3_600_000, 86_400_000, ("boss",))
     assert step.timeout == 172_800_000
-    asked = only(tmp_path / "b", '{human: "Which?", output: {choice: [a, b]}, notify: []}', rest)
+    asked = only_step(tmp_path / "b", '{human: "Which?", output: {choice: [a, b]}, notify: []}', rest)
     assert verb_of(asked, Human).answers
     assert (asked.output.kind, asked.output.choices) == ("choice", ("a", "b"))
 
@@ -312,7 +312,7 @@ def test_a_review_has_judges(tmp_path: Path) -> None:
         retry: {repair: 1, visits: 4}
         estimate: {usd: 1}
     """
-    step = step_of(compiled(tmp_path, text), "r")
+    step = step_of(compile_text(tmp_path, text), "r")
     verb = verb_of(step, Review)
     assert (verb.rule, verb.min_score, verb.bar, verb.phrase) == ("majority", 7, "minor", None)
     assert (verb.oversight.level, verb.oversight.veto) == ("notify", 300_000)
@@ -337,7 +337,7 @@ def test_gates_stand_in_stages_and_have_names(tmp_path: Path) -> None:
     roles:
       w: {extends: planner, gates: [tests, {check: "len(work.files) < 9", on_fail: block}]}
     """
-    step = only(
+    step = only_step(
         tmp_path,
         '{role: w, prompt: x, gates: [{human: "Good?"}, tests, {run: ruff check .}, {run: mypy, timeout: 1m},'
         " {name: peer, review: reviewer, when: inputs.peer}]}",
@@ -363,7 +363,7 @@ def test_gates_stand_in_stages_and_have_names(tmp_path: Path) -> None:
 
 def test_the_gates_of_a_reviewer_are_its_own(tmp_path: Path) -> None:
     rest = "roles: {risk: {extends: reviewer, prompt: Look., gates: [{name: backtest, run: make risk}]}}"
-    step = only(tmp_path, "{role: planner, prompt: x, gates: [{review: risk}]}", rest)
+    step = only_step(tmp_path, "{role: planner, prompt: x, gates: [{review: risk}]}", rest)
     [judge] = verb_of(gates_of(step).members[0], Review).members
     assert [gate.name for gate in gates_of(judge).members] == ["backtest"]
     assert verb_of(judge, Agent).prompt is not None
@@ -374,23 +374,23 @@ def test_the_gates_of_a_reviewer_are_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("word", ["text", "lines", "json"])
 def test_a_word_is_a_kind_of_output(word: str, tmp_path: Path) -> None:
-    assert only(tmp_path, f"{{run: x, output: {word}}}").output.kind == word
+    assert only_step(tmp_path, f"{{run: x, output: {word}}}").output.kind == word
 
 
 def test_a_schema_is_built_in_written_short_or_a_file(tmp_path: Path) -> None:
-    built_in = only(tmp_path / "a", "{role: planner, prompt: x, output: {schema: Plan}}").output
+    built_in = only_step(tmp_path / "a", "{role: planner, prompt: x, output: {schema: Plan}}").output
     assert (built_in.kind, built_in.schema_name) == ("schema", "Plan")
-    short = only(tmp_path / "b", "{run: x, output: {schema: {title: string, files: [path]}}}").output
+    short = only_step(tmp_path / "b", "{run: x, output: {schema: {title: string, files: [path]}}}").output
     assert short.schema is not None
     assert set(short.schema["properties"]) == {"title", "files"}
     assert short.schema_name is None
     files = {"s.json": '{"type": "object", "properties": {"a": {"type": "string"}}}'}
-    in_file = only(tmp_path / "c", "{run: x, output: {schema: s.json}}", files=files).output
+    in_file = only_step(tmp_path / "c", "{run: x, output: {schema: s.json}}", files=files).output
     assert in_file.schema is not None
     assert in_file.schema["type"] == "object"
 
 
 def test_what_is_no_schema_is_told(tmp_path: Path) -> None:
     assert 16 in [rule for rule, _ in errors(tmp_path / "a", "steps: {a: {run: x, output: {schema: Plam}}}")]
-    found = errors(tmp_path / "b", "steps: {a: {run: x, output: {schema: s.json}}}", {"s.json": "{"})
-    assert any(message.startswith("s.json is not JSON") for _, message in found)
+    actual = errors(tmp_path / "b", "steps: {a: {run: x, output: {schema: s.json}}}", {"s.json": "{"})
+    assert any(message.startswith("s.json is not JSON") for _, message in actual)

@@ -125,5 +125,5 @@ def test_an_example_is_left_as_it_was(tmp_path: Path) -> None:
     before = tmp_path / "before"
     shutil.copytree(project, before)
     load(project / "workflows/ship_change.yaml", project=project, agent_types=agent_types())
-    found = {path.relative_to(project) for path in project.rglob("*")}
-    assert found == {path.relative_to(before) for path in before.rglob("*")}
+    actual = {path.relative_to(project) for path in project.rglob("*")}
+    assert actual == {path.relative_to(before) for path in before.rglob("*")}

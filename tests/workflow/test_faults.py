@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from podium.workflow.schema.reader import read_feature, read_file
-from tests.workflow.reading import a_file, faults_of, read_well, told, told_of_step
+from tests.workflow.reading import faults_of, file_with, messages, messages_of_step, read_valid
 
 
 def test_a_number_where_text_belongs_asks_for_quotes() -> None:
-    assert told_of_step(run="x", description=1.5) == [(2, '"description" must be text; write "1.5"')]
-    assert told_of_step(run=["x", True]) == [(2, '"run[1]" must be text; write "true"')]
+    assert messages_of_step(run="x", description=1.5) == [(2, '"description" must be text; write "1.5"')]
+    assert messages_of_step(run=["x", True]) == [(2, '"run[1]" must be text; write "true"')]
 
 
 def test_an_unknown_key_is_told_with_the_nearest_one() -> None:
-    [fault] = faults_of(a_file(fix={"role": "x", "promt": "y"}))
+    [fault] = faults_of(file_with(fix={"role": "x", "promt": "y"}))
     assert (fault.rule, fault.message) == (3, 'step "fix" has an unknown key "promt"')
     assert fault.hint == 'did you mean "prompt"?'
     assert fault.path == ("steps", "fix", "promt")
@@ -37,56 +37,56 @@ def test_an_unknown_key_is_told_with_the_nearest_one() -> None:
     ],
 )
 def test_the_owner_of_an_unknown_key_is_named(data: dict[str, Any], message: str) -> None:
-    assert told(a_file(a={"run": "x"}) | data) == [(3, message)]
+    assert messages(file_with(a={"run": "x"}) | data) == [(3, message)]
 
 
 def test_the_owner_is_named_however_deep_it_stands() -> None:
     nested = {"steps": {"inner": {"runn": "x"}}}
-    assert told_of_step(**nested) == [(3, 'step "inner" has an unknown key "runn"')]
-    assert told_of_step(role="x", gates=[{"run": "x", "tmeout": "5m"}]) == [
+    assert messages_of_step(**nested) == [(3, 'step "inner" has an unknown key "runn"')]
+    assert messages_of_step(role="x", gates=[{"run": "x", "tmeout": "5m"}]) == [
         (3, 'a gate of step "fix" has an unknown key "tmeout"')
     ]
     feature: Any = {"phases": {"p": {"components": {"c": {"toches": []}}}}}
-    assert told_of_step(build=feature, component={"run": "x"}) == [
+    assert messages_of_step(build=feature, component={"run": "x"}) == [
         (3, 'step "c" has an unknown key "toches"')
     ]
-    assert told_of_step(role="x", retry={"atempts": 1}) == [(3, '"retry" has an unknown key "atempts"')]
+    assert messages_of_step(role="x", retry={"atempts": 1}) == [(3, '"retry" has an unknown key "atempts"')]
 
 
 def test_what_an_adapter_alone_knows_passes_through() -> None:
-    file = read_well(a_file(a={"run": "x"}) | {"agents": {"local": {"type": "ollama", "num_ctx": 8192}}})
+    file = read_valid(file_with(a={"run": "x"}) | {"agents": {"local": {"type": "ollama", "num_ctx": 8192}}})
     assert file.agents["local"].extra == {"num_ctx": 8192}
 
 
 def test_a_step_has_one_verb() -> None:
-    assert told_of_step(run="x", role="y") == [(4, 'step "fix" has two verbs, "run" and "role"')]
-    assert told_of_step(role="y", run="x") == [(4, 'step "fix" has two verbs, "role" and "run"')]
-    assert told_of_step(description="x") == [(4, 'step "fix" has no verb')]
-    assert told_of_step(role="writer", agent="claude") == []
+    assert messages_of_step(run="x", role="y") == [(4, 'step "fix" has two verbs, "run" and "role"')]
+    assert messages_of_step(role="y", run="x") == [(4, 'step "fix" has two verbs, "role" and "run"')]
+    assert messages_of_step(description="x") == [(4, 'step "fix" has no verb')]
+    assert messages_of_step(role="writer", agent="claude") == []
 
 
 def test_a_step_whose_verb_was_wrong_is_not_also_said_to_have_none() -> None:
-    assert told_of_step(run=5) == [(2, '"run" must be text; write "5"')]
+    assert messages_of_step(run=5) == [(2, '"run" must be text; write "5"')]
 
 
 def test_a_gate_is_a_judging_verb() -> None:
     message = "a gate is run, review, human or check"
-    assert told_of_step(role="x", gates=[{"git": {"branch": "x"}}]) == [(36, message)]
-    assert told_of_step(role="x", gates=[{"name": "x"}]) == [(36, message)]
-    assert told_of_step(role="x", gates=[{"run": "x", "check": "y"}]) == [
+    assert messages_of_step(role="x", gates=[{"git": {"branch": "x"}}]) == [(36, message)]
+    assert messages_of_step(role="x", gates=[{"name": "x"}]) == [(36, message)]
+    assert messages_of_step(role="x", gates=[{"run": "x", "check": "y"}]) == [
         (4, 'a gate of step "fix" has two verbs, "run" and "check"')
     ]
-    assert told_of_step(role="x", gates=[{"name": "g", "run": "x", "check": "y"}]) == [
+    assert messages_of_step(role="x", gates=[{"name": "g", "run": "x", "check": "y"}]) == [
         (4, 'gate "g" has two verbs, "run" and "check"')
     ]
 
 
 def test_gates_of_roles_and_named_gates_are_checked_too() -> None:
-    data = a_file(a={"run": "x"})
-    assert told(data | {"gates": {"g": {"human": "ok?", "junit": "x"}}}) == [
+    data = file_with(a={"run": "x"})
+    assert messages(data | {"gates": {"g": {"human": "ok?", "junit": "x"}}}) == [
         (5, '"junit" belongs to "run", not to "human"')
     ]
-    assert told(data | {"roles": {"r": {"gates": ["g", {"check": "x", "min_score": 5}]}}}) == [
+    assert messages(data | {"roles": {"r": {"gates": ["g", {"check": "x", "min_score": 5}]}}}) == [
         (5, '"min_score" belongs to "review", not to "check"')
     ]
 
@@ -119,7 +119,7 @@ def test_gates_of_roles_and_named_gates_are_checked_too() -> None:
     ],
 )
 def test_a_key_fits_its_verb(keys: dict[str, Any], message: str) -> None:
-    assert told_of_step(**keys) == [(5, message)]
+    assert messages_of_step(**keys) == [(5, message)]
 
 
 def test_a_component_needs_no_verb_but_may_bring_one() -> None:
@@ -130,7 +130,7 @@ def test_a_component_needs_no_verb_but_may_bring_one() -> None:
             }
         }
     }
-    assert told_of_step(build=feature, component={"role": "x", "prompt": "y"}) == [
+    assert messages_of_step(build=feature, component={"role": "x", "prompt": "y"}) == [
         (5, '"show" belongs to "human", not to "run"')
     ]
 
@@ -150,67 +150,69 @@ def test_a_component_needs_no_verb_but_may_bring_one() -> None:
     ],
 )
 def test_types_are_told_in_words(value: dict[str, Any], message: str) -> None:
-    assert (2, message) in told_of_step(run="x", **value)
+    assert (2, message) in messages_of_step(run="x", **value)
 
 
 def test_a_short_spelling_is_told_by_its_own_name() -> None:
-    assert told_of_step(run="x", for_each=5) == [(2, '"for_each" must be an expression')]
-    assert told_of_step(role="x", context=["a", 5]) == [(2, '"context[1]" must be text; write "5"')]
-    assert told_of_step(role="x", retry={"backoff": "soon"}) == [
+    assert messages_of_step(run="x", for_each=5) == [(2, '"for_each" must be an expression')]
+    assert messages_of_step(role="x", context=["a", 5]) == [(2, '"context[1]" must be text; write "5"')]
+    assert messages_of_step(role="x", retry={"backoff": "soon"}) == [
         (2, '"backoff" must be a duration such as 90s, 5m or 1h30m')
     ]
-    assert told_of_step(role="x", sandbox="walls") == [
+    assert messages_of_step(role="x", sandbox="walls") == [
         (2, '"sandbox" must be auto, none, limits, bubblewrap or container')
     ]
 
 
 def test_a_score_is_at_most_ten() -> None:
-    assert told_of_step(review="x", min_score=11) == [(2, '"min_score" must be at most 10')]
+    assert messages_of_step(review="x", min_score=11) == [(2, '"min_score" must be at most 10')]
 
 
 def test_a_word_of_a_closed_set_is_told_with_the_nearest() -> None:
-    [fault] = faults_of(a_file(a={"git": {"land": "x", "message": "y", "how": "squish"}}))
+    [fault] = faults_of(file_with(a={"git": {"land": "x", "message": "y", "how": "squish"}}))
     assert fault.message == '"how" must be squash, merge or commits'
     assert fault.hint == 'did you mean "squash"?'
 
 
 def test_a_time_of_day_is_checked() -> None:
-    assert told_of_step(wait={"until_time": "25:00"}) == [
+    assert messages_of_step(wait={"until_time": "25:00"}) == [
         (2, '"until_time" must be a time of day such as "06:00"')
     ]
 
 
 def test_the_first_line_is_asked_for() -> None:
-    assert told({"steps": {"a": {"run": "x", "jnit": "r"}}}) == [
+    assert messages({"steps": {"a": {"run": "x", "jnit": "r"}}}) == [
         (3, 'step "a" has an unknown key "jnit"'),
         (3, '"podium" is missing; write podium: 1'),
     ]
-    assert told({"podium": 2, "steps": {}}) == [(2, '"podium" must be 1')]
+    assert messages({"podium": 2, "steps": {}}) == [(2, '"podium" must be 1')]
 
 
 def test_what_is_missing_is_named() -> None:
-    assert told({"podium": 1}) == [(3, 'the workflow needs "steps"')]
-    assert told(a_file() | {"breaker": {"failures": {"count": 5}}}) == [(3, '"failures" needs "within"')]
+    assert messages({"podium": 1}) == [(3, 'the workflow needs "steps"')]
+    assert messages(file_with() | {"breaker": {"failures": {"count": 5}}}) == [
+        (3, '"failures" needs "within"')
+    ]
     feature = read_feature({"phases": {"p": {"interfaces": {"i": {"file": "x"}}}}})
     assert [fault.message for fault in feature.faults] == ['interface "i" needs "text"']
 
 
 @pytest.mark.parametrize("data", [None, 5, "text", [1], True])
 def test_a_file_that_is_no_map_is_told_so(data: Any) -> None:
-    assert told(data) == [(2, "the workflow must be a map")]
+    assert messages(data) == [(2, "the workflow must be a map")]
 
 
 def test_steps_that_are_no_maps_are_told_so() -> None:
-    assert told({"podium": 1, "steps": [1]}) == [(2, '"steps" must be a map')]
-    assert told(a_file(a=5, b=None)) == [(2, 'step "a" must be a map'), (2, 'step "b" must be a map')]
+    assert messages({"podium": 1, "steps": [1]}) == [(2, '"steps" must be a map')]
+    assert messages(file_with(a=5, b=None)) == [(2, 'step "a" must be a map'), (2, 'step "b" must be a map')]
 
 
 def test_a_key_that_is_a_number_asks_for_quotes() -> None:
-    assert told({"podium": 1, "steps": {1: {"run": "x"}}}) == [(2, '1 as a key must be text; write "1"')]
+    assert messages({"podium": 1, "steps": {1: {"run": "x"}}}) == [(2, '1 as a key must be text; write "1"')]
 
 
 def test_mistakes_are_told_all_at_once_and_the_rest_is_still_read() -> None:
-    reading = read_file(a_file(a={"run": "x", "oops": 1}, b={"run": "y", "timeout": "x"}))
+    reading = read_file(file_with(a={"run": "x", "oops": 1}, b={"run": "y", "timeout": "x"}))
     assert [fault.rule for fault in reading.faults] == [3, 2]
     assert reading.value is not None
     assert reading.value.steps["a"].run == "x"

@@ -19,23 +19,26 @@ from podium.workflow.schema.fields import Raw, known_keys
 from podium.workflow.schema.file import File
 from podium.workflow.schema.reader import read
 from podium.workflow.schema.step import Step
-from tests.workflow.compiling import errors, loaded
+from tests.workflow.compiling import errors, load_text
 from tests.workflow.kit import write
 
 
-def places(found: Loaded) -> list[str]:
+def places(actual: Loaded) -> list[str]:
     return [
-        f"{Path(problem.file).name}:{problem.line}:{problem.col} {problem.rule}" for problem in found.problems
+        f"{Path(problem.file).name}:{problem.line}:{problem.col} {problem.rule}"
+        for problem in actual.problems
     ]
 
 
 def test_a_right_file_gives_a_workflow_and_what_it_stands_on(tmp_path: Path) -> None:
     files = {"p.md": "Plan.", "child.yaml": "podium: 1\nname: child\nsteps: {a: {run: x}}\n"}
-    found = loaded(tmp_path, "steps: {a: {role: planner, prompt: p.md}, b: {workflow: child.yaml}}", files)
-    assert found.errors == ()
-    assert found.workflow is not None
-    assert found.context is not None
-    names = {path.name for path in found.paths}
+    actual = load_text(
+        tmp_path, "steps: {a: {role: planner, prompt: p.md}, b: {workflow: child.yaml}}", files
+    )
+    assert actual.errors == ()
+    assert actual.workflow is not None
+    assert actual.context is not None
+    names = {path.name for path in actual.paths}
     assert {"flow.yaml", "p.md", "child.yaml", "planner.yaml"} <= names
 
 
@@ -49,30 +52,30 @@ def test_every_mistake_of_every_stage_is_told_at_its_place_and_in_order(tmp_path
       c: {human: "ok?", junit: r.xml}
       d: {run: x, promt: y}
     """
-    found = loaded(tmp_path, text)
-    assert found.workflow is None
-    assert places(found) == [
+    actual = load_text(tmp_path, text)
+    assert actual.workflow is None
+    assert places(actual) == [
         "flow.yaml:2:7 2",
         "flow.yaml:4:28 7",
         "flow.yaml:5:15 4",
         "flow.yaml:6:21 5",
         "flow.yaml:7:15 3",
     ]
-    assert found.problems[0].message == '"name" must be text; write "1.10"'
+    assert actual.problems[0].message == '"name" must be text; write "1.10"'
 
 
 def test_a_mistake_in_a_child_is_told_in_the_child(tmp_path: Path) -> None:
     child = "podium: 1\nname: child\nsteps:\n  a: {rum: x}\n"
-    found = loaded(tmp_path, "steps: {a: {workflow: sub/child.yaml}}", {"sub/child.yaml": child})
-    assert places(found) == ["child.yaml:4:7 3"]
+    actual = load_text(tmp_path, "steps: {a: {workflow: sub/child.yaml}}", {"sub/child.yaml": child})
+    assert places(actual) == ["child.yaml:4:7 3"]
 
 
 def test_a_mistake_in_a_template_is_told_in_the_template(tmp_path: Path) -> None:
     base = "podium: 1\nname: base\nsteps:\n  a:\n    run: x\n    timeout: soon\n"
-    found = loaded(
+    actual = load_text(
         tmp_path, "extends: base\nsteps: {b: {after: a, run: y}}", {".podium/templates/base.yaml": base}
     )
-    assert places(found) == ["base.yaml:6:14 2"]
+    assert places(actual) == ["base.yaml:6:14 2"]
 
 
 @pytest.mark.parametrize(
@@ -96,18 +99,18 @@ def test_a_mistake_in_a_template_is_told_in_the_template(tmp_path: Path) -> None
 def test_a_file_that_is_nothing_like_a_workflow_is_told(text: str, tmp_path: Path) -> None:
     write(tmp_path, {})
     (tmp_path / "flow.yaml").write_text(text, "utf-8")
-    found = load(tmp_path / "flow.yaml", project=tmp_path, agent_types=agent_types())
-    assert found.workflow is None
-    assert found.errors
+    actual = load(tmp_path / "flow.yaml", project=tmp_path, agent_types=agent_types())
+    assert actual.workflow is None
+    assert actual.errors
 
 
 @pytest.mark.parametrize("name", ["missing.yaml", ".", "binary.yaml"])
 def test_a_path_that_cannot_be_read_is_told(name: str, tmp_path: Path) -> None:
     write(tmp_path, {})
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00\x01\x80")
-    found = load(tmp_path / name, project=tmp_path, agent_types=agent_types())
-    assert found.workflow is None
-    assert found.errors
+    actual = load(tmp_path / name, project=tmp_path, agent_types=agent_types())
+    assert actual.workflow is None
+    assert actual.errors
 
 
 def test_files_are_named_as_the_user_named_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,17 +128,17 @@ def test_files_are_named_as_the_user_named_them(tmp_path: Path, monkeypatch: pyt
 
 def test_a_child_outside_the_project_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "outside.yaml").write_text("podium: 1\nsteps: {}\n", "utf-8")
-    found = errors(tmp_path / "project", "steps: {a: {workflow: ../outside.yaml}}")
-    assert found
-    assert all(rule in {24, 35} for rule, _ in found)
+    actual = errors(tmp_path / "project", "steps: {a: {workflow: ../outside.yaml}}")
+    assert actual
+    assert all(rule in {24, 35} for rule, _ in actual)
 
 
 def test_a_prompt_outside_the_project_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "secret.md").write_text("secret", "utf-8")
-    found = loaded(tmp_path / "project", "steps: {a: {role: planner, prompt: ../secret.md}}")
-    assert found.workflow is None
-    assert found.context is not None
-    assert dict(found.context.texts) == {}
+    actual = load_text(tmp_path / "project", "steps: {a: {role: planner, prompt: ../secret.md}}")
+    assert actual.workflow is None
+    assert actual.context is not None
+    assert dict(actual.context.texts) == {}
 
 
 def test_a_schema_file_that_is_no_map_is_no_schema(tmp_path: Path) -> None:
@@ -161,9 +164,9 @@ def test_compiling_tells_what_nobody_checked_before(tmp_path: Path) -> None:
       e: {run: "${{ 1 + }}", needs: [], output: {schema: Nope}}
       f: {role: planner, prompt: x, needs: [], parallel: "x ${{ y }}", for_each: [1]}
     """
-    found = loaded(tmp_path, text)
-    assert found.context is not None
-    site = CompileContext(found.context)
+    actual = load_text(tmp_path, text)
+    assert actual.context is not None
+    site = CompileContext(actual.context)
     compile_workflow(site)
     assert {problem.rule for problem in site.problems} == {2, 7, 16, 17, 20, 23, 35, 36}
 
@@ -207,5 +210,5 @@ def test_no_document_makes_loading_stumble(data: Any, steps: Any) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "flow.yaml"
         path.write_text(json.dumps({**data, "podium": 1, "steps": steps}), "utf-8")
-        found = load(path, project=Path(folder), agent_types=agent_types())
-        assert found.errors or found.workflow is not None
+        actual = load(path, project=Path(folder), agent_types=agent_types())
+        assert actual.errors or actual.workflow is not None

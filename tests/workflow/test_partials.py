@@ -11,7 +11,7 @@ from podium.workflow.load import load
 from podium.workflow.prompts.partials import FOLDER, MOST, PARTIALS, shipped_partial
 from podium.workflow.prompts.render import parse_prompt
 from podium.workflow.source.files import SHIPPED
-from tests.workflow.compiling import loaded
+from tests.workflow.compiling import load_text
 from tests.workflow.kit import write
 
 FLOW = "agents: {w: {type: scripted}}\nsteps: {it: {agent: w, prompt: Do it}}\n"
@@ -19,8 +19,8 @@ TASK = "{{ step.name }}, please.\n"
 
 
 def complaints(folder: Path, name: str, text: str) -> list[str]:
-    found = loaded(folder, FLOW, {f".podium/partials/{name}.md": text})
-    return [f"{Path(one.file).name}:{one.line}: {one.message}" for one in found.errors]
+    actual = load_text(folder, FLOW, {f".podium/partials/{name}.md": text})
+    return [f"{Path(one.file).name}:{one.line}: {one.message}" for one in actual.errors]
 
 
 def test_every_partial_of_the_table_is_shipped_and_no_other() -> None:
@@ -41,17 +41,17 @@ def test_the_project_has_the_last_word_before_the_user(tmp_path: Path) -> None:
         tmp_path / "project", {".podium/partials/task.md": TASK, "flow.yaml": f"podium: 1\n{FLOW}"}
     )
 
-    found = load(project / "flow.yaml", project=project, user_dir=home, agent_types=agent_types())
+    actual = load(project / "flow.yaml", project=project, user_dir=home, agent_types=agent_types())
 
-    assert found.workflow is not None, found.errors
-    assert dict(found.workflow.config["partials"]) == {"advice.md": "{{ situation }}", "task.md": TASK}
-    assert {project / ".podium/partials/task.md", home / "partials/advice.md"} <= set(found.paths)
+    assert actual.workflow is not None, actual.errors
+    assert dict(actual.workflow.config["partials"]) == {"advice.md": "{{ situation }}", "task.md": TASK}
+    assert {project / ".podium/partials/task.md", home / "partials/advice.md"} <= set(actual.paths)
 
 
 def test_a_definition_is_another_one_when_a_partial_changes(tmp_path: Path) -> None:
-    plain = loaded(tmp_path, FLOW).workflow
-    first = loaded(tmp_path, FLOW, {".podium/partials/task.md": TASK}).workflow
-    second = loaded(tmp_path, FLOW, {".podium/partials/task.md": TASK + "Now.\n"}).workflow
+    plain = load_text(tmp_path, FLOW).workflow
+    first = load_text(tmp_path, FLOW, {".podium/partials/task.md": TASK}).workflow
+    second = load_text(tmp_path, FLOW, {".podium/partials/task.md": TASK + "Now.\n"}).workflow
 
     assert plain is not None and first is not None and second is not None
     assert len({plain.fingerprint, first.fingerprint, second.fingerprint}) == 3
@@ -85,9 +85,9 @@ def test_a_partial_that_is_no_text_is_told(tmp_path: Path) -> None:
     write(tmp_path, {".podium/partials/x.md": ""})
     (tmp_path / ".podium/partials/task.md").write_bytes(b"\xff")
 
-    found = loaded(tmp_path, FLOW)
+    actual = load_text(tmp_path, FLOW)
 
-    assert [one.message for one in found.errors] == ["the file cannot be read as UTF-8"]
+    assert [one.message for one in actual.errors] == ["the file cannot be read as UTF-8"]
 
 
 def test_a_partial_of_a_project_may_not_be_a_link_that_leads_out_of_it(tmp_path: Path) -> None:
@@ -95,28 +95,30 @@ def test_a_partial_of_a_project_may_not_be_a_link_that_leads_out_of_it(tmp_path:
     project = write(tmp_path / "project", {".podium/partials/x.md": ""})
     (project / ".podium/partials/task.md").symlink_to(tmp_path / "secret.md")
 
-    found = loaded(project, FLOW)
+    actual = load_text(project, FLOW)
 
-    assert [(one.rule, one.message) for one in found.errors] == [(24, '"task.md" leads out of the project')]
+    assert [(one.rule, one.message) for one in actual.errors] == [(24, '"task.md" leads out of the project')]
 
 
 def test_a_user_may_keep_partials_elsewhere_by_a_link(tmp_path: Path) -> None:
     write(tmp_path, {"dotfiles/task.md": TASK, "home/partials/x.md": ""})
     (tmp_path / "home/partials/task.md").symlink_to(tmp_path / "dotfiles/task.md")
 
-    found = loaded(tmp_path / "project", FLOW, user_dir=tmp_path / "home")
+    actual = load_text(tmp_path / "project", FLOW, user_dir=tmp_path / "home")
 
-    assert found.workflow is not None
-    assert found.workflow.config["partials"]["task.md"] == TASK
+    assert actual.workflow is not None
+    assert actual.workflow.config["partials"]["task.md"] == TASK
 
 
 def test_a_prompt_includes_partials_of_its_project(tmp_path: Path) -> None:
     flow = FLOW.replace("Do it", "'{% include \"partials/house.md\" %}'")
 
-    assert loaded(tmp_path, flow, {".podium/partials/house.md": "Be brief in {{ run.name }}."}).errors == ()
-    wrong = loaded(tmp_path, flow, {".podium/partials/house.md": "Be\n{{ brief }}."}).errors
+    assert (
+        load_text(tmp_path, flow, {".podium/partials/house.md": "Be brief in {{ run.name }}."}).errors == ()
+    )
+    wrong = load_text(tmp_path, flow, {".podium/partials/house.md": "Be\n{{ brief }}."}).errors
     (tmp_path / ".podium/partials/house.md").unlink()
-    missing = loaded(tmp_path, flow).errors
+    missing = load_text(tmp_path, flow).errors
 
     assert [(Path(one.file).name, one.line, one.message) for one in wrong] == [
         ("house.md", 2, "prompt reads brief, which nobody declared")
@@ -138,7 +140,7 @@ def test_partials_include_each_other_whosever_they_are(tmp_path: Path) -> None:
     texts = {"house.md": "Our house. {{ step.name }}", "task.md": '{% include "partials/house.md" %}'}
     files = {f".podium/partials/{name}": text for name, text in texts.items()}
 
-    assert loaded(tmp_path, FLOW, files).errors == ()
+    assert load_text(tmp_path, FLOW, files).errors == ()
     assert "partials/task.md" in dict(
         parse_prompt('{% include "partials/task.md" %}', folder=None, name="p.md").files
     )

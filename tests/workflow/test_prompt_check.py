@@ -100,9 +100,9 @@ def test_what_is_not_allowed_is_refused_when_it_is_loaded(text: str, message: st
     ],
 )
 def test_references_lists_the_names_that_are_read(text: str, expected: list[str]) -> None:
-    found = [f"{'.'.join(one.chain)}{'?' if one.optional else ''}" for one in parsed(text).references]
+    actual = [f"{'.'.join(one.chain)}{'?' if one.optional else ''}" for one in parsed(text).references]
 
-    assert found == expected
+    assert actual == expected
 
 
 def test_references_know_their_line_and_file(tmp_path: Path) -> None:

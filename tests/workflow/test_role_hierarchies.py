@@ -1,4 +1,4 @@
-"""Whole families of roles over several layers, generated, against a plain model of the rules."""
+"""Generated role hierarchies over several layers, compared with a plain model of the rules."""
 
 from __future__ import annotations
 
@@ -33,68 +33,68 @@ definitions = st.fixed_dictionaries(
 )
 families = st.lists(st.dictionaries(st.sampled_from(NAMES), definitions, min_size=1), min_size=1, max_size=3)
 
-Said = Mapping[str, Any]
-Layers = Sequence[Mapping[str, Said]]
+Definition = Mapping[str, Any]
+Layers = Sequence[Mapping[str, Definition]]
 
 
 class Broken(Exception):
-    """The family of a role has a circle or a gap."""
+    """The ancestry of a role has a cycle or a missing parent."""
 
 
-def line_of(name: str, layers: Layers, level: int, path: tuple[str, ...]) -> list[Said]:
-    """The definitions behind a role, the most distant first, by the rules as the page of the language says them."""
+def ancestry_of(name: str, layers: Layers, level: int, path: tuple[str, ...]) -> list[Definition]:
+    """The definitions of a role, the most distant ancestor first, by the documented rules."""
     at = next((at for at in range(level - 1, -1, -1) if name in layers[at]), None)
     if at is None:
         return []
-    said = layers[at][name]
-    parent = said.get("extends")
+    definition = layers[at][name]
+    parent = definition.get("extends")
     if parent in (None, name):
-        below = line_of(name, layers, at, path)
+        below = ancestry_of(name, layers, at, path)
         if parent == name and not below:
             raise Broken("extends itself")
     elif parent in path:
         raise Broken("extends itself")
     else:
-        below = line_of(parent, layers, len(layers), (*path, name))
+        below = ancestry_of(parent, layers, len(layers), (*path, name))
         if not below:
             raise Broken(f'"{name}" extends "{parent}", which does not exist')
-    return [*below, said]
+    return [*below, definition]
 
 
-def expected(line: Sequence[Said]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for said in line:
-        for key in said.get("replace", []):
-            found.pop(key, None)
-        for key, value in said.items():
+def expected(line: Sequence[Definition]) -> dict[str, Any]:
+    actual: dict[str, Any] = {}
+    for definition in line:
+        for key in definition.get("replace", []):
+            actual.pop(key, None)
+        for key, value in definition.items():
             if key in LISTS:
-                found[key] = list(dict.fromkeys([*found.get(key, []), *value]))
+                actual[key] = list(dict.fromkeys([*actual.get(key, []), *value]))
             elif key == "with":
-                found[key] = {**found.get(key, {}), **value}
+                actual[key] = {**actual.get(key, {}), **value}
             elif key == "context":
-                old = found.get(key, {})
-                found[key] = {
+                old = actual.get(key, {})
+                actual[key] = {
                     **old,
                     **{part: list(dict.fromkeys([*old.get(part, []), *value[part]])) for part in value},
                 }
             elif key == "system":
-                found[key] = f"{found[key].rstrip()}\n\n{value}\n" if key in found else value
+                actual[key] = f"{actual[key].rstrip()}\n\n{value}\n" if key in actual else value
             elif key not in ("extends", "replace"):
-                found[key] = value
-    context = found.get("context", {})
+                actual[key] = value
+    context = actual.get("context", {})
     if "include" in context:
         gone = context.get("exclude", [])
         context = {**context, "include": [item for item in context["include"] if item not in gone]}
-        found["context"] = context
-    return found
+        actual["context"] = context
+    return actual
 
 
-def planted_layers(layers: Layers) -> list[dict[str, Node]]:
-    """Each layer is a file, each of its roles a line."""
+def layer_nodes(layers: Layers) -> list[dict[str, Node]]:
+    """Layers as nodes: each layer is a file, each of its roles one line."""
     return [
         {
-            name: node_from_value(said, SourceLocation(f"{at}.yaml", number, 1))
-            for number, (name, said) in enumerate(layer.items())
+            name: node_from_value(definition, SourceLocation(f"{at}.yaml", number, 1))
+            for number, (name, definition) in enumerate(layer.items())
         }
         for at, layer in enumerate(layers)
     ]
@@ -103,10 +103,10 @@ def planted_layers(layers: Layers) -> list[dict[str, Node]]:
 @pytest.mark.req("R073", "R075", "C25")
 @settings(max_examples=200)
 @given(families)
-def test_two_hundred_families_obey_the_rules_or_are_told_where_they_break(layers: Layers) -> None:
+def test_two_hundred_hierarchies_follow_the_rules_or_report_the_fault(layers: Layers) -> None:
     for name in sorted({name for layer in layers for name in layer}):
-        roles = effective_roles([name], planted_layers(layers), texts={})
-        line, broken = line_or_gap(name, layers)
+        roles = effective_roles([name], layer_nodes(layers), texts={})
+        line, broken = ancestry_or_fault(name, layers)
         if broken:
             (problem,) = roles.problems
             assert broken in problem.message
@@ -117,25 +117,25 @@ def test_two_hundred_families_obey_the_rules_or_are_told_where_they_break(layers
             assert plain(roles.nodes[name]) == expected(line)
 
 
-def line_or_gap(name: str, layers: Layers) -> tuple[list[Said], str]:
+def ancestry_or_fault(name: str, layers: Layers) -> tuple[list[Definition], str]:
     try:
-        return line_of(name, layers, len(layers), ()), ""
+        return ancestry_of(name, layers, len(layers), ()), ""
     except Broken as broken:
         return [], str(broken)
 
 
 @settings(max_examples=200)
 @given(families)
-def test_every_value_names_a_definition_that_says_it(layers: Layers) -> None:
+def test_every_value_names_a_definition_that_sets_it(layers: Layers) -> None:
     names = sorted({name for layer in layers for name in layer})
-    for node in effective_roles(names, planted_layers(layers), texts={}).nodes.values():
+    for node in effective_roles(names, layer_nodes(layers), texts={}).nodes.values():
         for path, leaf in leaves_of(node, ()):
             for place in (*leaf.other_places, leaf.place):
-                said: Any = list(layers[int(place.file[0])].values())[place.line]
+                definition: Any = list(layers[int(place.file[0])].values())[place.line]
                 for part in path:
-                    said = said[part] if isinstance(part, str) else said
+                    definition = definition[part] if isinstance(part, str) else definition
                 text = str(leaf.value)
-                assert leaf.value in said if isinstance(said, list) else str(said) in text
+                assert leaf.value in definition if isinstance(definition, list) else str(definition) in text
 
 
 def leaves_of(node: Node, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Node]]:
@@ -150,7 +150,7 @@ def leaves_of(node: Node, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[s
 
 
 @pytest.mark.parametrize("length", [2, 3, 7])
-def test_a_circle_of_any_length_is_told_once_with_its_way(length: int) -> None:
+def test_a_cycle_of_any_length_is_reported_once_with_its_path(length: int) -> None:
     names = [f"r{number}" for number in range(length)]
     layer = {
         name: node_from_value({"extends": names[(at + 1) % length]}, SourceLocation("f.yaml", at + 1, 1))

@@ -1,4 +1,4 @@
-"""The rules of inheritance, over generated hierarchies of roles with scalars, lists, maps and a system text."""
+"""The rules of role inheritance, on generated hierarchies with scalars, lists, maps and a system text."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ hierarchies = st.lists(definitions, min_size=1, max_size=5)
 
 
 def family(chain: Sequence[dict[str, Any]]) -> dict[str, Node]:
-    """r0 <- r1 <- r2 ..., each written on its own line."""
+    """The roles r0 <- r1 <- r2 ..., each on its own line."""
     return {
         f"r{at}": node_from_value(
-            {**said, **({"extends": f"r{at - 1}"} if at else {})}, SourceLocation("f.yaml", at + 1, 1)
+            {**definition, **({"extends": f"r{at - 1}"} if at else {})}, SourceLocation("f.yaml", at + 1, 1)
         )
-        for at, said in enumerate(chain)
+        for at, definition in enumerate(chain)
     }
 
 
@@ -50,34 +50,38 @@ def last_of(chain: Sequence[dict[str, Any]]) -> Node:
 
 @pytest.mark.req("R073")
 @given(hierarchies)
-def test_every_generated_hierarchy_obeys_the_rules(chain: list[dict[str, Any]]) -> None:
-    found = plain(last_of(chain))
+def test_every_generated_hierarchy_follows_the_rules(chain: list[dict[str, Any]]) -> None:
+    actual = plain(last_of(chain))
 
     for key in KEYS:
-        said = [role[key] for role in chain if key in role]
-        assert found.get(key) == (said[-1] if said else None)
+        definition = [role[key] for role in chain if key in role]
+        assert actual.get(key) == (definition[-1] if definition else None)
     for key in ("tools", "touches"):
         appended = list(dict.fromkeys(item for role in chain for item in role.get(key, [])))
-        assert found.get(key, []) == appended
+        assert actual.get(key, []) == appended
     parameters: dict[str, str] = {}
     for role_said in chain:
         parameters |= role_said.get("with", {})
-    assert found.get("with", {}) == parameters
+    assert actual.get("with", {}) == parameters
     systems = [role["system"] for role in chain if "system" in role]
-    assert "\n\n".join(systems) == found.get("system", "").rstrip("\n")
+    assert "\n\n".join(systems) == actual.get("system", "").rstrip("\n")
 
 
 @given(hierarchies)
-def test_every_value_of_a_role_comes_from_a_definition_that_says_it(chain: list[dict[str, Any]]) -> None:
+def test_every_value_of_a_role_comes_from_a_definition_that_sets_it(chain: list[dict[str, Any]]) -> None:
     node = last_of(chain)
     merged = Merged(node)
 
     for path, value in leaves_of(plain(node), ()):
-        said = chain[merged.origin(path).line - 1]
+        definition = chain[merged.origin(path).line - 1]
         for part in path:
             if isinstance(part, str):
-                said = said[part]
-        assert value in said if isinstance(path[-1], int) else str(value).rstrip("\n").endswith(str(said))
+                definition = definition[part]
+        assert (
+            value in definition
+            if isinstance(path[-1], int)
+            else str(value).rstrip("\n").endswith(str(definition))
+        )
 
 
 def leaves_of(value: Any, path: tuple[str | int, ...]) -> list[tuple[tuple[str | int, ...], Any]]:
@@ -94,10 +98,8 @@ def leaves_of(value: Any, path: tuple[str | int, ...]) -> list[tuple[tuple[str |
 
 
 @given(hierarchies, st.data())
-def test_it_does_not_matter_where_a_hierarchy_is_cut(
-    chain: list[dict[str, Any]], data: st.DataObject
-) -> None:
-    """A finished role extended further is the same as the whole chain at once."""
+def test_a_hierarchy_may_be_merged_in_two_parts(chain: list[dict[str, Any]], data: st.DataObject) -> None:
+    """Extending a merged role gives the same result as merging the whole chain."""
     cut = data.draw(st.integers(1, len(chain)))
     below = plain(last_of(chain[:cut]))
 
@@ -105,7 +107,7 @@ def test_it_does_not_matter_where_a_hierarchy_is_cut(
 
 
 @given(hierarchies)
-def test_layers_refine_as_parents_do(chain: list[dict[str, Any]]) -> None:
-    layers = [{"r": node_from_value(said, SourceLocation("f.yaml", 1, 1))} for said in chain]
+def test_layers_are_merged_like_parents(chain: list[dict[str, Any]]) -> None:
+    layers = [{"r": node_from_value(definition, SourceLocation("f.yaml", 1, 1))} for definition in chain]
 
     assert plain(effective_roles(["r"], layers, texts={}).nodes["r"]) == plain(last_of(chain))

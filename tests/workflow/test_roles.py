@@ -1,4 +1,4 @@
-"""Roles: inheritance, refinement by the cascade, and the roles that are shipped."""
+"""Roles: inheritance, refinement by configuration layers, and the shipped roles."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from podium.workflow.schema.file import File
 from podium.workflow.schema.reader import read
 from podium.workflow.source.files import SHIPPED, read_tree
 from podium.workflow.source.nodes import plain
-from tests.workflow.kit import BASE_ROLES, EXAMPLES, merged_in, told, write
+from tests.workflow.kit import BASE_ROLES, EXAMPLES, merge_project, messages, write
 
 
 def with_roles(folder: Path, roles: str, **files: str) -> Merged:
     flow = f"podium: 1\nsteps: {{a: {{run: a}}}}\nroles:\n{roles}"
     named = {name.replace("__", "/") + ".yaml": text for name, text in files.items()}
-    return merged_in(write(folder, {"flow.yaml": flow, **named}))
+    return merge_project(write(folder, {"flow.yaml": flow, **named}))
 
 
 def role(folder: Path, text: str, name: str = "mine", **files: str) -> dict[str, Any]:
     merged = with_roles(folder, text, **files)
-    assert told(merged) == []
-    found: dict[str, Any] = merged.value["roles"][name]
-    return found
+    assert messages(merged) == []
+    actual: dict[str, Any] = merged.value["roles"][name]
+    return actual
 
 
 @pytest.mark.req("R073", "C25")
@@ -48,7 +48,7 @@ def test_scalars_replace_lists_append_maps_merge_and_system_is_appended(tmp_path
 
 
 @pytest.mark.req("C25")
-def test_replace_drops_what_was_inherited(tmp_path: Path) -> None:
+def test_replace_drops_inherited_values(tmp_path: Path) -> None:
     text = """
   base: {tools: [read], system: One., gates: [tests], strengths: [x]}
   mine: {extends: base, replace: [tools, system, strengths], tools: [edit], system: Two.}
@@ -57,7 +57,7 @@ def test_replace_drops_what_was_inherited(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("C25")
-def test_exclude_removes_from_what_is_packed(tmp_path: Path) -> None:
+def test_exclude_removes_inherited_context_files(tmp_path: Path) -> None:
     text = """
   base: {context: {include: [a, b], always: [c, d]}}
   mine: {extends: base, context: {exclude: [b, c, e]}}
@@ -69,17 +69,17 @@ def test_exclude_removes_from_what_is_packed(tmp_path: Path) -> None:
     }
 
 
-def test_a_context_in_short_is_what_it_includes(tmp_path: Path) -> None:
+def test_a_context_in_short_form_is_its_include_list(tmp_path: Path) -> None:
     text = "  base: {context: [a]}\n  mine: {extends: base, context: {always: [b], exclude: [c]}}\n"
 
     assert role(tmp_path, text)["context"] == {"include": ["a"], "always": ["b"], "exclude": ["c"]}
 
 
-def test_what_is_no_text_cannot_be_appended_to(tmp_path: Path) -> None:
+def test_a_system_that_is_not_text_is_replaced_not_appended(tmp_path: Path) -> None:
     assert role(tmp_path, "  base: {system: 5}\n  mine: {extends: base, system: Two.}\n")["system"] == "Two."
 
 
-def test_a_chain_of_parents_is_laid_from_the_root_up(tmp_path: Path) -> None:
+def test_a_chain_of_parents_is_merged_from_the_root(tmp_path: Path) -> None:
     text = """
   mine: {extends: middle, system: Three.}
   middle: {extends: base, system: Two., model: m}
@@ -89,7 +89,7 @@ def test_a_chain_of_parents_is_laid_from_the_root_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("R075")
-def test_a_role_without_a_parent_refines_the_shipped_one_of_its_name(tmp_path: Path) -> None:
+def test_a_role_without_a_parent_refines_the_shipped_role_of_the_same_name(tmp_path: Path) -> None:
     config = "roles: {planner: {strengths: [maps], context: {budget: 9k}}}"
     merged = with_roles(tmp_path, "  planner: {model: big}\n", **{".podium__config": config})
     planner = merged.value["roles"]["planner"]
@@ -107,11 +107,11 @@ def test_a_role_that_extends_its_own_name_refines_the_layer_below(tmp_path: Path
     assert role(tmp_path, "  planner: {extends: planner, model: m}\n", "planner")["touches"] == []
 
 
-def test_a_role_with_another_parent_starts_from_that_one(tmp_path: Path) -> None:
-    found = role(tmp_path, "  planner: {extends: investigator}\n", "planner")
+def test_a_role_with_another_parent_starts_from_that_parent(tmp_path: Path) -> None:
+    planner = role(tmp_path, "  planner: {extends: investigator}\n", "planner")
 
-    assert found["description"].startswith("Finds out why")
-    assert "output" not in found
+    assert planner["description"].startswith("Finds out why")
+    assert "output" not in planner
 
 
 @pytest.mark.req("R075")
@@ -120,45 +120,45 @@ def test_role_files_of_project_and_user_are_found_by_name(tmp_path: Path) -> Non
     write(tmp_path, {"flow.yaml": flow, ".podium/roles/mine.yaml": "extends: theirs\nmodel: m\n"})
     home = write(tmp_path / "home", {"roles/theirs.yaml": "extends: reviewer\nagent: codex\n"})
 
-    roles = merged_in(tmp_path, user_dir=home).value["roles"]
+    roles = merge_project(tmp_path, user_dir=home).value["roles"]
 
     assert list(roles) == ["mine", "theirs"]
     assert (roles["mine"]["agent"], roles["mine"]["model"]) == ("codex", "m")
     assert roles["theirs"]["context"]["diff"] is True
 
 
-def test_a_circle_is_told_once_and_at_one_place(tmp_path: Path) -> None:
+def test_a_cycle_is_reported_once_and_in_one_place(tmp_path: Path) -> None:
     text = "  c: {extends: a}\n  b: {extends: a}\n  a: {extends: b}\n"
 
     merged = with_roles(tmp_path, text)
 
-    assert told(merged) == ['flow.yaml:6: role "a" extends itself']
+    assert messages(merged) == ['flow.yaml:6: role "a" extends itself']
     assert merged.problems[0].rule == 21
     assert merged.problems[0].hint == "a -> b -> a"
 
 
-def test_a_role_may_not_extend_itself(tmp_path: Path) -> None:
+def test_a_role_that_extends_itself_is_a_problem(tmp_path: Path) -> None:
     merged = with_roles(tmp_path, "  trader: {extends: trader, model: m}\n")
 
-    assert told(merged) == ['flow.yaml:4: role "trader" extends itself']
+    assert messages(merged) == ['flow.yaml:4: role "trader" extends itself']
     assert merged.value["roles"]["trader"] == {"model": "m"}
 
 
-def test_a_missing_parent_is_told_with_the_nearest_name(tmp_path: Path) -> None:
+def test_a_missing_parent_is_reported_with_the_nearest_name(tmp_path: Path) -> None:
     merged = with_roles(tmp_path, "  trader: {extends: implementr}\n  other: {extends: trader}\n")
 
-    assert told(merged) == ['flow.yaml:4: role "trader" extends "implementr", which does not exist']
+    assert messages(merged) == ['flow.yaml:4: role "trader" extends "implementr", which does not exist']
     assert merged.problems[0].hint == 'did you mean "implementer"?'
 
 
-def test_replace_must_name_keys_of_a_role(tmp_path: Path) -> None:
+def test_replace_with_an_unknown_key_is_a_problem(tmp_path: Path) -> None:
     merged = with_roles(tmp_path, "  mine: {extends: planner, replace: [contxt, {}]}\n")
 
-    assert told(merged) == ['flow.yaml:4: replace: "contxt" is not a key of a role']
+    assert messages(merged) == ['flow.yaml:4: replace: "contxt" is not a key of a role']
     assert merged.problems[0].hint == 'did you mean "context"?'
 
 
-def test_words_of_the_wrong_type_are_left_for_the_schema(tmp_path: Path) -> None:
+def test_keys_of_the_wrong_type_are_left_for_the_schema(tmp_path: Path) -> None:
     merged = with_roles(tmp_path, "  mine: {extends: [planner], replace: model}\n  other: nothing\n")
 
     assert merged.value["roles"] == {"mine": {"extends": ["planner"], "replace": "model"}, "other": "nothing"}
@@ -172,7 +172,7 @@ def test_a_persona_file_is_read_when_it_must_be_appended(tmp_path: Path) -> None
     assert role(tmp_path, "  mine: {system: prompts/two.md}\n")["system"] == "prompts/two.md"
 
 
-def test_a_persona_file_that_stands_alone_is_left_to_the_check_of_all_prompts(tmp_path: Path) -> None:
+def test_a_persona_file_that_is_not_appended_is_checked_with_all_prompts(tmp_path: Path) -> None:
     assert role(tmp_path, "  mine: {system: prompts/missing.md}\n") == {"system": "prompts/missing.md"}
 
 
@@ -183,7 +183,7 @@ def test_a_persona_file_that_cannot_be_appended_is_a_problem(tmp_path: Path, pat
 
     merged = with_roles(tmp_path / "project", text)
 
-    assert told(merged) == [f"flow.yaml:5: {path} does not exist"]
+    assert messages(merged) == [f"flow.yaml:5: {path} does not exist"]
     assert "Secret" not in merged.value["roles"]["mine"]["system"]
 
 
@@ -192,51 +192,51 @@ def test_the_example_project_refines_and_extends_the_shipped_roles(tmp_path: Pat
     roles = "trader risk_manager quant_dev ui_designer planner investigator reviewer_gemini".split()
     steps = "\n".join(f"  s_{name}: {{role: {name}, prompt: x}}" for name in roles)
     config = (EXAMPLES / "config.yaml").read_text("utf-8")
-    merged = merged_in(
+    merged = merge_project(
         write(tmp_path, {"flow.yaml": f"podium: 1\nsteps:\n{steps}\n", ".podium/config.yaml": config})
     )
-    found = merged.value["roles"]
+    roles = merged.value["roles"]
 
-    assert told(merged) == []
-    assert found["trader"]["system"].endswith("a stop-loss stays where it is.\n")
-    assert found["trader"]["system"].startswith("You carry out one task")
-    assert found["trader"]["with"]["tdd"] is False
-    assert found["risk_manager"]["touches"] == []
-    assert found["ui_designer"]["agent"] == "claude"
-    assert found["ui_designer"]["with"]["coverage"] == 0
-    assert found["planner"]["context"]["include"] == ["README.md", "docs/TASKS/**"]
-    assert found["reviewer_gemini"]["context"]["budget"] == "15k"
-    assert found["reviewer_gemini"]["agent"] == "gemini"
+    assert messages(merged) == []
+    assert roles["trader"]["system"].endswith("a stop-loss stays where it is.\n")
+    assert roles["trader"]["system"].startswith("You carry out one task")
+    assert roles["trader"]["with"]["tdd"] is False
+    assert roles["risk_manager"]["touches"] == []
+    assert roles["ui_designer"]["agent"] == "claude"
+    assert roles["ui_designer"]["with"]["coverage"] == 0
+    assert roles["planner"]["context"]["include"] == ["README.md", "docs/TASKS/**"]
+    assert roles["reviewer_gemini"]["context"]["budget"] == "15k"
+    assert roles["reviewer_gemini"]["agent"] == "gemini"
 
 
 @pytest.mark.req("R072", "R079")
-def test_the_base_roles_are_shipped_one_file_each(tmp_path: Path) -> None:
+def test_every_base_role_is_a_shipped_file(tmp_path: Path) -> None:
     names = sorted(path.stem for path in (SHIPPED / "roles").glob("*.yaml"))
     steps = "".join(f"  s_{name}: {{role: {name}, prompt: x}}\n" for name in names)
-    merged = merged_in(write(tmp_path, {"flow.yaml": f"podium: 1\nsteps:\n{steps}"}))
+    merged = merge_project(write(tmp_path, {"flow.yaml": f"podium: 1\nsteps:\n{steps}"}))
     roles = merged.value["roles"]
 
     assert names == BASE_ROLES
-    assert told(merged) == []
+    assert messages(merged) == []
     assert read(File, merged.value).faults == ()
     assert list(roles) == names
-    for found in roles.values():
-        assert {"description", "system", "touches", "strengths"} <= found.keys()
-        assert len(found["system"]) > 300
+    for actual in roles.values():
+        assert {"description", "system", "touches", "strengths"} <= actual.keys()
+        assert len(actual["system"]) > 300
 
 
-def test_shipped_reviewers_change_nothing(tmp_path: Path) -> None:
+def test_shipped_reviewers_may_not_change_files(tmp_path: Path) -> None:
     flow = "podium: 1\nsteps: {a: {run: a}, b: {review: [claude, reviewer_gemini, reviewer_codex], of: a}}\n"
-    roles = merged_in(write(tmp_path, {"flow.yaml": flow})).value["roles"]
+    roles = merge_project(write(tmp_path, {"flow.yaml": flow})).value["roles"]
 
     assert list(roles) == ["reviewer", "reviewer_codex", "reviewer_gemini"]
-    assert [found["touches"] for found in roles.values()] == [[], [], []]
-    assert [found.get("agent") for found in roles.values()] == [None, "codex", "gemini"]
+    assert [actual["touches"] for actual in roles.values()] == [[], [], []]
+    assert [actual.get("agent") for actual in roles.values()] == [None, "codex", "gemini"]
 
 
 @pytest.mark.req("R036")
 @pytest.mark.parametrize(
-    ("name", "given_with", "said"),
+    ("name", "parameters", "text_part"),
     [
         ("implementer", {"tdd": True}, "Work test first"),
         ("implementer", {"coverage": 90}, "at least 90 percent"),
@@ -247,22 +247,22 @@ def test_shipped_reviewers_change_nothing(tmp_path: Path) -> None:
         ("quality_gate", {"strict": False}, "Be lenient"),
     ],
 )
-def test_the_parameters_of_shipped_roles_show_in_their_text(
-    tmp_path: Path, name: str, given_with: dict[str, Any], said: str
+def test_the_parameters_of_shipped_roles_appear_in_their_text(
+    tmp_path: Path, name: str, parameters: dict[str, Any], text_part: str
 ) -> None:
     flow = f"podium: 1\nsteps: {{a: {{role: {name}, prompt: x}}}}\n"
-    found = merged_in(write(tmp_path, {"flow.yaml": flow})).value["roles"][name]
-    prompt = parse_prompt(found["system"], folder=None, name="system")
+    actual = merge_project(write(tmp_path, {"flow.yaml": flow})).value["roles"][name]
+    prompt = parse_prompt(actual["system"], folder=None, name="system")
 
-    assert given_with.keys() <= found["with"].keys()
-    assert said not in render(prompt, {"with": found["with"]})
-    text = render(prompt, {"with": found["with"] | given_with})
-    assert said in text
+    assert parameters.keys() <= actual["with"].keys()
+    assert text_part not in render(prompt, {"with": actual["with"]})
+    text = render(prompt, {"with": actual["with"] | parameters})
+    assert text_part in text
     assert "\n\n\n" not in text
     assert all(line.endswith((".", ":", ";")) for line in text.splitlines() if line)
 
 
-def test_the_shipped_defaults_are_a_sound_configuration() -> None:
+def test_the_shipped_defaults_are_a_valid_configuration() -> None:
     tree = read_tree(SHIPPED / "defaults.yaml", None)
 
     assert tree.problems == ()

@@ -11,14 +11,14 @@ from podium.workflow.schema.file import CASCADE_KEYS
 from podium.workflow.schema.parts import Retry, Script
 from podium.workflow.schema.reader import read_config, read_file
 from podium.workflow.schema.step import Gate, Route
-from tests.workflow.reading import a_file, read_well, told_of_step
+from tests.workflow.reading import file_with, messages_of_step, read_valid
 
 # Short spellings
 
 
 def test_short_spellings_become_the_maps_they_stand_for() -> None:
-    step = read_well(
-        a_file(
+    step = read_valid(
+        file_with(
             fix={
                 "role": "implementer",
                 "retry": 3,
@@ -43,14 +43,14 @@ def test_short_spellings_become_the_maps_they_stand_for() -> None:
 
 
 def test_a_list_right_after_for_each_is_literal() -> None:
-    step = read_well(a_file(fix={"run": "x", "for_each": ["a", 1]})).steps["fix"]
+    step = read_valid(file_with(fix={"run": "x", "for_each": ["a", 1]})).steps["fix"]
     assert step.for_each is not None
     assert step.for_each.in_ == ("a", 1)
 
 
 def test_retry_may_name_a_preset_or_be_a_value_of_the_run() -> None:
-    steps = read_well(
-        a_file(a={"run": "x", "retry": "aggressive"}, b={"run": "x", "retry": "${{ inputs.n }}"})
+    steps = read_valid(
+        file_with(a={"run": "x", "retry": "aggressive"}, b={"run": "x", "retry": "${{ inputs.n }}"})
     ).steps
     assert steps["a"].retry == "aggressive"
     assert isinstance(steps["b"].retry, Retry)
@@ -58,7 +58,7 @@ def test_retry_may_name_a_preset_or_be_a_value_of_the_run() -> None:
 
 
 def test_a_single_duration_is_a_fixed_backoff() -> None:
-    step = read_well(a_file(a={"run": "x", "retry": {"backoff": "2s"}})).steps["a"]
+    step = read_valid(file_with(a={"run": "x", "retry": {"backoff": "2s"}})).steps["a"]
     assert isinstance(step.retry, Retry)
     assert step.retry.backoff is not None
     backoff = step.retry.backoff
@@ -66,8 +66,8 @@ def test_a_single_duration_is_a_fixed_backoff() -> None:
 
 
 def test_a_command_is_a_text_a_list_or_a_script() -> None:
-    steps = read_well(
-        a_file(a={"run": "make test"}, b={"run": ["make", "test"]}, c={"run": {"script": "make\n"}})
+    steps = read_valid(
+        file_with(a={"run": "make test"}, b={"run": ["make", "test"]}, c={"run": {"script": "make\n"}})
     ).steps
     assert steps["a"].run == "make test"
     assert steps["b"].run == ("make", "test")
@@ -76,20 +76,20 @@ def test_a_command_is_a_text_a_list_or_a_script() -> None:
 
 
 def test_a_route_may_carry_a_text() -> None:
-    step = read_well(a_file(a={"run": "x", "on": {"failed": {"end": "why"}, "else": "fail"}})).steps["a"]
+    step = read_valid(file_with(a={"run": "x", "on": {"failed": {"end": "why"}, "else": "fail"}})).steps["a"]
     assert step.on == {"failed": Route("end", "why"), "else": Route("fail")}
 
 
 @pytest.mark.parametrize("route", [5, ["x"], {}, {"next": "x"}, {"fail": 1}, {"fail": "a", "end": "b"}])
 def test_what_is_not_a_route_is_refused(route: Any) -> None:
-    [(rule, message)] = told_of_step(run="x", on={"failed": route})
+    [(rule, message)] = messages_of_step(run="x", on={"failed": route})
     assert rule == 2
     assert message.startswith('"failed" must be a step, next,')
 
 
 def test_continuity_join_network_and_touches_have_their_own_spellings() -> None:
-    step = read_well(
-        a_file(
+    step = read_valid(
+        file_with(
             a={
                 "agent": ["x", "y"],
                 "prompt": "x",
@@ -119,20 +119,20 @@ def test_continuity_join_network_and_touches_have_their_own_spellings() -> None:
     ],
 )
 def test_a_wrong_value_is_told_with_what_would_be_right(key: str, value: Any, expected: str) -> None:
-    assert told_of_step(role="x", **{key: value}) == [(2, f'"{key}" must be {expected}')]
+    assert messages_of_step(role="x", **{key: value}) == [(2, f'"{key}" must be {expected}')]
 
 
 @pytest.mark.parametrize("value", ["stack", {"batch": 0}, {"batch": True}, {"size": 2}])
 def test_what_is_not_a_join_is_refused(value: Any) -> None:
     expected = '"join" must be queue, best, discard or {batch: n}'
-    assert told_of_step(agent=["a", "b"], join=value) == [(2, expected)]
+    assert messages_of_step(agent=["a", "b"], join=value) == [(2, expected)]
 
 
 # What the later stages rely on
 
 
 def test_every_map_knows_its_path() -> None:
-    data = a_file(
+    data = file_with(
         a={
             "steps": {
                 "b": {
@@ -144,7 +144,7 @@ def test_every_map_knows_its_path() -> None:
             }
         }
     )
-    steps = read_well(data).steps["a"].steps
+    steps = read_valid(data).steps["a"].steps
     assert steps is not None
     inner = steps["b"]
     assert inner.path == ("steps", "a", "steps", "b")
@@ -157,7 +157,7 @@ def test_every_map_knows_its_path() -> None:
 
 
 def test_keys_go_by_their_spelling_in_the_file() -> None:
-    step = read_well(a_file(a={"set": {"x": 1}})).steps["a"]
+    step = read_valid(file_with(a={"set": {"x": 1}})).steps["a"]
     assert step.said() == ("set",)
     assert step.has("set")
     assert not step.has("pass")
@@ -166,7 +166,7 @@ def test_keys_go_by_their_spelling_in_the_file() -> None:
 
 
 def test_what_was_read_stays_as_it_was_read() -> None:
-    step = read_well(a_file(a={"run": "x", "timeout": "5s"})).steps["a"]
+    step = read_valid(file_with(a={"run": "x", "timeout": "5s"})).steps["a"]
     assert repr(step) == "Step(run='x', timeout=5000)"
     with pytest.raises(AttributeError, match="frozen"):
         step.run = "y"
@@ -176,7 +176,7 @@ def test_what_was_read_stays_as_it_was_read() -> None:
 
 def test_the_verb_of_a_step_is_one_word() -> None:
     steps = read_file(
-        a_file(a={"role": "x"}, b={"agent": "x", "role": "y"}, c={"run": "x", "check": "y"}, d={})
+        file_with(a={"role": "x"}, b={"agent": "x", "role": "y"}, c={"run": "x", "check": "y"}, d={})
     ).value
     assert steps is not None
     assert [step.verb for step in steps.steps.values()] == ["agent", "agent", None, None]

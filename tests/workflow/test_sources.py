@@ -1,4 +1,4 @@
-"""Finding what a workflow stands on: project, templates, configuration."""
+"""Finding the sources of a workflow: project, templates, configuration."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from podium.workflow.merge.sources import gather
 from podium.workflow.source.files import SHIPPED, display_name, leads_outside, read_tree
 from podium.workflow.source.nodes import plain
 from podium.workflow.source.project_root import is_project_root, nested_config_dirs, project_of
-from tests.workflow.kit import merged_in, sources_of, told, write
+from tests.workflow.kit import gather_sources, merge_project, messages, write
 
 FLOW = "podium: 1\nsteps: {a: {run: a}}\n"
 
 
 @pytest.mark.parametrize("mark", [".podium", ".git"])
-def test_the_project_is_around_the_file(tmp_path: Path, mark: str) -> None:
+def test_the_project_is_the_marked_folder_around_the_file(tmp_path: Path, mark: str) -> None:
     (tmp_path / mark).mkdir()
     (tmp_path / "deep" / "er").mkdir(parents=True)
 
@@ -25,7 +25,7 @@ def test_the_project_is_around_the_file(tmp_path: Path, mark: str) -> None:
     assert project_of(tmp_path / "deep" / "er" / ".." / "er") == tmp_path
 
 
-def test_a_repository_is_one_project_however_many_parts_have_settings(tmp_path: Path) -> None:
+def test_a_repository_is_one_project_even_if_parts_have_their_own_settings(tmp_path: Path) -> None:
     for name in (".git", "part/.podium", "other/.podium", "part/flows"):
         (tmp_path / name).mkdir(parents=True)
 
@@ -48,7 +48,7 @@ def test_a_repository_is_one_project_however_many_parts_have_settings(tmp_path: 
 
 
 @pytest.mark.req("R235")
-def test_the_part_of_a_project_around_a_file_lays_its_settings_over_those_of_the_project(
+def test_settings_of_a_part_of_the_project_override_those_of_the_project(
     tmp_path: Path,
 ) -> None:
     files = {
@@ -76,7 +76,7 @@ def test_without_a_mark_the_folder_of_the_file_is_the_project(tmp_path: Path) ->
     assert gather(tmp_path / "flow.yaml").project == tmp_path
 
 
-def test_files_are_called_as_the_user_named_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_name_files_as_the_user_did(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = {"flows/flow.yaml": "podium: 1\nextends: base\n", "flows/base.yaml": FLOW}
     monkeypatch.chdir(write(tmp_path, files) / "flows")
 
@@ -88,7 +88,7 @@ def test_files_are_called_as_the_user_named_them(tmp_path: Path, monkeypatch: py
     assert near.origin(("max_parallel",)).file == "podium/defaults.yaml"
 
 
-def test_a_file_beside_the_folder_is_called_in_full(tmp_path: Path) -> None:
+def test_a_file_outside_the_current_folder_is_named_by_its_full_path(tmp_path: Path) -> None:
     assert display_name(tmp_path / "a" / "x.yaml", tmp_path / "b") == str(tmp_path / "a" / "x.yaml")
     assert display_name(SHIPPED / "roles" / "planner.yaml", None) == "podium/roles/planner.yaml"
 
@@ -110,28 +110,28 @@ def test_a_template_is_looked_up_from_the_file_outwards(
     monkeypatch.setattr("podium.workflow.merge.sources.SHIPPED", shipped)
     for place in reversed(places):
         write(place.parent, {place.name: FLOW})
-        merged = merged_in(project, "flows/flow.yaml", user_dir=home)
-        assert told(merged) == []
+        merged = merge_project(project, "flows/flow.yaml", user_dir=home)
+        assert messages(merged) == []
         assert merged.origin(("steps", "a")).file == str(place)
 
 
 def test_a_template_may_be_named_by_its_path(tmp_path: Path) -> None:
     files = {"flows/flow.yaml": "podium: 1\nextends: kit/base.yaml\n", "kit/base.yaml": FLOW}
 
-    merged = merged_in(write(tmp_path, files), "flows/flow.yaml")
+    merged = merge_project(write(tmp_path, files), "flows/flow.yaml")
 
-    assert told(merged) == []
+    assert messages(merged) == []
     assert list(merged.value["steps"]) == ["a"]
 
 
-def test_an_own_template_may_extend_the_one_of_the_same_name_further_out(tmp_path: Path) -> None:
+def test_a_template_may_extend_the_template_of_the_same_name_further_out(tmp_path: Path) -> None:
     files = {"house.yaml": "podium: 1\nextends: house\nsteps: {b: {after: a, run: b}}\n"}
     write(tmp_path, files)
     write(tmp_path, {".podium/templates/house.yaml": FLOW})
 
-    merged = merged_in(tmp_path, "house.yaml")
+    merged = merge_project(tmp_path, "house.yaml")
 
-    assert told(merged) == []
+    assert messages(merged) == []
     assert list(merged.value["steps"]) == ["a", "b"]
 
 
@@ -139,13 +139,13 @@ def test_an_own_template_may_extend_the_one_of_the_same_name_further_out(tmp_pat
     ("files", "message", "hint"),
     [
         ({"flow": "hause"}, 'flow.yaml:2: template "hause" does not exist', 'did you mean "house"?'),
-        ({"flow": "xyz"}, 'flow.yaml:2: template "xyz" does not exist', "looked in "),
-        ({"flow": "kit/no.yaml"}, "flow.yaml:2: kit/no.yaml does not exist", "paths begin at "),
-        ({"flow": "flow"}, "flow.yaml:2: flow.yaml extends itself", "leave extends out"),
+        ({"flow": "xyz"}, 'flow.yaml:2: template "xyz" does not exist', "searched in "),
+        ({"flow": "kit/no.yaml"}, "flow.yaml:2: kit/no.yaml does not exist", "paths are relative to "),
+        ({"flow": "flow"}, "flow.yaml:2: flow.yaml extends itself", "remove extends"),
         ({"flow": "a", "a": "b", "b": "a"}, "b.yaml:2: a.yaml extends itself", "a.yaml -> b.yaml -> a.yaml"),
     ],
 )
-def test_a_chain_that_leads_nowhere_is_a_problem(
+def test_a_missing_or_cyclic_template_is_a_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], message: str, hint: str
 ) -> None:
     texts = {
@@ -156,7 +156,7 @@ def test_a_chain_that_leads_nowhere_is_a_problem(
 
     merged = merge(gather(Path("flow.yaml")))
 
-    assert told(merged) == [message]
+    assert messages(merged) == [message]
     assert merged.problems[0].rule == 33
     assert hint in merged.problems[0].hint
     assert merged.value == {}
@@ -168,17 +168,17 @@ def test_a_template_outside_the_project_is_a_path_violation(tmp_path: Path, path
     project = write(tmp_path / "project", {"flow.yaml": f"podium: 1\nextends: {path}\n"})
     (project / "link").symlink_to(tmp_path)
 
-    (problem,) = merged_in(project).problems
+    (problem,) = merge_project(project).problems
 
     assert (problem.rule, problem.message) == (24, f'"{path}" leaves the project')
 
 
-def test_a_template_by_name_may_not_be_a_link_to_the_outside(tmp_path: Path) -> None:
+def test_a_template_found_by_name_may_not_be_a_link_out_of_the_project(tmp_path: Path) -> None:
     write(tmp_path, {"secret.yaml": FLOW})
     project = write(tmp_path / "project", {"flow.yaml": "podium: 1\nextends: base\n"})
     (project / "base.yaml").symlink_to(tmp_path / "secret.yaml")
 
-    (problem,) = merged_in(project).problems
+    (problem,) = merge_project(project).problems
 
     assert (problem.rule, problem.message) == (24, '"base" leaves the project')
 
@@ -202,13 +202,13 @@ def test_links_around_a_template_do_not_hide_that_it_is_outside(tmp_path: Path, 
 def test_a_workflow_outside_its_project_is_a_path_violation(tmp_path: Path) -> None:
     write(tmp_path, {"flow.yaml": FLOW})
 
-    (problem,) = merged_in(tmp_path / "project", "../flow.yaml").problems
+    (problem,) = merge_project(tmp_path / "project", "../flow.yaml").problems
 
     assert problem.rule == 24
     assert problem.message.endswith('flow.yaml" leaves the project')
 
 
-def test_a_path_leaves_the_project_by_any_of_three_doors(tmp_path: Path) -> None:
+def test_a_path_leaves_the_project_when_absolute_relative_or_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "in").symlink_to("/")
 
     assert not leads_outside("a/b", tmp_path)
@@ -218,8 +218,8 @@ def test_a_path_leaves_the_project_by_any_of_three_doors(tmp_path: Path) -> None
     assert leads_outside("in/b", tmp_path)
 
 
-def test_a_missing_workflow_is_a_problem_of_its_own(tmp_path: Path) -> None:
-    sources = sources_of(write(tmp_path, {}), "nothing.yaml")
+def test_a_missing_workflow_is_a_problem(tmp_path: Path) -> None:
+    sources = gather_sources(write(tmp_path, {}), "nothing.yaml")
 
     (problem,) = sources.problems
     assert problem.file == str(tmp_path / "nothing.yaml")
@@ -229,30 +229,32 @@ def test_a_missing_workflow_is_a_problem_of_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["- a\n", "just text\n", "5\n"])
 def test_a_workflow_must_be_a_map(tmp_path: Path, text: str) -> None:
-    assert told(merged_in(write(tmp_path, {"flow.yaml": text}))) == ["flow.yaml:1: the file must be a map"]
+    assert messages(merge_project(write(tmp_path, {"flow.yaml": text}))) == [
+        "flow.yaml:1: the file must be a map"
+    ]
 
 
-def test_an_empty_file_says_nothing(tmp_path: Path) -> None:
-    merged = merged_in(write(tmp_path, {"flow.yaml": FLOW, ".podium/config.yaml": "# nothing yet\n"}))
+def test_an_empty_file_is_an_empty_map(tmp_path: Path) -> None:
+    merged = merge_project(write(tmp_path, {"flow.yaml": FLOW, ".podium/config.yaml": "# nothing yet\n"}))
 
-    assert told(merged) == []
+    assert messages(merged) == []
 
 
-def test_a_broken_configuration_is_told_beside_the_rest(tmp_path: Path) -> None:
+def test_a_broken_configuration_is_reported_with_all_other_problems(tmp_path: Path) -> None:
     files = {"flow.yaml": FLOW, ".podium/config.yaml": "limits: {usd: 1}\nlimits: {usd: 2}\n"}
-    merged = merged_in(write(tmp_path, files))
+    merged = merge_project(write(tmp_path, files))
 
-    assert told(merged) == ['config.yaml:2: duplicate key "limits"']
+    assert messages(merged) == ['config.yaml:2: duplicate key "limits"']
     assert list(merged.value["steps"]) == ["a"]
 
 
-def test_all_files_that_had_a_part_are_listed(tmp_path: Path) -> None:
+def test_all_files_that_were_read_are_listed(tmp_path: Path) -> None:
     files = {
         "flow.yaml": "podium: 1\nextends: base\nsteps: {b: {after: a, role: planner, prompt: x}}\n",
         "base.yaml": FLOW,
         ".podium/config.yaml": "max_parallel: 2\n",
     }
-    sources = sources_of(write(tmp_path, files))
+    sources = gather_sources(write(tmp_path, files))
 
     assert sources.paths == (
         tmp_path / "flow.yaml",
@@ -263,19 +265,19 @@ def test_all_files_that_had_a_part_are_listed(tmp_path: Path) -> None:
     )
 
 
-def test_nothing_is_read_from_the_home_folder_unless_the_caller_names_it(
+def test_the_home_folder_is_read_only_if_the_caller_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, {"flow.yaml": FLOW, "home/.config/podium/config.yaml": "max_parallel: 9\n"})
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home" / ".config"))
 
-    assert merged_in(tmp_path).value["max_parallel"] == 4
-    named = merged_in(tmp_path, user_dir=tmp_path / "home" / ".config" / "podium")
+    assert merge_project(tmp_path).value["max_parallel"] == 4
+    named = merge_project(tmp_path, user_dir=tmp_path / "home" / ".config" / "podium")
     assert named.value["max_parallel"] == 9
 
 
-def test_a_tree_knows_the_place_of_every_key_and_value(tmp_path: Path) -> None:
+def test_a_tree_has_the_place_of_every_key_and_value(tmp_path: Path) -> None:
     write(tmp_path, {"x.yaml": "a:\n  - b\n  - {c: d}\n"})
     node = read_tree(tmp_path / "x.yaml", tmp_path).node
 

@@ -1,4 +1,4 @@
-"""Templates: steps merged by name, placed, disabled, and the routes that follow."""
+"""Templates: merging steps by name, inserting and disabling steps, and the resulting routes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workflow.kit import EXAMPLES, extended, merged_in, told, with_templates, write
+from tests.workflow.kit import EXAMPLES, merge_child, merge_project, messages, with_templates, write
 
 ENTERPRISE = [
     "plan",
@@ -24,13 +24,13 @@ ENTERPRISE = [
 
 
 def order(folder: Path, name: str) -> list[str]:
-    merged = merged_in(with_templates(folder), f".podium/templates/{name}.yaml")
-    assert told(merged) == []
+    merged = merge_project(with_templates(folder), f".podium/templates/{name}.yaml")
+    assert messages(merged) == []
     return list(merged.value["steps"])
 
 
 @pytest.mark.req("R033", "R034")
-def test_the_shipped_families_come_out_in_the_order_of_the_design(tmp_path: Path) -> None:
+def test_shipped_templates_have_their_steps_in_the_documented_order(tmp_path: Path) -> None:
     assert order(tmp_path / "1", "base") == ["plan", "implement", "commit"]
     assert order(tmp_path / "2", "mvp") == ["plan", "implement", "quick_review", "commit"]
     assert order(tmp_path / "3", "enterprise") == ENTERPRISE
@@ -46,7 +46,7 @@ def test_the_shipped_families_come_out_in_the_order_of_the_design(tmp_path: Path
 
 
 @pytest.mark.req("R034")
-def test_security_critical_puts_its_steps_between_those_of_enterprise(tmp_path: Path) -> None:
+def test_security_critical_inserts_its_steps_between_those_of_enterprise(tmp_path: Path) -> None:
     expected = list(ENTERPRISE)
     expected.insert(expected.index("interface_definition"), "threat_modeling")
     expected.insert(expected.index("security_review"), "penetration_test")
@@ -55,22 +55,22 @@ def test_security_critical_puts_its_steps_between_those_of_enterprise(tmp_path: 
 
 
 @pytest.mark.req("R034", "C27")
-def test_trading_replaces_the_security_review_by_its_own(tmp_path: Path) -> None:
+def test_trading_replaces_the_security_review_with_its_own(tmp_path: Path) -> None:
     trading = (EXAMPLES / "workflows" / "trading.yaml").read_text("utf-8")
     config = "roles: {quant_dev: {extends: implementer}, risk_manager: {extends: reviewer}}"
-    merged = merged_in(with_templates(tmp_path, {"flow.yaml": trading, ".podium/config.yaml": config}))
+    merged = merge_project(with_templates(tmp_path, {"flow.yaml": trading, ".podium/config.yaml": config}))
 
     expected = ["risk_validation" if name == "security_review" else name for name in ENTERPRISE]
     steps = merged.value["steps"]
-    assert told(merged) == []
+    assert messages(merged) == []
     assert list(steps) == expected
     assert steps["implement"]["role"] == "quant_dev"
     assert steps["implement"]["with"] == {"tdd": True, "coverage": 95}
     assert steps["integration_test_gate"]["on"] == {"failed": "implement"}
 
 
-def test_a_merged_template_speaks_like_any_file(tmp_path: Path) -> None:
-    value = merged_in(with_templates(tmp_path), ".podium/templates/open_source.yaml").value
+def test_a_merged_template_has_no_template_keys(tmp_path: Path) -> None:
+    value = merge_project(with_templates(tmp_path), ".podium/templates/open_source.yaml").value
 
     assert not {"extends", "disable"} & value.keys()
     assert not {"after", "before", "required"} & {key for step in value["steps"].values() for key in step}
@@ -78,8 +78,8 @@ def test_a_merged_template_speaks_like_any_file(tmp_path: Path) -> None:
     assert value["secrets"] == ["GH_TOKEN"]
 
 
-def test_a_parent_keeps_what_the_child_does_not_mention(tmp_path: Path) -> None:
-    value = merged_in(with_templates(tmp_path), ".podium/templates/mvp.yaml").value
+def test_the_parents_values_stay_where_the_child_sets_none(tmp_path: Path) -> None:
+    value = merge_project(with_templates(tmp_path), ".podium/templates/mvp.yaml").value
 
     assert value["steps"]["implement"]["role"] == "implementer_fast"
     assert value["steps"]["implement"]["prompt"].startswith("{{ inputs.task }}")
@@ -102,10 +102,10 @@ steps:
 
 
 @pytest.mark.req("R035")
-def test_a_child_changes_the_default_of_a_switch(tmp_path: Path) -> None:
+def test_a_child_changes_the_default_of_an_input(tmp_path: Path) -> None:
     child = "inputs: {deep: {default: true}, level: {default: 2}, names: {default: [b]}}"
 
-    inputs = extended(tmp_path, PARENT, child).value["inputs"]
+    inputs = merge_child(tmp_path, PARENT, child).value["inputs"]
 
     assert inputs == {
         "deep": {"type": "bool", "default": True},
@@ -114,8 +114,8 @@ def test_a_child_changes_the_default_of_a_switch(tmp_path: Path) -> None:
     }
 
 
-def test_the_short_spelling_of_an_input_replaces_only_its_type(tmp_path: Path) -> None:
-    inputs = extended(tmp_path, PARENT, "inputs: {level: number}").value["inputs"]
+def test_the_short_form_of_an_input_replaces_only_its_type(tmp_path: Path) -> None:
+    inputs = merge_child(tmp_path, PARENT, "inputs: {level: number}").value["inputs"]
 
     assert inputs["level"] == {"type": "number", "default": 1}
 
@@ -130,7 +130,7 @@ def test_scalars_replace_lists_append_maps_merge(tmp_path: Path) -> None:
     steps:
       a: {prompt: Better, gates: [{check: "true"}], touches: [src/], retry: {visits: 2}, on: {blocked: fail}}
     """
-    value = extended(tmp_path, PARENT, child).value
+    value = merge_child(tmp_path, PARENT, child).value
 
     assert value["steps"]["a"] == {
         "role": "planner",
@@ -147,41 +147,41 @@ def test_scalars_replace_lists_append_maps_merge(tmp_path: Path) -> None:
     assert value["gates"]["tests"] == {"run": "make test", "junit": "other.xml"}
 
 
-def test_what_a_verb_is_given_is_replaced_and_not_appended(tmp_path: Path) -> None:
+def test_the_value_of_a_verb_is_replaced_not_appended(tmp_path: Path) -> None:
     child = "steps: {b: {review: [one, two], on: {timeout: {end: enough}}}, c: {run: [make, all]}}"
 
-    steps = extended(tmp_path, PARENT, child).value["steps"]
+    steps = merge_child(tmp_path, PARENT, child).value["steps"]
 
     assert steps["b"]["review"] == ["one", "two"]
     assert steps["b"]["on"] == {"rejected": "a", "timeout": {"end": "enough"}}
     assert steps["c"]["run"] == ["make", "all"]
 
 
-def test_a_new_verb_takes_the_keys_and_routes_of_the_old_one_with_it(tmp_path: Path) -> None:
-    steps = extended(tmp_path, PARENT, "steps: {b: {run: make judge}, c: {agent: claude}}").value["steps"]
+def test_a_new_verb_removes_the_keys_and_routes_of_the_old_one(tmp_path: Path) -> None:
+    steps = merge_child(tmp_path, PARENT, "steps: {b: {run: make judge}, c: {agent: claude}}").value["steps"]
 
     assert steps["b"] == {"run": "make judge", "on": {"timeout": {"fail": "late"}}}
     assert steps["c"] == {"agent": "claude", "timeout": "1m"}
 
 
-def test_a_new_verb_on_a_loop_keeps_what_speaks_about_the_loop(tmp_path: Path) -> None:
+def test_a_new_verb_on_a_loop_keeps_the_keys_of_the_loop(tmp_path: Path) -> None:
     parent = "steps: {a: {for_each: [x], parallel: 2, pass: any, run: make, junit: r.xml}}"
 
-    steps = extended(tmp_path, parent, "steps: {a: {role: planner, for_each: [y, z]}}").value["steps"]
+    steps = merge_child(tmp_path, parent, "steps: {a: {role: planner, for_each: [y, z]}}").value["steps"]
 
     assert steps["a"] == {"for_each": ["y", "z"], "parallel": 2, "pass": "any", "role": "planner"}
 
 
-def test_a_child_may_say_who_plays_the_role(tmp_path: Path) -> None:
-    steps = extended(tmp_path, PARENT, "steps: {a: {agent: codex}}").value["steps"]
+def test_a_child_may_set_the_agent_of_a_role(tmp_path: Path) -> None:
+    steps = merge_child(tmp_path, PARENT, "steps: {a: {agent: codex}}").value["steps"]
 
     assert steps["a"]["role"] == "planner"
     assert steps["a"]["agent"] == "codex"
     assert steps["a"]["gates"] == ["tests"]
 
 
-def test_replace_drops_what_a_step_inherited(tmp_path: Path) -> None:
-    steps = extended(
+def test_replace_drops_inherited_values_of_a_step(tmp_path: Path) -> None:
+    steps = merge_child(
         tmp_path, PARENT, "steps: {a: {replace: [gates, touches], gates: [{check: 1 < 2}]}}"
     ).value["steps"]
 
@@ -190,43 +190,43 @@ def test_replace_drops_what_a_step_inherited(tmp_path: Path) -> None:
     assert "replace" not in steps["a"]
 
 
-def test_nested_blocks_are_merged_by_name_too(tmp_path: Path) -> None:
+def test_nested_blocks_are_merged_by_name(tmp_path: Path) -> None:
     parent = "steps: {group: {steps: {x: {run: one}, y: {run: two}}}}"
     child = """
     steps:
       group: {steps: {y: {timeout: 5m}, z: {after: x, run: three}}}
       other: {after: group, steps: {q: {run: q}, p: {before: q, run: p}}}
     """
-    merged = extended(tmp_path, parent, child)
+    merged = merge_child(tmp_path, parent, child)
 
-    assert told(merged) == []
+    assert messages(merged) == []
     assert list(merged.value["steps"]["group"]["steps"]) == ["x", "z", "y"]
     assert merged.value["steps"]["group"]["steps"]["y"] == {"run": "two", "timeout": "5m"}
     assert list(merged.value["steps"]["other"]["steps"]) == ["p", "q"]
     assert merged.value["steps"]["other"]["steps"]["p"] == {"run": "p"}
 
 
-def test_a_child_may_bring_the_finally_its_parent_lacks(tmp_path: Path) -> None:
-    merged = extended(tmp_path, PARENT, "finally: {tidy: {run: make clean}}")
+def test_a_child_may_add_a_finally_block(tmp_path: Path) -> None:
+    merged = merge_child(tmp_path, PARENT, "finally: {tidy: {run: make clean}}")
 
-    assert told(merged) == []
+    assert messages(merged) == []
     assert merged.value["finally"] == {"tidy": {"run": "make clean"}}
 
 
-def test_template_words_of_the_wrong_type_are_left_for_the_schema(tmp_path: Path) -> None:
+def test_template_keys_of_the_wrong_type_are_left_for_the_schema(tmp_path: Path) -> None:
     files = {
         "flow.yaml": "podium: 1\nextends: [x]\ndisable: {}\nsteps: {a: {run: x, required: sure, after: 1}}"
     }
-    value = merged_in(write(tmp_path, files)).value
+    value = merge_project(write(tmp_path, files)).value
 
     assert value["extends"] == ["x"]
     assert value["disable"] == {}
     assert value["steps"] == {"a": {"run": "x", "required": "sure", "after": 1}}
 
 
-def test_blocks_that_are_no_maps_are_left_for_the_schema(tmp_path: Path) -> None:
-    assert extended(tmp_path, PARENT, "steps: [a, b]").value["steps"] == ["a", "b"]
-    assert extended(tmp_path, PARENT, "steps: {a: nothing}").value["steps"]["a"] == "nothing"
+def test_blocks_that_are_not_maps_are_left_for_the_schema(tmp_path: Path) -> None:
+    assert merge_child(tmp_path, PARENT, "steps: [a, b]").value["steps"] == ["a", "b"]
+    assert merge_child(tmp_path, PARENT, "steps: {a: nothing}").value["steps"]["a"] == "nothing"
 
 
 SEQUENCE = "steps: {a: {run: a}, b: {run: b}, c: {run: c}}"
@@ -244,48 +244,52 @@ SEQUENCE = "steps: {a: {run: a}, b: {run: b}, c: {run: c}}"
         ("b: {run: other}", "a b c"),
     ],
 )
-def test_new_steps_stand_where_they_say(tmp_path: Path, new: str, expected: str) -> None:
-    merged = extended(tmp_path, SEQUENCE, f"steps: {{{new}}}")
+def test_new_steps_are_inserted_at_their_position(tmp_path: Path, new: str, expected: str) -> None:
+    merged = merge_child(tmp_path, SEQUENCE, f"steps: {{{new}}}")
 
-    assert told(merged) == []
+    assert messages(merged) == []
     assert list(merged.value["steps"]) == expected.split()
 
 
 @pytest.mark.parametrize(
     ("new", "message"),
     [
-        ("pen_test: {run: x}", 'new step "pen_test" needs after or before'),
+        ("pen_test: {run: x}", 'new step "pen_test" has neither after nor before'),
         ("x: {after: a, before: b, run: x}", 'new step "x" has after and before'),
         ("x: {after: bb, run: x}", 'after of "x": step "bb" does not exist in this block'),
-        ("b: {before: a}", '"b" is not new; before places only new steps'),
-        ("x: {after: y, run: x}, y: {after: x, run: y}", '"x" and "y" are placed at each other'),
-        ("x: {after: x, run: x}", '"x" is placed at itself'),
+        ("b: {before: a}", 'before can place only new steps, and "b" is not new'),
+        ("x: {after: y, run: x}, y: {after: x, run: y}", '"x" and "y" are placed next to each other'),
+        ("x: {after: x, run: x}", '"x" is placed next to itself'),
     ],
 )
-def test_a_step_without_a_clear_place_is_a_problem(tmp_path: Path, new: str, message: str) -> None:
-    merged = extended(tmp_path, SEQUENCE, f"steps: {{{new}}}")
+def test_a_new_step_without_a_clear_position_is_a_problem(tmp_path: Path, new: str, message: str) -> None:
+    merged = merge_child(tmp_path, SEQUENCE, f"steps: {{{new}}}")
 
-    assert told(merged) == [f"flow.yaml:3: {message}"]
+    assert messages(merged) == [f"flow.yaml:3: {message}"]
     assert merged.problems[0].rule == 33
     assert set(merged.value["steps"]) >= {"a", "b", "c"}
 
 
-def test_a_step_of_a_graph_is_placed_by_its_needs(tmp_path: Path) -> None:
+def test_needs_decide_the_position_of_a_new_step_in_a_graph(tmp_path: Path) -> None:
     parent = "steps: {a: {run: a, needs: []}, b: {run: b, needs: [a]}}"
 
-    merged = extended(tmp_path, parent, "steps: {x: {run: x, needs: [a]}, b: {needs: [x]}}")
+    merged = merge_child(tmp_path, parent, "steps: {x: {run: x, needs: [a]}, b: {needs: [x]}}")
 
-    assert told(merged) == []
+    assert messages(merged) == []
     assert merged.value["steps"]["b"]["needs"] == ["a", "x"]
 
 
 @pytest.mark.req("C27")
-def test_a_named_way_on_leads_through_the_new_step(tmp_path: Path) -> None:
+def test_an_inherited_route_leads_through_the_new_step(tmp_path: Path) -> None:
     parent = "steps: {a: {run: a, on: {passed: c}}, b: {run: b}, c: {run: c}}"
 
-    after = extended(tmp_path, parent, "steps: {x: {after: a, run: x}, y: {after: x, run: y}}").value["steps"]
-    before = extended(tmp_path, parent, "steps: {x: {before: c, run: x}}").value["steps"]
-    both = extended(tmp_path, parent, "steps: {x: {after: a, run: x}, y: {before: c, run: y}}").value["steps"]
+    after = merge_child(tmp_path, parent, "steps: {x: {after: a, run: x}, y: {after: x, run: y}}").value[
+        "steps"
+    ]
+    before = merge_child(tmp_path, parent, "steps: {x: {before: c, run: x}}").value["steps"]
+    both = merge_child(tmp_path, parent, "steps: {x: {after: a, run: x}, y: {before: c, run: y}}").value[
+        "steps"
+    ]
 
     assert after["a"]["on"] == {"passed": "x"}
     assert after["y"]["on"] == {"passed": "c"}
@@ -294,11 +298,11 @@ def test_a_named_way_on_leads_through_the_new_step(tmp_path: Path) -> None:
     assert (both["a"]["on"], both["x"]["on"]) == ({"passed": "x"}, {"passed": "y"})
 
 
-def test_a_way_on_that_the_child_names_is_left_alone(tmp_path: Path) -> None:
+def test_a_route_set_by_the_child_is_not_changed(tmp_path: Path) -> None:
     parent = "steps: {a: {run: a, on: {passed: c}}, b: {run: b, on: {passed: next}}, c: {run: c}}"
     child = "steps: {a: {on: {passed: b}}, x: {after: a, run: x}, y: {after: b, run: y, on: {passed: end}}}"
 
-    steps = extended(tmp_path, parent, child).value["steps"]
+    steps = merge_child(tmp_path, parent, child).value["steps"]
 
     assert steps["a"]["on"] == {"passed": "b"}
     assert steps["b"]["on"] == {"passed": "next"}

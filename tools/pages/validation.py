@@ -247,8 +247,8 @@ RULES: Final = (
         33,
         "templates",
         (
-            'new step "pen_test" needs after or before',
-            '"plan" is required',
+            'new step "pen_test" has neither after nor before',
+            'step "plan" is required and cannot be disabled',
             'disabled step "scan" is read by "report"',
         ),
         "A template and what was made of it are one workflow, and are checked as one.",

@@ -12,7 +12,7 @@ from podium.core.fast_dataclass import dataclass
 from podium.core.model import Prompt
 from podium.workflow.agent_capabilities import AGENT_WORDS, AgentTypes
 from podium.workflow.problems import Problem
-from podium.workflow.prompts.partials import Own
+from podium.workflow.prompts.partials import OwnPartial
 from podium.workflow.schema.fields import DocPath
 from podium.workflow.schema.file import File, Role
 from podium.workflow.schema.reader import FieldFault
@@ -49,7 +49,7 @@ class WorkflowSource:
     schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
     children: Mapping[DocPath, WorkflowSource] = field(default_factory=lambda: MappingProxyType({}))
     features: Mapping[DocPath, FeatureFile] = field(default_factory=lambda: MappingProxyType({}))
-    partials: tuple[Own, ...] = ()
+    partials: tuple[OwnPartial, ...] = ()
     role_names: frozenset[str] = frozenset()
     """Every role there is, also those this workflow does not use."""
     broken: frozenset[DocPath] = frozenset()

@@ -111,19 +111,19 @@ def resolved(
     """The workflow with templates and configuration merged in."""
     from podium.workflow.merge.merge import merge
     from podium.workflow.merge.sources import gather
-    from podium.workflow.merge.write_yaml import resolve, standalone
+    from podium.workflow.merge.write_yaml import standalone, write_merged
 
     merged = merge(gather(path, user_dir=user_dir, overrides=settings))
     checked = Checked(path, tuple(merged.problems))
     if checked.errors:
         raise ConfigurationError("\n".join(problem.render() for problem in checked.errors))
-    return resolve(merged, origin=True) if origin else resolve(standalone(merged))
+    return write_merged(merged, origin=True) if origin else write_merged(standalone(merged))
 
 
 def converted(path: Path) -> str:
     """A file of another format as a native one; comments name what has no native form."""
     from podium.workflow.dialects.detect import MARK, translate
-    from podium.workflow.merge.write_yaml import written
+    from podium.workflow.merge.write_yaml import write_document
     from podium.workflow.source.files import read_tree
     from podium.workflow.source.nodes import fields
 
@@ -140,7 +140,7 @@ def converted(path: Path) -> str:
     if problems:
         raise ConfigurationError("\n".join(problem.render() for problem in problems))
     notes = "".join(f"# Line {place.line}: {text}\n" for place, text in done.translation.notes)
-    return f"# Translated from {path.name}, a file in the {done.dialect} format ({done.kind}).\n{notes}{written(done.node)}"
+    return f"# Translated from {path.name}, a file in the {done.dialect} format ({done.kind}).\n{notes}{write_document(done.node)}"
 
 
 def parse_inputs(pairs: tuple[str, ...], workflow: Workflow | None = None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from podium.workflow.gather import Session, context_of
 from podium.workflow.lint.check import check
 from podium.workflow.merge.merge import merge
 from podium.workflow.merge.role_inheritance import lineage
-from podium.workflow.merge.sources import NOWHERE, Sources, gather_roles, homes_of
+from podium.workflow.merge.sources import NOWHERE, Sources, config_dirs, gather_roles
 from podium.workflow.problems import Problem, did_you_mean, in_order
 from podium.workflow.source.files import display_name
 from podium.workflow.source.nodes import Node, fields, node_from_value, plain, text
@@ -63,7 +63,7 @@ class RoleDetails:
 def list_roles(project: Path, *, user_dir: Path | None = None) -> tuple[RoleListing, ...]:
     sources = _sources(project, user_dir)
     roles = _effective(sources)
-    homes = homes_of(project, user_dir, Path.cwd())
+    homes = config_dirs(project, user_dir, Path.cwd())
     names = ("shipped", *(["user"] if user_dir is not None else []))
     names += ("project",) * (len(homes) - len(names))
     owners = tuple(name for name in names for _ in range(LAYERS_OF_A_HOME))

@@ -1,7 +1,7 @@
-"""The keys that may stand in a workflow and in every configuration file: the nearest wins, maps merge by key.
+"""Merges the keys that a workflow shares with configuration files: the nearest file wins, maps merge by key.
 
-Rule: what a project or a user has set for limits, sandbox, network and protect, a workflow may tighten and not
-loosen. Only the command line may.
+Rule: a workflow may tighten the limits, sandbox, network and protect settings of a project or a user, but not
+loosen them. Only the command line may loosen them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from podium.core.fast_dataclass import dataclass
-from podium.workflow.merge.step_nodes import below
+from podium.workflow.merge.step_nodes import nested_parts
 from podium.workflow.problems import Problem
 from podium.workflow.schema.fields import Wrong
 from podium.workflow.schema.scalars import duration, share, tokens
@@ -49,8 +49,8 @@ KEYS: Final = (
     "max_parallel",
     "record",
 )
-LADDER: Final = ("none", "auto", "limits", "bubblewrap", "container")
-"""From the weakest; `auto` promises nothing, since it takes what the machine has."""
+SANDBOX_STRENGTHS: Final = ("none", "auto", "limits", "bubblewrap", "container")
+"""From the weakest; `auto` guarantees nothing, because it takes the best level of the machine."""
 
 COSTS: Final = ("refuse", "ask", "count_tokens")
 """What to do about an unknown price, from the strictest."""
@@ -59,15 +59,17 @@ MEASURES: Final[Mapping[str, Callable[[Any], float]]] = MappingProxyType(
     {"time": duration, "tokens": tokens, "window": share, "unknown_cost": COSTS.index}
 )
 
-WALLS: Final = ("sandbox", "network")
+SANDBOX_KEYS: Final = ("sandbox", "network")
 
-LOOSER: Final = 39
-HINT: Final = "a workflow may tighten what a project or a user has set; only the command line may loosen it"
+LOOSER_RULE: Final = 39
+HINT: Final = (
+    "a workflow may tighten the settings of a project or a user; only the command line may loosen them"
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Looser:
-    """A value that asks for more than `bound` gives. `keys` lead to it from the top; none: it stands in a step."""
+class LooserValue:
+    """A value that allows more than `bound`. `keys` is its path from the top; empty for a value inside a step."""
 
     keys: tuple[str, ...]
     value: Node
@@ -75,11 +77,13 @@ class Looser:
     fact: str
 
     def problem(self) -> Problem:
-        return Problem(*self.value.place, LOOSER, f"{self.fact}, which {self.bound.place} has set", HINT)
+        return Problem(
+            *self.value.place, LOOSER_RULE, f"{self.fact}, the value set by {self.bound.place}", HINT
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class MergedSettings:
     root: Node
     problems: tuple[Problem, ...] = ()
 
@@ -89,26 +93,28 @@ def merge_config(
     bounds: Sequence[Node],
     workflow: Node,
     *,
-    typed: Node | None,
+    command_line: Node | None,
     own_roles: Sequence[Node] = (),
-) -> Settings:
-    """The workflow with all its settings but the roles.
+) -> MergedSettings:
+    """Merges the settings of all files into the workflow, except for roles.
 
-    `bounds` are the user's and the project's files, `typed` is the command line, `own_roles` are the roles as the
-    workflow itself defines them.
+    `bounds` are the user's and the project's files, `command_line` holds the keys typed for this run, `own_roles` are
+    the roles as the workflow itself defines them.
     """
-    held = reduce(_over, map(_settings, bounds), replace(workflow, value={}))
-    looser = _looser(held, workflow, own_roles)
-    if typed is not None:
-        # What the command line allows is no mistake of the file any more.
-        loosened = merge_maps(held, without_keys(typed, "roles"), merge_replacing)
-        left = {one.value.place for one in _looser(loosened, workflow, own_roles)}
-        looser = [one for one in looser if one.value.place in left]
-    root = _over(_over(_settings(shipped), held), _tightened(workflow, looser))
-    if typed is not None:
-        root = merge_maps(root, without_keys(typed, "roles"), merge_replacing, {"notify": _picked})
-    here = replace(root, place=workflow.place, key=workflow.key)
-    return Settings(here, tuple(one.problem() for one in looser))
+    binding = reduce(_merge_layer, map(_settings, bounds), replace(workflow, value={}))
+    looser = _looser_values(binding, workflow, own_roles)
+    if command_line is not None:
+        # A value that the command line allows is no longer a problem of the file.
+        loosened = merge_maps(binding, without_keys(command_line, "roles"), merge_replacing)
+        left = {looser_value.value.place for looser_value in _looser_values(loosened, workflow, own_roles)}
+        looser = [value for value in looser if value.value.place in left]
+    root = _merge_layer(_merge_layer(_settings(shipped), binding), _without_looser(workflow, looser))
+    if command_line is not None:
+        root = merge_maps(
+            root, without_keys(command_line, "roles"), merge_replacing, {"notify": _select_channels}
+        )
+    placed = replace(root, place=workflow.place, key=workflow.key)
+    return MergedSettings(placed, tuple(value.problem() for value in looser))
 
 
 def _settings(file: Node) -> Node:
@@ -117,12 +123,12 @@ def _settings(file: Node) -> Node:
     )
 
 
-def _over(base: Node, top: Node) -> Node:
-    return merge_maps(base, top, merge_replacing, {"notify": _picked, "protect": merge_appending})
+def _merge_layer(base: Node, top: Node) -> Node:
+    return merge_maps(base, top, merge_replacing, {"notify": _select_channels, "protect": merge_appending})
 
 
-def _picked(base: Node, top: Node) -> Node:
-    """A list of channels picks from the map that defines them; else the nearest wins."""
+def _select_channels(base: Node, top: Node) -> Node:
+    """A list of channels selects from the map that defines them; otherwise the nearest value wins."""
     if not isinstance(base.value, Mapping) or not isinstance(top.value, tuple):
         return merge_replacing(base, top)
     names = {name: item for item in top.value if (name := text(item))}
@@ -131,29 +137,29 @@ def _picked(base: Node, top: Node) -> Node:
     )
 
 
-def _looser(held: Node, workflow: Node, own_roles: Sequence[Node]) -> list[Looser]:
-    return [*_looser_settings(held, workflow), *_looser_walls(held, workflow, own_roles)]
+def _looser_values(binding: Node, workflow: Node, own_roles: Sequence[Node]) -> list[LooserValue]:
+    return [*_looser_settings(binding, workflow), *_looser_sandboxes(binding, workflow, own_roles)]
 
 
-def _looser_settings(held: Node, workflow: Node) -> Iterator[Looser]:
-    limits = fields(fields(held).get("limits"))
+def _looser_settings(binding: Node, workflow: Node) -> Iterator[LooserValue]:
+    limits = fields(fields(binding).get("limits"))
     for unit, value in fields(fields(workflow).get("limits")).items():
         bound = limits.get(unit)
-        if bound is not None and _is_more(unit, value, bound):
+        if bound is not None and _exceeds(unit, value, bound):
             fact = f"limits.{unit}: {value.value} is more than {bound.value}"
-            yield Looser(("limits", unit), value, bound, fact)
-    for key in WALLS:
-        for loose in _looser_wall(held, key, fields(workflow).get(key)):
+            yield LooserValue(("limits", unit), value, bound, fact)
+    for key in SANDBOX_KEYS:
+        for loose in _looser_sandbox(binding, key, fields(workflow).get(key)):
             yield replace(loose, keys=(key,))
 
 
-def _is_more(unit: str, value: Node, bound: Node) -> bool:
-    asked, given = _measure(unit, value.value), _measure(unit, bound.value)
-    return asked is not None and given is not None and asked > given
+def _exceeds(unit: str, value: Node, bound: Node) -> bool:
+    own, allowed = _measure(unit, value.value), _measure(unit, bound.value)
+    return own is not None and allowed is not None and own > allowed
 
 
 def _measure(unit: str, value: Any) -> float | None:
-    """None for what is not a measure at all; the schema says so."""
+    """None for a value that is not a measure; the schema reports it."""
     try:
         return MEASURES.get(unit, _number)(value)
     except (TypeError, ValueError, Wrong):
@@ -166,39 +172,43 @@ def _number(value: Any) -> float:
     return value
 
 
-def _looser_walls(held: Node, workflow: Node, own_roles: Sequence[Node]) -> Iterator[Looser]:
-    """Steps, gates and roles have walls of their own; the bound holds for them too."""
-    inner = [node for role in own_roles for node in (role, *below(role))]
-    for node in (*below(workflow), *inner):
-        for key in WALLS:
-            yield from _looser_wall(held, key, fields(node).get(key))
+def _looser_sandboxes(binding: Node, workflow: Node, own_roles: Sequence[Node]) -> Iterator[LooserValue]:
+    """Sandbox settings of steps, gates and roles, to which the bound also applies."""
+    inner = [node for role in own_roles for node in (role, *nested_parts(role))]
+    for node in (*nested_parts(workflow), *inner):
+        for key in SANDBOX_KEYS:
+            yield from _looser_sandbox(binding, key, fields(node).get(key))
 
 
-def _looser_wall(held: Node, key: str, value: Node | None) -> Iterator[Looser]:
-    bound = fields(held).get(key)
+def _looser_sandbox(binding: Node, key: str, value: Node | None) -> Iterator[LooserValue]:
+    bound = fields(binding).get(key)
     if bound is None or value is None:
         return
     if key == "sandbox":
-        wanted, least = (fields(to_long_form(key, node)).get("level", node) for node in (value, bound))
-        if wanted.value in LADDER and least.value in LADDER and _rung(wanted) < _rung(least):
-            yield Looser((), wanted, bound, f"sandbox: {wanted.value} is weaker than {least.value}")
+        own, required = (fields(to_long_form(key, node)).get("level", node) for node in (value, bound))
+        if (
+            own.value in SANDBOX_STRENGTHS
+            and required.value in SANDBOX_STRENGTHS
+            and _strength(own) < _strength(required)
+        ):
+            yield LooserValue((), own, bound, f"sandbox: {own.value} is weaker than {required.value}")
     elif bound.value != "open":
         allowed = [item.value for item in items(bound)]
         for host in items(value):
             if host.value not in allowed:
-                yield Looser((), host, bound, f"network: {host.value} is more than {_listed(allowed)}")
+                yield LooserValue((), host, bound, f"network: {host.value} is not in {_listed(allowed)}")
 
 
-def _rung(node: Node) -> int:
-    return LADDER.index(str(node.value))
+def _strength(node: Node) -> int:
+    return SANDBOX_STRENGTHS.index(str(node.value))
 
 
 def _listed(words: Sequence[object]) -> str:
     return f"[{', '.join(map(str, words))}]"
 
 
-def _tightened(workflow: Node, looser: Sequence[Looser]) -> Node:
-    """The workflow without what is too loose, so that the bound stays in force."""
+def _without_looser(workflow: Node, looser: Sequence[LooserValue]) -> Node:
+    """The workflow without its looser values, so that the bounds stay in force."""
     for loose in looser:
         match loose.keys:
             case (key,):
@@ -206,5 +216,5 @@ def _tightened(workflow: Node, looser: Sequence[Looser]) -> Node:
             case (key, unit):
                 workflow = with_field(workflow, key, without_keys(fields(workflow)[key], unit))
             case _:
-                pass  # in a step, where nothing else holds; the problem stops the run
+                pass  # inside a step, where no other value applies; the problem stops the run
     return workflow

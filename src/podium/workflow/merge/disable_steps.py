@@ -1,4 +1,4 @@
-"""Takes steps out of a merged document and leads every route that went to them to what followed."""
+"""Removes disabled steps from a merged document and redirects every route that led to them to the following step."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from functools import partial
 from typing import Final
 
 from podium.core.fast_dataclass import dataclass
-from podium.workflow.merge.step_nodes import below, changed
+from podium.workflow.merge.step_nodes import map_parts, nested_parts
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.source.nodes import Node, fields, items, scalars, text, with_field
 
 LISTS_OF_STEPS: Final = ("of", "show")
-"""Keys that name steps to look at; a step that is gone is left out of them."""
+"""Keys that list steps; a removed step is removed from them."""
 
 SECTIONS: Final = ("steps", "finally", "gates")
 READ: Final = r"(?<![\w.])steps(?:\.|\[\s*['\"])({names})\b"
 
 
 @dataclass(frozen=True, slots=True)
-class Remaining:
+class RemainingDocument:
     root: Node
     problems: tuple[Problem, ...] = ()
 
 
-def remove_disabled(root: Node, entries: tuple[Node, ...]) -> Remaining:
-    """The document without the steps that `entries` name."""
+def remove_disabled(root: Node, entries: tuple[Node, ...]) -> RemainingDocument:
+    """The document without the steps named by `entries`."""
     steps = fields(fields(root).get("steps"))
     refused = dict(_refusals(steps, entries))
-    gone = {name: entry for entry in entries if (name := text(entry)) and name not in refused}
-    if not gone:
-        return Remaining(root, tuple(refused.values()))
-    kept = {name: node for name, node in steps.items() if name not in gone}
+    removed = {name: entry for entry in entries if (name := text(entry)) and name not in refused}
+    if not removed:
+        return RemainingDocument(root, tuple(refused.values()))
+    remaining = {name: node for name, node in steps.items() if name not in removed}
     is_graph = any("needs" in fields(node) for node in steps.values())
-    reroute = _in_graph if is_graph else _in_sequence
-    kept = {name: reroute(name, node, steps, gone) for name, node in kept.items()}
-    block = replace(fields(root)["steps"], value=kept)
-    rest = changed(with_field(root, "steps", block), partial(_without_lists, gone))
-    return Remaining(rest, (*refused.values(), *_reads(rest, gone)))
+    reroute = _reroute_in_graph if is_graph else _reroute_in_sequence
+    remaining = {name: reroute(name, node, steps, removed) for name, node in remaining.items()}
+    block = replace(fields(root)["steps"], value=remaining)
+    document = map_parts(with_field(root, "steps", block), partial(_shorten_lists, removed))
+    return RemainingDocument(document, (*refused.values(), *_read_problems(document, removed)))
 
 
 def _refusals(steps: Mapping[str, Node], entries: tuple[Node, ...]) -> Iterator[tuple[str, Problem]]:
@@ -49,75 +49,83 @@ def _refusals(steps: Mapping[str, Node], entries: tuple[Node, ...]) -> Iterator[
             message = f'disable: step "{name}" does not exist'
             yield name, Problem(*entry.place, 33, message, did_you_mean(name, steps))
         elif (required := fields(steps[name]).get("required")) is not None and required.value is True:
-            hint = f"{required.key} says so; a child lifts it with {name}: {{required: false}}"
-            yield name, Problem(*entry.place, 33, f'"{name}" is required', hint)
+            hint = f"{required.key} requires it; override that with {name}: {{required: false}}"
+            yield name, Problem(*entry.place, 33, f'step "{name}" is required and cannot be disabled', hint)
 
 
-def _in_sequence(name: str, step: Node, steps: Mapping[str, Node], gone: Mapping[str, Node]) -> Node:
+def _reroute_in_sequence(
+    name: str, step: Node, steps: Mapping[str, Node], removed: Mapping[str, Node]
+) -> Node:
     on = fields(step).get("on")
     routes: dict[str, Node] = {}
     for outcome, route in fields(on).items():
         target = text(route)
-        if target is None or target not in gone:
+        if target is None or target not in removed:
             routes[outcome] = route
             continue
-        onward = _follower(target, steps, gone, frozenset())
-        # A step that would lead to itself has nobody left to hand its feedback to: it fails instead.
-        if onward.value != name:
-            routes[outcome] = replace(route, value=onward.value, other_places=(gone[target].place,))
+        successor = _successor(target, steps, removed, frozenset())
+        # A step that would lead to itself has no step to pass its feedback to; it fails instead.
+        if successor.value != name:
+            routes[outcome] = replace(route, value=successor.value, other_places=(removed[target].place,))
     return step if on is None else with_field(step, "on", replace(on, value=routes))
 
 
-def _follower(name: str, steps: Mapping[str, Node], gone: Mapping[str, Node], seen: frozenset[str]) -> Node:
-    """What control reached after this step when it had passed."""
-    here = steps[name]
+def _successor(
+    name: str, steps: Mapping[str, Node], removed: Mapping[str, Node], visited: frozenset[str]
+) -> Node:
+    """The step that followed this one when it passed, skipping removed steps."""
+    step = steps[name]
     order = list(steps)
     later = order[order.index(name) + 1 :]
-    onward = Node(later[0] if later else "end", here.place, here.key)
-    passed = fields(fields(here).get("on")).get("passed")
+    target_node = Node(later[0] if later else "end", step.place, step.key)
+    passed = fields(fields(step).get("on")).get("passed")
     if passed is not None and text(passed) != "next":
-        onward = passed
-    target = text(onward)
-    if target is None or target not in gone:
-        return onward
-    if target in seen:
-        return Node("end", here.place, here.key)
-    return _follower(target, steps, gone, seen | {name})
+        target_node = passed
+    target = text(target_node)
+    if target is None or target not in removed:
+        return target_node
+    if target in visited:
+        return Node("end", step.place, step.key)
+    return _successor(target, steps, removed, visited | {name})
 
 
-def _in_graph(name: str, step: Node, steps: Mapping[str, Node], gone: Mapping[str, Node]) -> Node:
-    """Needs are inherited; a way back leads to the first step that needed the one that is gone."""
+def _reroute_in_graph(name: str, step: Node, steps: Mapping[str, Node], removed: Mapping[str, Node]) -> Node:
+    """Steps inherit the needs of removed steps; a route back leads to the first step that needed the removed one."""
     needs = fields(step).get("needs")
     if needs is not None:
-        step = with_field(step, "needs", replace(needs, value=_inherited(needs, steps, gone, frozenset())))
+        step = with_field(
+            step, "needs", replace(needs, value=_inherited_needs(needs, steps, removed, frozenset()))
+        )
     on = fields(step).get("on")
     routes: dict[str, Node] = {}
     for outcome, route in fields(on).items():
-        if text(route) not in gone:
+        if text(route) not in removed:
             routes[outcome] = route
             continue
         above = _ancestors(name, steps)
         heirs = [
-            other for other in steps if other in above - gone.keys() and text(route) in _needs(steps[other])
+            other
+            for other in steps
+            if other in above - removed.keys() and text(route) in _needs(steps[other])
         ]
         if heirs:
-            routes[outcome] = replace(route, value=heirs[0], other_places=(gone[str(route.value)].place,))
+            routes[outcome] = replace(route, value=heirs[0], other_places=(removed[str(route.value)].place,))
     return step if on is None else with_field(step, "on", replace(on, value=routes))
 
 
-def _inherited(
-    needs: Node, steps: Mapping[str, Node], gone: Mapping[str, Node], seen: frozenset[str]
+def _inherited_needs(
+    needs: Node, steps: Mapping[str, Node], removed: Mapping[str, Node], visited: frozenset[str]
 ) -> tuple[Node, ...]:
-    found: dict[str | None, Node] = {}
+    inherited: dict[str | None, Node] = {}
     for item in items(needs):
         name = text(item)
-        if name is None or name not in gone:
-            found.setdefault(name, item)
-        elif name not in seen:
+        if name is None or name not in removed:
+            inherited.setdefault(name, item)
+        elif name not in visited:
             inner = fields(steps[name]).get("needs") or replace(needs, value=())
-            for heir in _inherited(inner, steps, gone, seen | {name}):
-                found.setdefault(text(heir), heir)
-    return tuple(found.values())
+            for need in _inherited_needs(inner, steps, removed, visited | {name}):
+                inherited.setdefault(text(need), need)
+    return tuple(inherited.values())
 
 
 def _needs(step: Node) -> set[str]:
@@ -125,40 +133,42 @@ def _needs(step: Node) -> set[str]:
 
 
 def _ancestors(name: str, steps: Mapping[str, Node]) -> set[str]:
-    found: set[str] = set()
-    ahead = _needs(steps[name])
-    while ahead:
-        found |= ahead
-        ahead = {need for one in ahead & steps.keys() for need in _needs(steps[one])} - found
-    return found
+    ancestors: set[str] = set()
+    pending = _needs(steps[name])
+    while pending:
+        ancestors |= pending
+        pending = {
+            need for ancestor in pending & steps.keys() for need in _needs(steps[ancestor])
+        } - ancestors
+    return ancestors
 
 
-def _without_lists(gone: Mapping[str, Node], step: Node) -> Node:
-    """A step whose lists of steps to judge or to show no longer name those that are gone."""
+def _shorten_lists(removed: Mapping[str, Node], step: Node) -> Node:
+    """A step whose lists of steps to judge or to show omit the removed steps."""
     for key in LISTS_OF_STEPS:
         listed = fields(step).get(key)
         if listed is not None and isinstance(listed.value, tuple):
-            kept = tuple(item for item in listed.value if text(item) not in gone)
-            # An `of` that loses all its steps stays, and is told as a read.
-            if kept or key == "show":
-                step = with_field(step, key, replace(listed, value=kept))
+            remaining = tuple(item for item in listed.value if text(item) not in removed)
+            # An `of` that would become empty stays and is reported as a read.
+            if remaining or key == "show":
+                step = with_field(step, key, replace(listed, value=remaining))
     return step
 
 
-def _reads(root: Node, gone: Mapping[str, Node]) -> Iterator[Problem]:
-    pattern = re.compile(READ.format(names="|".join(map(re.escape, gone))))
+def _read_problems(root: Node, removed: Mapping[str, Node]) -> Iterator[Problem]:
+    pattern = re.compile(READ.format(names="|".join(map(re.escape, removed))))
     for reader, node in _readers(root):
-        read: dict[str, Node] = {}
+        reads: dict[str, Node] = {}
         for scalar in scalars(node):
             for match in pattern.finditer(scalar.value if isinstance(scalar.value, str) else ""):
-                read.setdefault(match[1], scalar)
-        for step in (node, *below(node)):
+                reads.setdefault(match[1], scalar)
+        for step in (node, *nested_parts(node)):
             for judged in items(fields(step).get("of")):
-                read.setdefault(str(judged.value), judged)
-        for name, scalar in read.items():
-            if name in gone:
+                reads.setdefault(str(judged.value), judged)
+        for name, scalar in reads.items():
+            if name in removed:
                 hint = f'it is read at {scalar.place}; change "{reader}", or disable it too'
-                yield Problem(*gone[name].place, 33, f'disabled step "{name}" is read by "{reader}"', hint)
+                yield Problem(*removed[name].place, 33, f'disabled step "{name}" is read by "{reader}"', hint)
 
 
 def _readers(root: Node) -> Iterator[tuple[str, Node]]:

@@ -1,4 +1,4 @@
-"""Puts the new steps of a child into the order of its parent, and leads the way through them."""
+"""Inserts a child's new steps into the order of its parent and routes the flow through them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Block = Mapping[str, Node]
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class OrderedSteps:
     steps: Block
     problems: tuple[Problem, ...] = ()
 
@@ -31,32 +31,32 @@ class _Neighbours:
         yield from self.group(self.after.get(name, ()))
 
     def group(self, names: Iterable[str]) -> tuple[str, ...]:
-        return tuple(found for name in names for found in self.around(name))
+        return tuple(neighbour for name in names for neighbour in self.around(name))
 
 
-def insert_new_steps(old: Block, steps: Block, said: Block) -> Placed:
-    """`steps` in order. `old` are the parent's, already in order; `said` are those the child speaks of.
+def insert_new_steps(old: Block, steps: Block, child_steps: Block) -> OrderedSteps:
+    """`steps` in their order. `old` are the parent's steps in order; `child_steps` are those in the child's file.
 
-    Where nothing was before, the order of the file counts, so that a template is a file like any other.
+    Without steps in the parent the order of the file counts, so that a template is an ordinary workflow file.
     """
-    new = {name: node for name, node in said.items() if name not in old}
-    problems = [*_misplaced(old, new, steps), *_moved(old, said)]
+    new = {name: node for name, node in child_steps.items() if name not in old}
+    problems = [*_position_problems(old, new, steps), *_moved_step_problems(old, child_steps)]
     loose = tuple(name for name, node in new.items() if _anchor(node, steps) is None)
-    neighbours = _Neighbours(_grouped(new, "before", steps), _grouped(new, "after", steps))
+    neighbours = _Neighbours(_group_by_anchor(new, "before", steps), _group_by_anchor(new, "after", steps))
     order = neighbours.group((*old, *loose))
     circular = [name for name in new if name not in order]
-    problems += _circular(circular, new)
-    rewired = _rewired({name: steps[name] for name in (*order, *circular)}, old, said, neighbours)
-    return Placed(rewired, tuple(problems))
+    problems += _cycle_problems(circular, new)
+    rerouted = _reroute({name: steps[name] for name in (*order, *circular)}, old, child_steps, neighbours)
+    return OrderedSteps(rerouted, tuple(problems))
 
 
 def _anchor(node: Node, steps: Block) -> tuple[str, str] | None:
-    """The word and the step that say where a new step goes; None if it does not say, or not well."""
-    found = [(word, name) for word in ("after", "before") if (name := text(fields(node).get(word)))]
-    return found[0] if len(found) == 1 and found[0][1] in steps else None
+    """`after` or `before` and the step it names; None if a new step has no valid position."""
+    anchors = [(word, name) for word in ("after", "before") if (name := text(fields(node).get(word)))]
+    return anchors[0] if len(anchors) == 1 and anchors[0][1] in steps else None
 
 
-def _grouped(new: Block, word: str, steps: Block) -> dict[str, tuple[str, ...]]:
+def _group_by_anchor(new: Block, word: str, steps: Block) -> dict[str, tuple[str, ...]]:
     groups: dict[str, tuple[str, ...]] = {}
     for name, node in new.items():
         anchor = _anchor(node, steps)
@@ -65,61 +65,61 @@ def _grouped(new: Block, word: str, steps: Block) -> dict[str, tuple[str, ...]]:
     return groups
 
 
-def _misplaced(old: Block, new: Block, steps: Block) -> Iterator[Problem]:
+def _position_problems(old: Block, new: Block, steps: Block) -> Iterator[Problem]:
     for name, node in new.items():
         words = [word for word in ("after", "before") if word in fields(node)]
-        # In a graph the needs of a step say where it comes.
+        # In a graph, `needs` decides the position of a step.
         if not words and old and "needs" not in fields(node):
-            hint = f"say after: {list(old)[-1]}, or another step it follows"
-            yield Problem(*node.key, 33, f'new step "{name}" needs after or before', hint)
+            hint = f"add after: {list(old)[-1]}, or another step that it follows"
+            yield Problem(*node.key, 33, f'new step "{name}" has neither after nor before', hint)
         if len(words) == 2:
-            hint = "one of them says it all"
+            hint = "keep only one of them"
             yield Problem(*fields(node)["before"].key, 33, f'new step "{name}" has after and before', hint)
         for word in words:
             target = fields(node)[word]
-            wanted = text(target)
-            if wanted is not None and wanted not in steps:
-                message = f'{word} of "{name}": step "{wanted}" does not exist in this block'
-                yield Problem(*target.place, 33, message, did_you_mean(wanted, steps))
+            anchor = text(target)
+            if anchor is not None and anchor not in steps:
+                message = f'{word} of "{name}": step "{anchor}" does not exist in this block'
+                yield Problem(*target.place, 33, message, did_you_mean(anchor, steps))
 
 
-def _moved(old: Block, said: Block) -> Iterator[Problem]:
-    for name, node in said.items():
+def _moved_step_problems(old: Block, child_steps: Block) -> Iterator[Problem]:
+    for name, node in child_steps.items():
         for word in ("after", "before"):
             if name in old and word in fields(node):
-                message = f'"{name}" is not new; {word} places only new steps'
-                hint = "disable it and add a step of another name in the other place"
+                message = f'{word} can place only new steps, and "{name}" is not new'
+                hint = "disable it and add a step with another name in the new place"
                 yield Problem(*fields(node)[word].key, 33, message, hint)
 
 
-def _circular(names: list[str], new: Block) -> Iterator[Problem]:
+def _cycle_problems(names: list[str], new: Block) -> Iterator[Problem]:
     if names:
-        circle = " and ".join(f'"{name}"' for name in names)
-        fact = "is placed at itself" if len(names) == 1 else "are placed at each other"
-        yield Problem(*new[names[0]].key, 33, f"{circle} {fact}", "name a step that is already there")
+        quoted = " and ".join(f'"{name}"' for name in names)
+        fact = "is placed next to itself" if len(names) == 1 else "are placed next to each other"
+        yield Problem(*new[names[0]].key, 33, f"{quoted} {fact}", "name an existing step")
 
 
-def _rewired(steps: dict[str, Node], old: Block, said: Block, neighbours: _Neighbours) -> Block:
-    """Sends `passed` through new steps: X -> Y becomes X -> new -> Y also where X names Y.
+def _reroute(steps: dict[str, Node], old: Block, child_steps: Block, neighbours: _Neighbours) -> Block:
+    """Routes `passed` through new steps: X -> Y becomes X -> new -> Y, also where X names Y.
 
-    Only `passed`: a failure that leads back to X is to do X again, not what was put before it.
+    Only `passed`: a failure that leads back to X repeats X, not the steps inserted before it.
     """
     for name in old:
-        route = _inherited_route(name, old, said)
+        route = _inherited_route(name, old, child_steps)
         if route is None or text(route) == "next":
             continue
-        behind = neighbours.group(neighbours.after.get(name, ()))
-        ahead = neighbours.group(neighbours.before.get(text(route) or "", ()))
-        onward = replace(route, value=ahead[0]) if ahead else route
-        if behind and "passed" not in fields(fields(steps[behind[-1]]).get("on")):
-            steps[behind[-1]] = _with_passed(steps[behind[-1]], onward)
-        steps[name] = _with_passed(steps[name], replace(route, value=behind[0]) if behind else onward)
+        after = neighbours.group(neighbours.after.get(name, ()))
+        before = neighbours.group(neighbours.before.get(text(route) or "", ()))
+        target = replace(route, value=before[0]) if before else route
+        if after and "passed" not in fields(fields(steps[after[-1]]).get("on")):
+            steps[after[-1]] = _with_passed(steps[after[-1]], target)
+        steps[name] = _with_passed(steps[name], replace(route, value=after[0]) if after else target)
     return steps
 
 
-def _inherited_route(name: str, old: Block, said: Block) -> Node | None:
-    """Where a step of the parent leads when it passed, unless the child has its own word about it."""
-    own = fields(fields(said.get(name)).get("on"))
+def _inherited_route(name: str, old: Block, child_steps: Block) -> Node | None:
+    """Where a step of the parent leads after it passed, unless the child sets that itself."""
+    own = fields(fields(child_steps.get(name)).get("on"))
     return None if "passed" in own else fields(fields(old[name]).get("on")).get("passed")
 
 

@@ -1,4 +1,4 @@
-"""One raw document out of everything a workflow stands on, each value with the place it was written at."""
+"""Merges all sources of a workflow into one raw document; each value keeps the place it was written at."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ORDER: Final = (
     *("limits", "breaker", "max_parallel", "workspace", "sandbox", "network", "protect", "record"),
     *("gates", "steps", "finally", "outputs"),
 )
-"""How the keys of a merged file follow each other, whoever wrote them."""
+"""The order of keys in a merged file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,25 +32,25 @@ class Merged:
     root: Node
     problems: tuple[Problem, ...] = ()
     role_names: frozenset[str] = frozenset()
-    """Every role there is, also those that this workflow does not use and that were not read."""
+    """Every available role, including those that this workflow does not use and that were not read."""
 
     @property
     def value(self) -> Any:
         return plain(self.root)
 
     def origin(self, path: Path, *, key: bool = False) -> SourceLocation:
-        """Where the value at `path` stands, or its key; for what is missing, the closest thing around it."""
-        node, is_there = nearest_node(self.root, path)
-        return node.key if key and is_there else node.place
+        """The place of the value at `path`, or of its key; for a missing value, the closest one around it."""
+        node, exists = nearest_node(self.root, path)
+        return node.key if key and exists else node.place
 
     def source(self, path: Path) -> str | None:
-        """How the number, boolean or null at `path` was spelled."""
-        node, is_there = nearest_node(self.root, path)
-        return node.source if is_there else None
+        """How the number, boolean or null at `path` was written."""
+        node, exists = nearest_node(self.root, path)
+        return node.source if exists else None
 
 
 def merge(sources: Sources) -> Merged:
-    """Templates, then configuration, then roles. Without a readable workflow only the problems are left."""
+    """Merges templates, then configuration, then roles. Without a readable workflow only problems are returned."""
     if not sources.chain:
         return Merged(NOTHING, sources.problems, sources.role_names)
     workflow = merge_templates(sources.chain)
@@ -59,7 +59,7 @@ def merge(sources: Sources) -> Merged:
         sources.shipped,
         sources.bounds,
         workflow.root,
-        typed=sources.typed,
+        command_line=sources.command_line,
         own_roles=[role for _, role in own],
     )
     root = settings.root
@@ -73,22 +73,22 @@ def merge(sources: Sources) -> Merged:
         *settings.problems,
         *roles.problems,
     )
-    return Merged(_ordered(root), tuple(dict.fromkeys(problems)), sources.role_names)
+    return Merged(_sort_keys(root), tuple(dict.fromkeys(problems)), sources.role_names)
 
 
 def _config_problems(config: Node) -> Iterator[Problem]:
-    """A configuration is checked by itself: what a nearer file hides is still wrong."""
+    """Checks a configuration on its own, because a nearer file may hide its mistakes."""
     written = Merged(config)
     for fault in read(Config, written.value, source=written.source).faults:
         yield problem_at(written.origin, fault)
 
 
 def _roles(sources: Sources, root: Node, own: frozenset[str]) -> Roles:
-    """Those the workflow uses or defines, and those that judge for them."""
+    """The roles that the workflow uses or defines, and the roles that review for them."""
     named: frozenset[str] = frozenset()
     roles = Roles({}, ())
-    typed = (sources.typed,) if sources.typed is not None else ()
-    more = own | used_roles((root, *typed), sources.role_names)
+    command_line = (sources.command_line,) if sources.command_line is not None else ()
+    more = own | used_roles((root, *command_line), sources.role_names)
     while more - named:
         named |= more
         roles = effective_roles(named, sources.layers, texts=sources.texts, known=sources.role_names)
@@ -96,8 +96,8 @@ def _roles(sources: Sources, root: Node, own: frozenset[str]) -> Roles:
     return roles
 
 
-def _ordered(root: Node) -> Node:
-    found = fields(root)
-    # What the language does not know comes last and is the schema's to complain about.
-    keys = sorted(found, key=lambda key: ORDER.index(key) if key in ORDER else len(ORDER))
-    return replace(root, value={key: found[key] for key in keys})
+def _sort_keys(root: Node) -> Node:
+    values = fields(root)
+    # Unknown keys come last; the schema reports them.
+    keys = sorted(values, key=lambda key: ORDER.index(key) if key in ORDER else len(ORDER))
+    return replace(root, value={key: values[key] for key in keys})

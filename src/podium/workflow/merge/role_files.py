@@ -1,4 +1,4 @@
-"""Reads the role files that a workflow needs, and only those."""
+"""Reads the role files that a workflow needs."""
 
 from __future__ import annotations
 
@@ -10,52 +10,52 @@ from podium.core.fast_dataclass import dataclass
 from podium.workflow.defaults import BASE_REVIEWER
 from podium.workflow.dialects.detect import to_native
 from podium.workflow.merge.role_inheritance import Layer
-from podium.workflow.merge.step_nodes import below
+from podium.workflow.merge.step_nodes import nested_parts
 from podium.workflow.schema.scalars import INSERT
 from podium.workflow.source.files import Tree, read_tree
 from podium.workflow.source.nodes import Node, fields, items, text
 
-ANY: Final = "*"
-"""Stands for all roles, where only the run will tell which."""
+ALL_ROLES: Final = "*"
+"""Stands for all roles, where the role is known only at run time."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoleFiles:
-    known: frozenset[str]
-    """Every role there is, read or not."""
+    names: frozenset[str]
+    """Every available role, read or not."""
     folders: tuple[Layer, ...]
-    """What was read, folder by folder."""
+    """The roles that were read, by folder."""
     trees: tuple[Tree, ...]
 
 
 def read_roles(
     folders: Sequence[Path], documents: Sequence[Node], defined: Sequence[Layer], base: Path | None
 ) -> RoleFiles:
-    """`documents` are the files that use roles; `defined` are the roles that stand in no file of their own."""
-    listed = [{path.stem: path for path in sorted(folder.glob("*.yaml"))} for folder in folders]
-    known = frozenset(name for names in (*listed, *defined) for name in names)
+    """`documents` are the files that use roles; `defined` are roles defined inside other files."""
+    files_by_name = [{path.stem: path for path in sorted(folder.glob("*.yaml"))} for folder in folders]
+    names = frozenset(name for group in (*files_by_name, *defined) for name in group)
     trees: dict[Path, Tree] = {}
-    queue = sorted(used_roles(documents, known))
+    queue = sorted(used_roles(documents, names))
     for name in queue:
         read = {
             path: to_native(read_tree(path, base), "role")
-            for files in listed
+            for files in files_by_name
             if (path := files.get(name)) is not None
         }
         trees |= read
         nodes = [layer[name] for layer in defined if name in layer]
         nodes += [tree.node for tree in read.values() if tree.node is not None]
-        family = used_roles(nodes, known) | (_parents(nodes) & known)
-        queue.extend(sorted(family.difference(queue)))
+        related = used_roles(nodes, names) | (_parents(nodes) & names)
+        queue.extend(sorted(related.difference(queue)))
     layers = tuple(
         {
             name: node
             for name, path in files.items()
             if path in trees and (node := trees[path].node) is not None
         }
-        for files in listed
+        for files in files_by_name
     )
-    return RoleFiles(known, layers, tuple(trees.values()))
+    return RoleFiles(names, layers, tuple(trees.values()))
 
 
 def _parents(roles: Iterable[Node]) -> frozenset[str]:
@@ -64,22 +64,22 @@ def _parents(roles: Iterable[Node]) -> frozenset[str]:
 
 def used_roles(documents: Iterable[Node], known: frozenset[str]) -> frozenset[str]:
     """The roles that documents, or other roles, name or define."""
-    found: set[str] = set()
+    used: set[str] = set()
     for document in documents:
         advisor = text(fields(fields(document).get("breaker")).get("ask"))
-        found.update(fields(fields(document).get("roles")), [advisor] if advisor else [])
-        for step in below(document):
-            found.update(_named_by(step, known))
-    return known if ANY in found else known & found
+        used.update(fields(fields(document).get("roles")), [advisor] if advisor else [])
+        for step in nested_parts(document):
+            used.update(_role_names(step, known))
+    return known if ALL_ROLES in used else known & used
 
 
-def _named_by(step: Node, known: frozenset[str]) -> Iterator[str]:
-    said = fields(step)
-    for name in filter(None, map(text, items(said.get("role")))):
-        yield ANY if INSERT in name else name
-    for name in filter(None, map(text, items(said.get("review")))):
-        # A review may name an agent, which then plays the base reviewer.
-        yield ANY if INSERT in name else name if name in known else BASE_REVIEWER
-    if "build" in said:
-        # The components of a feature may name roles of their own.
-        yield ANY
+def _role_names(step: Node, known: frozenset[str]) -> Iterator[str]:
+    keys = fields(step)
+    for name in filter(None, map(text, items(keys.get("role")))):
+        yield ALL_ROLES if INSERT in name else name
+    for name in filter(None, map(text, items(keys.get("review")))):
+        # A review may name an agent, which then has the base reviewer's role.
+        yield ALL_ROLES if INSERT in name else name if name in known else BASE_REVIEWER
+    if "build" in keys:
+        # The components of a feature may name roles.
+        yield ALL_ROLES

@@ -1,4 +1,4 @@
-"""Walks the steps of a raw document, so that a step named `review` is not taken for the key `review`."""
+"""Walks the steps of a raw document, so that a step named `review` is not mistaken for the key `review`."""
 
 from __future__ import annotations
 
@@ -8,37 +8,39 @@ from typing import Final
 
 from podium.workflow.source.nodes import Node, fields, items
 
-NAMED: Final = frozenset({"steps", "finally", "gates", "team", "roles", "phases", "components"})
-"""Keys under which maps stand by name, or in a list."""
+COLLECTION_KEYS: Final = frozenset({"steps", "finally", "gates", "team", "roles", "phases", "components"})
+"""Keys whose value is a map of steps, gates or roles by name, or a list of them."""
 
-SINGLE: Final = frozenset({"design", "component", "build"})
-"""Keys under which one such map stands."""
+SINGLE_KEYS: Final = frozenset({"design", "component", "build"})
+"""Keys whose value is one step."""
 
 
-def below(node: Node) -> Iterator[Node]:
-    """Every step, gate, role and member of a team below a document or a step."""
-    for child in _children(node):
+def nested_parts(node: Node) -> Iterator[Node]:
+    """Every step, gate, role and team member below a document or a step."""
+    for child in _parts(node):
         yield child
-        yield from below(child)
+        yield from nested_parts(child)
 
 
-def _children(node: Node) -> Iterator[Node]:
+def _parts(node: Node) -> Iterator[Node]:
     for key, value in fields(node).items():
-        if key in NAMED:
+        if key in COLLECTION_KEYS:
             yield from fields(value).values() if isinstance(value.value, Mapping) else items(value)
-        elif key in SINGLE:
+        elif key in SINGLE_KEYS:
             yield value
 
 
-def changed(node: Node, change: Callable[[Node], Node]) -> Node:
-    """The document with every map that `below` finds replaced by what `change` makes of it."""
-    found = dict(fields(node))
-    for key, value in found.items():
-        if key in NAMED and isinstance(value.value, Mapping):
-            inner = {name: change(changed(child, change)) for name, child in value.value.items()}
-            found[key] = replace(value, value=inner)
-        elif key in NAMED and isinstance(value.value, tuple):
-            found[key] = replace(value, value=tuple(change(changed(child, change)) for child in value.value))
-        elif key in SINGLE:
-            found[key] = change(changed(value, change))
-    return replace(node, value=found) if found else node
+def map_parts(node: Node, change: Callable[[Node], Node]) -> Node:
+    """The document with `change` applied to every map that `nested_parts` yields."""
+    values = dict(fields(node))
+    for key, value in values.items():
+        if key in COLLECTION_KEYS and isinstance(value.value, Mapping):
+            inner = {name: change(map_parts(child, change)) for name, child in value.value.items()}
+            values[key] = replace(value, value=inner)
+        elif key in COLLECTION_KEYS and isinstance(value.value, tuple):
+            values[key] = replace(
+                value, value=tuple(change(map_parts(child, change)) for child in value.value)
+            )
+        elif key in SINGLE_KEYS:
+            values[key] = change(map_parts(value, change))
+    return replace(node, value=values) if values else node

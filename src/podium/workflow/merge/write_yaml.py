@@ -1,6 +1,6 @@
-"""Writes a merged document as a file of the language: block style, one spelling per value.
+"""Writes a merged document as a workflow file: block style, one form per value.
 
-Loading the text gives the same value again, so what is shown is what runs.
+Loading the text gives the same value again, so the printed document is the one that runs.
 """
 
 from __future__ import annotations
@@ -20,50 +20,50 @@ INDENT: Final = "  "
 PLAIN: Final = re.compile(
     r"[A-Za-z_./$][A-Za-z0-9_./*+$@=-]*(?: [A-Za-z0-9_./*+$@=(-][A-Za-z0-9_./*+$@=(),-]*)*"
 )
-"""Texts that no reader of YAML could take for anything else."""
+"""Texts that no YAML reader reads as anything else."""
 
 MEASURE: Final = re.compile(r"(?:[0-9]+[dhms])+|[0-9]+[kM%]")
 
 KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
-TYPED: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n", "~"})
-"""Words that some reader of YAML takes for a value."""
+TYPED_WORDS: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n", "~"})
+"""Words that some YAML readers convert to a boolean or null."""
 
 SIGNS: Final = frozenset("?,:[]{}#")
-"""What needs quotes inside brackets."""
+"""Characters that need quotes inside brackets."""
 
 WIDTH: Final = 100
 INLINE: Final = 4
-"""How many keys a map in one line has."""
+"""The maximum number of keys in a map on one line."""
 
 ESCAPES: Final = {"\n": "\\n", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 
-def resolve(merged: Merged, *, origin: bool = False) -> str:
-    """With `origin`, every key and element is followed by the place it was written at."""
-    lines = _map_lines(merged.root, "", _origin if origin else _nothing)
+def write_merged(merged: Merged, *, origin: bool = False) -> str:
+    """The document as text; with `origin`, every key and element is followed by the place it was written at."""
+    lines = _map_lines(merged.root, "", _origin if origin else _no_note)
     return "".join(f"{line}\n" for line in lines) or "{}\n"
 
 
-def written(root: Node) -> str:
-    """A document as a person would write it: short lists and maps of single values stand in one line."""
-    return "".join(f"{line}\n" for line in _map_lines(root, "", _short)) or "{}\n"
+def write_document(root: Node) -> str:
+    """A document in the usual style: short lists and maps of scalars are written on one line."""
+    return "".join(f"{line}\n" for line in _map_lines(root, "", _no_note_inline)) or "{}\n"
 
 
 def standalone(merged: Merged) -> Merged:
-    """The same as a file of its own: its roles are whole, so they take nothing from the roles behind them."""
+    """The document as a file of its own: each role replaces what it would inherit from the same role elsewhere."""
     roles = fields(merged.root).get("roles")
     if roles is None:
         return merged
-    whole = {name: _whole(role) for name, role in fields(roles).items()}
-    return replace(merged, root=with_field(merged.root, "roles", replace(roles, value=whole)))
+    complete = {name: _with_replace(role) for name, role in fields(roles).items()}
+    return replace(merged, root=with_field(merged.root, "roles", replace(roles, value=complete)))
 
 
-def _whole(role: Node) -> Node:
-    """A text or scalar of its own replaces what was inherited anyway; lists, maps and `system` would grow."""
-    grown = [key for key, node in fields(role).items() if key == "system" or not is_scalar(node)]
-    named = tuple(Node(key, role.place, role.key) for key in grown)
-    return with_field(role, "replace", Node(named, role.place, role.key)) if named else role
+def _with_replace(role: Node) -> Node:
+    """A role that names its lists, maps and `system` under `replace`; they would be appended, scalars are replaced anyway."""
+    appended = [key for key, node in fields(role).items() if key == "system" or not is_scalar(node)]
+    keys = tuple(Node(key, role.place, role.key) for key in appended)
+    return with_field(role, "replace", Node(keys, role.place, role.key)) if keys else role
 
 
 def _map_lines(node: Node, indent: str, note: Note) -> Iterator[str]:
@@ -82,8 +82,8 @@ def _list_lines(node: Node, indent: str, note: Note) -> Iterator[str]:
 
 
 def _entry(head: str, node: Node, indent: str, note: Note) -> Iterator[str]:
-    """What stands under a key or a dash, from `head` on; further lines at `indent`."""
-    inline = _inline(node) if note is _short else None
+    """The lines of a value under a key or a dash, beginning with `head`; further lines are indented by `indent`."""
+    inline = _inline(node) if note is _no_note_inline else None
     if inline is not None and len(head) + len(inline) < WIDTH:
         yield f"{head} {inline}"
     elif isinstance(node.value, Mapping):
@@ -101,7 +101,7 @@ def _entry(head: str, node: Node, indent: str, note: Note) -> Iterator[str]:
 
 
 def _inline(node: Node) -> str | None:
-    """A list of single values, or a map of a few, in brackets."""
+    """A list of scalars, or a small map of them, in brackets."""
     if isinstance(node.value, tuple) and node.value and not any(map(_is_nested, node.value)):
         return f"[{', '.join(_flow(item.value) for item in node.value)}]"
     if isinstance(node.value, Mapping) and 0 < len(node.value) <= INLINE:
@@ -131,11 +131,11 @@ def _origin(place: SourceLocation, node: Node) -> str:
     return f"  # {', '.join(map(str, dict.fromkeys((*node.other_places, place))))}"
 
 
-def _short(place: SourceLocation, node: Node) -> str:  # noqa: ARG001 (has the shape of a Note)
+def _no_note_inline(place: SourceLocation, node: Node) -> str:  # noqa: ARG001 (has the shape of a Note)
     return ""
 
 
-def _nothing(place: SourceLocation, node: Node) -> str:  # noqa: ARG001 (has the shape of a Note)
+def _no_note(place: SourceLocation, node: Node) -> str:  # noqa: ARG001 (has the shape of a Note)
     return ""
 
 
@@ -153,11 +153,11 @@ def _scalar(value: object) -> str:
 
 
 def _is_typed(text: str) -> bool:
-    return text.lower() in TYPED or text.startswith(".")
+    return text.lower() in TYPED_WORDS or text.startswith(".")
 
 
 def _is_block(text: str) -> bool:
-    """Whether a text can stand as it is, line by line; the rest is quoted."""
+    """Whether a text can be written as a block, line by line; any other text is quoted."""
     lines = text.removesuffix("\n").split("\n")
     return (
         len(lines) > 1

@@ -117,7 +117,7 @@ PARTIALS: Final[Mapping[str, Partial]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class OwnPartial:
     """A partial that somebody wrote: one of Podium's in other words, or one for own prompts to include."""
 
     name: str
@@ -129,13 +129,13 @@ class Own:
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    own: tuple[Own, ...] = ()
+    own: tuple[OwnPartial, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
 def read_partials(homes: Sequence[Path], project: Path, base: Path | None) -> Shelf:
     """Those of the given homes, from the most distant to the nearest, which wins."""
-    found: dict[str, Own] = {}
+    found: dict[str, OwnPartial] = {}
     problems: list[Problem] = []
     for home in homes:
         for path in sorted((home / FOLDER).glob(f"*{SUFFIX}")):
@@ -147,7 +147,7 @@ def read_partials(homes: Sequence[Path], project: Path, base: Path | None) -> Sh
     return Shelf(tuple(found[name] for name in sorted(found)), tuple(problems))
 
 
-def _read(path: Path, project: Path, name: str) -> Own | Problem:
+def _read(path: Path, project: Path, name: str) -> OwnPartial | Problem:
     if path.is_relative_to(project) and not is_inside(path, project):
         return Problem(name, 1, 1, PATH_RULE, f'"{path.name}" leads out of the project')
     try:
@@ -157,7 +157,7 @@ def _read(path: Path, project: Path, name: str) -> Own | Problem:
         return Problem(name, 1, 1, PROMPT_RULE, "the file cannot be read as UTF-8")
     if len(text) > MOST:
         return Problem(name, 1, 1, PROMPT_RULE, f"a partial has at most {MOST} characters")
-    return Own(path.name, path, text, name)
+    return OwnPartial(path.name, path, text, name)
 
 
 def shipped_partial(name: str) -> str | None:

@@ -52,14 +52,14 @@ def show_command(name: str, origin: bool, as_json: bool) -> int:
     """Print the role NAME with everything it inherits."""
     from podium.app.author.roles import show_role
     from podium.workflow.merge.merge import Merged
-    from podium.workflow.merge.write_yaml import resolve
+    from podium.workflow.merge.write_yaml import write_merged
 
     shown = show_role(name, _project(), user_dir=user_dir())
     if as_json:
         data = {"name": shown.name, "role": shown.value, "origins": shown.origins}
         click.echo(json.dumps(data, indent=2))
     else:
-        click.echo(resolve(Merged(shown.node), origin=origin), nl=False)
+        click.echo(write_merged(Merged(shown.node), origin=origin), nl=False)
     return 0
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from podium.workflow.lint.analysis.survey import FileSurvey
 from podium.workflow.problems import Problem
-from podium.workflow.prompts.partials import PARTIALS, PROMPT_RULE, SUFFIX, Own, Partial
+from podium.workflow.prompts.partials import PARTIALS, PROMPT_RULE, SUFFIX, OwnPartial, Partial
 from podium.workflow.prompts.prompt import Prompt, PromptError
 
 
@@ -19,7 +19,7 @@ def check(survey: FileSurvey) -> Iterator[Problem]:
             yield from _check(own, known, texts)
 
 
-def _check(own: Own, known: Partial, texts: Mapping[str, str]) -> Iterator[Problem]:
+def _check(own: OwnPartial, known: Partial, texts: Mapping[str, str]) -> Iterator[Problem]:
     # Imported only where somebody has written one.
     from podium.workflow.prompts.render import parse_prompt
 
@@ -32,7 +32,7 @@ def _check(own: Own, known: Partial, texts: Mapping[str, str]) -> Iterator[Probl
         yield from _read_too_little(own, known, prompt)
 
 
-def _read_too_much(own: Own, known: Partial, prompt: Prompt) -> Iterator[Problem]:
+def _read_too_much(own: OwnPartial, known: Partial, prompt: Prompt) -> Iterator[Problem]:
     for reference in prompt.references:
         name, *inner = reference.chain
         fields = known.names.get(name, ())
@@ -43,7 +43,7 @@ def _read_too_much(own: Own, known: Partial, prompt: Prompt) -> Iterator[Problem
             yield Problem(own.display_name, reference.line, 1, PROMPT_RULE, message, hint)
 
 
-def _read_too_little(own: Own, known: Partial, prompt: Prompt) -> Iterator[Problem]:
+def _read_too_little(own: OwnPartial, known: Partial, prompt: Prompt) -> Iterator[Problem]:
     read = {reference.chain[0] for reference in prompt.references}
     for name in known.needed:
         if name not in read:
