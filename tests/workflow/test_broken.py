@@ -1,7 +1,7 @@
-"""Every rule of the language against a file that breaks it, and against files that nearly do.
+"""Every validation rule, with a file that breaks it and files that nearly do.
 
-A file says in its first lines what must be told: `# expect: LINE RULE "part of the message"`, or `# expect: none`.
-`# inputs:` and `# sandbox:` are what the run would be given.
+The first lines of a file say what must be reported: `# expect: LINE RULE "part of the message"`, or `# expect: none`.
+`# inputs:` and `# sandbox:` are passed to the loader.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def expected_in(path: Path) -> list[Expected]:
 
 
 def header(path: Path, word: str) -> Any:
-    """What the file says it is given, read as YAML."""
+    """A header of the file, read as YAML."""
     match = re.search(rf"^# {word}: (.+)$", path.read_text("utf-8"), re.MULTILINE)
     return yaml.safe_load(match[1]) if match is not None else None
 
@@ -65,32 +65,33 @@ def problems_of(path: Path) -> tuple[Problem, ...]:
 
 @pytest.mark.req("R030", "R045")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_broken_file_is_told_what_is_wrong_and_where(path: Path) -> None:
+def test_a_broken_file_is_reported_with_rule_line_and_message(path: Path) -> None:
     expected = expected_in(path)
     actual = {
         (str(Path(problem.file).relative_to(BROKEN)), problem.line, problem.rule, problem.message): problem
         for problem in problems_of(path)
     }
-    told = "\n".join(problem.render() for problem in actual.values())
+    report = "\n".join(problem.render() for problem in actual.values())
 
     assert expected or "# expect: none" in path.read_text("utf-8")
-    assert sorted(key[:3] for key in actual) == sorted((one.file, one.line, one.rule) for one in expected), (
-        told
-    )
-    for one in expected:
-        hits = [
+    assert sorted(key[:3] for key in actual) == sorted(
+        (expectation.file, expectation.line, expectation.rule) for expectation in expected
+    ), report
+    for expectation in expected:
+        matching = [
             problem
             for key, problem in actual.items()
-            if key[:3] == (one.file, one.line, one.rule) and one.part in problem.message
+            if key[:3] == (expectation.file, expectation.line, expectation.rule)
+            and expectation.part in problem.message
         ]
-        assert hits, f"nothing says {one.part!r}:\n{told}"
-        assert one.col is None or one.col in {hit.col for hit in hits}
+        assert matching, f"no message contains {expectation.part!r}:\n{report}"
+        assert expectation.col is None or expectation.col in {hit.col for hit in matching}
 
 
 def test_every_rule_has_a_broken_file() -> None:
-    shown = {one.rule for path in FILES for one in expected_in(path)}
+    tested = {expectation.rule for path in FILES for expectation in expected_in(path)}
 
-    assert shown == {rule.number for rule in RULES}
+    assert tested == {rule.number for rule in RULES}
 
 
 def test_the_table_has_every_rule_once() -> None:

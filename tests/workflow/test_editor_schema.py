@@ -1,4 +1,4 @@
-"""The schema for editors accepts what the loader accepts, and marks what it refuses."""
+"""The JSON Schema for editors accepts what the loader accepts, and rejects what the loader refuses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_every_example_is_valid(name: str) -> None:
 
 
 @pytest.mark.parametrize("schema", [workflow_schema(), config_schema(), feature_schema()])
-def test_the_schema_is_a_schema(schema: dict[str, Any]) -> None:
+def test_the_schema_is_valid_json_schema(schema: dict[str, Any]) -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["title"].startswith("Podium: ")
 
@@ -49,7 +49,7 @@ def test_the_schema_is_a_schema(schema: dict[str, Any]) -> None:
         {"wait": {"until_time": "25:00"}},
     ],
 )
-def test_a_mistake_is_marked(step: dict[str, Any]) -> None:
+def test_a_mistake_is_rejected(step: dict[str, Any]) -> None:
     document = {"podium": 1, "steps": {"a": step}}
     assert not jsonschema.Draft202012Validator(workflow_schema()).is_valid(document)
 
@@ -66,15 +66,15 @@ def test_a_mistake_is_marked(step: dict[str, Any]) -> None:
         {"podium": 1, "steps": {"a": {"check": True}}, "agents": {"a": {"type": "x", "own": {"key": 1}}}},
     ],
 )
-def test_what_is_right_is_not_marked(document: dict[str, Any]) -> None:
+def test_a_valid_document_is_accepted(document: dict[str, Any]) -> None:
     jsonschema.Draft202012Validator(workflow_schema()).validate(document)
 
 
-def test_a_workflow_has_steps_or_a_template() -> None:
+def test_a_workflow_needs_steps_or_a_template() -> None:
     assert not jsonschema.Draft202012Validator(workflow_schema()).is_valid({"podium": 1})
 
 
-def test_every_key_is_described_where_it_has_a_description() -> None:
+def test_keys_with_a_description_have_it_in_the_schema() -> None:
     schema = workflow_schema()
     assert set(schema["properties"]) == set(known_keys(File))
     step = schema["$defs"]["Step"]["properties"]

@@ -1,4 +1,4 @@
-"""Every workflow of the language reference loads; from our own copies, and from the reference where it is at hand."""
+"""Every workflow of the language reference loads: our copies, and the reference itself where it is available."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ def blocks_of(page: str) -> Iterator[tuple[str, str]]:
         if named is not None:
             yield named[1].removeprefix(".podium/"), block
         else:
-            yield f"workflows/{path.stem}_{number}.yaml", whole(block)
+            yield f"workflows/{path.stem}_{number}.yaml", complete(block)
 
 
-def whole(block: str) -> str:
-    """A fragment in the least workflow that it makes sense in."""
+def complete(block: str) -> str:
+    """A fragment as the smallest workflow that contains it."""
     if "podium: 1" in block:
         return block
     if block.startswith(("breaker:", "policies:")):
@@ -64,8 +64,8 @@ def whole(block: str) -> str:
     return (TEAM if "team:" in block else BUILD) + indent(block, "  ")
 
 
-def project_of(folder: Path, files: Mapping[str, str]) -> Path:
-    """The files where they belong, with every prompt that one of them names."""
+def write_project(folder: Path, files: Mapping[str, str]) -> Path:
+    """A project with the files in place and with every prompt that one of them names."""
     for name, text in files.items():
         home = folder / ".podium" if name.startswith(("templates/", "config")) else folder
         path = home / name
@@ -85,7 +85,7 @@ OWN = own_files()
 THEIRS = shared_files()
 
 
-def test_there_is_an_example_for_every_verb() -> None:
+def test_every_verb_has_an_example() -> None:
     text = "\n".join(OWN.values())
     verbs = ("role", "agent", "run", "review", "human", "check", "wait", "set", "git", "steps", "build")
     assert all(re.search(rf"\b{verb}:", text) for verb in verbs)
@@ -93,14 +93,14 @@ def test_there_is_an_example_for_every_verb() -> None:
 
 
 @pytest.mark.parametrize("name", runnable(OWN))
-def test_our_example_loads(name: str, tmp_path: Path) -> None:
-    assert_loads(project_of(tmp_path, OWN), name)
+def test_every_own_example_loads(name: str, tmp_path: Path) -> None:
+    assert_loads(write_project(tmp_path, OWN), name)
 
 
 @pytest.mark.skipif(not THEIRS, reason="the language reference does not lie beside this clone")
 @pytest.mark.parametrize("name", runnable(THEIRS) or ["none"])
-def test_the_example_of_the_reference_loads(name: str, tmp_path: Path) -> None:
-    assert_loads(project_of(tmp_path, THEIRS), name)
+def test_every_example_of_the_reference_loads(name: str, tmp_path: Path) -> None:
+    assert_loads(write_project(tmp_path, THEIRS), name)
 
 
 def assert_loads(project: Path, name: str) -> None:
@@ -111,7 +111,7 @@ def assert_loads(project: Path, name: str) -> None:
     assert loaded.workflow.body.steps
 
 
-def test_our_copies_say_the_same_as_the_reference() -> None:
+def test_our_copies_equal_the_reference() -> None:
     if not THEIRS:
         pytest.skip("the language reference does not lie beside this clone")
     assert {name for name in OWN if not name.startswith("workflows/")} == {
@@ -119,9 +119,9 @@ def test_our_copies_say_the_same_as_the_reference() -> None:
     }
 
 
-def test_an_example_is_left_as_it_was(tmp_path: Path) -> None:
-    """Loading reads; it writes nothing into the project."""
-    project = project_of(tmp_path / "project", OWN)
+def test_loading_does_not_change_an_example(tmp_path: Path) -> None:
+    """Loading only reads the project."""
+    project = write_project(tmp_path / "project", OWN)
     before = tmp_path / "before"
     shutil.copytree(project, before)
     load(project / "workflows/ship_change.yaml", project=project, agent_types=agent_types())

@@ -1,4 +1,4 @@
-"""How a mistake in a file is told: rules 2 to 5."""
+"""Messages for mistakes in a file: rules 2 to 5."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from podium.workflow.schema.reader import read_feature, read_file
 from tests.workflow.reading import faults_of, file_with, messages, messages_of_step, read_valid
 
 
-def test_a_number_where_text_belongs_asks_for_quotes() -> None:
+def test_a_number_where_text_is_expected_suggests_quotes() -> None:
     assert messages_of_step(run="x", description=1.5) == [(2, '"description" must be text; write "1.5"')]
     assert messages_of_step(run=["x", True]) == [(2, '"run[1]" must be text; write "true"')]
 
 
-def test_an_unknown_key_is_told_with_the_nearest_one() -> None:
+def test_an_unknown_key_is_reported_with_the_nearest_known_key() -> None:
     [fault] = faults_of(file_with(fix={"role": "x", "promt": "y"}))
     assert (fault.rule, fault.message) == (3, 'step "fix" has an unknown key "promt"')
     assert fault.hint == 'did you mean "prompt"?'
@@ -40,7 +40,7 @@ def test_the_owner_of_an_unknown_key_is_named(data: dict[str, Any], message: str
     assert messages(file_with(a={"run": "x"}) | data) == [(3, message)]
 
 
-def test_the_owner_is_named_however_deep_it_stands() -> None:
+def test_the_owner_of_an_unknown_key_is_named_at_any_depth() -> None:
     nested = {"steps": {"inner": {"runn": "x"}}}
     assert messages_of_step(**nested) == [(3, 'step "inner" has an unknown key "runn"')]
     assert messages_of_step(role="x", gates=[{"run": "x", "tmeout": "5m"}]) == [
@@ -53,26 +53,25 @@ def test_the_owner_is_named_however_deep_it_stands() -> None:
     assert messages_of_step(role="x", retry={"atempts": 1}) == [(3, '"retry" has an unknown key "atempts"')]
 
 
-def test_what_an_adapter_alone_knows_passes_through() -> None:
+def test_keys_that_only_an_adapter_knows_are_passed_through() -> None:
     file = read_valid(file_with(a={"run": "x"}) | {"agents": {"local": {"type": "ollama", "num_ctx": 8192}}})
     assert file.agents["local"].extra == {"num_ctx": 8192}
 
 
-def test_a_step_has_one_verb() -> None:
+def test_a_step_needs_exactly_one_verb() -> None:
     assert messages_of_step(run="x", role="y") == [(4, 'step "fix" has two verbs, "run" and "role"')]
     assert messages_of_step(role="y", run="x") == [(4, 'step "fix" has two verbs, "role" and "run"')]
     assert messages_of_step(description="x") == [(4, 'step "fix" has no verb')]
     assert messages_of_step(role="writer", agent="claude") == []
 
 
-def test_a_step_whose_verb_was_wrong_is_not_also_said_to_have_none() -> None:
+def test_a_step_with_an_invalid_verb_is_not_also_reported_as_having_none() -> None:
     assert messages_of_step(run=5) == [(2, '"run" must be text; write "5"')]
 
 
-def test_a_gate_is_a_judging_verb() -> None:
-    message = "a gate is run, review, human or check"
-    assert messages_of_step(role="x", gates=[{"git": {"branch": "x"}}]) == [(36, message)]
-    assert messages_of_step(role="x", gates=[{"name": "x"}]) == [(36, message)]
+def test_a_gate_needs_exactly_one_gate_verb() -> None:
+    assert messages_of_step(role="x", gates=[{"git": {"branch": "x"}}]) == [(36, 'a gate cannot be "git"')]
+    assert messages_of_step(role="x", gates=[{"name": "x"}]) == [(36, 'gate "x" has no verb')]
     assert messages_of_step(role="x", gates=[{"run": "x", "check": "y"}]) == [
         (4, 'a gate of step "fix" has two verbs, "run" and "check"')
     ]
@@ -81,7 +80,7 @@ def test_a_gate_is_a_judging_verb() -> None:
     ]
 
 
-def test_gates_of_roles_and_named_gates_are_checked_too() -> None:
+def test_gates_of_roles_and_named_gates_are_checked() -> None:
     data = file_with(a={"run": "x"})
     assert messages(data | {"gates": {"g": {"human": "ok?", "junit": "x"}}}) == [
         (5, '"junit" belongs to "run", not to "human"')
@@ -103,26 +102,26 @@ def test_gates_of_roles_and_named_gates_are_checked_too() -> None:
         ({"run": "x", "join": "best"}, '"join" needs for_each, steps, build or a list of agents'),
         (
             {"run": "x", "for_each": [1], "repeat": {"until": "x", "max": 2}},
-            'step "fix" has for_each and repeat; nest them',
+            'step "fix" has both for_each and repeat; nest one inside the other',
         ),
         ({"build": "f.yaml"}, '"build" needs "component"'),
-        ({"role": "x", "done": {"file": "y"}}, '"done" belongs to "agent: human"'),
+        ({"role": "x", "done": {"file": "y"}}, '"done" can only be used with "agent: human"'),
         (
             {"wait": {"file": "x", "timer": "5m"}},
-            "a wait has one of signal, file, timer, until_time, commit, step, poll",
+            "a wait needs exactly one of signal, file, timer, until_time, commit, step, poll",
         ),
         ({"wait": {"timer": "5m", "every": "1m"}}, '"every" belongs to "poll", not to "timer"'),
         ({"wait": {"file": "x", "branch": "main"}}, '"branch" belongs to "commit", not to "file"'),
-        ({"git": {"message": "x"}}, "git has one of land, branch"),
+        ({"git": {"message": "x"}}, "git needs exactly one of land and branch"),
         ({"git": {"branch": "x", "how": "merge"}}, '"how" belongs to "land", not to "branch"'),
         ({"git": {"land": "x"}}, '"land" needs "message"'),
     ],
 )
-def test_a_key_fits_its_verb(keys: dict[str, Any], message: str) -> None:
+def test_a_key_of_another_verb_is_reported(keys: dict[str, Any], message: str) -> None:
     assert messages_of_step(**keys) == [(5, message)]
 
 
-def test_a_component_needs_no_verb_but_may_bring_one() -> None:
+def test_a_component_needs_no_verb_but_may_have_one() -> None:
     feature = {
         "phases": {
             "p": {
@@ -149,11 +148,13 @@ def test_a_component_needs_no_verb_but_may_bring_one() -> None:
         ({"recovery": "reruns"}, '"recovery" must be rerun or ask'),
     ],
 )
-def test_types_are_told_in_words(value: dict[str, Any], message: str) -> None:
+def test_a_value_of_the_wrong_type_is_reported_with_the_expected_type(
+    value: dict[str, Any], message: str
+) -> None:
     assert (2, message) in messages_of_step(run="x", **value)
 
 
-def test_a_short_spelling_is_told_by_its_own_name() -> None:
+def test_a_fault_in_a_short_form_is_reported_for_its_own_key() -> None:
     assert messages_of_step(run="x", for_each=5) == [(2, '"for_each" must be an expression')]
     assert messages_of_step(role="x", context=["a", 5]) == [(2, '"context[1]" must be text; write "5"')]
     assert messages_of_step(role="x", retry={"backoff": "soon"}) == [
@@ -164,23 +165,23 @@ def test_a_short_spelling_is_told_by_its_own_name() -> None:
     ]
 
 
-def test_a_score_is_at_most_ten() -> None:
+def test_a_score_above_ten_is_reported() -> None:
     assert messages_of_step(review="x", min_score=11) == [(2, '"min_score" must be at most 10')]
 
 
-def test_a_word_of_a_closed_set_is_told_with_the_nearest() -> None:
+def test_an_unknown_word_is_reported_with_the_nearest_choice() -> None:
     [fault] = faults_of(file_with(a={"git": {"land": "x", "message": "y", "how": "squish"}}))
     assert fault.message == '"how" must be squash, merge or commits'
     assert fault.hint == 'did you mean "squash"?'
 
 
-def test_a_time_of_day_is_checked() -> None:
+def test_an_invalid_time_of_day_is_reported() -> None:
     assert messages_of_step(wait={"until_time": "25:00"}) == [
         (2, '"until_time" must be a time of day such as "06:00"')
     ]
 
 
-def test_the_first_line_is_asked_for() -> None:
+def test_a_missing_or_wrong_version_is_reported() -> None:
     assert messages({"steps": {"a": {"run": "x", "jnit": "r"}}}) == [
         (3, 'step "a" has an unknown key "jnit"'),
         (3, '"podium" is missing; write podium: 1'),
@@ -188,7 +189,7 @@ def test_the_first_line_is_asked_for() -> None:
     assert messages({"podium": 2, "steps": {}}) == [(2, '"podium" must be 1')]
 
 
-def test_what_is_missing_is_named() -> None:
+def test_a_missing_required_key_is_reported() -> None:
     assert messages({"podium": 1}) == [(3, 'the workflow needs "steps"')]
     assert messages(file_with() | {"breaker": {"failures": {"count": 5}}}) == [
         (3, '"failures" needs "within"')
@@ -198,20 +199,20 @@ def test_what_is_missing_is_named() -> None:
 
 
 @pytest.mark.parametrize("data", [None, 5, "text", [1], True])
-def test_a_file_that_is_no_map_is_told_so(data: Any) -> None:
+def test_a_file_that_is_not_a_map_is_reported(data: Any) -> None:
     assert messages(data) == [(2, "the workflow must be a map")]
 
 
-def test_steps_that_are_no_maps_are_told_so() -> None:
+def test_steps_that_are_not_maps_are_reported() -> None:
     assert messages({"podium": 1, "steps": [1]}) == [(2, '"steps" must be a map')]
     assert messages(file_with(a=5, b=None)) == [(2, 'step "a" must be a map'), (2, 'step "b" must be a map')]
 
 
-def test_a_key_that_is_a_number_asks_for_quotes() -> None:
-    assert messages({"podium": 1, "steps": {1: {"run": "x"}}}) == [(2, '1 as a key must be text; write "1"')]
+def test_a_number_as_a_key_suggests_quotes() -> None:
+    assert messages({"podium": 1, "steps": {1: {"run": "x"}}}) == [(2, 'the key 1 must be text; write "1"')]
 
 
-def test_mistakes_are_told_all_at_once_and_the_rest_is_still_read() -> None:
+def test_all_mistakes_are_reported_at_once_and_the_rest_is_still_read() -> None:
     reading = read_file(file_with(a={"run": "x", "oops": 1}, b={"run": "y", "timeout": "x"}))
     assert [fault.rule for fault in reading.faults] == [3, 2]
     assert reading.value is not None

@@ -1,4 +1,4 @@
-"""What the rules have in common: they pass good files, they are told once, they are quick, they are documented."""
+"""Properties of all lint rules: valid files pass, each problem is reported once, checks are fast and documented."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def loaded(path: Path, project: Path) -> Loaded:
-    """With every prompt file that it names."""
+    """Loads a workflow in a project that has every prompt file it names."""
     text = path.read_text("utf-8")
     for name in re.findall(r"prompts/[\w/]+\.md", text):
         (project / name).write_text("Do it.\n", "utf-8")
@@ -39,12 +39,12 @@ def loaded(path: Path, project: Path) -> Loaded:
 
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
-def test_every_example_of_the_language_is_clean(path: Path, project: Path) -> None:
+def test_every_example_of_the_language_has_no_problems(path: Path, project: Path) -> None:
     assert [problem.render() for problem in loaded(path, project).errors] == []
 
 
-def test_the_largest_example_is_checked_without_a_blow_up(project: Path) -> None:
-    """It takes about 30 ms; what `podium validate` may take, `bench/` measures."""
+def test_the_largest_example_is_checked_within_its_work_bound(project: Path) -> None:
+    """It takes about 30 ms; `bench/` measures the limit for `podium validate`."""
     context = loaded(EXAMPLES / "templates" / "security_critical.yaml", project).context
     assert context is not None
 
@@ -52,8 +52,8 @@ def test_the_largest_example_is_checked_without_a_blow_up(project: Path) -> None
         list(check(context))
 
 
-def test_a_long_file_is_checked_in_time_that_grows_with_its_length(tmp_path: Path) -> None:
-    """Ten times the steps are ten times the work, and not a hundred times."""
+def test_checking_a_long_file_takes_time_linear_in_its_length(tmp_path: Path) -> None:
+    """Ten times the steps take about ten times the work, not a hundred times."""
     few, many = long_file(tmp_path / "few.yaml", 100), long_file(tmp_path / "many.yaml", 1000)
 
     assert work_of(lambda: check_all(many)) < 40 * work_of(lambda: check_all(few))
@@ -64,7 +64,7 @@ def check_all(context: WorkflowSource) -> None:
 
 
 def long_file(path: Path, steps: int) -> WorkflowSource:
-    """A block of steps that all read the one above, and go back."""
+    """A block in which each step reads the one above and may go back."""
     lines = [
         f"  s{n}: {{run: [echo, '${{{{ steps.s{n - 1}.text }}}}'], on: {{failed: s{n - 1}}}}}"
         for n in range(1, steps)
@@ -75,7 +75,7 @@ def long_file(path: Path, steps: int) -> WorkflowSource:
     return context
 
 
-def test_the_page_tells_every_rule_with_its_messages() -> None:
+def test_the_validation_page_has_every_rule_with_its_messages() -> None:
     page = rules_page()
 
     for rule in RULES:
@@ -84,13 +84,13 @@ def test_the_page_tells_every_rule_with_its_messages() -> None:
     assert page.count("(warning)") == sum(rule.warning for rule in RULES) == 4
 
 
-def test_every_rule_that_the_linter_owns_has_a_theme() -> None:
-    """1 to 5 are told by the readers, 33 by the templates, 39 only where the machine is known."""
+def test_every_lint_rule_belongs_to_a_check() -> None:
+    """The readers report 1 to 5, the templates 33; 39 needs a known machine."""
     assert {rule for _, rules in CHECKS for rule in rules} == set(range(6, 43)) - {33, 39}
 
 
-def test_a_step_that_is_sent_back_and_jumps_may_miss_what_it_passed() -> None:
-    """0 -> 1 -> 2 -> 3; 0 may jump to 2, and 3 goes back to 1: then 1 has surely run before 3 is read again."""
+def test_a_step_reached_by_a_jump_back_may_lack_skipped_steps() -> None:
+    """0 -> 1 -> 2 -> 3; 0 may jump to 2, and 3 goes back to 1: then 1 has certainly run before 3 is read again."""
     flow = Flow(
         4,
         (
@@ -108,14 +108,14 @@ def test_a_step_that_is_sent_back_and_jumps_may_miss_what_it_passed() -> None:
     assert flow.outcomes_at(3, 2) == {"passed"}
 
 
-def test_each_circle_is_found_once() -> None:
+def test_each_cycle_is_found_once() -> None:
     edges = {"a": ["b"], "b": ["c"], "c": ["b", "d"], "d": [], "e": ["e"], "f": ["d", "a"]}
 
     assert list(circles(edges)) == [("b", "c"), ("e",)]
 
 
-def test_the_keys_of_a_step_are_all_placed() -> None:
-    """A new key of the language must say what its texts are; those that are not texts need no word."""
+def test_every_text_key_of_a_step_is_classified() -> None:
+    """A new key of the language must say what its texts are; keys without texts need no entry."""
     from podium.workflow.lint.analysis import text_fields
 
     placed = (

@@ -1,4 +1,4 @@
-"""From a path to a workflow or to everything that is wrong: never a traceback."""
+"""Loading a workflow returns it or all of its problems, never a traceback."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def places(actual: Loaded) -> list[str]:
     ]
 
 
-def test_a_right_file_gives_a_workflow_and_what_it_stands_on(tmp_path: Path) -> None:
+def test_a_valid_file_gives_a_workflow_and_the_files_it_was_read_from(tmp_path: Path) -> None:
     files = {"p.md": "Plan.", "child.yaml": "podium: 1\nname: child\nsteps: {a: {run: x}}\n"}
     actual = load_text(
         tmp_path, "steps: {a: {role: planner, prompt: p.md}, b: {workflow: child.yaml}}", files
@@ -42,7 +42,7 @@ def test_a_right_file_gives_a_workflow_and_what_it_stands_on(tmp_path: Path) -> 
     assert {"flow.yaml", "p.md", "child.yaml", "planner.yaml"} <= names
 
 
-def test_every_mistake_of_every_stage_is_told_at_its_place_and_in_order(tmp_path: Path) -> None:
+def test_the_mistakes_of_all_stages_are_reported_in_order_of_place(tmp_path: Path) -> None:
     text = """\
     podium: 1
     name: 1.10
@@ -64,13 +64,13 @@ def test_every_mistake_of_every_stage_is_told_at_its_place_and_in_order(tmp_path
     assert actual.problems[0].message == '"name" must be text; write "1.10"'
 
 
-def test_a_mistake_in_a_child_is_told_in_the_child(tmp_path: Path) -> None:
+def test_a_mistake_in_a_child_workflow_is_reported_in_the_child(tmp_path: Path) -> None:
     child = "podium: 1\nname: child\nsteps:\n  a: {rum: x}\n"
     actual = load_text(tmp_path, "steps: {a: {workflow: sub/child.yaml}}", {"sub/child.yaml": child})
     assert places(actual) == ["child.yaml:4:7 3"]
 
 
-def test_a_mistake_in_a_template_is_told_in_the_template(tmp_path: Path) -> None:
+def test_a_mistake_in_a_template_is_reported_in_the_template(tmp_path: Path) -> None:
     base = "podium: 1\nname: base\nsteps:\n  a:\n    run: x\n    timeout: soon\n"
     actual = load_text(
         tmp_path, "extends: base\nsteps: {b: {after: a, run: y}}", {".podium/templates/base.yaml": base}
@@ -96,7 +96,7 @@ def test_a_mistake_in_a_template_is_told_in_the_template(tmp_path: Path) -> None
         "podium: 1\nextends: nowhere\nsteps: {}",
     ],
 )
-def test_a_file_that_is_nothing_like_a_workflow_is_told(text: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_workflow_is_reported(text: str, tmp_path: Path) -> None:
     write(tmp_path, {})
     (tmp_path / "flow.yaml").write_text(text, "utf-8")
     actual = load(tmp_path / "flow.yaml", project=tmp_path, agent_types=agent_types())
@@ -105,7 +105,7 @@ def test_a_file_that_is_nothing_like_a_workflow_is_told(text: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", ["missing.yaml", ".", "binary.yaml"])
-def test_a_path_that_cannot_be_read_is_told(name: str, tmp_path: Path) -> None:
+def test_an_unreadable_path_is_reported(name: str, tmp_path: Path) -> None:
     write(tmp_path, {})
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00\x01\x80")
     actual = load(tmp_path / name, project=tmp_path, agent_types=agent_types())
@@ -113,7 +113,7 @@ def test_a_path_that_cannot_be_read_is_told(name: str, tmp_path: Path) -> None:
     assert actual.errors
 
 
-def test_files_are_named_as_the_user_named_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_name_files_as_the_user_did(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(
         tmp_path,
         {"flow.yaml": "podium: 1\nsteps: {a: {workflow: sub/c.yaml}}\n", "sub/c.yaml": "podium: 1\n"},
@@ -141,20 +141,20 @@ def test_a_prompt_outside_the_project_is_not_read(tmp_path: Path) -> None:
     assert dict(actual.context.texts) == {}
 
 
-def test_a_schema_file_that_is_no_map_is_no_schema(tmp_path: Path) -> None:
+def test_a_schema_file_that_is_not_a_map_is_ignored(tmp_path: Path) -> None:
     text = "steps: {a: {run: x, output: {schema: s.json}}, b: {run: y, output: {schema: s.json}}}"
     assert errors(tmp_path, text, {"s.json": "[1]"})
 
 
-def test_inputs_are_checked_only_when_they_are_given(tmp_path: Path) -> None:
+def test_inputs_are_checked_only_when_values_are_passed(tmp_path: Path) -> None:
     text = "inputs: {n: int}\nsteps: {a: {run: x}}"
     assert errors(tmp_path, text) == []
     assert errors(tmp_path, text, inputs={"n": 3}) == []
     assert [rule for rule, _ in errors(tmp_path, text, inputs={})] == [34]
 
 
-def test_compiling_tells_what_nobody_checked_before(tmp_path: Path) -> None:
-    """Validation finds all of these first; the compiler must still not stumble over them."""
+def test_the_compiler_reports_problems_that_validation_missed(tmp_path: Path) -> None:
+    """Validation finds all of these first; the compiler must still report them instead of failing."""
     text = """
     steps:
       a: {role: planner, prompt: gone.md, gates: [nothing], needs: [z], retry: odd, on: {failed: z}}
@@ -184,7 +184,7 @@ DOCUMENTS = st.recursive(
 
 
 @given(data=DOCUMENTS)
-def test_no_document_makes_the_reader_stumble(data: Any) -> None:
+def test_no_document_makes_the_reader_raise(data: Any) -> None:
     for model in (File, Step):
         reading = read(model, data)
         assert reading.faults or isinstance(reading.value, Raw)
@@ -193,12 +193,12 @@ def test_no_document_makes_the_reader_stumble(data: Any) -> None:
 @given(
     steps=st.dictionaries(st.sampled_from("abc"), st.dictionaries(KEYS, DOCUMENTS, max_size=4), max_size=3)
 )
-def test_what_is_left_of_a_broken_file_is_still_typed(steps: Any) -> None:
+def test_what_remains_of_a_broken_file_is_typed(steps: Any) -> None:
     reading = read(File, {"podium": 1, "steps": steps})
     assert reading.value is not None
     for name, step in reading.value.steps.items():
         assert step.path == ("steps", name)
-        assert all(key in steps[name] for key in step.said())
+        assert all(key in steps[name] for key in step.written_keys())
 
 
 @settings(max_examples=60)
@@ -206,7 +206,7 @@ def test_what_is_left_of_a_broken_file_is_still_typed(steps: Any) -> None:
     data=st.dictionaries(KEYS, DOCUMENTS, max_size=4),
     steps=st.dictionaries(KEYS, st.dictionaries(KEYS, DOCUMENTS)),
 )
-def test_no_document_makes_loading_stumble(data: Any, steps: Any) -> None:
+def test_no_document_makes_loading_raise(data: Any, steps: Any) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "flow.yaml"
         path.write_text(json.dumps({**data, "podium": 1, "steps": steps}), "utf-8")

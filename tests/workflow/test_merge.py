@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from podium.workflow.merge import config_layers
 from podium.workflow.merge.merge import ORDER, Merged
 from podium.workflow.schema.fields import known_keys
-from podium.workflow.schema.file import CASCADE_KEYS, File
+from podium.workflow.schema.file import File, SharedKeys
 from podium.workflow.source.nodes import (
     SourceLocation,
     merge_appending,
@@ -207,7 +207,7 @@ def test_a_configuration_is_checked_even_where_a_nearer_file_hides_it(tmp_path: 
 
 def test_every_key_of_the_language_has_a_position_in_the_merged_file() -> None:
     assert set(ORDER) | {"extends", "disable"} == set(known_keys(File))
-    assert set(config_layers.KEYS) == set(CASCADE_KEYS)
+    assert set(config_layers.KEYS) == set(known_keys(SharedKeys))
 
 
 def test_the_origin_of_a_missing_value_is_the_value_around_it(tmp_path: Path) -> None:

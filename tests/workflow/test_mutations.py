@@ -1,6 +1,6 @@
-"""A file that is broken in any way is answered with problems, and never with a traceback.
+"""A file with any mutation leads to problems, never to a traceback.
 
-How quickly, `python tools/mutate_files.py` and `bench/` measure; here a file only must not blow up.
+`python tools/mutate_files.py` and `bench/` measure how fast; here only a blow-up fails.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 SEED = 20260107
 BLOW_UP_MS = 10_000.0
-"""Of the processor: fifty times what a whole process takes."""
+"""Processor time: fifty times that of a whole process."""
 
 
 @pytest.fixture(scope="module")
@@ -43,14 +43,14 @@ def test_the_same_seed_gives_the_same_files() -> None:
     assert [mutant.data for mutant in mutants(3, 20)] != [mutant.data for mutant in mutants(4, 20)]
 
 
-def test_most_mutants_differ_from_what_they_were_made_of() -> None:
+def test_most_mutants_differ_from_their_original() -> None:
     bases = {path.read_bytes() for path in base_files()}
     changed = [mutant for mutant in mutants(5, 200) if mutant.data not in bases]
 
     assert len(changed) > 180
 
 
-def test_a_report_names_what_failed(
+def test_a_report_names_the_failed_case(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(project))
@@ -62,11 +62,11 @@ def test_a_report_names_what_failed(
     ]
 
     assert report("in process", outcomes) == outcomes[1:]
-    said = capsys.readouterr().out
-    assert "3 files, exits {1: 1, 2: 2}" in said
-    assert "took 301 ms" in said
+    output = capsys.readouterr().out
+    assert "3 files, exits {1: 1, 2: 2}" in output
+    assert "took 301 ms" in output
 
 
 @pytest.mark.slow
-def test_mutated_files_end_a_process_with_an_exit_code_of_the_language(project: Path) -> None:
+def test_mutated_files_end_a_process_with_a_documented_exit_code(project: Path) -> None:
     assert_all_ended_well([run_one(mutant, project) for mutant in mutants(SEED + 1, 20)])

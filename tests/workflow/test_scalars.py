@@ -1,4 +1,4 @@
-"""The small words of the language: what they mean and what is refused."""
+"""Scalar values of the language: how they are read, and invalid values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from podium.workflow.schema import scalars
-from podium.workflow.schema.fields import Wrong
+from podium.workflow.schema.fields import InvalidValue
 
 
 @pytest.mark.parametrize(
@@ -31,21 +31,21 @@ def test_a_duration_is_read_in_milliseconds(text: Any, millis: int) -> None:
 @pytest.mark.parametrize(
     "text", ["", "5", "m5", "5m2h", "1.5h", 5, True, False, None, [], "5 m", "3650d1s", "9" * 5000 + "d"]
 )
-def test_what_is_not_a_duration_is_refused(text: Any) -> None:
-    with pytest.raises(Wrong):
+def test_an_invalid_duration_is_refused(text: Any) -> None:
+    with pytest.raises(InvalidValue):
         scalars.duration(text)
 
 
 @pytest.mark.parametrize(
     ("text", "count"), [("200k", 200_000), ("2M", 2_000_000), ("1.5k", 1_500), (7, 7), (0, 0)]
 )
-def test_tokens_are_a_number_or_short(text: Any, count: int) -> None:
+def test_tokens_are_a_number_or_a_short_form(text: Any, count: int) -> None:
     assert scalars.tokens(text) == count
 
 
 @pytest.mark.parametrize("text", ["200", "k", "2m", -1, True, None, 1.5])
-def test_what_is_not_a_number_of_tokens_is_refused(text: Any) -> None:
-    with pytest.raises(Wrong):
+def test_an_invalid_number_of_tokens_is_refused(text: Any) -> None:
+    with pytest.raises(InvalidValue):
         scalars.tokens(text)
 
 
@@ -53,23 +53,23 @@ def test_what_is_not_a_number_of_tokens_is_refused(text: Any) -> None:
     ("text", "rule"),
     [("all", "all"), ("any", "any"), ("majority", "majority"), (2, 2), ("95%", 0.95), ("100%", 1.0)],
 )
-def test_pass_is_a_word_a_number_or_a_share(text: Any, rule: Any) -> None:
+def test_a_pass_rule_is_a_word_a_number_or_a_percentage(text: Any, rule: Any) -> None:
     assert scalars.pass_rule(text) == rule
 
 
 @pytest.mark.parametrize("text", ["most", 0, -1, True, "101%", "x%", [], None, 1.5])
-def test_what_is_not_a_pass_rule_is_refused(text: Any) -> None:
-    with pytest.raises(Wrong):
+def test_an_invalid_pass_rule_is_refused(text: Any) -> None:
+    with pytest.raises(InvalidValue):
         scalars.pass_rule(text)
 
 
 @pytest.mark.parametrize("text", ["101%", "95", 95, None])
-def test_what_is_not_a_share_is_refused(text: Any) -> None:
-    with pytest.raises(Wrong):
+def test_an_invalid_percentage_is_refused(text: Any) -> None:
+    with pytest.raises(InvalidValue):
         scalars.share(text)
 
 
-def test_a_number_of_the_run_may_stand_where_a_count_does() -> None:
+def test_an_inserted_value_is_allowed_as_a_count() -> None:
     assert scalars.count("${{ inputs.n }}") == "${{ inputs.n }}"
     assert scalars.parallel(True) is True
     assert scalars.parallel(4) == 4
@@ -77,12 +77,12 @@ def test_a_number_of_the_run_may_stand_where_a_count_does() -> None:
 
 @pytest.mark.parametrize("parse", [scalars.count, scalars.parallel])
 @pytest.mark.parametrize("value", [0, -1, "four", None, 1.5])
-def test_what_is_not_a_count_is_refused(parse: Any, value: Any) -> None:
-    with pytest.raises(Wrong):
+def test_an_invalid_count_is_refused(parse: Any, value: Any) -> None:
+    with pytest.raises(InvalidValue):
         parse(value)
 
 
-def test_an_expression_may_be_a_plain_truth() -> None:
+def test_true_and_false_are_expressions() -> None:
     assert scalars.expression(True) == "true"
     assert scalars.expression(False) == "false"
     assert scalars.expression("a == b") == "a == b"

@@ -1,4 +1,4 @@
-"""What a file may say, and how it is read."""
+"""The forms a file may use, and how they are read."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from podium.workflow.schema.fields import known_keys
-from podium.workflow.schema.file import CASCADE_KEYS
+from podium.workflow.schema.file import SharedKeys
 from podium.workflow.schema.parts import Retry, Script
 from podium.workflow.schema.reader import read_config, read_file
 from podium.workflow.schema.step import Gate, Route
 from tests.workflow.reading import file_with, messages_of_step, read_valid
 
-# Short spellings
+# Short forms
 
 
-def test_short_spellings_become_the_maps_they_stand_for() -> None:
+def test_short_forms_become_the_maps_they_stand_for() -> None:
     step = read_valid(
         file_with(
             fix={
@@ -42,13 +42,13 @@ def test_short_spellings_become_the_maps_they_stand_for() -> None:
     assert (step.for_each.in_, step.for_each.as_) == ("steps.x.output", "item")
 
 
-def test_a_list_right_after_for_each_is_literal() -> None:
+def test_a_list_directly_under_for_each_is_literal() -> None:
     step = read_valid(file_with(fix={"run": "x", "for_each": ["a", 1]})).steps["fix"]
     assert step.for_each is not None
     assert step.for_each.in_ == ("a", 1)
 
 
-def test_retry_may_name_a_preset_or_be_a_value_of_the_run() -> None:
+def test_retry_may_be_the_name_of_a_preset_or_an_inserted_value() -> None:
     steps = read_valid(
         file_with(a={"run": "x", "retry": "aggressive"}, b={"run": "x", "retry": "${{ inputs.n }}"})
     ).steps
@@ -57,7 +57,7 @@ def test_retry_may_name_a_preset_or_be_a_value_of_the_run() -> None:
     assert steps["b"].retry.attempts == "${{ inputs.n }}"
 
 
-def test_a_single_duration_is_a_fixed_backoff() -> None:
+def test_a_single_duration_is_a_constant_backoff() -> None:
     step = read_valid(file_with(a={"run": "x", "retry": {"backoff": "2s"}})).steps["a"]
     assert isinstance(step.retry, Retry)
     assert step.retry.backoff is not None
@@ -75,19 +75,19 @@ def test_a_command_is_a_text_a_list_or_a_script() -> None:
     assert (steps["c"].run.script, steps["c"].run.shell) == ("make\n", "bash")
 
 
-def test_a_route_may_carry_a_text() -> None:
+def test_a_route_may_have_a_message() -> None:
     step = read_valid(file_with(a={"run": "x", "on": {"failed": {"end": "why"}, "else": "fail"}})).steps["a"]
     assert step.on == {"failed": Route("end", "why"), "else": Route("fail")}
 
 
 @pytest.mark.parametrize("route", [5, ["x"], {}, {"next": "x"}, {"fail": 1}, {"fail": "a", "end": "b"}])
-def test_what_is_not_a_route_is_refused(route: Any) -> None:
+def test_an_invalid_route_is_refused(route: Any) -> None:
     [(rule, message)] = messages_of_step(run="x", on={"failed": route})
     assert rule == 2
     assert message.startswith('"failed" must be a step, next,')
 
 
-def test_continuity_join_network_and_touches_have_their_own_spellings() -> None:
+def test_continuity_join_network_and_touches_have_their_own_forms() -> None:
     step = read_valid(
         file_with(
             a={
@@ -111,27 +111,27 @@ def test_continuity_join_network_and_touches_have_their_own_spellings() -> None:
         ("continuity", {"turns": 0}, "fresh or {turns: n}"),
         ("continuity", {"turn": 1}, "fresh or {turns: n}"),
         ("network", "closed", "open or a list of hosts"),
-        ("touches", "src/**", "a list of paths, or one ${{ }} that gives it"),
-        ("touches", [1], "a list of paths, or one ${{ }} that gives it"),
+        ("touches", "src/**", "a list of paths, or one ${{ }} whose value is such a list"),
+        ("touches", [1], "a list of paths, or one ${{ }} whose value is such a list"),
         ("fallback", [1], "a name or a list of names"),
         ("when", 5, "an expression"),
         ("timeout", "soon", "a duration such as 90s, 5m or 1h30m"),
     ],
 )
-def test_a_wrong_value_is_told_with_what_would_be_right(key: str, value: Any, expected: str) -> None:
+def test_an_invalid_value_is_reported_with_what_is_expected(key: str, value: Any, expected: str) -> None:
     assert messages_of_step(role="x", **{key: value}) == [(2, f'"{key}" must be {expected}')]
 
 
 @pytest.mark.parametrize("value", ["stack", {"batch": 0}, {"batch": True}, {"size": 2}])
-def test_what_is_not_a_join_is_refused(value: Any) -> None:
+def test_an_invalid_join_is_refused(value: Any) -> None:
     expected = '"join" must be queue, best, discard or {batch: n}'
     assert messages_of_step(agent=["a", "b"], join=value) == [(2, expected)]
 
 
-# What the later stages rely on
+# What later stages rely on
 
 
-def test_every_map_knows_its_path() -> None:
+def test_every_map_has_its_path() -> None:
     data = file_with(
         a={
             "steps": {
@@ -156,16 +156,16 @@ def test_every_map_knows_its_path() -> None:
     assert inner.gates[1].path == (*inner.path, "gates", 1)
 
 
-def test_keys_go_by_their_spelling_in_the_file() -> None:
+def test_keys_are_looked_up_by_their_spelling_in_the_file() -> None:
     step = read_valid(file_with(a={"set": {"x": 1}})).steps["a"]
-    assert step.said() == ("set",)
+    assert step.written_keys() == ("set",)
     assert step.has("set")
     assert not step.has("pass")
     assert step.get("set") == {"x": 1}
     assert {"set", "with", "pass", "for_each"} <= set(known_keys(type(step)))
 
 
-def test_what_was_read_stays_as_it_was_read() -> None:
+def test_values_that_were_read_cannot_be_changed() -> None:
     step = read_valid(file_with(a={"run": "x", "timeout": "5s"})).steps["a"]
     assert repr(step) == "Step(run='x', timeout=5000)"
     with pytest.raises(AttributeError, match="frozen"):
@@ -182,10 +182,10 @@ def test_the_verb_of_a_step_is_one_word() -> None:
     assert [step.verb for step in steps.steps.values()] == ["agent", "agent", None, None]
 
 
-def test_a_configuration_holds_the_keys_of_the_cascade_only() -> None:
+def test_a_configuration_has_only_the_shared_keys() -> None:
     reading = read_config({"limits": {"usd": 5, "unknown_cost": "refuse"}, "steps": {}})
     assert [fault.message for fault in reading.faults] == ['the configuration has an unknown key "steps"']
     assert reading.value is not None
     assert reading.value.limits is not None
     assert reading.value.limits.unknown_cost == "refuse"
-    assert set(known_keys(type(reading.value))) == set(CASCADE_KEYS)
+    assert set(known_keys(type(reading.value))) == set(known_keys(SharedKeys))

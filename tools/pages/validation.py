@@ -272,7 +272,7 @@ RULES: Final = (
     Rule(
         36,
         "gates",
-        ('gate "test" is not defined', "a gate is run, review, human or check"),
+        ('gate "test" is not defined', 'a gate cannot be "wait"'),
         "A gate that is not there lets everything through.",
     ),
     Rule(

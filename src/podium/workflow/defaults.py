@@ -18,7 +18,6 @@ POLL_EVERY: Final = Millis(MINUTE)
 
 LIMITS: Final = Limits(usd=MicroUsd(10_000_000), time=Millis(120 * MINUTE), transitions=200, members=100)
 BREAKER: Final = Breaker()
-MAX_PARALLEL: Final = 4
 MAX_DEPTH: Final = 8
 """How deep workflows may contain workflows."""
 

@@ -23,53 +23,53 @@ _PLAIN: Final[dict[Any, Schema]] = {
 }
 
 _DESCRIPTIONS: Final = {
-    "after": "Templates: where a new step goes",
-    "agent": "Which agent works, or a list of them that all get the task",
-    "breaker": "Soft rules: a hit stops the run and asks",
+    "after": "Templates: the step that a new step follows",
+    "agent": "The agent for this step, or a list of agents that all get the task",
+    "breaker": "Soft limits: reaching one pauses the run and asks a person",
     "build": "A feature of phases and components: a file, a map, or one ${{ }}",
     "check": "An expression that must be true",
-    "context": "Files packed for the worker",
-    "disable": "Steps of the template to leave out",
+    "context": "Files that are put into the prompt",
+    "disable": "Steps of the template to remove",
     "env": "NAME passes a variable on, NAME=value sets it",
-    "extends": "The template or role this one starts from",
+    "extends": "The template or role that this one is based on",
     "finally": "Steps that run at the end of every run",
     "for_each": "Repeats the step for each item",
-    "gates": "What must pass before the step counts",
+    "gates": "Checks that must pass before the step passes",
     "git": "Publishes or lands the work",
-    "human": "The question a person is asked",
-    "inputs": "What a run is given",
-    "join": "What becomes of the trees of parallel members",
-    "limits": "Hard ceilings",
-    "needs": "Steps that come first; makes the block a graph",
+    "human": "The question that a person is asked",
+    "inputs": "Values that a run is started with",
+    "join": "How the trees of parallel members are combined",
+    "limits": "Hard limits",
+    "needs": "Steps that must pass first; makes the block a graph",
     "on": "Where each outcome leads",
-    "output": "The contract of the step, and what steps.X.output holds",
-    "parallel": "How many children or iterations at once",
+    "output": "The contract of the step's result, and the type of steps.X.output",
+    "parallel": "Maximum number of children or iterations at once",
     "pass": "How many members must pass",
     "podium": "The version of the format",
-    "protect": "Globs to leave alone",
-    "recovery": "After a crash in mid-effect: run again, or ask",
+    "protect": "Globs of files that must not change",
+    "recovery": "After a crash during the step: run it again, or ask a person",
     "repeat": "Runs the step again until or while an expression holds",
     "retry": "Attempts, or a preset, or a map",
-    "review": "Agents judge other steps' work",
-    "role": "Which role works, or a list of them",
+    "review": "Agents that judge the work of other steps",
+    "role": "The role for this step, or a list of roles",
     "run": "A command on a fresh checkout",
-    "set": "Changes vars",
+    "set": "Sets vars",
     "steps": "A block of steps",
     "strict": "Every possible outcome must be routed",
-    "team": "Whom the worker may talk to",
-    "timeout": "Per attempt",
+    "team": "Agents that the worker may ask",
+    "timeout": "Maximum time for one attempt",
     "touches": "Globs that may change",
     "vars": "Values that `set` may change",
-    "wait": "For something outside the run",
+    "wait": "Waits for something outside the run",
     "when": "An expression; false skips the step",
-    "with": "Values for what the verb names",
+    "with": "Parameters for the role or workflow",
     "workflow": "Another workflow file",
 }
 
 
 def workflow_schema() -> Schema:
     schema = _document(File)
-    # A child of a template may say nothing about steps; the template has them.
+    # A child of a template may omit steps, because the template has them.
     schema["required"] = ["podium"]
     schema["anyOf"] = [{"required": ["steps"]}, {"required": ["extends"]}]
     return schema
@@ -90,18 +90,18 @@ def test_schema() -> Schema:
 def _document(model: type[Raw]) -> Schema:
     definitions: dict[str, Schema] = {}
     root = _map(model, definitions)
-    return {"$schema": DIALECT, "title": f"Podium: {model.thing}", **root, "$defs": definitions}
+    return {"$schema": DIALECT, "title": f"Podium: {model.noun}", **root, "$defs": definitions}
 
 
 def _map(model: type[Raw], definitions: dict[str, Schema]) -> Schema:
     keys = keys_of(model)
-    found: Schema = {
+    schema: Schema = {
         "type": "object",
-        "properties": {key: _key(key, known.type, definitions) for key, known in keys.items()},
+        "properties": {key: _key(key, entry.type, definitions) for key, entry in keys.items()},
         "additionalProperties": model.open,
     }
-    required = [key for key, known in keys.items() if known.required]
-    return found | {"required": required} if required else found
+    required = [key for key, entry in keys.items() if entry.required]
+    return schema | {"required": required} if required else schema
 
 
 def _key(key: str, kind: Any, definitions: dict[str, Schema]) -> Schema:
@@ -120,7 +120,7 @@ def _schema(kind: Any, definitions: dict[str, Schema]) -> Schema:
             mark.schema if isinstance(mark, Scalar) else _any_of(mark.schema, _schema(inner[0], definitions))
         )
     if origin in (Union, UnionType):
-        return _any_of(*(_schema(one, definitions) for one in inner))
+        return _any_of(*(_schema(part, definitions) for part in inner))
     if origin is dict:
         return {"type": "object", "additionalProperties": _schema(inner[1], definitions)}
     if origin is tuple:
@@ -133,13 +133,13 @@ def _schema(kind: Any, definitions: dict[str, Schema]) -> Schema:
 
 
 def _any_of(*choices: Schema) -> Schema:
-    """One list of choices, however the types are nested."""
-    flat = [one for choice in choices for one in choice.get("anyOf", [choice])]
-    return {"anyOf": [one for number, one in enumerate(flat) if one not in flat[:number]]}
+    """One flat list of choices, without duplicates."""
+    flat = [option for choice in choices for option in choice.get("anyOf", [choice])]
+    return {"anyOf": [option for number, option in enumerate(flat) if option not in flat[:number]]}
 
 
 def _reference(model: type[Raw], definitions: dict[str, Schema]) -> Schema:
-    """A map is described once; steps contain steps."""
+    """A reference to the definition of a map, so that each map is described once; steps contain steps."""
     name = model.__name__
     if name not in definitions:
         definitions[name] = {}

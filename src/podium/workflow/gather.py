@@ -234,6 +234,6 @@ def _walk(values: Any) -> Iterator[Raw]:
     for value in values:
         if isinstance(value, Raw):
             yield value
-            yield from _walk(value.get(key) for key in value.said())
+            yield from _walk(value.get(key) for key in value.written_keys())
         elif isinstance(value, (dict, tuple)):
             yield from _walk(value.values() if isinstance(value, dict) else value)

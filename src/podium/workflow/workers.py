@@ -9,7 +9,7 @@ from podium.workflow.context import WorkflowSource
 from podium.workflow.defaults import BASE_REVIEWER
 from podium.workflow.schema.file import Role
 from podium.workflow.schema.scalars import INSERT
-from podium.workflow.schema.step import Judging, Step
+from podium.workflow.schema.step import Step, StepOrGate
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def workers_of(context: WorkflowSource, step: Step) -> tuple[Worker, ...]:
     return _all(context, [(step.role or step.agent or "", step.role, step.agent)])
 
 
-def reviewers_of(context: WorkflowSource, step: Judging) -> tuple[Worker, ...]:
+def reviewers_of(context: WorkflowSource, step: StepOrGate) -> tuple[Worker, ...]:
     """Those of a review; an agent's name means the base reviewer played by it."""
     names = (step.review,) if isinstance(step.review, str) else step.review or ()
     return _all(context, [_reviewer(context, name) for name in names])

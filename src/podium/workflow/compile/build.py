@@ -28,7 +28,7 @@ from podium.workflow.compile.leaves import retry_layers
 from podium.workflow.compile.settings import output, picked, schema_of
 from podium.workflow.compile.values import CompileContext, frozen
 from podium.workflow.defaults import COMMAND_TIMEOUT, OTHER_RETRY
-from podium.workflow.schema.fields import attribute
+from podium.workflow.schema.fields import attribute_name
 from podium.workflow.schema.step import VERBS, Feature
 from podium.workflow.schema.step import Step as RawStep
 
@@ -199,7 +199,7 @@ def _overriding(plan: Plan, base: RawStep) -> Iterator[tuple[str, Step]]:
     phases = plan.feature.phases if plan.feature is not None else {}
     for phase_name, phase in phases.items():
         for name, component in phase.components.items():
-            if set(component.said()) - _DATA:
+            if set(component.written_keys()) - _DATA:
                 meant = f"component.phase == '{phase_name}' and component.id == '{name}'"
                 step_name = f"{phase_name}_{name}"
                 merged = overridden(base, component)
@@ -208,9 +208,9 @@ def _overriding(plan: Plan, base: RawStep) -> Iterator[tuple[str, Step]]:
 
 def overridden(base: RawStep, component: RawStep) -> RawStep:
     """The step with the component's keys in place of its own; a new verb replaces the old one."""
-    said = {attribute(key): component.get(key) for key in component.said() if key not in _DATA}
+    said = {attribute_name(key): component.get(key) for key in component.written_keys() if key not in _DATA}
     if component.verb is not None and component.verb != base.verb:
-        said = {attribute(verb): None for verb in VERBS} | said
+        said = {attribute_name(verb): None for verb in VERBS} | said
     return base.with_values(said)
 
 

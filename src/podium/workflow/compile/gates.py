@@ -15,7 +15,7 @@ from podium.workflow.compile.values import CompileContext
 from podium.workflow.defaults import COMMAND_TIMEOUT, OTHER_RETRY, REVIEW_TIMEOUT
 from podium.workflow.schema.fields import Raw
 from podium.workflow.schema.file import Role
-from podium.workflow.schema.step import Gate, Judging
+from podium.workflow.schema.step import Gate, StepOrGate
 from podium.workflow.schema.step import Step as RawStep
 from podium.workflow.workers import Worker, reviewers_of, unique
 
@@ -108,7 +108,7 @@ def _gate_verb(site: CompileContext, raw: Gate) -> Verb:
             return Check(site.expression(raw.check or "true", raw.at("check")))
 
 
-def review(site: CompileContext, raw: Judging, *, of: tuple[str, ...]) -> Review:
+def review(site: CompileContext, raw: StepOrGate, *, of: tuple[str, ...]) -> Review:
     rule: Any = raw.pass_ or "all"
     return Review(
         members=tuple(_reviewer(site, raw, worker) for worker in reviewers_of(site.context, raw)),
@@ -121,7 +121,7 @@ def review(site: CompileContext, raw: Judging, *, of: tuple[str, ...]) -> Review
     )
 
 
-def _reviewer(site: CompileContext, raw: Judging, worker: Worker) -> Step:
+def _reviewer(site: CompileContext, raw: StepOrGate, worker: Worker) -> Step:
     role = worker.known_role
     written = raw.prompt if raw.prompt is not None else (role.prompt if role is not None else None)
     model = role.model if role is not None else None
@@ -147,11 +147,11 @@ def _reviewer(site: CompileContext, raw: Judging, worker: Worker) -> Step:
     )
 
 
-def _estimate(raw: Judging) -> Any:
+def _estimate(raw: StepOrGate) -> Any:
     return raw.estimate if isinstance(raw, RawStep) else None
 
 
-def _reviewer_retry(site: CompileContext, raw: Judging, role: Role | None) -> Retry:
+def _reviewer_retry(site: CompileContext, raw: StepOrGate, role: Role | None) -> Retry:
     """A judge is asked once; only what was malformed or lost is asked again. Visits belong to the review."""
     found = policy.retry(site, retry_layers(raw, role), OTHER_RETRY)
     return replace(found, visits=None)

@@ -13,11 +13,11 @@ from podium.workflow.schema import parts
 from podium.workflow.schema.fields import DocPath
 from podium.workflow.schema.file import Role
 from podium.workflow.schema.parts import Script
-from podium.workflow.schema.step import Judging
+from podium.workflow.schema.step import StepOrGate
 from podium.workflow.schema.verb_keys import WAIT_FORMS
 
 
-def command(site: CompileContext, raw: Judging) -> Command:
+def command(site: CompileContext, raw: StepOrGate) -> Command:
     script = raw.run if isinstance(raw.run, Script) else None
     words = () if isinstance(raw.run, Script) or raw.run is None else raw.run
     return Command(
@@ -38,7 +38,7 @@ def _coverage(site: CompileContext, raw: parts.Coverage | None) -> Fields | None
     return fields({"report": site.value(raw.report, raw.at("report")), "min": raw.min})
 
 
-def human(site: CompileContext, raw: Judging, *, answers: bool) -> Human:
+def human(site: CompileContext, raw: StepOrGate, *, answers: bool) -> Human:
     return Human(
         question=site.prompt(raw.human or "", raw.at("human")),
         oversight=oversight(site, raw, default="human"),
@@ -46,7 +46,7 @@ def human(site: CompileContext, raw: Judging, *, answers: bool) -> Human:
     )
 
 
-def oversight(site: CompileContext, raw: Judging, *, default: str) -> Oversight:
+def oversight(site: CompileContext, raw: StepOrGate, *, default: str) -> Oversight:
     """Channels are the step's, else the file's own."""
     common = site.context.file.notify
     channels = raw.notify if raw.notify is not None else (common if isinstance(common, tuple) else ())
@@ -91,7 +91,7 @@ def _minute_of_day(text: str | None) -> int | None:
     return int(hours) * 60 + int(minutes)
 
 
-def retry_layers(raw: Judging, role: Role | None = None) -> Iterator[tuple[parts.Retry | str, DocPath]]:
+def retry_layers(raw: StepOrGate, role: Role | None = None) -> Iterator[tuple[parts.Retry | str, DocPath]]:
     if role is not None and role.retry is not None:
         yield role.retry, role.at("retry")
     if raw.retry is not None:

@@ -44,7 +44,7 @@ def breaker(raw: parts.Breaker | None) -> Breaker:
     """A rule that is written as null is switched off."""
     if raw is None:
         return BREAKER
-    said: dict[str, Any] = {name: getattr(raw, name) for name in raw.said()}
+    said: dict[str, Any] = {name: getattr(raw, name) for name in raw.written_keys()}
     if raw.usd is not None:
         said["usd"] = micro(raw.usd)
     if raw.failures is not None:

@@ -14,10 +14,10 @@ from podium.workflow.expressions.types import ShorthandError, parse_shorthand, t
 from podium.workflow.schema import parts
 from podium.workflow.schema.fields import DocPath, Raw
 from podium.workflow.schema.file import Role
-from podium.workflow.schema.step import Judging, Step
+from podium.workflow.schema.step import Step, StepOrGate
 
 
-def settings(site: CompileContext, step: Judging, role: Role | None = None) -> Fields:
+def settings(site: CompileContext, step: StepOrGate, role: Role | None = None) -> Fields:
     """Complete for the step: nobody has to look at the file or the role again."""
     file = site.context.file
     return fields(
@@ -40,7 +40,7 @@ def settings(site: CompileContext, step: Judging, role: Role | None = None) -> F
     )
 
 
-def _for_worker(site: CompileContext, step: Judging, role: Role | None) -> dict[str, Any]:
+def _for_worker(site: CompileContext, step: StepOrGate, role: Role | None) -> dict[str, Any]:
     """What is packed for an agent, and what it may use."""
     own = role.context if role is not None else None
     tools = step.tools if isinstance(step, Step) else None
@@ -64,7 +64,7 @@ def _own_files(site: CompileContext) -> Iterator[str]:
     yield from context.texts
 
 
-def network(site: CompileContext, step: Judging, role: Role | None) -> str | tuple[str, ...] | None:
+def network(site: CompileContext, step: StepOrGate, role: Role | None) -> str | tuple[str, ...] | None:
     for found in (step.network, role.network if role is not None else None, site.context.file.network):
         if found is not None:
             return found
@@ -82,7 +82,7 @@ def _context(site: CompileContext, *layers: parts.Context | None) -> Fields | No
     """Lists append, the nearest word wins."""
     found: dict[str, Any] = {}
     for layer in filter(None, layers):
-        for key in layer.said():
+        for key in layer.written_keys():
             here = site.value(layer.get(key), layer.at(key))
             found[key] = (*found.get(key, ()), *here) if isinstance(here, tuple) else here
     return fields(found) if found else None
@@ -91,11 +91,11 @@ def _context(site: CompileContext, *layers: parts.Context | None) -> Fields | No
 def _map(site: CompileContext, *layers: Raw | None) -> Fields | None:
     found: dict[str, Value] = {}
     for layer in filter(None, layers):
-        found |= {key: site.value(layer.get(key), layer.at(key)) for key in layer.said()}
+        found |= {key: site.value(layer.get(key), layer.at(key)) for key in layer.written_keys()}
     return fields(found) if found else None
 
 
-def parameters(site: CompileContext, raw: Judging, role: Role | None) -> tuple[tuple[str, Value], ...]:
+def parameters(site: CompileContext, raw: StepOrGate, role: Role | None) -> tuple[tuple[str, Value], ...]:
     """The role's parameters with the step's values."""
     own = dict(site.pairs(role.with_, role.at("with"))) if role is not None else {}
     given = dict(site.pairs(raw.with_, raw.at("with"))) if isinstance(raw, Step) else {}

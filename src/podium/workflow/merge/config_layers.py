@@ -15,7 +15,7 @@ from typing import Any, Final
 from podium.core.fast_dataclass import dataclass
 from podium.workflow.merge.step_nodes import nested_parts
 from podium.workflow.problems import Problem
-from podium.workflow.schema.fields import Wrong
+from podium.workflow.schema.fields import InvalidValue
 from podium.workflow.schema.scalars import duration, share, tokens
 from podium.workflow.source.nodes import (
     Node,
@@ -162,7 +162,7 @@ def _measure(unit: str, value: Any) -> float | None:
     """None for a value that is not a measure; the schema reports it."""
     try:
         return MEASURES.get(unit, _number)(value)
-    except (TypeError, ValueError, Wrong):
+    except (TypeError, ValueError, InvalidValue):
         return None
 
 

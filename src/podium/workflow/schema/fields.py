@@ -1,8 +1,8 @@
-"""What the schema is written in: maps with typed keys, and marks that say how a value is spelled.
+"""The parts of schema definitions: maps with typed keys, and marks for values that have several forms.
 
-A map is a plain class whose annotations are its keys; reading one costs nothing before the first file is read.
-(pydantic models of the same maps took 0.18 s to import and build, most of what `podium validate` may take; their
-errors also had to be translated and the document read again without each mistake.)
+A map is a plain class whose annotations are its keys, so defining one costs almost nothing at import time.
+(pydantic models of the same maps took 0.18 s to import and build, most of the time that `podium validate` may take;
+their errors also had to be reworded, and the document read again without each mistake.)
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ DocPath: TypeAlias = tuple[str | int, ...]
 Schema: TypeAlias = dict[str, Any]
 
 
-class Wrong(Exception):
-    """A value is not what its key takes; `expected` says what would be right."""
+class InvalidValue(Exception):
+    """Raised for a value that its key does not take; `expected` says what it takes."""
 
     def __init__(self, expected: str) -> None:
         super().__init__(expected)
@@ -27,7 +27,7 @@ class Wrong(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scalar:
-    """Marks a value that is read by `parse` and described by `schema`."""
+    """Marks a value that `parse` reads and `schema` describes."""
 
     parse: Callable[[Any], Any]
     schema: Schema
@@ -35,35 +35,35 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Short:
-    """Marks a map with a short spelling, which `spell` turns into the map; `schema` describes the short one."""
+    """Marks a map with a short form, which `expand` turns into the map; `schema` describes the short form."""
 
-    spell: Callable[[Any], Any]
+    expand: Callable[[Any], Any]
     schema: Schema
 
-    def lift(self, value: Any) -> Any:
-        return value if value is None or isinstance(value, Mapping) else self.spell(value)
+    def to_map(self, value: Any) -> Any:
+        return value if value is None or isinstance(value, Mapping) else self.expand(value)
 
 
 class Raw:
-    """A map as it was written. `path` leads to it in its document. A key that Python reserves has an underscore."""
+    """A map as written; `path` is its path in the document. A key that Python reserves gets an underscore."""
 
-    thing: ClassVar[str] = ""
-    """What a message calls it; empty is named by its key."""
+    noun: ClassVar[str] = ""
+    """The word for it in messages; without one, messages name it by its key."""
     open: ClassVar[bool] = False
-    """Whether further keys are passed through, in `extra`."""
+    """Whether unknown keys are kept, in `extra`."""
 
     _path: DocPath = ()
-    _said: tuple[str, ...] = ()
+    _written: tuple[str, ...] = ()
     _extra: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(
         self, values: Mapping[str, Any], path: DocPath = (), extra: Mapping[str, Any] | None = None
     ) -> None:
-        """`values` go by attribute, in the order of the file."""
+        """`values` are keyed by attribute name, in the order of the file."""
         own = self.__dict__
         own.update(values)
         own["_path"] = path
-        own["_said"] = tuple(values)
+        own["_written"] = tuple(values)
         if extra:
             own["_extra"] = MappingProxyType(dict(extra))
 
@@ -71,8 +71,8 @@ class Raw:
         raise AttributeError(f"{type(self).__name__} is frozen")
 
     def __repr__(self) -> str:
-        said = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._said)
-        return f"{type(self).__name__}({said})"
+        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._written)
+        return f"{type(self).__name__}({values})"
 
     @property
     def path(self) -> DocPath:
@@ -86,38 +86,38 @@ class Raw:
         return (*self._path, *keys)
 
     def has(self, key: str) -> bool:
-        """Whether the file itself says this key."""
-        return attribute(key) in self._said
+        """Whether the file itself contains this key."""
+        return attribute_name(key) in self._written
 
     def get(self, key: str) -> Any:
-        """The value under a key as it is spelled in the file."""
-        return getattr(self, attribute(key))
+        """The value of a key as spelled in the file."""
+        return getattr(self, attribute_name(key))
 
-    def said(self) -> tuple[str, ...]:
-        """The keys that were written, in the order of the file."""
-        return tuple(spelling(name) for name in self._said)
+    def written_keys(self) -> tuple[str, ...]:
+        """The keys in the file, in their order."""
+        return tuple(key_name(name) for name in self._written)
 
     def with_values(self, values: Mapping[str, Any]) -> Self:
-        """The same with other values under these attributes."""
-        kept = {name: getattr(self, name) for name in self._said}
-        return type(self)({**kept, **values}, self._path, self._extra)
+        """A copy with other values for these attributes."""
+        current = {name: getattr(self, name) for name in self._written}
+        return type(self)({**current, **values}, self._path, self._extra)
 
 
 RESERVED: Final = frozenset({"as", "finally", "in", "pass", "path", "set", "while", "with"})
-"""Keys that cannot be attributes, or would hide a word of Python or of ours."""
+"""Keys that cannot be attributes, or would hide a Python keyword or a name of `Raw`."""
 
 
-def attribute(key: str) -> str:
+def attribute_name(key: str) -> str:
     return f"{key}_" if key in RESERVED else key
 
 
-def spelling(name: str) -> str:
+def key_name(name: str) -> str:
     return name.removesuffix("_")
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key of a map: its attribute, the type it takes, and whether it must be there."""
+    """One key of a map: its attribute, its type, and whether it is required."""
 
     name: str
     type: Any
@@ -125,11 +125,11 @@ class Key:
 
 
 _KEYS: Final[dict[type[Raw], Mapping[str, Key]]] = {}
-"""Worked out when a kind of map is first read, and then known."""
+"""Computed when a kind of map is first read, then cached."""
 
 
 def keys_of(model: type[Raw]) -> Mapping[str, Key]:
-    """By spelling, in the order of the schema."""
+    """The keys by their spelling in the file, in the order of the schema."""
     if model not in _KEYS:
         _KEYS[model] = _keys_of(model)
     return _KEYS[model]
@@ -139,7 +139,7 @@ def _keys_of(model: type[Raw]) -> Mapping[str, Key]:
     hints = get_type_hints(model, include_extras=True)
     own = {name: kind for name, kind in hints.items() if get_origin(kind) is not ClassVar and name[0] != "_"}
     return MappingProxyType(
-        {spelling(name): Key(name, kind, not hasattr(model, name)) for name, kind in own.items()}
+        {key_name(name): Key(name, kind, not hasattr(model, name)) for name, kind in own.items()}
     )
 
 

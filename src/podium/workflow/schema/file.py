@@ -1,8 +1,8 @@
 """A workflow file and a configuration file as they are written."""
 
-from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
-from podium.workflow.schema.fields import Raw, Short, known_keys
+from podium.workflow.schema.fields import Raw, Short
 from podium.workflow.schema.parts import (
     Breaker,
     ContextMap,
@@ -27,13 +27,13 @@ from podium.workflow.schema.scalars import (
     TextList,
     Tokens,
 )
-from podium.workflow.schema.step import NOTHING, Gate, GateList, Step
+from podium.workflow.schema.step import EMPTY, Gate, GateList, Step
 
 InputType: TypeAlias = Literal["string", "int", "number", "bool", "path", "list", "map"]
 
 
 class Input(Raw):
-    thing: ClassVar[str] = "input"
+    noun: ClassVar[str] = "input"
 
     type: InputType = "string"
     default: Any = None
@@ -43,7 +43,7 @@ class Input(Raw):
 
 
 class Price(Raw):
-    """Dollars per million tokens, and when that was looked up."""
+    """Dollars per million tokens, and the date of the price."""
 
     input: Number | None = None
     output: Number | None = None
@@ -53,9 +53,9 @@ class Price(Raw):
 
 
 class Agent(Raw):
-    """A configured program. What only its adapter knows is passed through."""
+    """A configured program. Keys that only its adapter knows are passed through."""
 
-    thing: ClassVar[str] = "agent"
+    noun: ClassVar[str] = "agent"
     open: ClassVar[bool] = True
 
     type: str | None = None
@@ -64,7 +64,7 @@ class Agent(Raw):
     resume: str | Texts | None = None
     args: Texts = ()
     script: str | None = None
-    """Of a scripted agent: the cast it plays, a path in the project."""
+    """For a scripted agent: the path of its cast in the project."""
     enabled: bool = True
     stall: Duration | None = None
     price: Price | None = None
@@ -82,7 +82,7 @@ class Agent(Raw):
 
 
 class Role(Raw):
-    thing: ClassVar[str] = "role"
+    noun: ClassVar[str] = "role"
 
     extends: str | None = None
     replace: Texts = ()
@@ -127,19 +127,19 @@ class Record(Raw):
 
 
 NotifyText: TypeAlias = Texts | dict[str, Any]
-"""Names of channels, or (in a configuration) what they are."""
+"""Names of channels or, in a configuration, their definitions."""
 
 
-class Cascade(Raw):
-    """The keys that may stand in a workflow and in every configuration file, spelled alike."""
+class SharedKeys(Raw):
+    """The keys that a workflow shares with configuration files."""
 
-    agents: dict[str, Agent] = NOTHING
-    roles: dict[str, Role] = NOTHING
-    policies: dict[str, tuple[PolicyRule, ...]] = NOTHING
+    agents: dict[str, Agent] = EMPTY
+    roles: dict[str, Role] = EMPTY
+    policies: dict[str, tuple[PolicyRule, ...]] = EMPTY
     retries: dict[str, Annotated[Retry, Short(lambda value: {"attempts": value}, {"type": "integer"})]] = (
-        NOTHING
+        EMPTY
     )
-    people: dict[str, TextList] = NOTHING
+    people: dict[str, TextList] = EMPTY
     notify: NotifyText | None = None
     context: ContextMap | None = None
     limits: TopLimits | None = None
@@ -154,10 +154,10 @@ class Cascade(Raw):
     record: Record | None = None
 
 
-class File(Cascade):
-    """One workflow, after its template and its configuration were merged into it."""
+class File(SharedKeys):
+    """A workflow, after its template and configuration are merged into it."""
 
-    thing: ClassVar[str] = "workflow"
+    noun: ClassVar[str] = "workflow"
 
     podium: Literal[1]
     name: str | None = None
@@ -166,17 +166,14 @@ class File(Cascade):
     disable: Texts = ()
     inputs: dict[
         str, Annotated[Input, Short(lambda value: {"type": value}, {"enum": list(get_args(InputType))})]
-    ] = NOTHING
-    vars: dict[str, Any] = NOTHING
-    outputs: dict[str, Any] = NOTHING
+    ] = EMPTY
+    vars: dict[str, Any] = EMPTY
+    outputs: dict[str, Any] = EMPTY
     steps: dict[str, Step]
     finally_: dict[str, Step] | None = None
-    gates: dict[str, Gate] = NOTHING
+    gates: dict[str, Gate] = EMPTY
     strict: bool = False
 
 
-class Config(Cascade):
-    thing: ClassVar[str] = "configuration"
-
-
-CASCADE_KEYS: Final = known_keys(Cascade)
+class Config(SharedKeys):
+    noun: ClassVar[str] = "configuration"

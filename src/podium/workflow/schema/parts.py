@@ -1,4 +1,4 @@
-"""The maps that stand under a key of a step, a role or a file, typed."""
+"""Typed maps for keys of a step, a role or a file."""
 
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -82,7 +82,7 @@ class Stop(Raw):
 _DURATION_TEXT: Schema = {"type": "string", "pattern": "^([0-9]+[dhms])+$"}
 
 
-def _fixed(value: Any) -> Any:
+def _constant_backoff(value: Any) -> Any:
     return {"first": value, "times": 1, "max": value, "jitter": "0%"} if isinstance(value, str) else value
 
 
@@ -90,7 +90,7 @@ class Retry(Raw):
     attempts: CountText | None = None
     transient: Whole | None = None
     repair: Whole | None = None
-    backoff: Annotated[Backoff, Short(_fixed, _DURATION_TEXT)] | None = None
+    backoff: Annotated[Backoff, Short(_constant_backoff, _DURATION_TEXT)] | None = None
     visits: Positive | None = None
     stop: Stop | None = None
     degrade: Texts | None = None
@@ -146,7 +146,7 @@ class Output(Raw):
 
 
 OutputText: TypeAlias = str | Output
-"""A word, one `${{ }}` on a block, or the map."""
+"""A type name, one `${{ }}` on a block, or the map."""
 
 
 class Estimate(Raw):

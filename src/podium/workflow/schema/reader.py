@@ -1,6 +1,6 @@
-"""Reads a plain document into typed values, and tells every mistake in the words of the language.
+"""Reads a plain document into typed values and reports every mistake in it.
 
-A key with a mistake is left out and the rest is read all the same, so that later checks still see it.
+A key with a mistake is omitted and the rest is still read, so that later checks can run on it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar, Union, 
 from podium.core.fast_dataclass import dataclass
 from podium.errors import ConfigurationError
 from podium.workflow.problems import Problem, did_you_mean
-from podium.workflow.schema.fields import DocPath, Key, Raw, Scalar, Short, Wrong, keys_of, known_keys
+from podium.workflow.schema.fields import DocPath, InvalidValue, Key, Raw, Scalar, Short, keys_of, known_keys
 from podium.workflow.schema.file import Config, File
 from podium.workflow.schema.step import VERBS, Feature, Gate
 from podium.workflow.source.yaml import Document
@@ -21,12 +21,12 @@ from podium.workflow.source.yaml import Document
 Model = TypeVar("Model", bound=Raw)
 Source: TypeAlias = Callable[[DocPath], str | None]
 
-_WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+_TYPE_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
 @dataclass(frozen=True, slots=True)
 class FieldFault:
-    """A mistake in one document, before its place in a file is looked up. `key`: the key, not its value."""
+    """A mistake in a document, before its place in the file is looked up; `key` places it at the key, not the value."""
 
     rule: int
     path: DocPath
@@ -36,25 +36,25 @@ class FieldFault:
     warning: bool = False
 
 
-def _unknown(path: DocPath) -> None:  # noqa: ARG001 (has the shape of a Source)
+def _no_source(path: DocPath) -> None:  # noqa: ARG001 (has the shape of a Source)
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class Reading(Generic[Model]):
-    """`value` is None only if nothing sensible is left; `broken` are the paths that were left out."""
+    """`value` is None only if nothing usable is left; `broken` are the paths that were omitted."""
 
     value: Model | None
     faults: tuple[FieldFault, ...]
     broken: frozenset[DocPath]
 
 
-def read(model: type[Model], data: Any, *, source: Source = _unknown) -> Reading[Model]:
-    """`source` tells how a number or boolean was spelled, to ask for quotes around exactly that."""
+def read(model: type[Model], data: Any, *, source: Source = _no_source) -> Reading[Model]:
+    """`source` returns how a number or boolean was written, so that a message can suggest quotes around exactly that."""
     reader = _Reader(source)
     try:
-        value = reader.map(model, data, (), f"the {model.thing}")
-    except _Broken:
+        value = reader.map(model, data, (), f"the {model.noun}")
+    except _Omitted:
         value = None
     return Reading(value, tuple(reader.faults), frozenset(reader.broken))
 
@@ -71,8 +71,8 @@ def read_feature(data: Any) -> Reading[Feature]:
     return read(Feature, data)
 
 
-class _Broken(Exception):
-    """This value cannot be used; why was already told."""
+class _Omitted(Exception):
+    """Raised when a value cannot be used; the reason was already reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,38 +85,40 @@ class _Reader:
         self.faults.append(FieldFault(rule, path, message, hint, key=key))
 
     def map(self, model: type[Model], data: Any, path: DocPath, label: str) -> Model:
-        """`label` is what messages call the map."""
+        """`label` is the map's name in messages."""
         if not isinstance(data, Mapping):
             self.fault(2, path, f"{label} must be a map", key=True)
-            raise _Broken
+            raise _Omitted
         keys = keys_of(model)
         values: dict[str, Any] = {}
         extra: dict[str, Any] = {}
-        for spelled, item in data.items():
-            known = keys.get(spelled)
-            if known is not None:
-                for value in self.kept(known.type, item, (*path, spelled), label):
-                    values[known.name] = value
-            elif not model.open or did_you_mean(str(spelled), keys):
-                self.unknown_key(model, spelled, (*path, spelled), label)
+        for name, item in data.items():
+            key = keys.get(name)
+            if key is not None:
+                for value in self.read_value(key.type, item, (*path, name), label):
+                    values[key.name] = value
+            elif not model.open or did_you_mean(str(name), keys):
+                self.unknown_key(model, name, (*path, name), label)
             else:
-                extra[spelled] = item
+                extra[name] = item
         self.check_required(model, data, path, label)
         return model(values, path, extra)
 
-    def kept(self, kind: Any, data: Any, path: DocPath, owner: str) -> Iterator[Any]:
-        """The value, or nothing if it is broken."""
+    def read_value(self, kind: Any, data: Any, path: DocPath, owner: str) -> Iterator[Any]:
+        """Yields the value, or nothing if it is broken."""
         try:
             yield self.value(kind, data, path, owner)
-        except _Broken:
+        except _Omitted:
             self.broken.add(path)
 
     def unknown_key(self, model: type[Raw], key: Any, path: DocPath, label: str) -> None:
         self.broken.add(path)
         if not isinstance(key, str):
-            self.fault(2, path, f'{_spelled(key)} as a key must be text; write "{_spelled(key)}"', key=True)
+            self.fault(
+                2, path, f'the key {_as_written(key)} must be text; write "{_as_written(key)}"', key=True
+            )
         elif issubclass(model, Gate) and key in VERBS:
-            self.fault(36, path, "a gate is run, review, human or check", key=True)
+            self.fault(36, path, f'a gate cannot be "{key}"', "use run, review, human or check", key=True)
         else:
             hint = did_you_mean(key, known_keys(model))
             self.fault(3, path, f'{label} has an unknown key "{key}"', hint, key=True)
@@ -128,14 +130,14 @@ class _Reader:
                 self.fault(3, path, '"podium" is missing; write podium: 1', key=True)
             else:
                 self.fault(3, path, f'{label} needs "{key}"', key=True)
-        lost = [known for known in keys_of(model).values() if _is_lost(known, data, path, self.broken)]
-        if lost:
-            raise _Broken
+        useless = any(_makes_map_useless(known, data, path, self.broken) for known in keys_of(model).values())
+        if useless:
+            raise _Omitted
 
     def value(self, kind: Any, data: Any, path: DocPath, owner: str) -> Any:
         origin = get_origin(kind)
         if origin is Annotated:
-            return self.marked(kind, data, path, owner)
+            return self.annotated(kind, data, path, owner)
         if origin in (Union, UnionType):
             return self.value(self.alternative(kind, data), data, path, owner) if data is not None else None
         if origin is dict:
@@ -150,36 +152,36 @@ class _Reader:
             return self.map(kind, data, path, _label(kind, path, owner))
         return self.plain(kind, data, path)
 
-    def marked(self, kind: Any, data: Any, path: DocPath, owner: str) -> Any:
+    def annotated(self, kind: Any, data: Any, path: DocPath, owner: str) -> Any:
         inner, mark = get_args(kind)
         if isinstance(mark, Short):
-            lifted = mark.lift(data)
-            if lifted is data:
+            long_form = mark.to_map(data)
+            if long_form is data:
                 return self.value(inner, data, path, owner)
-            return self.short(inner, lifted, path, owner)
+            return self.short_form(inner, long_form, path, owner)
         assert isinstance(mark, Scalar)
         try:
             return mark.parse(data)
-        except Wrong as wrong:
-            self.fault(2, path, f"{_key_label(path)} must be {wrong.expected}")
-            raise _Broken from wrong
+        except InvalidValue as invalid:
+            self.fault(2, path, f"{_key_label(path)} must be {invalid.expected}")
+            raise _Omitted from invalid
 
-    def short(self, kind: Any, lifted: Any, path: DocPath, owner: str) -> Any:
-        """What is wrong in the map that a short spelling stands for is told of the spelling."""
+    def short_form(self, kind: Any, long_form: Any, path: DocPath, owner: str) -> Any:
+        """Reads a short form; a fault in the map it stands for is reported for the short form."""
         inner = _Reader(self.source)
         try:
-            value = inner.value(kind, lifted, path, owner)
-        except _Broken:
+            value = inner.value(kind, long_form, path, owner)
+        except _Omitted:
             value = None
         for fault in inner.faults[:1]:
-            here = (*path, *fault.path[len(path) + 1 :])
+            place = (*path, *fault.path[len(path) + 1 :])
             expected = fault.message.partition(" must be ")[2]
-            self.fault(2, here, f"{_key_label(here)} must be {expected}", fault.hint)
-            raise _Broken
+            self.fault(2, place, f"{_key_label(place)} must be {expected}", fault.hint)
+            raise _Omitted
         return value
 
     def alternative(self, kind: Any, data: Any) -> Any:
-        """Which of several spellings this is, so that only the faults of that one are told."""
+        """The alternative that has the shape of the data, so that only the faults of that one are reported."""
         kinds = [inner for inner in get_args(kind) if inner is not type(None)]
         shape = "map" if isinstance(data, Mapping) else "list" if isinstance(data, list) else "text"
         return next((inner for inner in kinds if shape in _shapes(inner)), kinds[0])
@@ -187,60 +189,60 @@ class _Reader:
     def entries(self, kind: Any, data: Any, path: DocPath) -> dict[str, Any]:
         if not isinstance(data, Mapping):
             self.fault(2, path, f"{_key_label(path)} must be a map", key=True)
-            raise _Broken
-        found: dict[str, Any] = {}
+            raise _Omitted
+        entries: dict[str, Any] = {}
         for name, item in data.items():
             if not isinstance(name, str):
                 self.unknown_key(Raw, name, (*path, name), "")
                 continue
-            for value in self.kept(kind, item, (*path, name), ""):
-                found[name] = value
-        return found
+            for value in self.read_value(kind, item, (*path, name), ""):
+                entries[name] = value
+        return entries
 
     def elements(self, kind: Any, data: Any, path: DocPath, owner: str) -> tuple[Any, ...]:
-        """One bad element takes the list along, so that the others keep their numbers."""
+        """Reads a list; one bad element omits the whole list, so that the indexes of the others stay correct."""
         if not isinstance(data, list):
             self.fault(2, path, f"{_key_label(path)} must be a list")
-            raise _Broken
-        found: list[Any] = []
+            raise _Omitted
+        elements: list[Any] = []
         for number, item in enumerate(data):
             if item is None and kind is not Any:
-                # A key without a value is the same as no key; an element without one is nothing but a slip.
+                # A key without a value counts as missing, but a list element without one is a mistake.
                 self.fault(2, (*path, number), f"{_key_label(path)} has an empty element")
                 continue
-            found += self.kept(kind, item, (*path, number), owner)
-        if len(found) < len(data):
-            raise _Broken
-        return tuple(found)
+            elements += self.read_value(kind, item, (*path, number), owner)
+        if len(elements) < len(data):
+            raise _Omitted
+        return tuple(elements)
 
     def word(self, words: tuple[Any, ...], data: Any, path: DocPath) -> Any:
         if not isinstance(data, bool) and data in words:
             return data
-        shown = [str(word) for word in words]
-        choice = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
-        hint = did_you_mean(data, shown) if isinstance(data, str) else ""
-        self.fault(2, path, f"{_key_label(path)} must be {choice}", hint)
-        raise _Broken
+        choices = [str(word) for word in words]
+        listed = choices[0] if len(choices) == 1 else f"{', '.join(choices[:-1])} or {choices[-1]}"
+        hint = did_you_mean(data, choices) if isinstance(data, str) else ""
+        self.fault(2, path, f"{_key_label(path)} must be {listed}", hint)
+        raise _Omitted
 
     def plain(self, kind: type, data: Any, path: DocPath) -> Any:
         if type(data) is kind or (kind is float and type(data) is int):
             return data
         if kind is str and isinstance(data, bool | int | float):
-            expected = f'text; write "{self.source(path) or _spelled(data)}"'
+            expected = f'text; write "{self.source(path) or _as_written(data)}"'
         else:
-            expected = _WORDS[kind]
+            expected = _TYPE_NAMES[kind]
         self.fault(2, path, f"{_key_label(path)} must be {expected}")
-        raise _Broken
+        raise _Omitted
 
 
-def _is_lost(key: Key, data: Mapping[str, Any], path: DocPath, broken: set[DocPath]) -> bool:
-    """Whether a map is of no use because this key is not there; that of the version can be guessed."""
-    spelled = key.name.removesuffix("_")
-    return key.required and spelled != "podium" and (spelled not in data or (*path, spelled) in broken)
+def _makes_map_useless(key: Key, data: Mapping[str, Any], path: DocPath, broken: set[DocPath]) -> bool:
+    """Whether this key is required and missing or broken; a missing version is assumed to be 1."""
+    name = key.name.removesuffix("_")
+    return key.required and name != "podium" and (name not in data or (*path, name) in broken)
 
 
 def _shapes(kind: Any) -> tuple[str, ...]:
-    """What a type looks like in a file."""
+    """The shapes that a type can have in a file."""
     origin = get_origin(kind)
     if origin is Annotated:
         inner, mark = get_args(kind)
@@ -253,33 +255,33 @@ def _shapes(kind: Any) -> tuple[str, ...]:
 
 
 def _label(model: type[Raw], path: DocPath, owner: str) -> str:
-    """What messages call a map: by its kind and name if it has them, else by its key."""
-    if not model.thing or not path:
+    """The name of a map in messages: its kind and name, or else its key."""
+    if not model.noun or not path:
         return _key_label(path)
     if isinstance(path[-1], int):
-        return f"a {model.thing} of {owner}" if owner else _key_label(path)
-    return f'{model.thing} "{path[-1]}"'
+        return f"a {model.noun} of {owner}" if owner else _key_label(path)
+    return f'{model.noun} "{path[-1]}"'
 
 
 def _key_label(path: DocPath) -> str:
-    """The last key, with the number of an element behind it."""
+    """The last key, followed by the index for a list element."""
     key = next((part for part in reversed(path) if isinstance(part, str)), "")
     return f'"{key}[{path[-1]}]"' if isinstance(path[-1], int) else f'"{key}"'
 
 
-def _spelled(value: Any) -> str:
+def _as_written(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def read_strictly(model: type[Model], document: Document, *, under: str | None = None) -> Model:
-    """`under` is the key that a file may leave out, if it holds nothing but that list."""
-    listed = under is not None and isinstance(document.value, list)
-    whole: Any = {under: document.value} if listed else document.value or {}
+def read_or_raise(model: type[Model], document: Document, *, under: str | None = None) -> Model:
+    """Reads a document or raises all its problems; `under` is a key that a file with only that list may omit."""
+    is_bare_list = under is not None and isinstance(document.value, list)
+    data: Any = {under: document.value} if is_bare_list else document.value or {}
     problems = list(document.problems)
     if not problems:
-        reading = read(model, whole, source=lambda path: document.source(path[1:] if listed else path))
+        reading = read(model, data, source=lambda path: document.source(path[1:] if is_bare_list else path))
         for fault in reading.faults:
-            at = document.position(fault.path[1:] if listed else fault.path, key=fault.key)
+            at = document.position(fault.path[1:] if is_bare_list else fault.path, key=fault.key)
             problems.append(Problem(document.name, at.line, at.col, fault.rule, fault.message, fault.hint))
         if reading.value is not None and not problems:
             return reading.value

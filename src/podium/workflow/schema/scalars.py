@@ -1,7 +1,7 @@
-"""The small words of the language: durations, tokens, shares, and values that have two spellings.
+"""Scalar values of the language: durations, tokens, percentages, and values with several forms.
 
-Each is a function from what YAML gave to a plain value, with the JSON Schema of what may be written. They stand
-in the schema as `Annotated[type, Scalar(...)]`.
+Each is a function from a YAML value to a plain value, together with the JSON Schema of what may be written. The
+schema uses them as `Annotated[type, Scalar(...)]`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Annotated, Any, Final, TypeAlias
 
 from podium.core.types import Millis
-from podium.workflow.schema.fields import Scalar, Schema, Wrong
+from podium.workflow.schema.fields import InvalidValue, Scalar, Schema
 
 INSERT: Final = "${{"
-"""What begins a value that is only known when the run gets there."""
+"""Begins a value that is known only at run time."""
 
 NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 
@@ -24,22 +24,22 @@ _SHARE: Final = re.compile(r"(\d{1,3})%")
 _TIME: Final = re.compile("([01]?[0-9]|2[0-3]):[0-5][0-9]")
 _SECONDS: Final = (86_400, 3_600, 60, 1)
 _LONGEST_S: Final = 3650 * 86_400
-"""A moment so far ahead that no calendar has it can be neither waited for nor shown."""
+"""Ten years; a later time could not be shown as a date."""
 
 
 def number(value: Any) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool):
         if value >= 0:
             return value
-        raise Wrong("at least 0")
-    raise Wrong("a number")
+        raise InvalidValue("at least 0")
+    raise InvalidValue("a number")
 
 
-def whole(value: Any, least: int = 0) -> int:
+def whole(value: Any, minimum: int = 0) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise Wrong("a whole number")
-    if value < least:
-        raise Wrong("above 0" if least == 1 else f"at least {least}")
+        raise InvalidValue("a whole number")
+    if value < minimum:
+        raise InvalidValue("above 0" if minimum == 1 else f"at least {minimum}")
     return value
 
 
@@ -49,14 +49,14 @@ def positive(value: Any) -> int:
 
 def score(value: Any) -> int:
     if whole(value, 1) > 10:
-        raise Wrong("at most 10")
+        raise InvalidValue("at most 10")
     return int(value)
 
 
 def time_of_day(value: Any) -> str:
     if isinstance(value, str) and _TIME.fullmatch(value):
         return value
-    raise Wrong('a time of day such as "06:00"')
+    raise InvalidValue('a time of day such as "06:00"')
 
 
 def duration(value: Any) -> Millis:
@@ -65,11 +65,11 @@ def duration(value: Any) -> Millis:
         parts = zip(match.groups("0"), _SECONDS, strict=True)
         seconds = sum(int(part) * unit for part, unit in parts)
         if seconds > _LONGEST_S:
-            raise Wrong("at most 3650d, which is ten years")
+            raise InvalidValue("at most 3650d, which is ten years")
         return Millis(1000 * seconds)
     if value == 0 and not isinstance(value, bool):
         return Millis(0)
-    raise Wrong("a duration such as 90s, 5m or 1h30m")
+    raise InvalidValue("a duration such as 90s, 5m or 1h30m")
 
 
 def tokens(value: Any) -> int:
@@ -77,15 +77,15 @@ def tokens(value: Any) -> int:
         return value
     match = _TOKENS.fullmatch(value) if isinstance(value, str) else None
     if match is None:
-        raise Wrong("a number of tokens such as 5000, 200k or 2M")
+        raise InvalidValue("a number of tokens such as 5000, 200k or 2M")
     return round(float(match[1]) * (1_000 if match[2] == "k" else 1_000_000))
 
 
 def share(value: Any) -> int:
-    """In percent."""
+    """A percentage as a number from 0 to 100."""
     match = _SHARE.fullmatch(value) if isinstance(value, str) else None
     if match is None or int(match[1]) > 100:
-        raise Wrong("a share such as 95%")
+        raise InvalidValue("a percentage such as 95%")
     return int(match[1])
 
 
@@ -96,7 +96,7 @@ def pass_rule(value: Any) -> str | int | float:
         return value
     match = _SHARE.fullmatch(value) if isinstance(value, str) else None
     if match is None or int(match[1]) > 100:
-        raise Wrong("all, any, majority, a number or a share such as 95%")
+        raise InvalidValue("all, any, majority, a number or a percentage such as 95%")
     return int(match[1]) / 100
 
 
@@ -105,7 +105,7 @@ def count(value: Any) -> int | str:
         return value
     if isinstance(value, str) and INSERT in value:
         return value
-    raise Wrong("a number above 0")
+    raise InvalidValue("a number above 0")
 
 
 def parallel(value: Any) -> int | str | bool:
@@ -117,7 +117,7 @@ def expression(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         return value
-    raise Wrong("an expression")
+    raise InvalidValue("an expression")
 
 
 def join(value: Any) -> str | int:
@@ -127,18 +127,18 @@ def join(value: Any) -> str | int:
         size = value["batch"]
         if isinstance(size, int) and not isinstance(size, bool) and size > 0:
             return size
-    raise Wrong("queue, best, discard or {batch: n}")
+    raise InvalidValue("queue, best, discard or {batch: n}")
 
 
 def continuity(value: Any) -> int:
-    """How many turns of the last conversation go on; 0 is a fresh one."""
+    """How many turns of the last conversation are kept; 0 starts a new one."""
     if value == "fresh":
         return 0
     if isinstance(value, dict) and list(value) == ["turns"]:
         turns = value["turns"]
         if isinstance(turns, int) and not isinstance(turns, bool) and turns > 0:
             return turns
-    raise Wrong("fresh or {turns: n}")
+    raise InvalidValue("fresh or {turns: n}")
 
 
 def one_or_more(value: Any) -> str | tuple[str, ...]:
@@ -146,12 +146,12 @@ def one_or_more(value: Any) -> str | tuple[str, ...]:
         return value
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         return tuple(value)
-    raise Wrong("a name or a list of names")
+    raise InvalidValue("a name or a list of names")
 
 
 def texts(value: Any) -> tuple[str, ...]:
-    found = () if value == [] else one_or_more(value)
-    return (found,) if isinstance(found, str) else found
+    words = () if value == [] else one_or_more(value)
+    return (words,) if isinstance(words, str) else words
 
 
 def globs(value: Any) -> str | tuple[str, ...]:
@@ -159,7 +159,7 @@ def globs(value: Any) -> str | tuple[str, ...]:
         return value
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return tuple(value)
-    raise Wrong("a list of paths, or one ${{ }} that gives it")
+    raise InvalidValue("a list of paths, or one ${{ }} whose value is such a list")
 
 
 def network(value: Any) -> str | tuple[str, ...]:
@@ -167,14 +167,14 @@ def network(value: Any) -> str | tuple[str, ...]:
         return "open"
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return tuple(value)
-    raise Wrong("open or a list of hosts")
+    raise InvalidValue("open or a list of hosts")
 
 
 def _or_expected(parse: Callable[[Any], Any], value: Any, expected: str) -> Any:
     try:
         return parse(value)
-    except Wrong:
-        raise Wrong(expected) from None
+    except InvalidValue:
+        raise InvalidValue(expected) from None
 
 
 TEXT: Final[Schema] = {"type": "string"}

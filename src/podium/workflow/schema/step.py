@@ -1,13 +1,13 @@
-"""Steps and gates as they are written: one flat map with the keys of every verb.
+"""Steps and gates as written: one flat map with the keys of every verb.
 
-Which key fits which verb is not a matter of types; `verb_keys.py` tells it with a better message.
+Types do not say which key fits which verb; `verb_keys.py` checks it with a clearer message.
 """
 
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
 from podium.core.fast_dataclass import dataclass
-from podium.workflow.schema.fields import Raw, Scalar, Wrong
+from podium.workflow.schema.fields import InvalidValue, Raw, Scalar
 from podium.workflow.schema.parts import (
     ContextMap,
     Coverage,
@@ -42,8 +42,8 @@ from podium.workflow.schema.scalars import (
     TextList,
 )
 
-NOTHING: Final[dict[str, Any]] = {}
-"""The default of maps by name; nobody writes into what was read."""
+EMPTY: Final[dict[str, Any]] = {}
+"""The default of maps by name; values that were read are never changed."""
 
 VERBS: Final = (
     "role",
@@ -64,7 +64,7 @@ GATE_VERBS: Final = ("run", "review", "human", "check")
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where an outcome leads: a step or one of the words; `fail` and `end` may carry a text."""
+    """The target of an outcome: a step or one of the keywords; `fail` and `end` may have a message."""
 
     target: str
     message: str | None = None
@@ -77,7 +77,7 @@ def route(value: Any) -> Route:
         [(word, message)] = value.items()
         if word in {"fail", "end"} and isinstance(message, str):
             return Route(word, message)
-    raise Wrong("a step, next, end, fail, break, {fail: text} or {end: text}")
+    raise InvalidValue("a step, next, end, fail, break, {fail: text} or {end: text}")
 
 
 _ROUTE_SCHEMA: Final[dict[str, Any]] = {
@@ -98,8 +98,8 @@ RunText: TypeAlias = str | Texts | Script
 Level: TypeAlias = str
 
 
-class Judging(Raw):
-    """What a step and a gate have in common: the judging verbs, their keys, and the walls around a process."""
+class StepOrGate(Raw):
+    """The common part of a step and a gate: verbs that judge, their keys, and the sandbox of a process."""
 
     description: str = ""
     when: Expression | None = None
@@ -146,13 +146,13 @@ class Judging(Raw):
 
     @cached_property
     def verb(self) -> str | None:
-        """The one verb, `role` and `agent` both being "agent"; None if the file names none or several."""
-        found = {("agent" if verb == "role" else verb) for verb in self.verbs if self.get(verb) is not None}
-        return found.pop() if len(found) == 1 else None
+        """The verb, where `role` and `agent` both count as "agent"; None if the file has none or several."""
+        verbs = {("agent" if verb == "role" else verb) for verb in self.verbs if self.get(verb) is not None}
+        return verbs.pop() if len(verbs) == 1 else None
 
 
-class Gate(Judging):
-    thing: ClassVar[str] = "gate"
+class Gate(StepOrGate):
+    noun: ClassVar[str] = "gate"
 
     name: str | None = None
     on_fail: Literal["retry", "block"] = "retry"
@@ -160,11 +160,11 @@ class Gate(Judging):
 
 GateText: TypeAlias = str | Gate
 GateList: TypeAlias = tuple[GateText, ...]
-"""Names of gates, and gates."""
+"""Gates, or names of gates."""
 
 
-class Step(Judging):
-    thing: ClassVar[str] = "step"
+class Step(StepOrGate):
+    noun: ClassVar[str] = "step"
     verbs: ClassVar[tuple[str, ...]] = VERBS
 
     role: OneOrMore | None = None
@@ -189,7 +189,7 @@ class Step(Judging):
     component: "Step | None" = None
 
     needs: Texts | None = None
-    on: dict[str, RouteText] = NOTHING
+    on: dict[str, RouteText] = EMPTY
     for_each: ForEachMap | None = None
     repeat: Repeat | None = None
     parallel: Parallel | None = None
@@ -208,7 +208,7 @@ class Step(Judging):
 
 
 class Interface(Raw):
-    thing: ClassVar[str] = "interface"
+    noun: ClassVar[str] = "interface"
 
     file: str
     text: str
@@ -216,17 +216,17 @@ class Interface(Raw):
 
 
 class Phase(Raw):
-    thing: ClassVar[str] = "phase"
+    noun: ClassVar[str] = "phase"
 
     title: str | None = None
     description: str = ""
     barrier: Literal["strict", "interfaces", "none"] = "strict"
-    interfaces: dict[str, Interface] = NOTHING
-    components: dict[str, Step] = NOTHING
+    interfaces: dict[str, Interface] = EMPTY
+    components: dict[str, Step] = EMPTY
 
 
 class Feature(Raw):
-    thing: ClassVar[str] = "feature"
+    noun: ClassVar[str] = "feature"
 
     id: str | None = None
     title: str | None = None

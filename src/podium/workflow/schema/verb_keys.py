@@ -1,4 +1,4 @@
-"""Which keys go together: one verb per step (rule 4), and only the keys that this verb reads (rule 5)."""
+"""Checks which keys go together: one verb per step (rule 4), and only the keys of this verb (rule 5)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from podium.workflow.schema.fields import DocPath
 from podium.workflow.schema.file import File
 from podium.workflow.schema.parts import Git, Wait
 from podium.workflow.schema.reader import FieldFault
-from podium.workflow.schema.step import Feature, Gate, Judging, Step
+from podium.workflow.schema.step import Feature, Gate, Step, StepOrGate
 
-Broken: TypeAlias = frozenset[DocPath]
-"""The keys that were already faulted and left out."""
+BrokenPaths: TypeAlias = frozenset[DocPath]
+"""The paths of keys that were already reported and omitted."""
 
-_PROCESS: Final = ("agent", "run", "review", "git", "wait")
-_BLOCKS: Final = ("steps", "build")
+_PROCESS_VERBS: Final = ("agent", "run", "review", "git", "wait")
+_BLOCK_VERBS: Final = ("steps", "build")
 
 VERBS_OF_KEY: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("stdin", "junit", "coverage", "must_fail_before", "exit_codes"), ("run",)),
@@ -34,21 +34,21 @@ VERBS_OF_KEY: Final[dict[str, tuple[str, ...]]] = {
     "timeout": ("agent", "run", "review", "human", "wait", "git", "steps", "workflow", "build"),
     "output": ("agent", "run", "human", "wait", "steps", "workflow", "build"),
     "with": ("agent", "review", "workflow"),
-    "touches": ("agent", "run", *_BLOCKS),
-    "protect": ("agent", "run", *_BLOCKS),
+    "touches": ("agent", "run", *_BLOCK_VERBS),
+    "protect": ("agent", "run", *_BLOCK_VERBS),
     "workspace": ("agent", "run", "review"),
     "dir": ("agent", "run", "review", "wait"),
-    **dict.fromkeys(("sandbox", "network", "secrets", "env", "recovery"), _PROCESS),
+    **dict.fromkeys(("sandbox", "network", "secrets", "env", "recovery"), _PROCESS_VERBS),
     "runs_on": ("agent", "run", "review"),
 }
-"""The keys that do not fit every verb."""
+"""The keys that only some verbs take."""
 
 WAIT_FORMS: Final = ("signal", "file", "timer", "until_time", "commit", "step", "poll")
 _WAIT_EXTRAS: Final = {"branch": "commit", "every": "poll", "pending": "poll"}
 _GIT_EXTRAS: Final = {"message": "land", "how": "land", "push": "branch"}
 
 
-def check_file(file: File, broken: Broken) -> Iterator[FieldFault]:
+def check_file(file: File, broken: BrokenPaths) -> Iterator[FieldFault]:
     for name, step in all_steps(file):
         yield from check_step(name, step, broken)
     for name, gate in file.gates.items():
@@ -78,14 +78,14 @@ def steps_below(steps: Iterable[tuple[str, Step]]) -> Iterator[tuple[str, Step]]
 
 
 def components_of(feature: Feature) -> Iterator[tuple[str, Step]]:
-    """What a feature overrides; these have no verb of their own."""
+    """The overrides in a feature; they have no verb of their own."""
     for phase in feature.phases.values():
         for name, component in phase.components.items():
             yield from steps_below((component.steps or {}).items())
             yield name, component
 
 
-def check_step(name: str, step: Step, broken: Broken) -> Iterator[FieldFault]:
+def check_step(name: str, step: Step, broken: BrokenPaths) -> Iterator[FieldFault]:
     label = f'step "{name}"'
     if _is_component(step):
         return
@@ -102,49 +102,51 @@ def check_step(name: str, step: Step, broken: Broken) -> Iterator[FieldFault]:
     if step.done is not None:
         yield from _check_wait(step.done, broken)
         if step.agent != "human":
-            yield FieldFault(5, step.at("done"), '"done" belongs to "agent: human"')
+            yield FieldFault(5, step.at("done"), '"done" can only be used with "agent: human"')
 
 
-def check_gate(label: str, gate: Gate, broken: Broken) -> Iterator[FieldFault]:
+def check_gate(label: str, gate: Gate, broken: BrokenPaths) -> Iterator[FieldFault]:
     named = f'gate "{gate.name}"' if gate.name else label
     yield from _check_verb(named, gate, broken)
     yield from _check_keys(gate)
 
 
 def _is_component(step: Step) -> bool:
-    """An entry of `components` overrides keys of a step that has the verb."""
+    """Whether a step is an entry of `components`, which overrides keys of a step that has the verb."""
     return len(step.path) >= 2 and step.path[-2] == "components" and step.verb is None
 
 
-def _check_verb(label: str, step: Judging, broken: Broken) -> Iterator[FieldFault]:
-    written = [key for key in step.said() if key in step.verbs and step.get(key) is not None]
+def _check_verb(label: str, step: StepOrGate, broken: BrokenPaths) -> Iterator[FieldFault]:
+    written = [key for key in step.written_keys() if key in step.verbs and step.get(key) is not None]
     kinds = [verb for verb in written if not (verb == "agent" and "role" in written)]
     if len(kinds) > 1:
         yield FieldFault(
-            4, step.at(kinds[1]), f'{label} has two verbs, "{kinds[0]}" and "{kinds[1]}"', _one_verb(step)
+            4, step.at(kinds[1]), f'{label} has two verbs, "{kinds[0]}" and "{kinds[1]}"', _verb_hint(step)
         )
-    elif not kinds and not _lacks(broken, step.path):
+    elif not kinds and not _has_broken_key(broken, step.path):
         if isinstance(step, Gate):
-            yield FieldFault(36, step.path, "a gate is run, review, human or check", key=False)
+            yield FieldFault(
+                36, step.path, f"{label} has no verb", "use run, review, human or check", key=False
+            )
         else:
-            yield FieldFault(4, step.path, f"{label} has no verb", _one_verb(step))
+            yield FieldFault(4, step.path, f"{label} has no verb", _verb_hint(step))
 
 
-def _lacks(broken: Broken, path: DocPath) -> bool:
-    """Whether a key was left out there, so that nothing more is said about what is missing."""
-    return any(left_out[:-1] == path for left_out in broken)
+def _has_broken_key(broken: BrokenPaths, path: DocPath) -> bool:
+    """Whether a key was omitted there, so that missing keys are not reported as well."""
+    return any(omitted[:-1] == path for omitted in broken)
 
 
-def _one_verb(step: Judging) -> str:
-    return f"a step has one of {', '.join(step.verbs)}" if isinstance(step, Step) else "split it in two"
+def _verb_hint(step: StepOrGate) -> str:
+    return f"use one of {', '.join(step.verbs)}" if isinstance(step, Step) else "split it into two gates"
 
 
-def _check_keys(step: Judging) -> Iterator[FieldFault]:
+def _check_keys(step: StepOrGate) -> Iterator[FieldFault]:
     verb = step.verb
     if verb is None:
         return
     shown = "role" if verb == "agent" and step.get("role") is not None else verb
-    for key in step.said():
+    for key in step.written_keys():
         fitting = VERBS_OF_KEY.get(key)
         if fitting is not None and verb not in fitting:
             yield FieldFault(5, step.at(key), f'"{key}" belongs to {_list_of(fitting)}, not to "{shown}"')
@@ -156,27 +158,29 @@ def _list_of(words: tuple[str, ...]) -> str:
 
 
 def _check_modifiers(label: str, step: Step) -> Iterator[FieldFault]:
-    many = step.for_each is not None or step.verb in {"steps", "build", None}
-    listed = any(isinstance(value, tuple) for value in (step.role, step.agent))
-    if step.has("parallel") and not many:
+    has_children = step.for_each is not None or step.verb in {"steps", "build", None}
+    has_list = any(isinstance(value, tuple) for value in (step.role, step.agent))
+    if step.has("parallel") and not has_children:
         yield FieldFault(5, step.at("parallel"), '"parallel" needs for_each, steps or build')
-    if step.has("pass") and not (many or listed or step.verb == "review"):
+    if step.has("pass") and not (has_children or has_list or step.verb == "review"):
         yield FieldFault(
             5, step.at("pass"), '"pass" needs for_each, steps, build, review or a list of agents'
         )
-    if step.has("join") and not (many or listed):
+    if step.has("join") and not (has_children or has_list):
         yield FieldFault(5, step.at("join"), '"join" needs for_each, steps, build or a list of agents')
     if step.for_each is not None and step.repeat is not None:
-        yield FieldFault(5, step.at("repeat"), f"{label} has for_each and repeat; nest them")
+        yield FieldFault(
+            5, step.at("repeat"), f"{label} has both for_each and repeat; nest one inside the other"
+        )
     if step.verb == "build" and step.component is None:
         yield FieldFault(5, step.at("build"), '"build" needs "component"')
 
 
-def _check_wait(wait: Wait, broken: Broken) -> Iterator[FieldFault]:
+def _check_wait(wait: Wait, broken: BrokenPaths) -> Iterator[FieldFault]:
     forms = [form for form in WAIT_FORMS if wait.get(form) is not None]
     if len(forms) != 1:
-        if not _lacks(broken, wait.path):
-            yield FieldFault(5, wait.path, f"a wait has one of {', '.join(WAIT_FORMS)}")
+        if not _has_broken_key(broken, wait.path):
+            yield FieldFault(5, wait.path, f"a wait needs exactly one of {', '.join(WAIT_FORMS)}")
         return
     for key, form in _WAIT_EXTRAS.items():
         if wait.has(key) and forms != [form]:
@@ -185,11 +189,11 @@ def _check_wait(wait: Wait, broken: Broken) -> Iterator[FieldFault]:
 
 def _check_git(git: Git) -> Iterator[FieldFault]:
     if (git.land is None) == (git.branch is None):
-        yield FieldFault(5, git.path, "git has one of land, branch")
+        yield FieldFault(5, git.path, "git needs exactly one of land and branch")
         return
-    chosen = "land" if git.land is not None else "branch"
+    action = "land" if git.land is not None else "branch"
     for key, form in _GIT_EXTRAS.items():
-        if git.has(key) and form != chosen:
-            yield FieldFault(5, git.at(key), f'"{key}" belongs to "{form}", not to "{chosen}"')
+        if git.has(key) and form != action:
+            yield FieldFault(5, git.at(key), f'"{key}" belongs to "{form}", not to "{action}"')
     if git.land is not None and git.message is None:
         yield FieldFault(5, git.at("land"), '"land" needs "message"')

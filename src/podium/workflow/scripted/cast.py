@@ -16,7 +16,7 @@ from pathlib import Path as FilePath
 from typing import Annotated, Any, Final, Literal
 
 from podium.workflow.schema.fields import Raw, Short
-from podium.workflow.schema.reader import read_strictly
+from podium.workflow.schema.reader import read_or_raise
 from podium.workflow.schema.scalars import Duration
 from podium.workflow.source import yaml
 
@@ -94,7 +94,7 @@ def line_of(path: FilePath, rule: Rule) -> int:
 
 def read_cast(path: FilePath) -> Cast:
     """A cast from its file; every mistake is named by line."""
-    return read_strictly(Cast, yaml.read(path), under="rules")
+    return read_or_raise(Cast, yaml.read(path), under="rules")
 
 
 def place_of(path: str) -> str:

@@ -21,8 +21,8 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 from podium.core.types import OUTCOMES, Millis
 from podium.errors import ConfigurationError
 from podium.workflow.problems import Problem, did_you_mean
-from podium.workflow.schema.fields import DocPath, Raw, Scalar, Schema, Short, Wrong
-from podium.workflow.schema.reader import read_strictly
+from podium.workflow.schema.fields import DocPath, InvalidValue, Raw, Scalar, Schema, Short
+from podium.workflow.schema.reader import read_or_raise
 from podium.workflow.schema.scalars import TEXT, Duration, Number, Positive, TextList, Whole
 from podium.workflow.scripted.cast import NOTHING, Rule
 from podium.workflow.source import yaml
@@ -41,7 +41,7 @@ def passage(value: Any) -> tuple[str, str | None]:
         ((path, outcome),) = value.items()
         if isinstance(path, str) and outcome in OUTCOMES:
             return path, outcome
-    raise Wrong("a step, or a step with its outcome such as {fix: passed}")
+    raise InvalidValue("a step, or a step with its outcome such as {fix: passed}")
 
 
 Passage: TypeAlias = Annotated[
@@ -158,7 +158,7 @@ class TrialFile(Setting):
 def read_tests(path: Path) -> TrialFile:
     """Raises ConfigurationError with every mistake by line."""
     document = yaml.read(path)
-    found = read_strictly(TrialFile, document)
+    found = read_or_raise(TrialFile, document)
     wrong = tuple(_faults(found))
     if wrong:
         places = ((document.position(at), message, hint) for at, message, hint in wrong)

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from podium.adapters.agents.ollama.gpus import find_gpus
 from podium.errors import ConfigurationError
-from podium.workflow.schema.fields import Wrong
+from podium.workflow.schema.fields import InvalidValue
 from podium.workflow.schema.scalars import tokens
 
 BUILT_IN: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -65,7 +65,7 @@ def tier_for(gb: float, own: Mapping[str, Any] | None = None) -> Tier:
         entry = known[name]
         models = {role: str(model) for role, model in entry.items() if role not in OTHER_KEYS}
         return Tier(name, models, str(entry["fallback"]), tokens(entry["context"]))
-    except (KeyError, TypeError, IndexError, ValueError, Wrong) as error:
+    except (KeyError, TypeError, IndexError, ValueError, InvalidValue) as error:
         raise ConfigurationError(
             f"tiers are not of the right shape ({type(error).__name__}: {error})",
             hint="write {NAME: {vram: [12, 20], writer: MODEL, auditor: MODEL, coder: MODEL, fallback: MODEL, context: 32k}}",

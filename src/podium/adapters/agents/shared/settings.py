@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from podium.errors import ConfigurationError
 from podium.ports.agent import AgentRequest
-from podium.workflow.schema.fields import Wrong
+from podium.workflow.schema.fields import InvalidValue
 from podium.workflow.schema.scalars import duration, tokens
 
 T = TypeVar("T")
@@ -81,5 +81,5 @@ def _read(request: AgentRequest, key: str, reader: Callable[[Any], T]) -> T | No
     said = request.config.get(key)
     try:
         return None if said is None else reader(said)
-    except Wrong as error:
+    except InvalidValue as error:
         raise wrong(request, key, f"must be {error}") from error

@@ -12,7 +12,7 @@ from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
 from podium.workflow.schema.file import Role
 from podium.workflow.schema.parts import DocPath
 from podium.workflow.schema.scalars import INSERT
-from podium.workflow.schema.step import Gate, Judging
+from podium.workflow.schema.step import Gate, StepOrGate
 from podium.workflow.workers import Worker, reviewers_of, workers_of
 
 
@@ -32,7 +32,7 @@ class AssignedAgent:
 
     site: StepSite
     worker: Worker
-    judge: Judging | None = None
+    judge: StepOrGate | None = None
 
     @property
     def key(self) -> Literal["role", "agent", "review"]:

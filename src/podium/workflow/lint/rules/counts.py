@@ -12,7 +12,7 @@ from podium.workflow.outcomes import is_wide
 from podium.workflow.problems import Problem
 from podium.workflow.schema.parts import DocPath
 from podium.workflow.schema.scalars import INSERT
-from podium.workflow.schema.step import Gate, Judging
+from podium.workflow.schema.step import Gate, StepOrGate
 from podium.workflow.workers import workers_of
 
 
@@ -60,13 +60,13 @@ def _pass(site: StepSite) -> Iterator[Problem]:
         yield site.problem(29, "pass", message=message, hint="parallel: true runs them at once", key=True)
 
 
-def _judges(site: StepSite, gate: Judging) -> Iterator[Problem]:
+def _judges(site: StepSite, gate: StepOrGate) -> Iterator[Problem]:
     count = len(gate.review) if isinstance(gate.review, tuple) else 1
     if type(gate.pass_) is int and gate.review is not None and gate.pass_ > count:
         yield site.context.problem(29, gate.at("pass"), f"pass: {gate.pass_} of {count} members")
 
 
-def _approvals(context: WorkflowSource, judge: Judging) -> Iterator[Problem]:
+def _approvals(context: WorkflowSource, judge: StepOrGate) -> Iterator[Problem]:
     """A policy has people of its own; below `human` nobody has to answer."""
     level = judge.level or "human"
     if judge.approvals is not None and (level == "human" or INSERT in level):

@@ -16,7 +16,7 @@ from podium.workflow.lint.rules.file_claims import changes_files
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.schema.parts import DocPath
 from podium.workflow.schema.scalars import INSERT
-from podium.workflow.schema.step import Gate, Judging
+from podium.workflow.schema.step import Gate, StepOrGate
 from podium.workflow.workers import workers_of
 
 BARREN: Final = frozenset({"human", "check", "wait", "set"})
@@ -57,7 +57,7 @@ def _judged(survey: FileSurvey, site: StepSite) -> Iterator[Problem]:
             yield from _phrase(site.step, site, judged)
 
 
-def _phrase(judge: Judging, site: StepSite, judged: StepSite) -> Iterator[Problem]:
+def _phrase(judge: StepOrGate, site: StepSite, judged: StepSite) -> Iterator[Problem]:
     """Rule 27: an exact last line proves nothing about files, and a value has no last line."""
     place = judge.at("phrase")
     workers = workers_of(judged.context, judged.step) if judged.step.verb == "agent" else ()
@@ -83,7 +83,7 @@ def _policies(context: WorkflowSource) -> Iterator[Problem]:
             yield context.problem(32, path, f'"{name}" is a level; name the policy otherwise', key=True)
 
 
-def _level(context: WorkflowSource, judge: Judging) -> Iterator[Problem]:
+def _level(context: WorkflowSource, judge: StepOrGate) -> Iterator[Problem]:
     known = (*LEVELS, *context.file.policies)
     if judge.level is not None and INSERT not in judge.level and judge.level not in known:
         hint = did_you_mean(judge.level, known)
