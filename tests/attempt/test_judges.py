@@ -170,7 +170,7 @@ def test_a_phrase_as_the_last_line_approves_and_other_words_reject(project: Proj
         ({"decision": "yes"}, '$.decision: is "yes", not one of'),
         ({"findings": None}, "$.findings: is null, not array"),
         ({"findings": [{"issue": "x"}]}, '$.findings[0]: "severity" is missing'),
-        ({"approved": True}, '$: "approved" is not a field of it'),
+        ({"approved": True}, '$: "approved" is not an allowed field'),
     ],
 )
 def test_a_verdict_counts_only_with_its_shape_nonce_and_tree(changed: dict[str, object], said: str) -> None:

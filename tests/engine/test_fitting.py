@@ -33,7 +33,7 @@ def answer(value: Any, text: str = "") -> Approve:
     ("wanted", "value", "why"),
     [
         (SHAPE, {"n": "x"}, r"\$\.n: .*integer"),
-        (SHAPE, "hello", "the answer is not"),
+        (SHAPE, "hello", "the answer does not match"),
         (SHAPE, None, "asks for a value, and none was given"),
         ("text", None, "asks for a value, and none was given"),
         ("{choice: [red, blue]}", "green", "not one of red, blue"),

@@ -1,4 +1,4 @@
-"""A simulated worker answers what its contract asks for."""
+"""Example answers satisfy the contract they are made for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_an_example_of_every_built_in_schema_is_valid(name: str) -> None:
         jsonschema.validate(example(schema, "x", draw), schema)
 
 
-def test_each_kind_of_output_gets_a_fitting_value() -> None:
+def test_each_kind_of_output_gets_a_valid_value() -> None:
     assert example_of(Output("text"), "hello") == "hello"
     assert example_of(Output("lines"), "line") == ["line 1", "line 2"]
     assert example_of(Output("json"), "x") == []
@@ -27,7 +27,7 @@ def test_each_kind_of_output_gets_a_fitting_value() -> None:
     assert example_of(Output("schema"), "x") == {}
 
 
-def test_bounds_of_a_schema_are_kept() -> None:
+def test_bounds_of_a_schema_are_respected() -> None:
     bounded = {"type": "array", "minItems": 3, "items": {"type": "integer", "minimum": 5, "maximum": 6}}
 
     assert example(bounded, "x", lambda _: 0.0) == [5, 5, 5]

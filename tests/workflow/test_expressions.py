@@ -1,4 +1,4 @@
-"""From text to nodes: what is read, what is refused with which words, and where."""
+"""Parsing expressions: the nodes, the refusals with their messages, and their places."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ from tests.core.random_nodes import folded, nodes, written
         ("\n  a\n  and b\n", And((Name("a"), Name("b")))),
     ],
 )
-def test_an_expression_is_read(text: str, node: Node) -> None:
+def test_an_expression_is_parsed_to_its_nodes(text: str, node: Node) -> None:
     assert parse_expression(text) == node
 
 
@@ -101,9 +101,9 @@ def test_an_expression_is_read(text: str, node: Node) -> None:
         ("a === 1", '"===" has no meaning in an expression', 'write "=="'),
         ("a <> 1", '"<>" has no meaning in an expression', 'write "!="'),
         ("a ? b : c", '"?" has no meaning in an expression', 'write "a if condition else b"'),
-        ("(a := 1)", '":=" has no meaning in an expression', "nothing can be assigned in an expression"),
-        ("${{ a }}", '"$" has no meaning in an expression', "leave out the brackets"),
-        ("{{ a }}", '"{{" has no meaning in an expression', "leave out the brackets"),
+        ("(a := 1)", '":=" has no meaning in an expression', "an expression cannot assign a value"),
+        ("${{ a }}", '"$" has no meaning in an expression', "remove the braces"),
+        ("{{ a }}", '"{{" has no meaning in an expression', "remove the braces"),
         ("{'a': 1}", '"{" has no meaning in an expression', "maps cannot be written in an expression"),
         ("x | length", '"|" has no meaning in an expression', None),
         ("2 ** 3", '"**" has no meaning in an expression', None),
@@ -112,8 +112,8 @@ def test_an_expression_is_read(text: str, node: Node) -> None:
         ("a\x00", '"\x00" has no meaning in an expression', None),
         ("True", '"True" is not a value', 'write "true"'),
         ("None", '"None" is not a value', 'write "null"'),
-        ("_x", '"_x" is not a name; names do not begin with "_"', None),
-        ("a.__class__", '"__class__" is not a name; names do not begin with "_"', None),
+        ("_x", '"_x" is not a valid name; names cannot begin with "_"', None),
+        ("a.__class__", '"__class__" is not a valid name; names cannot begin with "_"', None),
         ("0x10", '"0x10" is not a decimal number', None),
         ("1_000", '"1_000" is not a decimal number', None),
         ("1j", '"1j" is not a decimal number', None),
@@ -123,38 +123,38 @@ def test_an_expression_is_read(text: str, node: Node) -> None:
         (str(MAX_INT + 1), "this number is too big", None),
         ("9" * 400, "this number is too big", None),
         ("+a", '"+" before a value is not allowed', None),
-        ("f'x'", '"f" before a text is not allowed', None),
-        ("b'x'", '"b" before a text is not allowed', None),
-        ("'a' 'b'", "two texts stand side by side", "a comma may be missing"),
-        ("'''a'''", "two texts stand side by side", "a comma may be missing"),
-        ("'abc", "a text is opened here and not closed on its line", None),
-        ("'a\nb'", "a text is opened here and not closed on its line", None),
-        (r"'\d'", r'"\d" is not an escape', "write r'...' to keep backslashes as they are"),
-        ("[x for x in y]", "a comprehension is not allowed", None),
-        ("len(x for x in y)", "a comprehension is not allowed", None),
-        ("lambda: 1", "a function cannot be defined here", None),
-        ("a in (1, 2)", "a list is written in square brackets", "write [a, b]"),
-        ("len(*a)", "a star is not allowed here", None),
-        ("a[1:2]", "a part of a list cannot be taken", None),
-        ("a is null", '"is" does not compare', 'write "==" or "!="'),
-        ("a is not b", '"is" does not compare', 'write "==" or "!="'),
+        ("f'x'", 'the prefix "f" of a text is not allowed', None),
+        ("b'x'", 'the prefix "b" of a text is not allowed', None),
+        ("'a' 'b'", "two texts follow each other", "a comma may be missing"),
+        ("'''a'''", "two texts follow each other", "a comma may be missing"),
+        ("'abc", "this quote is not closed on the same line", None),
+        ("'a\nb'", "this quote is not closed on the same line", None),
+        (r"'\d'", r'"\d" is not a valid escape', "write r'...' to keep backslashes"),
+        ("[x for x in y]", "comprehensions are not allowed", None),
+        ("len(x for x in y)", "comprehensions are not allowed", None),
+        ("lambda: 1", "functions cannot be defined in an expression", None),
+        ("a in (1, 2)", "a list needs square brackets", "write [a, b]"),
+        ("len(*a)", '"*" is not allowed here', None),
+        ("a[1:2]", "slices are not allowed", None),
+        ("a is null", '"is" is not an operator', 'write "==" or "!="'),
+        ("a is not b", '"is" is not an operator', 'write "==" or "!="'),
         ("a if b", '"if" needs "else"', 'write "a if condition else b"'),
-        ("(a", '"(" has no counterpart', None),
-        ("a)", '")" has no counterpart', None),
-        ("a +", "the expression ends too early", None),
-        ("a b", '"b" cannot stand here', None),
-        ("[a b]", '"a" cannot stand here', "a comma may be missing"),
+        ("(a", '"(" has no matching bracket', None),
+        ("a)", '")" has no matching bracket', None),
+        ("a +", "the expression is incomplete", None),
+        ("a b", 'unexpected "b"', None),
+        ("[a b]", 'unexpected "a"', "a comma may be missing"),
         ("", "the expression is empty", None),
         (" \n ", "the expression is empty", None),
-        ("x" * 2001, "an expression of 2001 characters; at most 2000", None),
+        ("x" * 2001, "this expression has 2001 characters; at most 2000 are allowed", None),
         ("(" * 51 + "a" + ")" * 51, "brackets are nested more than 50 deep", None),
-        ("a" + ".b" * 200, "an expression has at most 200 parts", None),
-        ("-" * 1999 + "a", "an expression has at most 200 parts", None),
-        ("not " * 499 + "a", "an expression has at most 200 parts", None),
-        ("1<(" * 30 + "1" + ")<1" * 30, "an expression has at most 200 parts", None),
+        ("a" + ".b" * 200, "this expression has more than 200 parts", None),
+        ("-" * 1999 + "a", "this expression has more than 200 parts", None),
+        ("not " * 499 + "a", "this expression has more than 200 parts", None),
+        ("1<(" * 30 + "1" + ")<1" * 30, "this expression has more than 200 parts", None),
     ],
 )
-def test_what_is_not_in_the_language_is_refused_with_a_word_of_help(
+def test_python_syntax_outside_the_language_is_refused_with_a_hint(
     text: str, message: str, hint: str | None
 ) -> None:
     with pytest.raises(ExpressionError) as raised:
@@ -177,7 +177,7 @@ def test_what_is_not_in_the_language_is_refused_with_a_word_of_help(
         (r"x == 'ab\d'", 1, 9),
     ],
 )
-def test_an_error_knows_its_place(text: str, line: int, column: int) -> None:
+def test_an_error_has_its_line_and_column(text: str, line: int, column: int) -> None:
     with pytest.raises(ExpressionError) as raised:
         parse_expression(text)
 
@@ -208,7 +208,7 @@ def test_an_error_knows_its_place(text: str, line: int, column: int) -> None:
         ("${{ a\n and b }}", And((Name("a"), Name("b")))),
     ],
 )
-def test_a_value_is_read(text: str, expected: object) -> None:
+def test_a_value_with_inserts_is_parsed(text: str, expected: object) -> None:
     assert parse_value(text) == expected
 
 
@@ -222,10 +222,10 @@ def test_a_value_is_read(text: str, expected: object) -> None:
         ("${{ {'a': {}} }}", '"{" has no meaning in an expression', 1, 5),
         ("${{ a } }}", '"}" has no meaning in an expression', 1, 7),
         ("x\ny ${{ a && b }}", '"&&" has no meaning in an expression', 2, 9),
-        ("${{ a }}" * 201, "more than 200 inserts in one text", 1, 1601),
+        ("${{ a }}" * 201, "this text has more than 200 inserts", 1, 1601),
     ],
 )
-def test_a_faulty_insert_is_refused_at_its_place(text: str, message: str, line: int, column: int) -> None:
+def test_an_invalid_insert_is_refused_at_its_place(text: str, message: str, line: int, column: int) -> None:
     with pytest.raises(ExpressionError) as raised:
         parse_value(text)
 
@@ -246,16 +246,16 @@ def test_a_faulty_insert_is_refused_at_its_place(text: str, message: str, line: 
         ("100% {x}", False, False),
     ],
 )
-def test_brackets_tell_what_a_text_was_meant_to_be(text: str, insert: bool, jinja: bool) -> None:
+def test_braces_show_whether_a_text_has_inserts_or_is_a_prompt(text: str, insert: bool, jinja: bool) -> None:
     assert has_insert(text) is insert
     assert has_jinja(text) is jinja
 
 
 @pytest.mark.parametrize("giving_up", [MemoryError, RecursionError])
-def test_what_pythons_parser_gives_up_on_is_refused(
+def test_a_text_that_exhausts_pythons_parser_is_refused(
     monkeypatch: pytest.MonkeyPatch, giving_up: type[Exception]
 ) -> None:
-    """When it does so differs between versions of Python, and no text is known that makes all of them."""
+    """The limit differs between versions of Python, so no single text reaches it in all of them."""
 
     def parse(text: str, mode: str) -> None:
         raise giving_up
@@ -267,7 +267,7 @@ def test_what_pythons_parser_gives_up_on_is_refused(
 
 
 @given(nodes())
-def test_an_expression_written_and_read_again_is_the_same(node: Node) -> None:
+def test_an_expression_is_the_same_after_writing_and_parsing(node: Node) -> None:
     text = written(node)
     if len(text) > 2000 or len(list(walk(node))) > MAX_NODES:
         return
@@ -279,7 +279,7 @@ def test_an_expression_written_and_read_again_is_the_same(node: Node) -> None:
 
 
 @given(st.text(alphabet="abx.['\"]()1 +-=!<>&|{}$#\\\n,_", max_size=40))
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_any_text_is_parsed_or_refused(text: str) -> None:
     for error in (refusal(parse_expression, text), refusal(parse_value, text)):
         assert error is None or (error.line >= 1 and error.column >= 1)
 

@@ -1,4 +1,4 @@
-"""What an expression gives is known at load, and what can never work is said then."""
+"""Type inference: the type of an expression at load time, and expressions that can never work."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ NAMES: dict[str, Type] = {
     "plan": PLAN,
     "anything": ANY,
     "open": ANY_MAP,
-    "counts": MapOf(open=True, rest=INT),
+    "counts": MapOf(open=True, other_type=INT),
     "plans": ListOf(PLAN),
     "nothing": NULL,
     "mixed": ListOf(ANY),
@@ -139,7 +139,7 @@ def type_of_name(name: str) -> Type:
         ("matches(plan.title, 'x')", BOOL),
     ],
 )
-def test_the_type_of_an_expression_is_found(text: str, expected: Type) -> None:
+def test_the_type_of_an_expression_is_inferred(text: str, expected: Type) -> None:
     assert infer(parse_expression(text), type_of_name) == expected
 
 
@@ -156,16 +156,16 @@ def test_the_type_of_an_expression_is_found(text: str, expected: Type) -> None:
         ("plan.files.x", 'plan.files is a list of texts and has no field "x"', None),
         ("nothing.x", 'nothing is null and has no field "x"', None),
         ("plnn", 'there is no "plnn"', 'did you mean "plan"?'),
-        ("plan.size[0]", "a number cannot select from a number", None),
-        ("plan.files[true]", "a boolean cannot select from a list of texts", None),
-        ("plan.files[0.5]", "an element of a list is selected by a whole number", None),
-        ("plan.files[plan.title]", "an element of a list is selected by a whole number", None),
-        ("plan[0]", "a field of a map is selected by text", None),
+        ("plan.size[0]", "a number cannot be an index of a number", None),
+        ("plan.files[true]", "a boolean cannot be an index of a list of texts", None),
+        ("plan.files[0.5]", "the index of a list must be a whole number", None),
+        ("plan.files[plan.title]", "the index of a list must be a whole number", None),
+        ("plan[0]", "the key of a map must be text", None),
         ("plan.title == 1", "cannot compare text with a number", None),
         ("plan.size < 'a'", "cannot compare a number with text", None),
-        ("plan.done < plan.done", "a boolean has no order; only numbers and texts have", None),
-        ("1 < null", "null has no order; only numbers and texts have", None),
-        ("anything < plans", "a list of maps has no order; only numbers and texts have", None),
+        ("plan.done < plan.done", "a boolean cannot be ordered; only numbers and texts can", None),
+        ("1 < null", "null cannot be ordered; only numbers and texts can", None),
+        ("anything < plans", "a list of maps cannot be ordered; only numbers and texts can", None),
         ("plan.kind == 'bugg'", '"bugg" is not one of bug, feature', 'did you mean "bug"?'),
         ("'x' == plan.kind", '"x" is not one of bug, feature', None),
         ("1 in plan.files", "cannot compare a number with text", None),
@@ -179,7 +179,7 @@ def test_the_type_of_an_expression_is_found(text: str, expected: Type) -> None:
         (
             "plan.title + 'x'",
             '"+" needs numbers, not text',
-            'texts are put together with "${{ }}" or join([a, b])',
+            'combine texts with "${{ }}" or join([a, b])',
         ),
         ("plan.title * 2", '"*" needs numbers, not text', None),
         ("-plan.title", '"-" needs numbers, not text', None),
@@ -197,11 +197,11 @@ def test_the_type_of_an_expression_is_found(text: str, expected: Type) -> None:
         ("range('a')", "range needs a number, not text", None),
         ("min(1)", "min needs a list or several values, not a number", None),
         ("max(1, 'a')", "cannot compare a number with text", None),
-        ("min([plan])", "a map has no order; only numbers and texts have", None),
+        ("min([plan])", "a map cannot be ordered; only numbers and texts can", None),
         ("any(nulls)", "any needs a list of booleans, not a list", None),
     ],
 )
-def test_what_can_never_work_is_said(text: str, message: str, hint: str | None) -> None:
+def test_an_expression_that_can_never_work_is_reported(text: str, message: str, hint: str | None) -> None:
     with pytest.raises(TypeProblem) as raised:
         infer(parse_expression(text), type_of_name)
 
@@ -217,14 +217,14 @@ def test_what_can_never_work_is_said(text: str, message: str, hint: str | None) 
         (Call("len", ()), "len takes 1 argument, not 0"),
     ],
 )
-def test_calls_are_checked_also_in_nodes_that_no_parser_made(node: Node, message: str) -> None:
+def test_calls_in_nodes_that_were_not_parsed_are_checked(node: Node, message: str) -> None:
     with pytest.raises(TypeProblem) as raised:
         infer(node, type_of_name)
 
     assert raised.value.message == message
 
 
-def test_functions_of_compiled_features_can_give_anything() -> None:
+def test_internal_functions_of_features_may_return_anything() -> None:
     assert infer(Call("_phases", (Const("x"),)), type_of_name) == ANY
 
 
@@ -238,7 +238,7 @@ def test_a_condition_must_be_true_or_false() -> None:
     assert raised.value.message == '"when" needs true or false, not a number'
 
 
-def test_choices_and_lists_are_joined_part_by_part() -> None:
+def test_choices_and_lists_are_joined_element_by_element() -> None:
     assert join(Choice(("a",)), Choice(("b", "a"))) == Choice(("a", "b"))
     assert join(ListOf(INT), ListOf(NUMBER)) == ListOf(NUMBER)
     assert join(NULL, TEXT) == ANY
@@ -258,15 +258,15 @@ SAMPLES: list[tuple[Type, Any]] = [
 
 
 @given(nodes(), st.lists(st.sampled_from(SAMPLES), min_size=6, max_size=6))
-def test_an_expression_that_type_checks_never_meets_a_wrong_type(
+def test_a_well_typed_expression_never_raises_a_type_error(
     node: Node, chosen: list[tuple[Type, Any]]
 ) -> None:
-    """With every type known, only values (an index, a zero, a size) can still be wrong at run time."""
+    """If every type is known, only values (an index, a zero, a size) can still be wrong at run time."""
     names = dict(zip(["steps", "inputs", "item", "with", "a1", "title"], chosen, strict=True))
-    known = {**{name: value for name, (_, value) in names.items()}, "import": None, "class": None}
+    values_by_name = {**{name: value for name, (_, value) in names.items()}, "import": None, "class": None}
     with contextlib.suppress(TypeProblem, MissingValue):
         infer(node, lambda name: names[name][0] if name in names else NULL)
-        assert _only_known_at_run_time(node) or not _meets_a_wrong_type(node, Values(known))
+        assert _only_known_at_run_time(node) or not _meets_a_wrong_type(node, Values(values_by_name))
 
 
 def _meets_a_wrong_type(node: Node, names: Values) -> bool:
@@ -280,7 +280,7 @@ def _meets_a_wrong_type(node: Node, names: Values) -> bool:
 
 
 def _only_known_at_run_time(node: Node) -> bool:
-    """Mixed lists, computed keys, what `json` and `default` give, numbers that must be whole, and texts to parse."""
+    """Mixed lists, computed keys, results of `json` and `default`, numbers that must be whole, and texts to parse."""
     loose = "json default number range matches glob exists touched min max unique".split()
     return any(
         isinstance(part, IfElse | Item | ListNode)

@@ -1,4 +1,4 @@
-"""Partials: where they are found, what is told about a wrong one, and what own prompts may include."""
+"""Partials: where they are found, messages for invalid ones, and what other prompts may include."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from podium.adapters.agents.registry import agent_types
 from podium.workflow.load import load
-from podium.workflow.prompts.partials import FOLDER, MOST, PARTIALS, shipped_partial
+from podium.workflow.prompts.partials import FOLDER, MAX_CHARS, PARTIALS, shipped_partial
 from podium.workflow.prompts.render import parse_prompt
 from podium.workflow.source.files import SHIPPED
 from tests.workflow.compiling import load_text
@@ -18,22 +18,22 @@ FLOW = "agents: {w: {type: scripted}}\nsteps: {it: {agent: w, prompt: Do it}}\n"
 TASK = "{{ step.name }}, please.\n"
 
 
-def complaints(folder: Path, name: str, text: str) -> list[str]:
+def messages_for(folder: Path, name: str, text: str) -> list[str]:
     actual = load_text(folder, FLOW, {f".podium/partials/{name}.md": text})
     return [f"{Path(one.file).name}:{one.line}: {one.message}" for one in actual.errors]
 
 
-def test_every_partial_of_the_table_is_shipped_and_no_other() -> None:
+def test_exactly_the_partials_of_the_table_are_shipped() -> None:
     assert sorted(path.stem for path in (SHIPPED / FOLDER).iterdir()) == sorted(PARTIALS)
 
 
 @pytest.mark.parametrize("name", sorted(PARTIALS))
-def test_a_shipped_partial_passes_what_is_asked_of_ones_own(tmp_path: Path, name: str) -> None:
-    assert complaints(tmp_path, name, shipped_partial(f"{name}.md") or "") == []
+def test_a_shipped_partial_passes_the_checks_for_own_partials(tmp_path: Path, name: str) -> None:
+    assert messages_for(tmp_path, name, shipped_partial(f"{name}.md") or "") == []
 
 
 @pytest.mark.req("R048")
-def test_the_project_has_the_last_word_before_the_user(tmp_path: Path) -> None:
+def test_a_partial_of_the_project_overrides_that_of_the_user(tmp_path: Path) -> None:
     home = write(
         tmp_path / "home", {"partials/task.md": "The user's.\n", "partials/advice.md": "{{ situation }}"}
     )
@@ -48,7 +48,7 @@ def test_the_project_has_the_last_word_before_the_user(tmp_path: Path) -> None:
     assert {project / ".podium/partials/task.md", home / "partials/advice.md"} <= set(actual.paths)
 
 
-def test_a_definition_is_another_one_when_a_partial_changes(tmp_path: Path) -> None:
+def test_the_fingerprint_changes_when_a_partial_changes(tmp_path: Path) -> None:
     plain = load_text(tmp_path, FLOW).workflow
     first = load_text(tmp_path, FLOW, {".podium/partials/task.md": TASK}).workflow
     second = load_text(tmp_path, FLOW, {".podium/partials/task.md": TASK + "Now.\n"}).workflow
@@ -66,41 +66,45 @@ def test_a_definition_is_another_one_when_a_partial_changes(tmp_path: Path) -> N
         ("excerpt", "{{ visit.x }}", "excerpt.md:1: this partial reads visit.x, which it is not given"),
         ("guidance", "Listen.", "guidance.md:1: this partial does not say guidance"),
         ("task", "{% if %}", 'task.md:1: expected an expression, got "end of statement block"'),
-        ("task", "{% include 'x.md' %}", "task.md:1: there is no folder to include from"),
-        ("task", "x" * (MOST + 1), f"task.md:1: a partial has at most {MOST} characters"),
+        ("task", "{% include 'x.md' %}", "task.md:1: this prompt has no folder to include files from"),
+        ("task", "x" * (MAX_CHARS + 1), f"task.md:1: this partial is longer than {MAX_CHARS} characters"),
     ],
 )
-def test_a_wrong_partial_is_told_with_its_line(tmp_path: Path, name: str, text: str, expected: str) -> None:
-    assert complaints(tmp_path, name, text) == [expected]
+def test_an_invalid_partial_is_reported_with_its_line(
+    tmp_path: Path, name: str, text: str, expected: str
+) -> None:
+    assert messages_for(tmp_path, name, text) == [expected]
 
 
 @pytest.mark.parametrize("missing", ["nonce", "tree", "shape", "phrase"])
-def test_a_verdict_partial_has_to_say_what_a_verdict_must_repeat(tmp_path: Path, missing: str) -> None:
+def test_a_verdict_partial_must_contain_what_a_verdict_repeats(tmp_path: Path, missing: str) -> None:
     text = "".join(f"{{{{ {name} }}}}" for name in ("nonce", "tree", "shape", "phrase") if name != missing)
 
-    assert complaints(tmp_path, "verdict", text) == [f"verdict.md:1: this partial does not say {missing}"]
+    assert messages_for(tmp_path, "verdict", text) == [f"verdict.md:1: this partial does not say {missing}"]
 
 
-def test_a_partial_that_is_no_text_is_told(tmp_path: Path) -> None:
+def test_a_partial_that_is_not_text_is_reported(tmp_path: Path) -> None:
     write(tmp_path, {".podium/partials/x.md": ""})
     (tmp_path / ".podium/partials/task.md").write_bytes(b"\xff")
 
     actual = load_text(tmp_path, FLOW)
 
-    assert [one.message for one in actual.errors] == ["the file cannot be read as UTF-8"]
+    assert [one.message for one in actual.errors] == ["cannot read this file as UTF-8"]
 
 
-def test_a_partial_of_a_project_may_not_be_a_link_that_leads_out_of_it(tmp_path: Path) -> None:
+def test_a_partial_of_a_project_may_not_be_a_link_out_of_it(tmp_path: Path) -> None:
     write(tmp_path, {"secret.md": "mine"})
     project = write(tmp_path / "project", {".podium/partials/x.md": ""})
     (project / ".podium/partials/task.md").symlink_to(tmp_path / "secret.md")
 
     actual = load_text(project, FLOW)
 
-    assert [(one.rule, one.message) for one in actual.errors] == [(24, '"task.md" leads out of the project')]
+    assert [(one.rule, one.message) for one in actual.errors] == [
+        (24, '"task.md" is a link out of the project')
+    ]
 
 
-def test_a_user_may_keep_partials_elsewhere_by_a_link(tmp_path: Path) -> None:
+def test_a_partial_of_the_user_may_be_a_link(tmp_path: Path) -> None:
     write(tmp_path, {"dotfiles/task.md": TASK, "home/partials/x.md": ""})
     (tmp_path / "home/partials/task.md").symlink_to(tmp_path / "dotfiles/task.md")
 
@@ -110,7 +114,7 @@ def test_a_user_may_keep_partials_elsewhere_by_a_link(tmp_path: Path) -> None:
     assert actual.workflow.config["partials"]["task.md"] == TASK
 
 
-def test_a_prompt_includes_partials_of_its_project(tmp_path: Path) -> None:
+def test_a_prompt_may_include_partials_of_its_project(tmp_path: Path) -> None:
     flow = FLOW.replace("Do it", "'{% include \"partials/house.md\" %}'")
 
     assert (
@@ -123,10 +127,10 @@ def test_a_prompt_includes_partials_of_its_project(tmp_path: Path) -> None:
     assert [(Path(one.file).name, one.line, one.message) for one in wrong] == [
         ("house.md", 2, "prompt reads brief, which nobody declared")
     ]
-    assert [one.message for one in missing] == ["there is no partial house.md"]
+    assert [one.message for one in missing] == ["partial house.md does not exist"]
 
 
-def test_a_file_beside_the_prompt_hides_a_partial_of_the_same_name(tmp_path: Path) -> None:
+def test_a_file_next_to_the_prompt_hides_a_partial_of_the_same_name(tmp_path: Path) -> None:
     write(tmp_path, {"partials/house.md": "beside"})
 
     prompt = parse_prompt(
@@ -136,7 +140,7 @@ def test_a_file_beside_the_prompt_hides_a_partial_of_the_same_name(tmp_path: Pat
     assert dict(prompt.files)["partials/house.md"] == "beside"
 
 
-def test_partials_include_each_other_whosever_they_are(tmp_path: Path) -> None:
+def test_partials_may_include_each_other(tmp_path: Path) -> None:
     texts = {"house.md": "Our house. {{ step.name }}", "task.md": '{% include "partials/house.md" %}'}
     files = {f".podium/partials/{name}": text for name, text in texts.items()}
 

@@ -1,4 +1,4 @@
-"""What is found out when a prompt is loaded: what is not allowed, what it reads and where, what it includes."""
+"""Checks when a prompt is loaded: what is refused, what it reads and where, and what it includes."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from podium.core.expressions.values import MAX_TEXT
 from podium.workflow.prompts.render import MAX_INCLUDES, MAX_TAGS, Prompt, PromptError, parse_prompt, render
 
 
-def parsed(text: str, folder: Path | None = None) -> Prompt:
+def parse(text: str, folder: Path | None = None) -> Prompt:
     return parse_prompt(text, folder=folder, name="p.md")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{{ ''.__class__ }}", '"__class__" is not a name; names do not begin with "_"'),
-        ("{{ _session }}", '"_session" is not a name; names do not begin with "_"'),
-        ("{{ self }}", '"self" is not a name'),
-        ("{{ x | attr('__class__') }}", 'there is no filter "attr"'),
-        ("{{ x | _each(1) }}", 'there is no filter "_each"'),
-        ("{{ x is sameas y }}", 'there is no test "sameas"'),
+        ("{{ ''.__class__ }}", '"__class__" is not a valid name; names cannot begin with "_"'),
+        ("{{ _session }}", '"_session" is not a valid name; names cannot begin with "_"'),
+        ("{{ self }}", '"self" is not a valid name'),
+        ("{{ x | attr('__class__') }}", 'filter "attr" does not exist'),
+        ("{{ x | _each(1) }}", 'filter "_each" does not exist'),
+        ("{{ x is sameas y }}", 'test "sameas" does not exist'),
         ("{{ '{0.__class__}'.format(x) }}", 'calls to ".format" are not allowed'),
-        ("{{ '%s' | format(x) }}", 'there is no filter "format"'),
+        ("{{ '%s' | format(x) }}", 'filter "format" does not exist'),
         ("{{ inputs.items() }}", 'calls to ".items" are not allowed'),
         ("{{ cycler() }}", 'calls to "cycler" are not allowed'),
         ("{{ [len][0](x) }}", 'calls to "this" are not allowed'),
-        ("{{ len(x, y=1) }}", "len takes plain arguments"),
-        ("{{ len(*x) }}", "len takes plain arguments"),
-        ("{{ len(**x) }}", "len takes plain arguments"),
-        ("{{ x | join(*y) }}", "a star is not allowed here"),
-        ("{{ x is eq(**y) }}", "a star is not allowed here"),
+        ("{{ len(x, y=1) }}", "len takes only positional arguments"),
+        ("{{ len(*x) }}", "len takes only positional arguments"),
+        ("{{ len(**x) }}", "len takes only positional arguments"),
+        ("{{ x | join(*y) }}", '"*" is not allowed here'),
+        ("{{ x is eq(**y) }}", '"*" is not allowed here'),
         ("{% import 'x' as y %}", '"import" is not allowed in a prompt'),
         ("{% from 'x' import y %}", '"import" is not allowed in a prompt'),
         ("{% extends 'x' %}", '"extends" is not allowed in a prompt'),
@@ -42,26 +42,26 @@ def parsed(text: str, folder: Path | None = None) -> Prompt:
         ("{% with x = 1 %}{% endwith %}", '"with" is not allowed in a prompt'),
         ("{% set ns.x = 1 %}", "NSRef is not allowed in a prompt"),
         ("{{ {'a': 1} }}", "maps cannot be written in a prompt"),
-        ("{{ x[1:2] }}", "a part of a list cannot be taken"),
+        ("{{ x[1:2] }}", "slices are not allowed in a prompt"),
         ("{{ 'a' ~ 'b' }}", '"~" is not allowed in a prompt; use join([a, b])'),
         ("{{ 9 ** 9 ** 9 }}", '"**" is not allowed in a prompt'),
         ("{{ 9 // 2 }}", '"//" is not allowed in a prompt'),
-        ("{% for x in y recursive %}{% endfor %}", "a loop cannot call itself"),
-        ("{% include inputs.x %}", "a file is included by its plain name"),
-        ("{% include 'x' ignore missing %}", "a file is included by its plain name"),
-        ("{% include 'x' without context %}", "a file is included by its plain name"),
-        ("{% include 'x' %}", "there is no folder to include from"),
+        ("{% for x in y recursive %}{% endfor %}", "recursive loops are not allowed"),
+        ("{% include inputs.x %}", "include needs the plain name of a file"),
+        ("{% include 'x' ignore missing %}", "include needs the plain name of a file"),
+        ("{% include 'x' without context %}", "include needs the plain name of a file"),
+        ("{% include 'x' %}", "this prompt has no folder to include files from"),
         ("{% if %}", 'expected an expression, got "end of statement block"'),
         ("{{ x", 'unexpected end of template, expected "end of print statement"'),
         ("{{ " + "(" * 5000 + " }}", "this prompt is nested too deep"),
-        ("{{ " + "not " * 60 + "x }}", "this prompt has too many parts, or they are nested too deep"),
-        ("{{ x }}" * (MAX_TAGS + 1), f'a prompt has at most {MAX_TAGS} "{{{{ }}}}"'),
-        ("x" * (MAX_TEXT + 1), f"a prompt has at most {MAX_TEXT} characters"),
+        ("{{ " + "not " * 60 + "x }}", "this prompt has too many parts or is nested too deep"),
+        ("{{ x }}" * (MAX_TAGS + 1), f'this prompt has more than {MAX_TAGS} "{{{{ }}}}" tags'),
+        ("x" * (MAX_TEXT + 1), f"this prompt is longer than {MAX_TEXT} characters"),
     ],
 )
-def test_what_is_not_allowed_is_refused_when_it_is_loaded(text: str, message: str) -> None:
+def test_a_template_feature_that_is_not_allowed_is_refused_at_load_time(text: str, message: str) -> None:
     with pytest.raises(PromptError) as raised:
-        parsed(text)
+        parse(text)
 
     assert raised.value.message == message
 
@@ -99,16 +99,16 @@ def test_what_is_not_allowed_is_refused_when_it_is_loaded(text: str, message: st
         ("{{ a > 1 and (b or c) }}", ["a", "b", "c"]),
     ],
 )
-def test_references_lists_the_names_that_are_read(text: str, expected: list[str]) -> None:
-    actual = [f"{'.'.join(one.chain)}{'?' if one.optional else ''}" for one in parsed(text).references]
+def test_references_list_what_a_prompt_reads(text: str, expected: list[str]) -> None:
+    actual = [f"{'.'.join(one.chain)}{'?' if one.optional else ''}" for one in parse(text).references]
 
     assert actual == expected
 
 
-def test_references_know_their_line_and_file(tmp_path: Path) -> None:
+def test_references_have_their_line_and_file(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "x.md").write_text("\n{{ b }}\n", "utf-8")
-    prompt = parsed("{{ a }}\n{% include 'sub/x.md' %}{% include 'sub/x.md' %}\n{{ a }}", tmp_path)
+    prompt = parse("{{ a }}\n{% include 'sub/x.md' %}{% include 'sub/x.md' %}\n{{ a }}", tmp_path)
 
     assert [(one.chain, one.line, one.file) for one in prompt.references] == [
         (("a",), 1, "p.md"),
@@ -133,7 +133,7 @@ def test_references_know_their_line_and_file(tmp_path: Path) -> None:
         ("wrong.md", 'calls to "open" are not allowed'),
     ],
 )
-def test_a_file_that_may_not_be_included_is_refused(tmp_path: Path, name: str, message: str) -> None:
+def test_an_include_that_is_not_allowed_is_refused(tmp_path: Path, name: str, message: str) -> None:
     folder = tmp_path / "prompts"
     folder.mkdir()
     (tmp_path / "secret").write_text("secret", "utf-8")
@@ -147,21 +147,21 @@ def test_a_file_that_may_not_be_included_is_refused(tmp_path: Path, name: str, m
         (folder / f"chain{number}.md").write_text(f"{{% include 'chain{number + 1}.md' %}}", "utf-8")
 
     with pytest.raises(PromptError) as raised:
-        parsed(f"{{% include '{name}' %}}", folder)
+        parse(f"{{% include '{name}' %}}", folder)
 
     assert raised.value.message == message
 
 
-def test_the_bounds_themselves_are_allowed(tmp_path: Path) -> None:
+def test_values_exactly_at_the_bounds_are_allowed(tmp_path: Path) -> None:
     for number in range(MAX_INCLUDES):
         include = f"{{% include 'x{number + 1}.md' %}}" if number + 1 < MAX_INCLUDES else "end"
         (tmp_path / f"x{number}.md").write_text(include, "utf-8")
 
-    assert render(parsed("{% include 'x0.md' %}", tmp_path), {}) == "end"
-    assert len(render(parsed("x" * MAX_TEXT), {})) == MAX_TEXT
+    assert render(parse("{% include 'x0.md' %}", tmp_path), {}) == "end"
+    assert len(render(parse("x" * MAX_TEXT), {})) == MAX_TEXT
 
 
-def test_a_prompt_that_is_no_file_has_no_name() -> None:
+def test_a_prompt_without_a_file_has_no_name() -> None:
     assert render(parse_prompt("{{ a }}", folder=None, name=""), {"a": 1}) == "1"
     with pytest.raises(PromptError) as raised:
         render(parse_prompt("x\n{{ a }}", folder=None, name=""), {})

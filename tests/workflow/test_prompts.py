@@ -1,4 +1,4 @@
-"""Prompts: what they become, what they read, and that neither template nor data can break out or run on."""
+"""Prompts: rendering, errors, and proof that neither template nor data can escape the sandbox or run on."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ NAMES: dict[str, Any] = {
 }
 
 
-def parsed(text: str, folder: Path | None = None) -> Prompt:
+def parse(text: str, folder: Path | None = None) -> Prompt:
     return parse_prompt(text, folder=folder, name="p.md")
 
 
-def rendered(template: str, **more: Any) -> str:
-    return render(parsed(template), {**NAMES, **more}, fact=lambda query: query[1] == "there")
+def render_text(template: str, **more: Any) -> str:
+    return render(parse(template), {**NAMES, **more}, fact=lambda query: query[1] == "there")
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("{}%#-\n"), max_size=30))
-def test_a_text_without_tags_is_the_same_prompt_whether_it_is_parsed_or_not(text: str) -> None:
-    assert plain_prompt(text, name="p.md") in (None, parsed(text) if "{" not in text else None)
+def test_a_text_without_tags_renders_the_same_parsed_or_not(text: str) -> None:
+    assert plain_prompt(text, name="p.md") in (None, parse(text) if "{" not in text else None)
 
 
 def test_a_text_that_is_too_long_or_may_have_a_tag_is_not_plain() -> None:
@@ -52,14 +52,14 @@ def test_a_text_that_is_too_long_or_may_have_a_tag_is_not_plain() -> None:
     assert plain_prompt("{", name="p.md") is None
 
 
-def test_every_shape_of_the_language_is_rendered() -> None:
+def test_every_form_of_the_language_is_rendered() -> None:
     text = """\
 {% for d in steps.draft.members %}
 ## {{ d.name }} ({{ loop.index }} of {{ loop.length }})
 {{ d.text | fence }}
 {% endfor %}
 """
-    assert rendered(text) == "## b (1 of 2)\n````\none\n```x```\n````\n## a (2 of 2)\n```\ntwo\n```\n"
+    assert render_text(text) == "## b (1 of 2)\n````\none\n```x```\n````\n## a (2 of 2)\n```\ntwo\n```\n"
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_every_shape_of_the_language_is_rendered() -> None:
     ],
 )
 def test_a_prompt_is_rendered(text: str, expected: str) -> None:
-    assert rendered(text) == expected
+    assert render_text(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -153,8 +153,8 @@ def test_a_prompt_is_rendered(text: str, expected: str) -> None:
         ("{{ 'x' | indent('a') }}", "indent needs a whole number up to 40"),
         ("{{ [1, 'a'] | sort }}", "sort needs numbers or texts, all of one kind"),
         ("{{ [[1]] | sort }}", "sort needs numbers or texts, all of one kind"),
-        ("{{ [1] | map('upper') }}", "a filter or test was given arguments it does not take"),
-        ("{{ [inputs] | selectattr('n', 'odd') }}", 'there is no test "odd"'),
+        ("{{ [1] | map('upper') }}", "a filter or test got arguments that it does not take"),
+        ("{{ [inputs] | selectattr('n', 'odd') }}", 'test "odd" does not exist'),
         ("{{ [inputs] | map(attribute=1) }}", "map needs text, not a number"),
         ("{{ [] | first }}", "E_VAR_MISSING: the value has 0 elements and no [0]"),
         ("{% for x in inputs.task %}{% endfor %}", "list needs a list, not text"),
@@ -164,7 +164,7 @@ def test_a_prompt_is_rendered(text: str, expected: str) -> None:
         ("{% set y = range(900) | join %}{% for x in y | list %}{% endfor %}", "list needs a list, not text"),
         (
             "{% set y = range(900) | join %}{% for x in range(900) %}{{ y }}{% endfor %}",
-            "the text grows beyond",
+            "the rendered text exceeds",
         ),
         (
             "{% for x in range(3) %}{{ 'x' | fence }}{{ loop.cycle }}{% endfor %}",
@@ -180,39 +180,39 @@ def test_a_prompt_is_rendered(text: str, expected: str) -> None:
         ),
     ],
 )
-def test_what_goes_wrong_is_said_when_it_is_rendered(text: str, message: str) -> None:
+def test_an_error_while_rendering_is_reported(text: str, message: str) -> None:
     with work_within(5), pytest.raises(PromptError) as raised:
-        rendered(text)
+        render_text(text)
 
     assert message in raised.value.message
 
 
-def test_an_error_knows_its_line_and_file(tmp_path: Path) -> None:
+def test_an_error_has_its_line_and_file(tmp_path: Path) -> None:
     (tmp_path / "common.md").write_text("fine\n{{ nothing }}\n", "utf-8")
-    prompt = parsed("one\n\n{% include 'common.md' %}", tmp_path)
+    prompt = parse("one\n\n{% include 'common.md' %}", tmp_path)
 
     with pytest.raises(PromptError) as raised:
         render(prompt, {})
     assert (raised.value.file, raised.value.line) == ("common.md", 2)
 
     with pytest.raises(PromptError) as raised:
-        parsed("one\n{{ open('x') }}")
+        parse("one\n{{ open('x') }}")
     assert (raised.value.file, raised.value.line) == ("p.md", 2)
 
     with pytest.raises(PromptError) as raised:
-        render(parsed("a\nb {{ inputs.x }}"), {"inputs": {}})
+        render(parse("a\nb {{ inputs.x }}"), {"inputs": {}})
     assert (raised.value.file, raised.value.line) == ("p.md", 2)
 
 
-def test_what_a_value_says_is_never_read_as_a_template() -> None:
+def test_a_value_is_never_read_as_a_template() -> None:
     attack = "{{ inputs.secret }}{% include '/etc/passwd' %}${{ x }}"
 
-    assert rendered("{{ text }}|{{ text | fence }}", text=attack) == f"{attack}|```\n{attack}\n```"
+    assert render_text("{{ text }}|{{ text | fence }}", text=attack) == f"{attack}|```\n{attack}\n```"
 
 
 @given(st.text(alphabet="`ab\n", max_size=40))
-def test_no_text_breaks_out_of_its_fence(text: str) -> None:
-    lines = rendered("{{ text | fence }}", text=text).split("\n")
+def test_no_text_escapes_its_fence(text: str) -> None:
+    lines = render_text("{{ text | fence }}", text=text).split("\n")
 
     assert lines[0] == lines[-1]
     assert set(lines[0]) == {"`"}
@@ -220,61 +220,61 @@ def test_no_text_breaks_out_of_its_fence(text: str) -> None:
 
 
 @given(values)
-def test_json_in_a_prompt_is_json(value: Any) -> None:
-    assert json.loads(rendered("{{ value | json }}", value=value)) == value
+def test_the_json_filter_writes_valid_json(value: Any) -> None:
+    assert json.loads(render_text("{{ value | json }}", value=value)) == value
 
 
 def test_files_that_include_each_other_many_times_are_bounded(tmp_path: Path) -> None:
-    """Each level doubles: the last of eighteen would be rendered a quarter of a million times."""
+    """Each level doubles: the last of eighteen levels would be rendered 262,144 times."""
     for number in range(18):
         include = f"{{% include 'x{number + 1}.md' %}}"
         (tmp_path / f"x{number}.md").write_text(include * 2, "utf-8")
     (tmp_path / "x18.md").write_text("", "utf-8")
 
     with pytest.raises(PromptError, match="too much work"):
-        render(parsed("{% include 'x0.md' %}", tmp_path), {})
+        render(parse("{% include 'x0.md' %}", tmp_path), {})
 
 
 def test_a_loop_around_an_include_is_charged_for_it(tmp_path: Path) -> None:
     (tmp_path / "x.md").write_text("x" * 5000, "utf-8")
-    prompt = parsed("{% for n in range(9000) %}{% include 'x.md' %}{% endfor %}", tmp_path)
+    prompt = parse("{% for n in range(9000) %}{% include 'x.md' %}{% endfor %}", tmp_path)
 
     with pytest.raises(PromptError, match="too much work"):
         render(prompt, {})
 
 
-def test_names_are_only_asked_for_what_the_prompt_reads() -> None:
+def test_only_names_that_the_prompt_reads_are_looked_up() -> None:
     names = LazyMap({"a": {"x": 1}, "b": 2})
 
-    assert render(parsed("{{ a.x }}{{ c | default(0) }}"), names) == "10"
+    assert render(parse("{{ a.x }}{{ c | default(0) }}"), names) == "10"
     assert names.asked == ["a", "c"]
 
 
-def test_what_a_lazy_map_misses_can_be_provided_for() -> None:
+def test_default_handles_a_value_that_a_lazy_map_lacks() -> None:
     class Missing(LazyMap):
         def __getitem__(self, key: str) -> Any:
             raise MissingValue(f"{key} has not run")
 
-    assert render(parsed("{{ steps.a.output | default('none') }}"), {"steps": Missing({})}) == "none"
-    assert render(parsed("{{ a | default('none') }}"), Missing({})) == "none"
+    assert render(parse("{{ steps.a.output | default('none') }}"), {"steps": Missing({})}) == "none"
+    assert render(parse("{{ a | default('none') }}"), Missing({})) == "none"
     with pytest.raises(PromptError, match="E_VAR_MISSING: a has not run"):
-        render(parsed("{{ steps.a.output }}"), {"steps": Missing({})})
+        render(parse("{{ steps.a.output }}"), {"steps": Missing({})})
 
 
-def test_an_unknown_fact_raises_need_fact() -> None:
+def test_a_fact_that_is_not_known_yet_is_passed_through() -> None:
     def ask(query: tuple[str, str]) -> Any:
         raise NeedFact(query)
 
     with pytest.raises(NeedFact):
-        render(parsed("{{ glob('x') }}"), {}, fact=ask)
-    with pytest.raises(PromptError, match="exists cannot be asked here"):
-        render(parsed("{{ exists('x') }}"), {})
+        render(parse("{{ glob('x') }}"), {}, fact=ask)
+    with pytest.raises(PromptError, match="exists is not available here"):
+        render(parse("{{ exists('x') }}"), {})
     with pytest.raises(PromptError, match="change is null"):
-        render(parsed("{{ touched('x') }}"), {})
+        render(parse("{{ touched('x') }}"), {})
 
 
 @given(st.text(alphabet="ab{}%|. ()'[]_+<>!~*#\n-=,", max_size=50), values)
-def test_any_text_is_a_prompt_or_refused(text: str, value: Any) -> None:
+def test_any_text_is_rendered_or_refused(text: str, value: Any) -> None:
     error = refusal(text, {"a": value, "b": "x"})
 
     assert error is None or (error.line >= 1 and error.message)
@@ -282,7 +282,7 @@ def test_any_text_is_a_prompt_or_refused(text: str, value: Any) -> None:
 
 def refusal(text: str, names: dict[str, Any]) -> PromptError | None:
     try:
-        render(parsed(text), names)
+        render(parse(text), names)
     except PromptError as error:
         return error
     return None

@@ -1,4 +1,4 @@
-"""Every keyword of JSON Schema that answers are checked by, one row for each way it can go, beside another checker."""
+"""Every supported JSON Schema keyword, one row for each result, compared with another validator."""
 
 from __future__ import annotations
 
@@ -66,18 +66,18 @@ ROWS: list[tuple[Any, Any]] = [
 
 
 @pytest.mark.parametrize(("schema", "value"), ROWS)
-def test_a_value_is_valid_here_exactly_if_it_is_elsewhere(schema: Any, value: Any) -> None:
+def test_our_validator_agrees_with_the_reference_validator(schema: Any, value: Any) -> None:
     assert (faults_of(value, schema) == ()) is jsonschema.Draft202012Validator(schema).is_valid(value)
 
 
-def test_only_so_many_faults_are_told() -> None:
+def test_the_number_of_reported_faults_is_bounded() -> None:
     assert len(faults_of(["x"] * (MAX_FAULTS + 5), {"items": {"type": "integer"}})) == MAX_FAULTS
 
 
 @pytest.mark.parametrize(
     "schema", [{"items": 1}, {"pattern": "("}, {"$ref": "#"}, {"patternProperties": {"(": True}}]
 )
-def test_a_schema_that_leads_nowhere_or_cannot_be_searched_by_is_unusable(schema: Any) -> None:
+def test_a_schema_with_an_unresolved_reference_or_invalid_pattern_is_unusable(schema: Any) -> None:
     value = {"a": 1} if "patternProperties" in schema else ["x"] if "items" in schema else "x"
     with pytest.raises(UnusableSchema):
         faults_of(value, schema)

@@ -1,4 +1,4 @@
-"""Types: short hand, JSON Schema and the built-in schemas."""
+"""Types: shorthand, JSON Schema and the built-in schemas."""
 
 from __future__ import annotations
 
@@ -48,32 +48,32 @@ from podium.workflow.expressions.types import (
         ({}, MapOf()),
         ({"a": "int", "b": "optional string"}, MapOf({"a": INT, "b": TEXT}, optional=frozenset("b"))),
         ({"kind": "optional x | y"}, MapOf({"kind": Choice(("x", "y"))}, optional=frozenset({"kind"}))),
-        ({"*": "int"}, MapOf(open=True, rest=INT)),
+        ({"*": "int"}, MapOf(open=True, other_type=INT)),
         ({"a": {"b": ["bool"]}}, MapOf({"a": MapOf({"b": ListOf(BOOL)})})),
         ({"plan": "Plan"}, MapOf({"plan": TYPES["Plan"]})),
     ],
 )
-def test_short_hand_is_read(shorthand: Any, expected: Type) -> None:
-    assert parse_shorthand(shorthand, named=TYPES) == expected
+def test_shorthand_is_read(shorthand: Any, expected: Type) -> None:
+    assert parse_shorthand(shorthand, named_types=TYPES) == expected
 
 
 @pytest.mark.parametrize(
     ("shorthand", "path", "message", "hint"),
     [
-        ("strng", (), 'there is no type "strng"', 'did you mean "string"?'),
-        ("", (), 'there is no type ""', None),
-        ({"a": "text"}, ("a",), 'there is no type "text"', None),
-        ({"a": {"b": 1}}, ("a", "b"), "a type is a word, a list or a map", None),
-        ({"a": ["int", "int"]}, ("a",), "a list has one type in it: [string]", None),
-        ({"a": []}, ("a",), "a list has one type in it: [string]", None),
+        ("strng", (), 'type "strng" does not exist', 'did you mean "string"?'),
+        ("", (), 'type "" does not exist', None),
+        ({"a": "text"}, ("a",), 'type "text" does not exist', None),
+        ({"a": {"b": 1}}, ("a", "b"), "a type must be a word, a list or a map", None),
+        ({"a": ["int", "int"]}, ("a",), "a list must contain exactly one type, as in [string]", None),
+        ({"a": []}, ("a",), "a list must contain exactly one type, as in [string]", None),
         (["optional int"], (0,), "only a field can be optional", None),
         ("optional int", (), "only a field can be optional", None),
-        ({"a-b": "int"}, ("a-b",), '"a-b" cannot be the name of a field', None),
-        ({1: "int"}, (1,), '"1" cannot be the name of a field', None),
-        ("bug | ", (), 'there is no type "bug |"', None),
+        ({"a-b": "int"}, ("a-b",), '"a-b" is not a valid field name', None),
+        ({1: "int"}, (1,), '"1" is not a valid field name', None),
+        ("bug | ", (), 'type "bug |" does not exist', None),
     ],
 )
-def test_faulty_short_hand_is_refused_at_its_place(
+def test_invalid_shorthand_is_refused_at_its_place(
     shorthand: Any, path: tuple[str | int, ...], message: str, hint: str | None
 ) -> None:
     with pytest.raises(ShorthandError) as raised:
@@ -85,7 +85,7 @@ def test_faulty_short_hand_is_refused_at_its_place(
         assert raised.value.hint == hint
 
 
-def test_short_hand_that_is_nested_too_deep_is_refused() -> None:
+def test_shorthand_that_is_nested_too_deep_is_refused() -> None:
     deep: Any = "int"
     for _ in range(60):
         deep = [deep]
@@ -95,7 +95,7 @@ def test_short_hand_that_is_nested_too_deep_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("described", "schema"),
+    ("value_type", "schema"),
     [
         (ANY, {}),
         (NULL, {"type": "null"}),
@@ -114,13 +114,13 @@ def test_short_hand_that_is_nested_too_deep_is_refused() -> None:
         ),
         (ANY_MAP, {"type": "object", "properties": {}, "additionalProperties": True}),
         (
-            MapOf(open=True, rest=INT),
+            MapOf(open=True, other_type=INT),
             {"type": "object", "properties": {}, "additionalProperties": {"type": "integer"}},
         ),
     ],
 )
-def test_a_type_becomes_json_schema(described: Type, schema: dict[str, Any]) -> None:
-    assert to_json_schema(described) == schema
+def test_a_type_is_converted_to_json_schema(value_type: Type, schema: dict[str, Any]) -> None:
+    assert to_json_schema(value_type) == schema
 
 
 @pytest.mark.parametrize(
@@ -152,25 +152,25 @@ def test_a_type_becomes_json_schema(described: Type, schema: dict[str, Any]) -> 
         ({"$ref": "#"}, ANY),
     ],
 )
-def test_json_schema_becomes_a_type_as_far_as_it_can(schema: Any, expected: Type) -> None:
+def test_json_schema_is_converted_to_a_type_as_far_as_possible(schema: Any, expected: Type) -> None:
     assert from_json_schema(schema) == expected
 
 
-def test_a_schema_that_refers_to_itself_ends_in_anything() -> None:
+def test_a_schema_that_refers_to_itself_ends_in_any() -> None:
     tree = {
         "type": "object",
         "properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}, "leaf": {"type": "string"}},
     }
 
-    described = from_json_schema(tree)
+    value_type = from_json_schema(tree)
 
-    assert isinstance(described, MapOf)
-    assert described.fields["leaf"] == TEXT
-    assert isinstance(described.fields["left"], MapOf)
+    assert isinstance(value_type, MapOf)
+    assert value_type.fields["leaf"] == TEXT
+    assert isinstance(value_type.fields["left"], MapOf)
 
 
-def test_a_schema_whose_parts_refer_to_each_other_many_times_is_read_quickly() -> None:
-    """Without remembering, two references per part double the work at each of these forty parts."""
+def test_a_schema_with_many_shared_references_is_read_quickly() -> None:
+    """Without a cache, two references per part double the work at each of the forty parts."""
     defs = {
         f"p{n}": {"type": "object", "properties": {side: {"$ref": f"#/$defs/p{n + 1}"} for side in "ab"}}
         for n in range(40)
@@ -179,7 +179,7 @@ def test_a_schema_whose_parts_refer_to_each_other_many_times_is_read_quickly() -
     assert isinstance(from_json_schema({"$ref": "#/$defs/p0", "$defs": defs}), MapOf)
 
 
-def test_a_schema_that_is_nested_very_deep_ends_in_anything() -> None:
+def test_a_schema_that_is_nested_too_deep_ends_in_any() -> None:
     schema: dict[str, Any] = {"type": "string"}
     for _ in range(200):
         schema = {"type": "array", "items": schema}
@@ -209,15 +209,17 @@ def _maps(inner: SearchStrategy[Any]) -> SearchStrategy[Any]:
 
 
 @given(types())
-def test_a_type_survives_json_schema(described: Type) -> None:
-    assert from_json_schema(to_json_schema(described)) == described
+def test_a_type_is_the_same_after_conversion_to_json_schema(value_type: Type) -> None:
+    assert from_json_schema(to_json_schema(value_type)) == value_type
 
 
-def test_the_built_in_schemas_are_there_as_types_and_as_json_schema() -> None:
+def test_every_built_in_schema_is_available_as_type_and_json_schema() -> None:
     names = {"Plan", "Feature", "Phase", "Review", "Audit", "Decision", "Implementation"}
 
     assert set(TYPES) == set(BUILTIN) == names
-    assert all(isinstance(described, MapOf) and described.name == name for name, described in TYPES.items())
+    assert all(
+        isinstance(value_type, MapOf) and value_type.name == name for name, value_type in TYPES.items()
+    )
     assert BUILTIN["Review"]["properties"]["decision"] == {
         "type": "string",
         "enum": ["approve", "reject", "abort"],

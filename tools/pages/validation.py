@@ -139,7 +139,7 @@ RULES: Final = (
         (
             '"{{ }}" in a value; write "${{ }}"',
             '"${{ }}" in a prompt; write "{{ }}"',
-            '"when" is an expression; leave out the brackets',
+            '"when" is an expression; remove the braces',
         ),
         "Values, texts for readers and expressions are three things; the brackets say which one is meant.",
     ),

@@ -20,7 +20,7 @@ def render_partial(config: Fields, name: str, facts: Mapping[str, Any]) -> str:
     `config` is that of the workflow whose step the prompt is for.
     """
     prompt = _parsed(name + SUFFIX, tuple(partials_of(config).items()))
-    return render(prompt, facts, most=MOST).strip("\n")
+    return render(prompt, facts, max_chars=MOST).strip("\n")
 
 
 def partials_of(config: Fields) -> Mapping[str, str]:

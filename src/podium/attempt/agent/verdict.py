@@ -10,7 +10,7 @@ from typing import Any, Final
 from podium.core.payloads import Verdict
 from podium.core.types import Tree
 from podium.workflow.contracts.builtin import BUILTIN
-from podium.workflow.contracts.contract import OutputFault, Structured, Value, checked, read_json
+from podium.workflow.contracts.contract import OutputFault, Structured, Value, check_value, read_json
 
 NO_TREE: Final = "none"
 """What is repeated where there is no tree: outside of git."""
@@ -39,7 +39,7 @@ def verdict_of(
     found = Value(structured[1]) if structured[0] else read_json(text)
     if isinstance(found, OutputFault):
         return found if phrase is None else _prose(text, tree)
-    shaped = checked(found.value, review_schema(), "a Review")
+    shaped = check_value(found.value, review_schema(), "a Review")
     if isinstance(shaped, OutputFault):
         return shaped
     review = shaped.value

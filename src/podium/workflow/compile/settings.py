@@ -158,7 +158,7 @@ def schema_of(site: CompileContext, raw: str | Mapping[str, Any], path: DocPath)
 
 def _shorthand(site: CompileContext, raw: Mapping[str, Any], path: DocPath) -> Fields:
     try:
-        return fields(frozen(to_json_schema(parse_shorthand(raw, named=TYPES))))
+        return fields(frozen(to_json_schema(parse_shorthand(raw, named_types=TYPES))))
     except ShorthandError as error:
         site.problem(16, (*path, *error.path), error.message, hint=error.hint)
         return fields({})

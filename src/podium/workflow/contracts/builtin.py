@@ -1,6 +1,6 @@
-"""The schemas that come with the language: what planners, reviewers, advisors and workers answer, in short hand.
+"""The built-in schemas for the answers of planners, reviewers, advisors and workers, in shorthand.
 
-Lists are required and may be empty: an agent that leaves out a list forgot it, one that writes [] looked.
+Lists are required but may be empty: a missing list was forgotten, while [] is an answer.
 """
 
 from __future__ import annotations
@@ -82,4 +82,4 @@ TYPES: Final[Mapping[str, Type]] = MappingProxyType(
 BUILTIN: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
     {name: to_json_schema(described) for name, described in TYPES.items()}
 )
-"""The same as JSON Schema."""
+"""The built-in schemas as JSON Schema."""

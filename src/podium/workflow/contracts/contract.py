@@ -1,4 +1,4 @@
-"""The output contract: what was answered, as a value; exactly one JSON value or text, never guessed from prose (R111)."""
+"""The output contract: reads an answer as a value; exactly one JSON value or text, never guessed from prose (R111)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from podium.core.model import Output
 from podium.workflow.contracts.single_json import NotOneValue, one_json
 
 Structured = tuple[bool, Any]
-"""Whether there is exactly one JSON value where the answer stands, and which; null is one."""
+"""Whether the agent returned exactly one JSON value apart from its text, and that value; null counts as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class OutputFault:
-    """`malformed`: the answer could not be read at all; asking again may be enough. Else it says the wrong thing."""
+    """`malformed`: the answer could not be read at all, so asking again may help; otherwise its content is wrong."""
 
     message: str
     malformed: bool = True
@@ -35,7 +35,7 @@ def read_json(text: str) -> Value | OutputFault:
 
 
 def value_of(output: Output, text: str, structured: Structured) -> Value | OutputFault:
-    """What `steps.X.output` holds, if the answer keeps to the contract."""
+    """The value of `steps.X.output`, if the answer satisfies the contract."""
     match output.kind:
         case "text":
             return Value(text)
@@ -45,13 +45,13 @@ def value_of(output: Output, text: str, structured: Structured) -> Value | Outpu
             return _json(text, structured)
         case "choice":
             word = text.strip()
-            wanted = ", ".join(output.choices)
+            choices = ", ".join(output.choices)
             return (
-                Value(word) if word in output.choices else OutputFault(f"the answer is not one of {wanted}")
+                Value(word) if word in output.choices else OutputFault(f"the answer is not one of {choices}")
             )
         case "schema":
-            found = _json(text, structured)
-            return found if isinstance(found, OutputFault) else _checked(found.value, output)
+            answer = _json(text, structured)
+            return answer if isinstance(answer, OutputFault) else _check_schema(answer.value, output)
         case _:
             assert_never(output.kind)
 
@@ -67,23 +67,23 @@ def _lines(text: str) -> Value | OutputFault:
 
 
 def _json(text: str, structured: Structured) -> Value | OutputFault:
-    there, value = structured
+    is_present, value = structured
     try:
-        found = Value(plain(value, Meter())) if there else read_json(text)
-        json.dumps(found.value if isinstance(found, Value) else None, ensure_ascii=False).encode()
+        answer = Value(plain(value, Meter())) if is_present else read_json(text)
+        json.dumps(answer.value if isinstance(answer, Value) else None, ensure_ascii=False).encode()
     except ExprError as error:
         return OutputFault(f"the answer is not a JSON value that can be used: {error}")
     except UnicodeEncodeError:
-        return OutputFault("the answer holds half a surrogate pair, which is no text")
-    return found
+        return OutputFault("the answer contains half a surrogate pair, which is not text")
+    return answer
 
 
-def _checked(value: Any, output: Output) -> Value | OutputFault:
-    return checked(value, output.schema or {}, output.schema_name or "the declared shape")
+def _check_schema(value: Any, output: Output) -> Value | OutputFault:
+    return check_value(value, output.schema or {}, output.schema_name or "the declared shape")
 
 
-def checked(value: Any, schema: Any, name: str) -> Value | OutputFault:
-    # Only where a schema is declared is the validator needed.
+def check_value(value: Any, schema: Any, name: str) -> Value | OutputFault:
+    # Imported only for a declared schema, which few answers have.
     from podium.workflow.contracts.json_schema import UnusableSchema, faults_of
 
     try:
@@ -92,4 +92,4 @@ def checked(value: Any, schema: Any, name: str) -> Value | OutputFault:
         return OutputFault(f"{name} is not a usable JSON Schema: {error}", malformed=False)
     if not faults:
         return Value(value)
-    return OutputFault(f"the answer is not {name}:\n" + "\n".join(f"- {fault}" for fault in faults))
+    return OutputFault(f"the answer does not match {name}:\n" + "\n".join(f"- {fault}" for fault in faults))

@@ -1,4 +1,4 @@
-"""Plausible values for a contract: what a worker could have answered."""
+"""Plausible values for a contract: answers that a worker could give."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, assert_never
 from podium.core.model import Output
 
 Draw = Callable[[str], float]
-"""A number between 0 and 1 for a place in the value; the same for the same place."""
+"""Returns a number between 0 and 1 for a place in the value, always the same for the same place."""
 
 
 def middle(_: str) -> float:
@@ -16,7 +16,7 @@ def middle(_: str) -> float:
 
 
 def example_of(output: Output, text: str, draw: Draw = middle) -> Any:
-    """An answer that meets the contract."""
+    """An answer that satisfies the contract."""
     match output.kind:
         case "text":
             return text
@@ -33,22 +33,22 @@ def example_of(output: Output, text: str, draw: Draw = middle) -> Any:
 
 
 def example(schema: Mapping[str, Any], text: str, draw: Draw = middle, place: str = "") -> Any:
-    """A value that a JSON Schema of the short-hand kind accepts."""
+    """A value that is valid for a JSON Schema made from shorthand."""
     if "enum" in schema:
         choices = schema["enum"]
         return choices[int(draw(place) * len(choices))]
     kind = schema.get("type", "object")
     match kind[0] if isinstance(kind, list) else kind:
         case "object":
-            return _object(schema, text, draw, place)
+            return _example_object(schema, text, draw, place)
         case "array":
             number = max(_count(draw(place)), int(schema.get("minItems", 0)))
             items = schema.get("items", {"type": "string"})
             return [example(items, f"{text} {i}", draw, f"{place}[{i}]") for i in range(1, number + 1)]
         case "integer":
-            return _number(schema, draw(place))
+            return _example_number(schema, draw(place))
         case "number":
-            return float(_number(schema, draw(place)))
+            return float(_example_number(schema, draw(place)))
         case "boolean":
             return draw(place) < 0.5
         case "null":
@@ -57,21 +57,21 @@ def example(schema: Mapping[str, Any], text: str, draw: Draw = middle, place: st
             return text
 
 
-def _object(schema: Mapping[str, Any], text: str, draw: Draw, place: str) -> dict[str, Any]:
+def _example_object(schema: Mapping[str, Any], text: str, draw: Draw, place: str) -> dict[str, Any]:
     required = schema.get("required", ())
-    found = {
-        # Names of other things cannot be made up: an invented need would never be met.
+    values_by_name = {
+        # Names of other components cannot be invented: an invented need would never be met.
         name: [] if name == "needs" else example(inner, f"{text} {name}", draw, f"{place}.{name}")
         for name, inner in schema.get("properties", {}).items()
         if name in required
     }
     values = schema.get("additionalProperties")
-    if isinstance(values, Mapping) and not found:
-        found["first"] = example(values, f"{text} first", draw, f"{place}.first")
-    return found
+    if isinstance(values, Mapping) and not values_by_name:
+        values_by_name["first"] = example(values, f"{text} first", draw, f"{place}.first")
+    return values_by_name
 
 
-def _number(schema: Mapping[str, Any], share: float) -> int:
+def _example_number(schema: Mapping[str, Any], share: float) -> int:
     low = int(schema.get("minimum", 1))
     high = int(schema.get("maximum", max(low, 10)))
     return low + int(share * (high - low + 1))

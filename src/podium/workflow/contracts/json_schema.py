@@ -1,6 +1,6 @@
-"""Holds a value against a JSON Schema: the keywords that our own schemas and ordinary schema files use.
+"""Validates a value against a JSON Schema, with the keywords that our own schemas and ordinary schema files use.
 
-What a schema may use, and how, is known when the file is loaded (`workflow/contracts/schema_check.py`).
+Whether a schema uses only these keywords is checked when its file is loaded (`workflow/contracts/schema_check.py`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SchemaFault:
-    """`path` leads to the value, as `$.steps[2].title`."""
+    """`path` is the path of the value, such as `$.steps[2].title`."""
 
     path: str
     message: str
@@ -36,17 +36,17 @@ class SchemaFault:
 
 
 class UnusableSchema(Exception):
-    """The schema itself cannot be held against anything; the message says why."""
+    """Raised for a schema that no value can be validated against; the message says why."""
 
 
 def faults_of(value: Any, schema: Any) -> tuple[SchemaFault, ...]:
-    """What is wrong with the value, at most MAX_FAULTS; none if it is valid. Raises UnusableSchema."""
-    found: list[SchemaFault] = []
+    """The faults of the value, at most MAX_FAULTS; empty if it is valid. Raises UnusableSchema."""
+    faults: list[SchemaFault] = []
     for fault in _Checker(schema, Meter()).check(value, schema, "$", 0):
-        found.append(fault)
-        if len(found) == MAX_FAULTS:
+        faults.append(fault)
+        if len(faults) == MAX_FAULTS:
             break
-    return tuple(found)
+    return tuple(faults)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,26 +61,26 @@ class _Checker:
             yield SchemaFault(path, "no value is allowed here")
             return
         if depth > MAX_DEPTH:
-            raise UnusableSchema("the schema leads into itself")
+            raise UnusableSchema("the schema refers to itself without end")
         if not isinstance(schema, Mapping):
             raise UnusableSchema("a part of the schema is neither a map nor true or false")
-        for key, wanted in schema.items():
+        for key, argument in schema.items():
             if key in NOTES:
                 continue
             test = KEYWORDS.get(key)
             if test is None:
                 raise UnusableSchema(f'the schema uses "{key}", which Podium cannot check')
-            yield from test(value, _Spot(self, wanted, schema, path, depth))
+            yield from test(value, _Keyword(self, argument, schema, path, depth))
 
-    def is_valid(self, value: Any, schema: Any, spot: _Spot) -> bool:
-        return next(self.check(value, schema, spot.path, spot.depth + 1), None) is None
+    def is_valid(self, value: Any, schema: Any, keyword: _Keyword) -> bool:
+        return next(self.check(value, schema, keyword.path, keyword.depth + 1), None) is None
 
 
 @dataclass(frozen=True, slots=True)
-class _Spot:
+class _Keyword:
     checker: _Checker
-    wanted: Any
-    """What stands under the keyword."""
+    argument: Any
+    """The value of the keyword in the schema."""
     schema: Schema
     path: str
     depth: int
@@ -89,7 +89,7 @@ class _Spot:
         return SchemaFault(self.path, message)
 
 
-_Test = Callable[[Any, _Spot], Iterator[SchemaFault]]
+_Test = Callable[[Any, _Keyword], Iterator[SchemaFault]]
 
 
 def _is_list(value: Any) -> bool:
@@ -115,160 +115,170 @@ def type_name(value: Any) -> str:
     return next(name for name, test in _TYPES.items() if name != "integer" and test(value))
 
 
-def _type(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
-    words = [spot.wanted] if isinstance(spot.wanted, str) else list(spot.wanted)
+def _type(value: Any, keyword: _Keyword) -> Iterator[SchemaFault]:
+    words = [keyword.argument] if isinstance(keyword.argument, str) else list(keyword.argument)
     for word in words:
         if word not in _TYPES:
-            raise UnusableSchema(f'the schema has type "{word}", which there is not')
+            raise UnusableSchema(f'the schema uses the unknown type "{word}"')
     if not any(_TYPES[word](value) for word in words):
-        yield spot.fault(f"is {type_name(value)}, not {' or '.join(words)}")
+        yield keyword.fault(f"is {type_name(value)}, not {' or '.join(words)}")
 
 
-def _same(one: Any, other: Any) -> bool:
-    """As JSON compares: 1 and 1.0 are the same, 1 and true are not."""
+def _json_equal(one: Any, other: Any) -> bool:
+    """JSON equality: 1 and 1.0 are equal, 1 and true are not."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if _is_list(one) and _is_list(other):
-        return len(one) == len(other) and all(map(_same, one, other))
+        return len(one) == len(other) and all(map(_json_equal, one, other))
     if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(_json_equal(one[key], other[key]) for key in one)
     return bool(one == other)
 
 
-def _enum(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
-    if not any(_same(value, choice) for choice in spot.wanted):
-        yield spot.fault(f"is {_shown(value)}, not one of {', '.join(map(_shown, spot.wanted))}")
+def _enum(value: Any, keyword: _Keyword) -> Iterator[SchemaFault]:
+    if not any(_json_equal(value, choice) for choice in keyword.argument):
+        yield keyword.fault(f"is {_preview(value)}, not one of {', '.join(map(_preview, keyword.argument))}")
 
 
-def _const(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
-    if not _same(value, spot.wanted):
-        yield spot.fault(f"is {_shown(value)}, not {_shown(spot.wanted)}")
+def _const(value: Any, keyword: _Keyword) -> Iterator[SchemaFault]:
+    if not _json_equal(value, keyword.argument):
+        yield keyword.fault(f"is {_preview(value)}, not {_preview(keyword.argument)}")
 
 
-def _shown(value: Any) -> str:
+def _preview(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, default=lambda other: type(other).__name__)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _required(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
+def _required(value: Any, keyword: _Keyword) -> Iterator[SchemaFault]:
     if isinstance(value, Mapping):
-        for name in spot.wanted:
+        for name in keyword.argument:
             if name not in value:
-                yield spot.fault(f'"{name}" is missing')
+                yield keyword.fault(f'"{name}" is missing')
 
 
-def _properties(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
+def _properties(value: Any, keyword: _Keyword) -> Iterator[SchemaFault]:
     if isinstance(value, Mapping):
-        for name, inner in spot.wanted.items():
+        for name, inner in keyword.argument.items():
             if name in value:
-                yield from spot.checker.check(value[name], inner, f"{spot.path}.{name}", spot.depth + 1)
+                yield from keyword.checker.check(
+                    value[name], inner, f"{keyword.path}.{name}", keyword.depth + 1
+                )
 
 
-def _pattern_properties(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
+def _pattern_properties(value: Any, keyword: _Keyword) -> Iterator[SchemaFault]:
     if isinstance(value, Mapping):
-        for pattern, inner in spot.wanted.items():
+        for pattern, inner in keyword.argument.items():
             for name in value:
-                if _found(spot.checker, pattern, name):
-                    yield from spot.checker.check(value[name], inner, f"{spot.path}.{name}", spot.depth + 1)
+                if _matches(keyword.checker, pattern, name):
+                    yield from keyword.checker.check(
+                        value[name], inner, f"{keyword.path}.{name}", keyword.depth + 1
+                    )
 
 
-def _additional(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
+def _additional(value: Any, keyword: _Keyword) -> Iterator[SchemaFault]:
     if not isinstance(value, Mapping):
         return
-    named = spot.schema.get("properties", {})
-    patterns = spot.schema.get("patternProperties", {})
+    declared = keyword.schema.get("properties", {})
+    patterns = keyword.schema.get("patternProperties", {})
     for name in value:
-        if name in named or any(_found(spot.checker, pattern, name) for pattern in patterns):
+        if name in declared or any(_matches(keyword.checker, pattern, name) for pattern in patterns):
             continue
-        if spot.wanted is False:
-            yield spot.fault(f'"{name}" is not a field of it')
+        if keyword.argument is False:
+            yield keyword.fault(f'"{name}" is not an allowed field')
         else:
-            yield from spot.checker.check(value[name], spot.wanted, f"{spot.path}.{name}", spot.depth + 1)
+            yield from keyword.checker.check(
+                value[name], keyword.argument, f"{keyword.path}.{name}", keyword.depth + 1
+            )
 
 
-def _items(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
+def _items(value: Any, keyword: _Keyword) -> Iterator[SchemaFault]:
     if _is_list(value):
-        first = len(spot.schema.get("prefixItems", ()))
+        first = len(keyword.schema.get("prefixItems", ()))
         for index in range(first, len(value)):
-            yield from spot.checker.check(value[index], spot.wanted, f"{spot.path}[{index}]", spot.depth + 1)
+            yield from keyword.checker.check(
+                value[index], keyword.argument, f"{keyword.path}[{index}]", keyword.depth + 1
+            )
 
 
-def _prefix_items(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
+def _prefix_items(value: Any, keyword: _Keyword) -> Iterator[SchemaFault]:
     if _is_list(value):
-        for index, (item, inner) in enumerate(zip(value, spot.wanted, strict=False)):
-            yield from spot.checker.check(item, inner, f"{spot.path}[{index}]", spot.depth + 1)
+        for index, (item, inner) in enumerate(zip(value, keyword.argument, strict=False)):
+            yield from keyword.checker.check(item, inner, f"{keyword.path}[{index}]", keyword.depth + 1)
 
 
-def _unique(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
-    if spot.wanted and _is_list(value):
+def _unique(value: Any, keyword: _Keyword) -> Iterator[SchemaFault]:
+    if keyword.argument and _is_list(value):
         for index, item in enumerate(value):
-            if any(_same(item, other) for other in value[:index]):
-                yield spot.fault(f"{_shown(item)} stands in it twice")
+            if any(_json_equal(item, other) for other in value[:index]):
+                yield keyword.fault(f"contains {_preview(item)} twice")
                 return
 
 
-def _count(of: Callable[[Any], bool], things: str, *, least: bool) -> _Test:
-    def test(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
-        if of(value) and least and len(value) < spot.wanted:
-            yield spot.fault(f"has {len(value)} {things}, at least {spot.wanted} are needed")
-        elif of(value) and not least and len(value) > spot.wanted:
-            yield spot.fault(f"has {len(value)} {things}, at most {spot.wanted} are allowed")
+def _count(of: Callable[[Any], bool], things: str, *, is_minimum: bool) -> _Test:
+    def test(value: Any, keyword: _Keyword) -> Iterator[SchemaFault]:
+        if of(value) and is_minimum and len(value) < keyword.argument:
+            yield keyword.fault(f"has {len(value)} {things}, at least {keyword.argument} are needed")
+        elif of(value) and not is_minimum and len(value) > keyword.argument:
+            yield keyword.fault(f"has {len(value)} {things}, at most {keyword.argument} are allowed")
 
     return test
 
 
-def _pattern(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
-    if isinstance(value, str) and not _found(spot.checker, spot.wanted, value):
-        yield spot.fault(f"{_shown(value)} does not match {spot.wanted}")
+def _pattern(value: Any, keyword: _Keyword) -> Iterator[SchemaFault]:
+    if isinstance(value, str) and not _matches(keyword.checker, keyword.argument, value):
+        yield keyword.fault(f"{_preview(value)} does not match {keyword.argument}")
 
 
-def _found(checker: _Checker, pattern: str, text: str) -> bool:
+def _matches(checker: _Checker, pattern: str, text: str) -> bool:
     try:
         return search(text, pattern, checker.meter)
     except ExprError as error:
         raise UnusableSchema(str(error)) from error
 
 
-def _bound(words: str, holds: Callable[[Any, Any], bool]) -> _Test:
-    def test(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
-        if _is_number(value) and not holds(value, spot.wanted):
-            yield spot.fault(f"is {value}, {words} {spot.wanted}")
+def _limit(comparison: str, holds: Callable[[Any, Any], bool]) -> _Test:
+    def test(value: Any, keyword: _Keyword) -> Iterator[SchemaFault]:
+        if _is_number(value) and not holds(value, keyword.argument):
+            yield keyword.fault(f"is {value}, {comparison} {keyword.argument}")
 
     return test
 
 
-def _multiple(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
-    # Exact: floats would call 9223372036854775807 a multiple of 2, and 0.3 none of 0.1.
-    if _is_number(value) and Fraction(str(value)) % Fraction(str(spot.wanted)):
-        yield spot.fault(f"is {value}, not a multiple of {spot.wanted}")
+def _multiple(value: Any, keyword: _Keyword) -> Iterator[SchemaFault]:
+    # Exact, because floats make 9223372036854775807 a multiple of 2, and 0.3 not one of 0.1.
+    if _is_number(value) and Fraction(str(value)) % Fraction(str(keyword.argument)):
+        yield keyword.fault(f"is {value}, not a multiple of {keyword.argument}")
 
 
-def _all_of(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
-    for inner in spot.wanted:
-        yield from spot.checker.check(value, inner, spot.path, spot.depth + 1)
+def _all_of(value: Any, keyword: _Keyword) -> Iterator[SchemaFault]:
+    for inner in keyword.argument:
+        yield from keyword.checker.check(value, inner, keyword.path, keyword.depth + 1)
 
 
-def _any_of(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
-    if not any(spot.checker.is_valid(value, inner, spot) for inner in spot.wanted):
-        yield spot.fault(f"fits none of the {len(spot.wanted)} shapes it may have")
+def _any_of(value: Any, keyword: _Keyword) -> Iterator[SchemaFault]:
+    if not any(keyword.checker.is_valid(value, inner, keyword) for inner in keyword.argument):
+        yield keyword.fault(f"matches none of the {len(keyword.argument)} allowed shapes")
 
 
-def _one_of(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
-    fitting = sum(spot.checker.is_valid(value, inner, spot) for inner in spot.wanted)
-    if fitting != 1:
-        yield spot.fault(f"fits {fitting} of the {len(spot.wanted)} shapes of which it must have exactly one")
+def _one_of(value: Any, keyword: _Keyword) -> Iterator[SchemaFault]:
+    matching = sum(keyword.checker.is_valid(value, inner, keyword) for inner in keyword.argument)
+    if matching != 1:
+        yield keyword.fault(
+            f"matches {matching} of {len(keyword.argument)} shapes and must match exactly one"
+        )
 
 
-def _not(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
-    if spot.checker.is_valid(value, spot.wanted, spot):
-        yield spot.fault("has the one shape it must not have")
+def _not(value: Any, keyword: _Keyword) -> Iterator[SchemaFault]:
+    if keyword.checker.is_valid(value, keyword.argument, keyword):
+        yield keyword.fault("has a shape that is not allowed")
 
 
-def _ref(value: Any, spot: _Spot) -> Iterator[SchemaFault]:
-    part = part_of(str(spot.wanted), spot.checker.root)
+def _ref(value: Any, keyword: _Keyword) -> Iterator[SchemaFault]:
+    part = part_of(str(keyword.argument), keyword.checker.root)
     if part is None:
-        raise UnusableSchema(f"the schema refers to {spot.wanted}, which is not in it")
-    yield from spot.checker.check(value, part, spot.path, spot.depth + 1)
+        raise UnusableSchema(f"the schema refers to {keyword.argument}, which is not in it")
+    yield from keyword.checker.check(value, part, keyword.path, keyword.depth + 1)
 
 
 KEYWORDS: Final[Mapping[str, _Test]] = {
@@ -280,20 +290,20 @@ KEYWORDS: Final[Mapping[str, _Test]] = {
     "properties": _properties,
     "patternProperties": _pattern_properties,
     "additionalProperties": _additional,
-    "minProperties": _count(_TYPES["object"], "fields", least=True),
-    "maxProperties": _count(_TYPES["object"], "fields", least=False),
+    "minProperties": _count(_TYPES["object"], "fields", is_minimum=True),
+    "maxProperties": _count(_TYPES["object"], "fields", is_minimum=False),
     "items": _items,
     "prefixItems": _prefix_items,
-    "minItems": _count(_TYPES["array"], "items", least=True),
-    "maxItems": _count(_TYPES["array"], "items", least=False),
+    "minItems": _count(_TYPES["array"], "items", is_minimum=True),
+    "maxItems": _count(_TYPES["array"], "items", is_minimum=False),
     "uniqueItems": _unique,
-    "minLength": _count(_TYPES["string"], "characters", least=True),
-    "maxLength": _count(_TYPES["string"], "characters", least=False),
+    "minLength": _count(_TYPES["string"], "characters", is_minimum=True),
+    "maxLength": _count(_TYPES["string"], "characters", is_minimum=False),
     "pattern": _pattern,
-    "minimum": _bound("less than", lambda value, bound: value >= bound),
-    "maximum": _bound("more than", lambda value, bound: value <= bound),
-    "exclusiveMinimum": _bound("not more than", lambda value, bound: value > bound),
-    "exclusiveMaximum": _bound("not less than", lambda value, bound: value < bound),
+    "minimum": _limit("less than", lambda value, bound: value >= bound),
+    "maximum": _limit("more than", lambda value, bound: value <= bound),
+    "exclusiveMinimum": _limit("not more than", lambda value, bound: value > bound),
+    "exclusiveMaximum": _limit("not less than", lambda value, bound: value < bound),
     "multipleOf": _multiple,
     "anyOf": _any_of,
     "oneOf": _one_of,

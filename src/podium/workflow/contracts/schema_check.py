@@ -1,7 +1,7 @@
-"""What is wrong with a JSON Schema itself, before anybody has worked for an answer that could not be held against it.
+"""Checks a JSON Schema itself, before an agent works for an answer that could not be validated against it.
 
-A keyword outside of this list would be a promise nobody keeps, so it is a fault of the schema and named as one. Notes
-for readers (`title`, `description`, ...) are no promises. `format` is none either: the standard makes it one.
+A keyword outside this list would silently not be checked, so it is reported as a fault of the schema. Annotations
+(`title`, `description`, ...) are allowed, and so is `format`, which the standard defines as an annotation.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ NOTES: Final = frozenset(
 
 
 def schema_fault(schema: Any) -> str | None:
-    """Why no value can be held against it; None if one can."""
+    """Why no value can be validated against the schema; None if it is usable."""
     return next(_faults(schema, schema, 0), None)
 
 
 def part_of(reference: str, root: Any) -> Any:
-    """Where `#/$defs/x` leads to; None if it is not in the schema."""
+    """The part of the schema that `#/$defs/x` names; None if it does not exist."""
     head, *names = reference.split("/")
-    found = root if head == "#" else None
+    part = root if head == "#" else None
     for name in names:
-        plain = _unquoted(name).replace("~1", "/").replace("~0", "~")
-        found = found.get(plain) if isinstance(found, Mapping) else None
-    return found
+        plain = _unquote(name).replace("~1", "/").replace("~0", "~")
+        part = part.get(plain) if isinstance(part, Mapping) else None
+    return part
 
 
-def _unquoted(name: str) -> str:
+def _unquote(name: str) -> str:
     """A reference is a URL fragment, in which `%25` is a percent sign."""
     if "%" not in name:
         return name
@@ -47,21 +47,21 @@ def _unquoted(name: str) -> str:
 
 def _faults(part: Any, root: Any, depth: int) -> Iterator[str]:
     if isinstance(part, Mapping) and depth <= MAX_DEPTH:
-        # Only what is shaped like a schema can be followed further.
-        yield from list(_of_keywords(part)) or _of_parts(part, root, depth)
+        # Only parts with valid keywords can be followed further.
+        yield from list(_keyword_faults(part)) or _part_faults(part, root, depth)
     elif isinstance(part, Mapping):
         yield f"it is nested more than {MAX_DEPTH} deep"
     elif not isinstance(part, bool):
-        yield f"{_shown(part)} stands where a map, true or false must"
+        yield f"expected a map, true or false, got {_preview(part)}"
 
 
-def _of_parts(part: Mapping[str, Any], root: Any, depth: int) -> Iterator[str]:
-    yield from _of_reference(part, root)
-    for inner in _inner(part):
+def _part_faults(part: Mapping[str, Any], root: Any, depth: int) -> Iterator[str]:
+    yield from _reference_faults(part, root)
+    for inner in _subschemas(part):
         yield from _faults(inner, root, depth + 1)
 
 
-def _of_keywords(part: Mapping[str, Any]) -> Iterator[str]:
+def _keyword_faults(part: Mapping[str, Any]) -> Iterator[str]:
     for key, value in part.items():
         if key in NOTES:
             continue
@@ -69,37 +69,39 @@ def _of_keywords(part: Mapping[str, Any]) -> Iterator[str]:
         if fits is None:
             yield f'it uses "{key}", which Podium cannot check'
         elif not fits(value):
-            yield f'"{key}" cannot be {_shown(value)}'
-    for pattern in chain((part["pattern"],) if "pattern" in part else (), _keys(part, "patternProperties")):
+            yield f'"{key}" cannot be {_preview(value)}'
+    for pattern in chain(
+        (part["pattern"],) if "pattern" in part else (), _keys_under(part, "patternProperties")
+    ):
         try:
             check_pattern(str(pattern))
         except ExprError as error:
             yield str(error)
 
 
-def _of_reference(part: Mapping[str, Any], root: Any) -> Iterator[str]:
+def _reference_faults(part: Mapping[str, Any], root: Any) -> Iterator[str]:
     if "$ref" in part and part_of(part["$ref"], root) is None:
         yield f"it refers to {part['$ref']}, which is not in it"
-    elif "$ref" in part and _comes_back(part, root, (), set()):
-        yield f"{part['$ref']} leads into itself"
+    elif "$ref" in part and _is_cyclic(part, root, (), set()):
+        yield f"{part['$ref']} refers to itself"
 
 
-def _comes_back(part: Any, root: Any, trail: tuple[int, ...], done: set[int]) -> bool:
-    """Whether the same value would be held against the same part without end."""
+def _is_cyclic(part: Any, root: Any, trail: tuple[int, ...], done: set[int]) -> bool:
+    """Whether the same value would be validated against the same part without end."""
     if not isinstance(part, Mapping) or id(part) in done:
         return False
     if id(part) in trail or len(trail) > MAX_DEPTH:
         return True
     reference = part.get("$ref")
-    on_the_spot = [part.get("not"), part_of(reference, root) if isinstance(reference, str) else None]
+    same_value_parts = [part.get("not"), part_of(reference, root) if isinstance(reference, str) else None]
     for key in ("allOf", "anyOf", "oneOf"):
-        on_the_spot += part.get(key, ())
-    back = any(_comes_back(other, root, (*trail, id(part)), done) for other in on_the_spot)
+        same_value_parts += part.get(key, ())
+    is_cyclic = any(_is_cyclic(other, root, (*trail, id(part)), done) for other in same_value_parts)
     done.add(id(part))
-    return back
+    return is_cyclic
 
 
-def _inner(part: Mapping[str, Any]) -> Iterator[Any]:
+def _subschemas(part: Mapping[str, Any]) -> Iterator[Any]:
     for key in ("properties", "patternProperties", "$defs", "definitions"):
         yield from part.get(key, {}).values()
     for key in ("items", "additionalProperties", "not"):
@@ -108,12 +110,12 @@ def _inner(part: Mapping[str, Any]) -> Iterator[Any]:
         yield from part.get(key, ())
 
 
-def _keys(part: Mapping[str, Any], key: str) -> Iterator[str]:
-    found = part.get(key)
-    return iter(found if isinstance(found, Mapping) else ())
+def _keys_under(part: Mapping[str, Any], key: str) -> Iterator[str]:
+    value = part.get(key)
+    return iter(value if isinstance(value, Mapping) else ())
 
 
-def _shown(value: Any) -> str:
+def _preview(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -142,7 +144,7 @@ def _are_types(value: Any) -> bool:
 
 
 def _is_any(_value: Any) -> bool:
-    """Looked at as a part of its own."""
+    """Accepts any value; it is checked as a part of its own."""
     return True
 
 

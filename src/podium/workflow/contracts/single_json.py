@@ -1,4 +1,4 @@
-"""The one JSON value that a whole text is. A fence around it is allowed, prose is not: nothing is guessed (R111)."""
+"""Reads a whole text as one JSON value. A fence around it is allowed, prose is not: nothing is guessed (R111)."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _FENCED: Final = re.compile(r"```(?:json)?[ \t]*\n(.*)```", re.DOTALL)
 
 
 class NotOneValue(ValueError):
-    """The text is not exactly one JSON value; the message says where it stops being one."""
+    """The text is not exactly one JSON value; the message says where it ends being one."""
 
 
 def one_json(text: str) -> Any:
-    """As dict, list and scalars within the bounds of expressions. Raises NotOneValue."""
+    """The value as dicts, lists and scalars within the bounds of expressions. Raises NotOneValue."""
     stripped = text.strip()
     fenced = _FENCED.fullmatch(stripped)
-    written = fenced.group(1) if fenced is not None else stripped
-    if not written.strip():
+    source = fenced.group(1) if fenced is not None else stripped
+    if not source.strip():
         raise NotOneValue("the answer is empty; it must be exactly one JSON value")
     try:
         value = json.loads(
-            written, object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=_whole_number
+            source, object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=_whole_number
         )
         return plain(value, Meter())
     except json.JSONDecodeError as error:
@@ -38,26 +38,26 @@ def one_json(text: str) -> Any:
 def _where(error: json.JSONDecodeError) -> str:
     place = f"line {error.lineno} column {error.colno}"
     if error.msg == "Extra data":
-        return f"something stands behind it, from {place}"
+        return f"there is more text after it, from {place}"
     return f"{error.msg[:1].lower()}{error.msg[1:]} at {place}"
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Two fields of one name would be a choice that nobody made."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    """Refuses two fields of the same name, because choosing one would be a guess."""
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
         names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f'field "{twice}" stands in it twice')
-    return found
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f'field "{repeated}" occurs twice')
+    return fields
 
 
 def _whole_number(digits: str) -> int:
-    """Python itself refuses more than 4,300 digits, with advice that is of no use here."""
+    """Python refuses more than 4,300 digits itself, with a hint that does not help here."""
     if len(digits) > 20:
-        raise ValueError("a whole number beyond 64 bits")
+        raise ValueError("a whole number does not fit into 64 bits")
     return int(digits)
 
 
 def _no_constant(word: str) -> Any:
-    raise ValueError(f"{word} is not a number of JSON")
+    raise ValueError(f"{word} is not a JSON number")

@@ -1,7 +1,7 @@
-"""Finds at load time what an expression gives, and what in it can never work.
+"""Infers the type of an expression at load time, and finds parts of it that can never work.
 
-Only what is certain is a problem: where a type is not known (ANY), nothing is said. A field that may be absent
-must stand inside `default(x, y)`.
+Only what is certain is reported: an unknown type (ANY) is accepted everywhere. A field that may be absent must be
+inside `default(x, y)`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from podium.workflow.expressions.types import (
 from podium.workflow.problems import did_you_mean
 
 TypeOfName: TypeAlias = Callable[[str], Type]
-"""The type of a name; raises TypeProblem for one that does not exist."""
+"""Returns the type of a name; raises TypeProblem for an unknown name."""
 
 
 _KINDS: Final[Mapping[str, Kind]] = {
@@ -78,13 +78,13 @@ def infer(node: Node, type_of_name: TypeOfName) -> Type:
 
 
 def check_condition(node: Node, type_of_name: TypeOfName, key: str = "a condition") -> None:
-    """For what must be true or false: `when`, `check`, `until`, `while`, `where`."""
+    """Checks that an expression is true or false, for `when`, `check`, `until`, `while` and `where`."""
     _need_bool(infer(node, type_of_name), key)
 
 
-def kind(described: Type) -> Kind | None:
-    """None if it can be anything."""
-    match described:
+def kind(value_type: Type) -> Kind | None:
+    """The kind of values of a type; None if they can be anything."""
+    match value_type:
         case Simple(word):
             return _KINDS.get(word)
         case Choice():
@@ -94,11 +94,11 @@ def kind(described: Type) -> Kind | None:
         case MapOf():
             return "map"
         case _:
-            assert_never(described)
+            assert_never(value_type)
 
 
 def join(first: Type, second: Type) -> Type:
-    """The type of a value that is one or the other."""
+    """The type of a value that has one type or the other."""
     if first == second:
         return first
     if isinstance(first, ListOf) and isinstance(second, ListOf):
@@ -110,7 +110,7 @@ def join(first: Type, second: Type) -> Type:
 
 
 def _infer(node: Node, names: TypeOfName, *, lenient: bool) -> Type:
-    """`lenient` inside the first argument of default(), where a value may be absent."""
+    """`lenient` applies inside the first argument of default(), where a value may be absent."""
     match node:
         case Const(value):
             return _constant(value)
@@ -138,8 +138,8 @@ def _infer(node: Node, names: TypeOfName, *, lenient: bool) -> Type:
             _need_bool(_infer(test, names, lenient=lenient), '"if"')
             return join(_infer(then, names, lenient=lenient), _infer(other, names, lenient=lenient))
         case ListNode(items):
-            found = [_infer(item, names, lenient=lenient) for item in items]
-            return ListOf(reduce(join, found)) if found else ANY_LIST
+            types = [_infer(item, names, lenient=lenient) for item in items]
+            return ListOf(reduce(join, types)) if types else ANY_LIST
         case Call():
             return _call(node, names, lenient=lenient)
         case _:
@@ -153,17 +153,17 @@ def _constant(value: bool | int | float | str | None) -> Type:
     return types[type(value)]
 
 
-def _field(of: Type, name: str, called: str, *, lenient: bool) -> Type:
+def _field(of: Type, name: str, owner: str, *, lenient: bool) -> Type:
     if isinstance(of, MapOf):
         if name in of.fields:
             if name in of.optional and not lenient:
-                raise TypeProblem(f"{called}.{name} may be absent; use default({called}.{name}, ...)")
+                raise TypeProblem(f"{owner}.{name} may be absent; use default({owner}.{name}, ...)")
             return of.fields[name]
         if of.open:
-            return of.rest
-        raise TypeProblem(f'{of.name or called} has no field "{name}"', did_you_mean(name, of.fields))
+            return of.other_type
+        raise TypeProblem(f'{of.name or owner} has no field "{name}"', did_you_mean(name, of.fields))
     if kind(of) is not None:
-        raise TypeProblem(f'{called} is {_phrase(of)} and has no field "{name}"')
+        raise TypeProblem(f'{owner} is {_describe(of)} and has no field "{name}"')
     return ANY
 
 
@@ -172,15 +172,15 @@ def _item(node: Item, names: TypeOfName, *, lenient: bool) -> Type:
     if isinstance(node.index, Const) and isinstance(node.index.value, str):
         return _field(of, node.index.value, show(node.of), lenient=lenient)
     if kind(of) not in (None, "list", "map") or kind(index) not in (None, "number", "text"):
-        raise TypeProblem(f"{_phrase(index)} cannot select from {_phrase(of)}")
+        raise TypeProblem(f"{_describe(index)} cannot be an index of {_describe(of)}")
     if isinstance(of, ListOf):
         if kind(index) == "text" or index == NUMBER:
-            raise TypeProblem("an element of a list is selected by a whole number")
+            raise TypeProblem("the index of a list must be a whole number")
         return of.of
     if isinstance(of, MapOf):
         if kind(index) == "number":
-            raise TypeProblem("a field of a map is selected by text")
-        return of.rest if of.open and not of.fields else ANY
+            raise TypeProblem("the key of a map must be text")
+        return of.other_type if of.open and not of.fields else ANY
     return ANY
 
 
@@ -198,53 +198,55 @@ def _compare(node: Compare, names: TypeOfName, *, lenient: bool) -> Type:
 def _check_comparable(left: Type, right: Type, *, ordered: bool) -> None:
     kinds = {kind(left), kind(right)} - {None}
     if ordered and not kinds <= {"number", "text"}:
-        wrong = left if kind(left) not in (None, "number", "text") else right
-        raise TypeProblem(f"{_phrase(wrong)} has no order; only numbers and texts have")
+        unordered = left if kind(left) not in (None, "number", "text") else right
+        raise TypeProblem(f"{_describe(unordered)} cannot be ordered; only numbers and texts can")
     if not ordered:
         kinds -= {"null"}
     if len(kinds) > 1:
-        raise TypeProblem(f"cannot compare {_phrase(left)} with {_phrase(right)}")
+        raise TypeProblem(f"cannot compare {_describe(left)} with {_describe(right)}")
 
 
-def _check_choice(described: Type, other: Node) -> None:
-    match described, other:
+def _check_choice(value_type: Type, other: Node) -> None:
+    match value_type, other:
         case Choice(values), Const(str(word)) if word not in values:
             raise TypeProblem(f'"{word}" is not one of {", ".join(values)}', did_you_mean(word, values))
 
 
-def _check_in(part: Type, whole: Type) -> None:
-    if isinstance(whole, ListOf):
-        _check_comparable(part, whole.of, ordered=False)
-    elif kind(whole) is not None and (kind(whole) not in ("text", "map") or kind(part) not in (None, "text")):
-        raise TypeProblem(f"cannot look for {_phrase(part)} in {_phrase(whole)}")
+def _check_in(part: Type, container: Type) -> None:
+    if isinstance(container, ListOf):
+        _check_comparable(part, container.of, ordered=False)
+    elif kind(container) is not None and (
+        kind(container) not in ("text", "map") or kind(part) not in (None, "text")
+    ):
+        raise TypeProblem(f"cannot look for {_describe(part)} in {_describe(container)}")
 
 
-def _number(described: Type, sign: str) -> Type:
-    if kind(described) not in (None, "number"):
-        hint = 'texts are put together with "${{ }}" or join([a, b])' if sign == "+" else ""
-        raise TypeProblem(f'"{sign}" needs numbers, not {_phrase(described)}', hint)
-    return INT if described == INT else NUMBER
+def _number(value_type: Type, sign: str) -> Type:
+    if kind(value_type) not in (None, "number"):
+        hint = 'combine texts with "${{ }}" or join([a, b])' if sign == "+" else ""
+        raise TypeProblem(f'"{sign}" needs numbers, not {_describe(value_type)}', hint)
+    return INT if value_type == INT else NUMBER
 
 
-def _need_bool(described: Type, where: str) -> None:
-    if kind(described) not in (None, "boolean"):
-        raise TypeProblem(f"{where} needs true or false, not {_phrase(described)}")
+def _need_bool(value_type: Type, where: str) -> None:
+    if kind(value_type) not in (None, "boolean"):
+        raise TypeProblem(f"{where} needs true or false, not {_describe(value_type)}")
 
 
-def _phrase(described: Type) -> str:
-    found = kind(described)
-    if isinstance(described, ListOf):
-        inner = kind(described.of)
+def _describe(value_type: Type) -> str:
+    value_kind = kind(value_type)
+    if isinstance(value_type, ListOf):
+        inner = kind(value_type.of)
         return "a list" if inner is None or inner == "null" else f"a list of {_PLURALS[inner]}"
-    return "a value" if found is None else phrase(found)
+    return "a value" if value_kind is None else phrase(value_kind)
 
 
 @dataclass(frozen=True, slots=True)
 class _Signature:
-    """What each argument must be, the last one for all that follow, and what comes out."""
+    """The accepted types of each argument, where the last entry applies to all further arguments, and the result type."""
 
-    wants: tuple[tuple[Type, ...], ...]
-    gives: Type
+    accepts: tuple[tuple[Type, ...], ...]
+    returns: Type
 
 
 _TEXT: Final = (TEXT,)
@@ -286,35 +288,43 @@ def _call(node: Call, names: TypeOfName, *, lenient: bool) -> Type:
         first = _infer(node.args[0], names, lenient=True)
         second = _infer(node.args[1], names, lenient=lenient)
         return second if first == NULL else join(first, second)
-    given = [_infer(arg, names, lenient=lenient) for arg in node.args]
+    arg_types = [_infer(arg, names, lenient=lenient) for arg in node.args]
     if node.function in ("min", "max"):
-        return _extreme(node.function, given)
-    # Compiled features call functions of their own, which no author can name and nothing here describes.
+        return _min_max_type(node.function, arg_types)
+    # Compiled features call internal functions, which authors cannot use and which have no signature here.
     signature = _SIGNATURES.get(node.function, _UNKNOWN)
-    for place, described in enumerate(given):
-        wants = signature.wants[min(place, len(signature.wants) - 1)]
-        if not any(_fits(described, want) for want in wants):
-            raise TypeProblem(f"{node.function} needs {_wanted(wants)}, not {_phrase(described)}")
-    return given[0] if node.function == "unique" and isinstance(given[0], ListOf) else signature.gives
+    for index, value_type in enumerate(arg_types):
+        accepted = signature.accepts[min(index, len(signature.accepts) - 1)]
+        if not any(_fits(value_type, option) for option in accepted):
+            raise TypeProblem(f"{node.function} needs {_describe_any(accepted)}, not {_describe(value_type)}")
+    return (
+        arg_types[0] if node.function == "unique" and isinstance(arg_types[0], ListOf) else signature.returns
+    )
 
 
-def _extreme(function: str, given: list[Type]) -> Type:
-    """min and max take several values or one list of them."""
-    if len(given) == 1 and kind(given[0]) not in (None, "list"):
-        raise TypeProblem(f"{function} needs a list or several values, not {_phrase(given[0])}")
-    elements = [given[0].of if isinstance(given[0], ListOf) else ANY] if len(given) == 1 else given
-    for described in elements:
-        _check_comparable(elements[0], described, ordered=True)
+def _min_max_type(function: str, arg_types: list[Type]) -> Type:
+    """The result type of min or max, which take several values or one list."""
+    if len(arg_types) == 1 and kind(arg_types[0]) not in (None, "list"):
+        raise TypeProblem(f"{function} needs a list or several values, not {_describe(arg_types[0])}")
+    elements = (
+        [arg_types[0].of if isinstance(arg_types[0], ListOf) else ANY] if len(arg_types) == 1 else arg_types
+    )
+    for value_type in elements:
+        _check_comparable(elements[0], value_type, ordered=True)
     return reduce(join, elements)
 
 
-def _fits(described: Type, want: Type) -> bool:
-    if want == ANY:
+def _fits(value_type: Type, expected: Type) -> bool:
+    if expected == ANY:
         return True
-    if isinstance(described, ListOf) and isinstance(want, ListOf):
-        return kind(described.of) is None or kind(want.of) is None or kind(described.of) == kind(want.of)
-    return kind(described) in (None, kind(want))
+    if isinstance(value_type, ListOf) and isinstance(expected, ListOf):
+        return (
+            kind(value_type.of) is None
+            or kind(expected.of) is None
+            or kind(value_type.of) == kind(expected.of)
+        )
+    return kind(value_type) in (None, kind(expected))
 
 
-def _wanted(wants: tuple[Type, ...]) -> str:
-    return " or ".join(_phrase(want) for want in wants)
+def _describe_any(accepted: tuple[Type, ...]) -> str:
+    return " or ".join(_describe(option) for option in accepted)

@@ -1,8 +1,8 @@
-"""Reads the text of an expression word by word and prepares it for Python's parser.
+"""Splits an expression into tokens and masks it for Python's parser.
 
-What comes out has the same length and only ASCII letters: contents of strings and words that Python reserves
-(`with.coverage`, `steps.import`) are covered by `x`. So positions stay true, no escape makes Python warn, and
-names and strings are taken from the original text by their place.
+The masked text has the same length and contains only ASCII letters: the contents of strings and the words that
+Python reserves (`with.coverage`, `steps.import`) are replaced by `x`. So positions stay correct, no escape makes
+Python warn, and names and strings are read from the original text by position.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MAX_BRACKETS: Final = 50
 
 
 class LexerError(Exception):
-    """What is wrong at this offset of the text; becomes an ExpressionError where line and column are known."""
+    """A fault at an offset of the text; becomes an ExpressionError once line and column are known."""
 
     def __init__(self, message: str, offset: int, hint: str = "") -> None:
         super().__init__(message)
@@ -28,11 +28,11 @@ class LexerError(Exception):
         self.hint = hint
 
 
-# The words that mean to Python what they mean here; all other keywords are ordinary names.
+# Words that have the same meaning in Python; all other keywords are ordinary names.
 _OPERATORS: Final = frozenset(
     {"and", "or", "not", "in", "if", "else", "is", "for", "lambda", "True", "False", "None"}
 )
-_COVERED: Final = frozenset(keyword.kwlist) - _OPERATORS
+_MASKED_KEYWORDS: Final = frozenset(keyword.kwlist) - _OPERATORS
 
 _TOKEN: Final = re.compile(
     r"""
@@ -46,23 +46,23 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.ASCII | re.DOTALL,
 )
 _NUMBER: Final = re.compile(r"[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-_GOOD_SIGNS: Final = frozenset("== != <= >= < > + - * / % ( ) [ ] , . :".split())
+_ALLOWED_SIGNS: Final = frozenset("== != <= >= < > + - * / % ( ) [ ] , . :".split())
 _HINTS: Final[Mapping[str, str]] = {
     "&&": 'write "and"',
     "&": 'write "and"',
     "||": 'write "or"',
-    "|": "functions are called: len(x), default(x, y), join(x, y)",
+    "|": "call a function instead: len(x), default(x, y), join(x, y)",
     "!": 'write "not"',
     "=": 'write "==" to compare',
     "===": 'write "=="',
     "<>": 'write "!="',
-    ":=": "nothing can be assigned in an expression",
+    ":=": "an expression cannot assign a value",
     "?": 'write "a if condition else b"',
-    "{{": "leave out the brackets",
-    "}}": "leave out the brackets",
-    "$": "leave out the brackets",
+    "{{": "remove the braces",
+    "}}": "remove the braces",
+    "$": "remove the braces",
     "{": "maps cannot be written in an expression",
-    "#": "comments belong behind the value in the YAML file",
+    "#": "put comments after the value in the YAML file",
 }
 _ESCAPES: Final[Mapping[str, str]] = {"\\": "\\", "'": "'", '"': '"', "n": "\n", "t": "\t"}
 
@@ -78,7 +78,7 @@ class Source:
 
 def mask(text: str) -> Source:
     if len(text) > MAX_LENGTH:
-        raise LexerError(f"an expression of {len(text)} characters; at most {MAX_LENGTH}", 0)
+        raise LexerError(f"this expression has {len(text)} characters; at most {MAX_LENGTH} are allowed", 0)
     if not text.strip():
         raise LexerError("the expression is empty", 0)
     masked: list[str] = []
@@ -86,7 +86,7 @@ def mask(text: str) -> Source:
     open_brackets = 0
     for token in _TOKEN.finditer(text):
         kind, word = str(token.lastgroup), token[0]
-        masked.append(_masked(kind, word, last, token.start()))
+        masked.append(_mask_token(kind, word, last, token.start()))
         open_brackets += (word in "([") - (word in ")]") if kind == "sign" else 0
         if open_brackets > MAX_BRACKETS:
             raise LexerError(f"brackets are nested more than {MAX_BRACKETS} deep", token.start())
@@ -95,50 +95,50 @@ def mask(text: str) -> Source:
 
 
 def unquote(literal: str, offset: int) -> str:
-    """The text a string literal stands for. Raw ones (r'...') keep their backslashes: good for patterns."""
+    """The text of a string literal. Raw literals (r'...') keep their backslashes, which helps with patterns."""
     if literal.startswith("r"):
         return literal[2:-1]
     inner = literal[1:-1]
     if "\\" not in inner:
         return inner
-    return re.sub(r"\\(.)", lambda found: _escaped(found, offset + 1), inner, flags=re.DOTALL)
+    return re.sub(r"\\(.)", lambda match: _unescape(match, offset + 1), inner, flags=re.DOTALL)
 
 
-def _masked(kind: str, word: str, last: str, offset: int) -> str:
+def _mask_token(kind: str, word: str, last: str, offset: int) -> str:
     match kind:
         case "string":
-            return _masked_string(word, last, offset)
+            return _mask_string(word, last, offset)
         case "quote":
-            raise LexerError("a text is opened here and not closed on its line", offset)
+            raise LexerError("this quote is not closed on the same line", offset)
         case "number":
             if not _NUMBER.fullmatch(word):
                 raise LexerError(f'"{word}" is not a decimal number', offset)
             return word
         case "word":
-            covered = keyword.iskeyword(word) if last == "." else word in _COVERED
-            return "x" * len(word) if covered else word
+            is_masked = keyword.iskeyword(word) if last == "." else word in _MASKED_KEYWORDS
+            return "x" * len(word) if is_masked else word
         case "space":
             return " " * len(word)
         case _:
-            if word not in _GOOD_SIGNS:
+            if word not in _ALLOWED_SIGNS:
                 raise LexerError(f'"{word}" has no meaning in an expression', offset, _HINTS.get(word, ""))
             return word
 
 
-def _masked_string(word: str, last: str, offset: int) -> str:
+def _mask_string(word: str, last: str, offset: int) -> str:
     prefix = re.match("[A-Za-z]*", word)
     if prefix is not None and prefix[0] not in ("", "r"):
-        raise LexerError(f'"{prefix[0]}" before a text is not allowed', offset)
+        raise LexerError(f'the prefix "{prefix[0]}" of a text is not allowed', offset)
     if last == "'":
-        raise LexerError("two texts stand side by side", offset, "a comma may be missing")
+        raise LexerError("two texts follow each other", offset, "a comma may be missing")
     return f"'{'x' * (len(word) - 2)}'"
 
 
-def _escaped(found: re.Match[str], offset: int) -> str:
-    if found[1] not in _ESCAPES:
+def _unescape(match: re.Match[str], offset: int) -> str:
+    if match[1] not in _ESCAPES:
         raise LexerError(
-            f'"{found[0]}" is not an escape',
-            offset + found.start(),
-            "write r'...' to keep backslashes as they are",
+            f'"{match[0]}" is not a valid escape',
+            offset + match.start(),
+            "write r'...' to keep backslashes",
         )
-    return _ESCAPES[found[1]]
+    return _ESCAPES[match[1]]

@@ -1,7 +1,7 @@
-"""Text to nodes: bare expressions, and values with `${{ }}` inserted.
+"""Parses text to nodes: bare expressions, and values with `${{ }}` inserts.
 
-The grammar is Python's, read by Python's own parser in eval mode; a whitelist takes over what the language has
-and refuses the rest with a word of help. Nothing is ever compiled or run.
+The grammar is Python's, read by Python's own parser in eval mode; a whitelist converts what the language has and
+refuses the rest with a hint. Nothing is ever compiled or run.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from podium.workflow.problems import did_you_mean
 
 OPEN: Final = "${{"
 MAX_INSERTS: Final = 200
-TOO_MANY: Final = f"an expression has at most {MAX_NODES} parts"
+TOO_MANY: Final = f"this expression has more than {MAX_NODES} parts"
 
 _LITERALS: Final[Mapping[str, bool | None]] = {"true": True, "false": False, "null": None}
 _COMPARE: Final[Mapping[type[ast.cmpop], CompareSign]] = {
@@ -61,15 +61,18 @@ _ARITHMETIC: Final[Mapping[type[ast.operator], ArithmeticSign]] = {
     ast.Mod: "%",
 }
 _REFUSED: Final[Mapping[type[ast.expr], tuple[str, str]]] = {
-    ast.ListComp: ("a comprehension is not allowed", "let a program compute it, or use for_each with where"),
-    ast.GeneratorExp: (
-        "a comprehension is not allowed",
-        "let a program compute it, or use for_each with where",
+    ast.ListComp: (
+        "comprehensions are not allowed",
+        "compute the list in a program, or use for_each with where",
     ),
-    ast.Lambda: ("a function cannot be defined here", ""),
-    ast.Tuple: ("a list is written in square brackets", "write [a, b]"),
-    ast.Starred: ("a star is not allowed here", ""),
-    ast.Slice: ("a part of a list cannot be taken", ""),
+    ast.GeneratorExp: (
+        "comprehensions are not allowed",
+        "compute the list in a program, or use for_each with where",
+    ),
+    ast.Lambda: ("functions cannot be defined in an expression", ""),
+    ast.Tuple: ("a list needs square brackets", "write [a, b]"),
+    ast.Starred: ('"*" is not allowed here', ""),
+    ast.Slice: ("slices are not allowed", ""),
 }
 _INSERT_TOKEN: Final = re.compile(
     r"""'(?:[^'\\\n]|\\[^\n])*'|"(?:[^"\\\n]|\\[^\n])*"|[^'"{}]+|.""", re.DOTALL
@@ -77,7 +80,7 @@ _INSERT_TOKEN: Final = re.compile(
 
 
 class ExpressionError(ConfigurationError):
-    """`line` and `column` count from 1 in the text that was given."""
+    """`line` and `column` count from 1 in the parsed text."""
 
     def __init__(self, message: str, column: int, hint: str = "", *, line: int = 1) -> None:
         super().__init__(message, hint=hint or None)
@@ -89,15 +92,15 @@ def parse_expression(text: str) -> Node:
     try:
         return _parse(text)
     except LexerError as fault:
-        raise _located(fault, text) from fault
+        raise _with_position(fault, text) from fault
 
 
 def parse_value(text: str) -> str | Text | Node:
-    """A text without inserts stays one; exactly one insert is a bare node. A literal `${{` is written `$${{`."""
+    """A text without inserts stays text; a single insert is a bare node. A literal `${{` is written `$${{`."""
     try:
         parts = tuple(_parts(text))
     except LexerError as fault:
-        raise _located(fault, text) from fault
+        raise _with_position(fault, text) from fault
     if len(parts) == 1 and not isinstance(parts[0], str):
         return parts[0]
     if all(isinstance(part, str) for part in parts):
@@ -106,12 +109,12 @@ def parse_value(text: str) -> str | Text | Node:
 
 
 def has_insert(text: str) -> bool:
-    """Whether `${{` stands in the text, not counting `$${{`."""
+    """Whether the text contains `${{`, not counting `$${{`."""
     return OPEN in text.replace("$" + OPEN, "")
 
 
 def has_jinja(text: str) -> bool:
-    """Whether the text is written like a prompt: `{{ }}` without the dollar, or `{% %}`."""
+    """Whether the text looks like a prompt: `{{ }}` without the dollar sign, or `{% %}`."""
     bare = text.replace(OPEN, "")
     return any(
         (start := bare.find(opening)) >= 0 and bare.find(closing, start) >= 0
@@ -119,7 +122,7 @@ def has_jinja(text: str) -> bool:
     )
 
 
-def _located(fault: LexerError, text: str) -> ExpressionError:
+def _with_position(fault: LexerError, text: str) -> ExpressionError:
     before = text[: fault.offset]
     column = fault.offset - (before.rfind("\n") + 1) + 1
     return ExpressionError(fault.message, column, fault.hint, line=before.count("\n") + 1)
@@ -136,7 +139,7 @@ def _parts(text: str) -> Iterator[str | Node]:
             yield text[position:start]
         inserts += 1
         if inserts > MAX_INSERTS:
-            raise LexerError(f"more than {MAX_INSERTS} inserts in one text", start)
+            raise LexerError(f"this text has more than {MAX_INSERTS} inserts", start)
         end = _end_of_insert(text, start)
         yield _parse(text[start + len(OPEN) : end], start + len(OPEN))
         position = end + 2
@@ -145,7 +148,7 @@ def _parts(text: str) -> Iterator[str | Node]:
 
 
 def _end_of_insert(text: str, start: int) -> int:
-    """Where the closing brackets stand; those inside strings and inner braces do not count."""
+    """The offset of the closing braces; braces inside strings and inner braces do not count."""
     depth = 0
     for token in _INSERT_TOKEN.finditer(text, start + len(OPEN)):
         if token[0] in ("'", '"'):
@@ -156,11 +159,11 @@ def _end_of_insert(text: str, start: int) -> int:
             depth -= 1
         elif token[0] == "}" and text.startswith("}}", token.start()):
             return token.start()
-    raise LexerError('"${{" is not closed', start, 'write "$${{" for the signs themselves')
+    raise LexerError('"${{" is not closed', start, 'write "$${{" for a literal "${{"')
 
 
 def _parse(text: str, base: int = 0) -> Node:
-    """The node; offsets of faults are shifted by where the expression begins in its text."""
+    """The node; offsets of faults are shifted to the beginning of the whole text."""
     indent = len(text) - len(text.lstrip())
     try:
         source = mask(text.strip())
@@ -172,36 +175,36 @@ def _parse(text: str, base: int = 0) -> Node:
 
 
 def _tree(source: Source) -> ast.expr:
-    tree = _parsed(source)
-    # Counted before it is walked by recursion: `-----x` is as deep as it is long.
+    tree = _parse_python(source)
+    # Counted before the recursive walk, because `-----x` is as deep as it is long.
     if sum(isinstance(part, ast.expr) for part in ast.walk(tree)) > MAX_NODES:
         raise LexerError(TOO_MANY, 0)
     return tree
 
 
-def _parsed(source: Source) -> ast.expr:
+def _parse_python(source: Source) -> ast.expr:
     try:
         return ast.parse(source.masked, mode="eval").body
     except SyntaxError as error:
-        # Python counts from 1, and says 0 for the end of the text.
+        # Python counts from 1 and reports 0 for the end of the text.
         offset = error.offset - 1 if error.offset else len(source.text)
-        raise _unreadable(error, source, offset) from error
+        raise _syntax_fault(error, source, offset) from error
     except (MemoryError, RecursionError) as error:
-        # How deep Python's parser can go differs by version; what it cannot read has far too many parts.
+        # The depth limit of Python's parser differs by version; a text beyond it has far too many parts.
         raise LexerError(TOO_MANY, 0) from error
 
 
-def _unreadable(error: SyntaxError, source: Source, offset: int) -> LexerError:
+def _syntax_fault(error: SyntaxError, source: Source, offset: int) -> LexerError:
     message = str(error.msg)
     if "never closed" in message or "unmatched" in message:
-        return LexerError(f'"{source.text[offset]}" has no counterpart', offset)
+        return LexerError(f'"{source.text[offset]}" has no matching bracket', offset)
     if "expected 'else'" in message:
         return LexerError('"if" needs "else"', offset, 'write "a if condition else b"')
-    rest = source.text[offset:].split()
-    if not rest:
-        return LexerError("the expression ends too early", offset)
+    remaining = source.text[offset:].split()
+    if not remaining:
+        return LexerError("the expression is incomplete", offset)
     return LexerError(
-        f'"{rest[0][:30]}" cannot stand here', offset, "a comma may be missing" if "comma" in message else ""
+        f'unexpected "{remaining[0][:30]}"', offset, "a comma may be missing" if "comma" in message else ""
     )
 
 
@@ -216,9 +219,9 @@ def _convert(tree: ast.expr, source: Source) -> Node:
             return _constant(tree, source)
         case ast.Name():
             name = _word(tree, source)
-            return Const(_LITERALS[name]) if name in _LITERALS else Name(_public(name, tree))
+            return Const(_LITERALS[name]) if name in _LITERALS else Name(_check_public(name, tree))
         case ast.Attribute():
-            return Field(_convert(tree.value, source), _public(_attribute(tree, source), tree))
+            return Field(_convert(tree.value, source), _check_public(_attribute(tree, source), tree))
         case ast.Subscript():
             return Item(_convert(tree.value, source), _convert(tree.slice, source))
         case ast.BoolOp():
@@ -250,9 +253,9 @@ def _attribute(tree: ast.Attribute, source: Source) -> str:
     return source.original(end - len(tree.attr), end)
 
 
-def _public(name: str, tree: ast.expr) -> str:
+def _check_public(name: str, tree: ast.expr) -> str:
     if name.startswith("_"):
-        raise LexerError(f'"{name}" is not a name; names do not begin with "_"', tree.col_offset)
+        raise LexerError(f'"{name}" is not a valid name; names cannot begin with "_"', tree.col_offset)
     return name
 
 
@@ -261,16 +264,16 @@ def _constant(tree: ast.Constant, source: Source) -> Const:
     if isinstance(tree.value, str):
         return Const(unquote(word, tree.col_offset))
     if isinstance(tree.value, bool) or tree.value is None:
-        meant = {"True": "true", "False": "false", "None": "null"}[word]
-        raise LexerError(f'"{word}" is not a value', tree.col_offset, f'write "{meant}"')
-    return Const(_number(tree, source, most=MAX_INT))
+        correct = {"True": "true", "False": "false", "None": "null"}[word]
+        raise LexerError(f'"{word}" is not a value', tree.col_offset, f'write "{correct}"')
+    return Const(_number(tree, source, maximum=MAX_INT))
 
 
-def _number(tree: ast.Constant, source: Source, *, most: int) -> int | float:
+def _number(tree: ast.Constant, source: Source, *, maximum: int) -> int | float:
     value, word = tree.value, _word(tree, source)
     if not isinstance(value, int | float) or word.startswith("."):
         raise LexerError(f'"{word}" is not a decimal number', tree.col_offset)
-    if value > most if isinstance(value, int) else not math.isfinite(value):
+    if value > maximum if isinstance(value, int) else not math.isfinite(value):
         raise LexerError("this number is too big", tree.col_offset)
     return value
 
@@ -282,12 +285,12 @@ def _unary(tree: ast.UnaryOp, source: Source) -> Node:
     if not isinstance(tree.op, ast.USub):
         raise LexerError('"+" before a value is not allowed', tree.col_offset)
     if isinstance(operand, ast.Constant) and type(operand.value) in (int, float):
-        return Const(-_number(operand, source, most=MAX_INT + 1))
+        return Const(-_number(operand, source, maximum=MAX_INT + 1))
     return Negate(_convert(operand, source))
 
 
 def _comparison(tree: ast.Compare, source: Source) -> Node:
-    """`1 < x < 3` becomes `1 < x and x < 3`."""
+    """Converts `1 < x < 3` to `1 < x and x < 3`."""
     nodes = [_convert(operand, source) for operand in (tree.left, *tree.comparators)]
     pairs = [
         Compare(_compare_sign(op, operand), left, right)
@@ -295,14 +298,14 @@ def _comparison(tree: ast.Compare, source: Source) -> Node:
     ]
     if len(pairs) == 1:
         return pairs[0]
-    # A middle operand now stands twice; nested often enough that would grow without bound.
+    # A middle operand is now duplicated; deep nesting would grow without bound.
     _check_size(And(tuple(pairs)))
     return And(tuple(pairs))
 
 
 def _compare_sign(op: ast.cmpop, operand: ast.expr) -> CompareSign:
     if type(op) not in _COMPARE:
-        raise LexerError('"is" does not compare', operand.col_offset, 'write "==" or "!="')
+        raise LexerError('"is" is not an operator', operand.col_offset, 'write "==" or "!="')
     return _COMPARE[type(op)]
 
 

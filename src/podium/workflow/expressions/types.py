@@ -1,7 +1,7 @@
-"""The types of values as far as they are known when a file is loaded, and the two ways to write them down.
+"""The types of values as far as they are known at load time, and the two notations for them.
 
-A type is what a schema says: short hand (`{title: string, files: [path]}`) or JSON Schema. ANY is what nobody
-described; it fits everything. A path is text. Optional fields are those that may be absent.
+A type is written as shorthand (`{title: string, files: [path]}`) or as JSON Schema. ANY is a type that is not
+described; it is accepted everywhere. A path is text. Optional fields may be absent.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Simple:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of these words; a text in every other respect."""
+    """One of these words; otherwise like a text."""
 
     values: tuple[str, ...]
 
@@ -37,13 +37,13 @@ class ListOf:
 
 @dataclass(frozen=True, slots=True)
 class MapOf:
-    """`open`: other fields may be there too, of type `rest`. `name` is how messages call it: `Plan`."""
+    """`open`: other fields of type `other_type` are allowed. `name` is the name in messages, such as `Plan`."""
 
     fields: Mapping[str, Type] = field(default_factory=lambda: MappingProxyType({}))
     open: bool = False
     name: str | None = None
     optional: frozenset[str] = frozenset()
-    rest: Type = Simple("any")
+    other_type: Type = Simple("any")
 
 
 Type: TypeAlias = Simple | Choice | ListOf | MapOf
@@ -66,17 +66,17 @@ WORDS: Final[Mapping[str, Type]] = {
     "list": ANY_LIST,
     "map": ANY_MAP,
 }
-"""The types of inputs, as they are written."""
+"""The types of inputs, by the words for them in a file."""
 
 OTHERS: Final = "*"
-"""In short hand, the key that stands for every field not named."""
+"""In shorthand, the key that stands for all other fields."""
 
 _FIELD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _CHOICE: Final = re.compile(r"[A-Za-z0-9][\w.-]*(\s*\|\s*[A-Za-z0-9][\w.-]*)+", re.ASCII)
 
 
 class ShorthandError(ValueError):
-    """`path` leads to the part of the short hand that cannot be read."""
+    """`path` is the path of the part of the shorthand that cannot be read."""
 
     def __init__(self, path: tuple[str | int, ...], message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -86,28 +86,28 @@ class ShorthandError(ValueError):
 
 
 def parse_shorthand(
-    value: Any, *, name: str | None = None, named: Mapping[str, Type] = MappingProxyType({})
+    value: Any, *, name: str | None = None, named_types: Mapping[str, Type] = MappingProxyType({})
 ) -> Type:
-    """The type that a short hand describes. `named` are types that may stand in it by their names."""
-    return _Reader(named).type_of(value, (), name)
+    """The type that a shorthand describes; it may use the names in `named_types`."""
+    return _Reader(named_types).type_of(value, (), name)
 
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    named: Mapping[str, Type]
+    named_types: Mapping[str, Type]
 
     def type_of(self, value: Any, path: tuple[str | int, ...], name: str | None = None) -> Type:
         if len(path) > MAX_DEPTH:
-            raise ShorthandError(path, f"a schema is nested more than {MAX_DEPTH} deep")
+            raise ShorthandError(path, f"this schema is nested more than {MAX_DEPTH} deep")
         if isinstance(value, str):
             return self._word(value.strip(), path)
         if isinstance(value, list | tuple):
             if len(value) != 1:
-                raise ShorthandError(path, "a list has one type in it: [string]")
+                raise ShorthandError(path, "a list must contain exactly one type, as in [string]")
             return ListOf(self.type_of(value[0], (*path, 0)))
         if isinstance(value, Mapping):
             return self._map(value, path, name)
-        raise ShorthandError(path, "a type is a word, a list or a map", f"one of {', '.join(WORDS)}")
+        raise ShorthandError(path, "a type must be a word, a list or a map", f"use one of {', '.join(WORDS)}")
 
     def _word(self, word: str, path: tuple[str | int, ...]) -> Type:
         if word.startswith("optional "):
@@ -116,28 +116,30 @@ class _Reader:
             return ListOf(self.type_of(word[1:-1], (*path, 0)))
         if _CHOICE.fullmatch(word):
             return Choice(tuple(dict.fromkeys(choice.strip() for choice in word.split("|"))))
-        known = {**WORDS, **self.named}
-        if word not in known:
-            hint = did_you_mean(word, known) or f"one of {', '.join(known)}"
-            raise ShorthandError(path, f'there is no type "{word}"', hint)
-        return known[word]
+        types = {**WORDS, **self.named_types}
+        if word not in types:
+            hint = did_you_mean(word, types) or f"use one of {', '.join(types)}"
+            raise ShorthandError(path, f'type "{word}" does not exist', hint)
+        return types[word]
 
     def _map(self, value: Mapping[Any, Any], path: tuple[str | int, ...], name: str | None) -> MapOf:
         fields: dict[str, Type] = {}
         optional: set[str] = set()
         for key, inner in value.items():
             if key != OTHERS and not (isinstance(key, str) and _FIELD.fullmatch(key)):
-                raise ShorthandError((*path, key), f'"{key}" cannot be the name of a field')
+                raise ShorthandError((*path, key), f'"{key}" is not a valid field name')
             if isinstance(inner, str) and inner.strip().startswith("optional "):
                 optional.add(key)
                 inner = inner.strip().removeprefix("optional ")
             fields[key] = self.type_of(inner, (*path, key))
-        rest = fields.pop(OTHERS, None)
-        return MapOf(MappingProxyType(fields), rest is not None, name, frozenset(optional), rest or ANY)
+        other_type = fields.pop(OTHERS, None)
+        return MapOf(
+            MappingProxyType(fields), other_type is not None, name, frozenset(optional), other_type or ANY
+        )
 
 
-def to_json_schema(described: Type) -> dict[str, Any]:
-    match described:
+def to_json_schema(value_type: Type) -> dict[str, Any]:
+    match value_type:
         case Simple(word):
             return _simple_schema(word)
         case Choice(values):
@@ -145,13 +147,13 @@ def to_json_schema(described: Type) -> dict[str, Any]:
         case ListOf(of):
             return {"type": "array", "items": to_json_schema(of)}
         case MapOf():
-            return _map_schema(described)
+            return _map_schema(value_type)
         case _:
-            assert_never(described)
+            assert_never(value_type)
 
 
 def from_json_schema(schema: Any) -> Type:
-    """What can be told from a JSON Schema; ANY where it says more than types can."""
+    """The type described by a JSON Schema; ANY where the schema says more than types can."""
     return _SchemaReader(schema).type_of(schema)
 
 
@@ -160,13 +162,13 @@ def _simple_schema(word: str) -> dict[str, Any]:
     return {"type": names[word]} if word in names else {}
 
 
-def _map_schema(described: MapOf) -> dict[str, Any]:
-    required = [name for name in described.fields if name not in described.optional]
-    others: Any = to_json_schema(described.rest) if described.open else False
+def _map_schema(value_type: MapOf) -> dict[str, Any]:
+    required = [name for name in value_type.fields if name not in value_type.optional]
+    others: Any = to_json_schema(value_type.other_type) if value_type.open else False
     return {
         "type": "object",
-        **({"title": described.name} if described.name else {}),
-        "properties": {name: to_json_schema(inner) for name, inner in described.fields.items()},
+        **({"title": value_type.name} if value_type.name else {}),
+        "properties": {name: to_json_schema(inner) for name, inner in value_type.fields.items()},
         **({"required": required} if required else {}),
         "additionalProperties": True if others == {} else others,
     }
@@ -174,16 +176,16 @@ def _map_schema(described: MapOf) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _SchemaReader:
-    """`seen` has each part that is referred to once, so that circles end and shared parts cost nothing."""
+    """`resolved` holds each referenced part once, so that cycles end and shared parts are read only once."""
 
     root: Any
-    seen: dict[str, Type] = field(default_factory=dict)
+    resolved: dict[str, Type] = field(default_factory=dict)
 
     def type_of(self, schema: Any, depth: int = 0) -> Type:
         if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
             return ANY
         if "$ref" in schema:
-            return self._referred(str(schema["$ref"]), depth)
+            return self._reference(str(schema["$ref"]), depth)
         if "enum" in schema:
             return _from_enum(schema["enum"])
         if schema.get("type") == "object":
@@ -192,17 +194,17 @@ class _SchemaReader:
             return ListOf(self.type_of(schema.get("items"), depth + 1))
         return _from_word(schema.get("type"))
 
-    def _referred(self, reference: str, depth: int) -> Type:
-        if reference not in self.seen:
-            self.seen[reference] = ANY
-            self.seen[reference] = self.type_of(_part(reference, self.root), depth + 1)
-        return self.seen[reference]
+    def _reference(self, reference: str, depth: int) -> Type:
+        if reference not in self.resolved:
+            self.resolved[reference] = ANY
+            self.resolved[reference] = self.type_of(_resolve(reference, self.root), depth + 1)
+        return self.resolved[reference]
 
     def _map(self, schema: Mapping[str, Any], depth: int) -> MapOf:
-        listed = schema.get("properties")
-        properties = listed if isinstance(listed, Mapping) else {}
+        declared = schema.get("properties")
+        properties = declared if isinstance(declared, Mapping) else {}
         required = schema.get("required")
-        needed = {str(name) for name in required} if isinstance(required, list | tuple) else set()
+        required_names = {str(name) for name in required} if isinstance(required, list | tuple) else set()
         others = schema.get("additionalProperties", True)
         title = schema.get("title")
         return MapOf(
@@ -211,18 +213,18 @@ class _SchemaReader:
             ),
             others is not False,
             str(title) if title else None,
-            frozenset(str(name) for name in properties) - needed,
+            frozenset(str(name) for name in properties) - required_names,
             self.type_of(others, depth + 1),
         )
 
 
-def _part(reference: str, root: Any) -> Any:
-    """What `#/$defs/x` names in the same file; None if it names nothing."""
+def _resolve(reference: str, root: Any) -> Any:
+    """The part of the same schema that `#/$defs/x` names; None if it does not exist."""
     head, *names = reference.split("/")
-    found = root if head == "#" else None
+    part = root if head == "#" else None
     for name in names:
-        found = found.get(name.replace("~1", "/").replace("~0", "~")) if isinstance(found, Mapping) else None
-    return found
+        part = part.get(name.replace("~1", "/").replace("~0", "~")) if isinstance(part, Mapping) else None
+    return part
 
 
 def _from_enum(values: Any) -> Type:

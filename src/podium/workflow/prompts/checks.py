@@ -1,7 +1,7 @@
-"""Looks through the tree of a prompt before it is ever rendered: what is allowed, what is read, what it costs.
+"""Checks the tree of a prompt before it is rendered: what is allowed, what it reads, and what it costs.
 
-Allowed is if, for, set, include, filter and plain expressions. What is read is reported with its line, so that a
-name nobody declares is a load error. Loops and comparisons are replaced by metered ones.
+Allowed are if, for, set, include, filter and plain expressions. Reads are reported with their line, so that an
+undeclared name is a load error. Loops and comparisons are replaced by metered ones.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _ALLOWED: Final = (
     nodes.Mod,
     nodes.Neg,
 )
-_WORDS: Final[Mapping[type[nodes.Node], str]] = {
+_REFUSALS: Final[Mapping[type[nodes.Node], str]] = {
     nodes.Block: '"block" is not allowed in a prompt',
     nodes.Extends: '"extends" is not allowed in a prompt',
     nodes.Import: '"import" is not allowed in a prompt',
@@ -64,7 +64,7 @@ _WORDS: Final[Mapping[type[nodes.Node], str]] = {
     nodes.CallBlock: '"call" is not allowed in a prompt',
     nodes.With: '"with" is not allowed in a prompt',
     nodes.Dict: "maps cannot be written in a prompt",
-    nodes.Slice: "a part of a list cannot be taken",
+    nodes.Slice: "slices are not allowed in a prompt",
     nodes.Concat: '"~" is not allowed in a prompt; use join([a, b])',
     nodes.Pow: '"**" is not allowed in a prompt',
     nodes.FloorDiv: '"//" is not allowed in a prompt',
@@ -85,53 +85,51 @@ _SIGNS: Final[Mapping[str, str]] = {
 class _Scope:
     file: str
     bound: frozenset[str] = frozenset()
-    """Names that the prompt itself made: loop targets and what was set."""
+    """Names that the prompt itself defines: loop targets and names that were set."""
     guards: frozenset[Chain] = frozenset()
-    """What a condition around has found to be there."""
+    """What a surrounding condition has found to be defined."""
     optional: bool = False
 
 
 def check(tree: nodes.Template, file: str) -> None:
-    """Raises PromptError at the first thing that is not allowed."""
+    """Raises PromptError for the first node that is not allowed."""
     parts = 0
-    todo: list[tuple[nodes.Node, int]] = [(tree, 0)]
-    while todo:
-        node, depth = todo.pop()
+    pending: list[tuple[nodes.Node, int]] = [(tree, 0)]
+    while pending:
+        node, depth = pending.pop()
         parts += 1
         if parts > MAX_PARTS or depth > MAX_DEPTH:
-            raise PromptError(
-                "this prompt has too many parts, or they are nested too deep", node.lineno, file=file
-            )
+            raise PromptError("this prompt has too many parts or is nested too deep", node.lineno, file=file)
         if type(node) not in _ALLOWED:
-            message = _WORDS.get(type(node), f"{type(node).__name__} is not allowed in a prompt")
+            message = _REFUSALS.get(type(node), f"{type(node).__name__} is not allowed in a prompt")
             raise PromptError(message, node.lineno, file=file)
-        fault = _fault(node)
+        fault = _node_fault(node)
         if fault is not None:
             raise PromptError(fault[0], node.lineno, fault[1], file=file)
-        todo.extend((child, depth + 1) for child in node.iter_child_nodes())
+        pending.extend((child, depth + 1) for child in node.iter_child_nodes())
 
 
-def _fault(node: nodes.Node) -> tuple[str, str] | None:
-    """A message and a hint, for the nodes of which only some are allowed."""
+def _node_fault(node: nodes.Node) -> tuple[str, str] | None:
+    """A message and a hint, for kinds of nodes that are only partly allowed."""
     match node:
         case nodes.Name(name="self"):
-            return '"self" is not a name', ""
+            return '"self" is not a valid name', ""
         case nodes.Name(name=name) | nodes.Getattr(attr=name) if name.startswith("_"):
-            return f'"{name}" is not a name; names do not begin with "_"', ""
+            return f'"{name}" is not a valid name; names cannot begin with "_"', ""
         case nodes.Call():
             return _call_fault(node)
         case nodes.Filter(name=name) if name not in FILTERS:
-            return f'there is no filter "{name}"', did_you_mean(name, FILTERS)
+            return f'filter "{name}" does not exist', did_you_mean(name, FILTERS)
         case nodes.Test(name=name) if name not in TESTS:
-            return f'there is no test "{name}"', did_you_mean(name, TESTS)
+            return f'test "{name}" does not exist', did_you_mean(name, TESTS)
         case nodes.Filter() | nodes.Test() if node.dyn_args is not None or node.dyn_kwargs is not None:
-            return "a star is not allowed here", ""
+            return '"*" is not allowed here', ""
         case nodes.For(recursive=True):
-            return "a loop cannot call itself", ""
+            return "recursive loops are not allowed", ""
         case nodes.Include(template=nodes.Const(value=str()), with_context=True, ignore_missing=False):
             return None
         case nodes.Include():
-            return "a file is included by its plain name", '{% include "common.md" %}'
+            return "include needs the plain name of a file", '{% include "common.md" %}'
         case _:
             return None
 
@@ -143,18 +141,18 @@ def _call_fault(node: nodes.Call) -> tuple[str, str] | None:
     if name not in ARITY:
         return f'calls to "{name}" are not allowed', did_you_mean(name, ARITY)
     if node.kwargs or node.dyn_args is not None or node.dyn_kwargs is not None:
-        return f"{name} takes plain arguments", ""
+        return f"{name} takes only positional arguments", ""
     return None
 
 
 def includes(tree: nodes.Template) -> Iterator[tuple[str, int]]:
-    """The names of included files and where; `check` has seen to it that they are plain."""
+    """The names of included files with their lines; `check` has made sure that they are plain."""
     for node in tree.find_all(nodes.Include):
         yield cast(nodes.Const, node.template).value, node.lineno
 
 
 def weight(tree: nodes.Node, included: Mapping[str, int]) -> int:
-    """The work of going through the tree once, without what its loops repeat and what it prints."""
+    """The work of rendering the tree once, without repeated loop rounds and without output."""
     total = PER_PART
     for child in tree.iter_child_nodes():
         total += PER_PART if isinstance(child, nodes.For) else weight(child, included)
@@ -165,8 +163,8 @@ def weight(tree: nodes.Node, included: Mapping[str, int]) -> int:
     return total
 
 
-def metered(tree: nodes.Template, included: Mapping[str, int], environment: Environment) -> nodes.Template:
-    """The same tree, in which loops are charged per round and comparisons are those of expressions."""
+def meter_tree(tree: nodes.Template, included: Mapping[str, int], environment: Environment) -> nodes.Template:
+    """The same tree with loops charged per round and with the comparisons of expressions."""
     for loop in list(tree.find_all(nodes.For)):
         cost = sum(weight(node, included) for node in (*loop.body, loop.target))
         loop.iter = _filter(loop.iter, "_each", [nodes.Const(cost)])
@@ -182,12 +180,12 @@ def _filter(subject: nodes.Node, name: str, args: list[nodes.Expr]) -> nodes.Fil
 def _replace_comparisons(node: nodes.Node) -> None:
     for name, value in node.iter_fields():
         if isinstance(value, list):
-            setattr(node, name, [_metered_comparison(inner) for inner in value])
+            setattr(node, name, [_meter_comparison(inner) for inner in value])
         else:
-            setattr(node, name, _metered_comparison(value))
+            setattr(node, name, _meter_comparison(value))
 
 
-def _metered_comparison(value: object) -> object:
+def _meter_comparison(value: object) -> object:
     if not isinstance(value, nodes.Node):
         return value
     _replace_comparisons(value)
@@ -198,14 +196,14 @@ def _metered_comparison(value: object) -> object:
     for operand in value.ops:
         terms.append(_filter(left, "_compare", [nodes.Const(_SIGNS[operand.op]), operand.expr]))
         left = operand.expr
-    whole = terms[0]
+    combined = terms[0]
     for term in terms[1:]:
-        whole = nodes.And(whole, term, lineno=value.lineno)
-    return whole
+        combined = nodes.And(combined, term, lineno=value.lineno)
+    return combined
 
 
 def reads(tree: nodes.Template, file: str) -> tuple[PromptReference, ...]:
-    """Everything the prompt reads from outside, in order, each place once."""
+    """Everything the prompt reads from outside, in order, without duplicates."""
     return tuple(dict.fromkeys(_body(tree.body, _Scope(file))))
 
 
@@ -216,7 +214,7 @@ def _body(body: Iterable[nodes.Node], scope: _Scope) -> Iterator[PromptReference
 
 
 def _assigned(node: nodes.Node) -> frozenset[str]:
-    """Names that exist from here on. What a loop sets ends with its round."""
+    """Names defined after this node; what a loop sets ends with its round."""
     if isinstance(node, nodes.Assign | nodes.AssignBlock):
         return _names(node.target)
     if isinstance(node, nodes.If):
@@ -233,8 +231,8 @@ def _reads(node: nodes.Node, scope: _Scope) -> Iterator[PromptReference]:
     chain = chain_of(node)
     if chain is not None:
         if chain[0] not in scope.bound:
-            known = any(chain[: len(guard)] == guard for guard in scope.guards)
-            yield PromptReference(chain, scope.optional or known, node.lineno, scope.file)
+            is_guarded = any(chain[: len(guard)] == guard for guard in scope.guards)
+            yield PromptReference(chain, scope.optional or is_guarded, node.lineno, scope.file)
         return
     match node:
         case nodes.If() | nodes.CondExpr():
@@ -250,21 +248,23 @@ def _reads(node: nodes.Node, scope: _Scope) -> Iterator[PromptReference]:
             yield from _body(inner, scope)
         case nodes.And(left=left, right=right) | nodes.Or(left=left, right=right):
             yield from _reads(left, scope)
-            found, absent = _guards(left)
-            yield from _reads(right, _guarded(scope, found if isinstance(node, nodes.And) else absent))
+            present, absent = _guards(left)
+            yield from _reads(right, _with_guards(scope, present if isinstance(node, nodes.And) else absent))
         case nodes.Test(name="defined" | "undefined") | nodes.Filter(name="default" | "d"):
-            yield from _guarded_first(node.node, node.args, scope)
+            yield from _read_with_default(node.node, node.args, scope)
         case nodes.Call(node=nodes.Name(name=name), args=args):
             if name == "touched":
                 yield PromptReference(("change", "paths"), scope.optional, node.lineno, scope.file)
             yield from (
-                _guarded_first(args[0], args[1:], scope) if name == "default" and args else _body(args, scope)
+                _read_with_default(args[0], args[1:], scope)
+                if name == "default" and args
+                else _body(args, scope)
             )
         case _:
             yield from _body(node.iter_child_nodes(), scope)
 
 
-def _guarded_first(
+def _read_with_default(
     first: nodes.Node | None, others: Iterable[nodes.Node], scope: _Scope
 ) -> Iterator[PromptReference]:
     if first is not None:
@@ -273,14 +273,14 @@ def _guarded_first(
 
 
 def _condition(node: nodes.If | nodes.CondExpr, scope: _Scope) -> Iterator[PromptReference]:
-    found, absent = _guards(node.test)
+    present, absent = _guards(node.test)
     yield from _reads(node.test, scope)
     if isinstance(node, nodes.If):
-        yield from _body(node.body, _guarded(scope, found))
-        yield from _body((*node.elif_, *node.else_), _guarded(scope, absent))
+        yield from _body(node.body, _with_guards(scope, present))
+        yield from _body((*node.elif_, *node.else_), _with_guards(scope, absent))
     else:
-        yield from _reads(node.expr1, _guarded(scope, found))
-        yield from _body([node.expr2] if node.expr2 else [], _guarded(scope, absent))
+        yield from _reads(node.expr1, _with_guards(scope, present))
+        yield from _body([node.expr2] if node.expr2 else [], _with_guards(scope, absent))
 
 
 def _loop(node: nodes.For, scope: _Scope) -> Iterator[PromptReference]:
@@ -291,32 +291,32 @@ def _loop(node: nodes.For, scope: _Scope) -> Iterator[PromptReference]:
     yield from _body(node.else_, scope)
 
 
-def _guarded(scope: _Scope, chains: frozenset[Chain]) -> _Scope:
+def _with_guards(scope: _Scope, chains: frozenset[Chain]) -> _Scope:
     return replace(scope, guards=scope.guards | chains)
 
 
 def _guards(test: nodes.Node) -> tuple[frozenset[Chain], frozenset[Chain]]:
-    """What is certainly there if the test holds, and what if it does not."""
+    """What is certainly defined if the test holds, and what if it does not."""
     none: frozenset[Chain] = frozenset()
     match test:
         case nodes.Not(node=inner):
-            found, absent = _guards(inner)
-            return absent, found
+            present, absent = _guards(inner)
+            return absent, present
         case nodes.And(left=left, right=right):
             return _guards(left)[0] | _guards(right)[0], none
         case nodes.Or(left=left, right=right):
             return none, _guards(left)[1] | _guards(right)[1]
         case nodes.Test(node=subject, name="defined") | nodes.Filter(node=subject, name="default" | "d"):
-            return _one(subject), none
+            return _single_chain(subject), none
         case nodes.Test(node=subject, name="undefined"):
-            return none, _one(subject)
+            return none, _single_chain(subject)
         case nodes.Call(node=nodes.Name(name="default"), args=[subject, *_]):
-            return _one(subject), none
+            return _single_chain(subject), none
         case _:
             return none, none
 
 
-def _one(subject: nodes.Node | None) -> frozenset[Chain]:
+def _single_chain(subject: nodes.Node | None) -> frozenset[Chain]:
     chain = None if subject is None else chain_of(subject)
     return frozenset() if chain is None else frozenset({chain})
 

@@ -1,7 +1,7 @@
-"""The sandbox in which prompts are rendered: JSON values, the functions of expressions, a few filters, one meter.
+"""The Jinja environment in which prompts are rendered: JSON values, expression functions, a few filters, a meter.
 
-Rule 1: no attribute of an object is ever read; `a.b` looks into a map. Rule 2: signs and functions do what they do
-in expressions, types never convert. Rule 3: whatever can grow is charged to the meter of the rendering.
+Rule 1: no attribute of an object is ever read; `a.b` looks into a map. Rule 2: operators and functions work as in
+expressions, and types are never converted. Rule 3: all work that can grow is charged to the meter of the rendering.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ from podium.workflow.prompts.quoting import fence
 
 MAX_WORK: Final = 20_000_000
 MAX_INDENT: Final = 40
-SESSION: Final = "_session"
-"""Where a rendering keeps its meter; no prompt can say a name that begins with an underscore."""
+RENDERING: Final = "_session"
+"""The name of the rendering in the context; a prompt cannot use a name that begins with an underscore."""
 
 _LOOP_FIELDS: Final = frozenset({"index", "index0", "first", "last", "length", "revindex", "revindex0"})
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
-    """One rendering: what it may still do, and whom it asks about the world."""
+class Rendering:
+    """One rendering: its meter, and how it looks up facts about files and the change."""
 
     meter: Meter
     fact: Callable[[tuple[str, str]], Json]
     change: Callable[[], Json]
 
 
-def session_of(context: Context) -> Session:
-    return cast(Session, context.get(SESSION))
+def rendering_of(context: Context) -> Rendering:
+    return cast(Rendering, context.get(RENDERING))
 
 
 class PromptEnvironment(ImmutableSandboxedEnvironment):
@@ -71,7 +71,7 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
             undefined=StrictUndefined,
             autoescape=False,
             optimized=False,
-            finalize=written,
+            finalize=output_text,
             trim_blocks=True,
             lstrip_blocks=True,
             keep_trailing_newline=True,
@@ -89,29 +89,29 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         if isinstance(obj, Undefined):
             return obj
         try:
-            return item(obj, defined(argument), lambda: "the value")
+            return item(obj, require_defined(argument), lambda: "the value")
         except MissingValue as error:
             return self.undefined(hint=str(error).removeprefix("E_VAR_MISSING: "), name=str(argument))
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
-        return arithmetic(cast(ArithmeticSign, operator), defined(left), defined(right))
+        return arithmetic(cast(ArithmeticSign, operator), require_defined(left), require_defined(right))
 
     def call_unop(self, context: Context, operator: str, arg: Any) -> Any:
-        return -number(defined(arg), operator)
+        return -number(require_defined(arg), operator)
 
 
-def defined(value: Any) -> Any:
-    """The value, unless it stands for one that is missing."""
+def require_defined(value: Any) -> Any:
+    """The value; raises if it is undefined."""
     if isinstance(value, Undefined):
         str(value)
     return value
 
 
 @pass_context
-def written(context: Context, value: Any) -> str:
-    """What `{{ value }}` puts into the text."""
-    meter = session_of(context).meter
-    text = as_text(defined(value), meter)
+def output_text(context: Context, value: Any) -> str:
+    """The text that `{{ value }}` inserts."""
+    meter = rendering_of(context).meter
+    text = as_text(require_defined(value), meter)
     meter.spend(len(text))
     return text
 
@@ -119,16 +119,16 @@ def written(context: Context, value: Any) -> str:
 def _function(name: str) -> Callable[..., Any]:
     @pass_context
     def function(context: Context, *args: Any) -> Any:
-        session = session_of(context)
+        rendering = rendering_of(context)
         check_arity(name, len(args))
         if name == "default":
             return args[1] if isinstance(args[0], Undefined) or args[0] is None else args[0]
-        given: list[Json] = [defined(arg) for arg in args]
+        values: list[Json] = [require_defined(arg) for arg in args]
         if name in ("exists", "glob"):
-            return session.fact((name, text_of(given[0], name)))
+            return rendering.fact((name, text_of(values[0], name)))
         if name == "touched":
-            return touched(field(session.change(), "paths", lambda: "change"), given, session.meter)
-        return call(name, given, session.meter)
+            return touched(field(rendering.change(), "paths", lambda: "change"), values, rendering.meter)
+        return call(name, values, rendering.meter)
 
     return function
 
@@ -141,13 +141,13 @@ def _default(context: Context, value: Any, other: Any = "", boolean: bool = Fals
 
 @pass_context
 def _json(context: Context, value: Any) -> str:
-    return as_json(defined(value), session_of(context).meter, indent=2)
+    return as_json(require_defined(value), rendering_of(context).meter, indent=2)
 
 
 @pass_context
 def _fence(context: Context, value: Any, label: str = "") -> str:
-    meter = session_of(context).meter
-    text = as_text(defined(value), meter)
+    meter = rendering_of(context).meter
+    text = as_text(require_defined(value), meter)
     meter.spend(len(text))
     return fence(text, label)
 
@@ -156,12 +156,12 @@ def _fence(context: Context, value: Any, label: str = "") -> str:
 def _indent(context: Context, value: Any, width: int = 2, first: bool = False) -> str:
     if type(width) is not int or not 0 <= width <= MAX_INDENT:
         raise WrongType(f"indent needs a whole number up to {MAX_INDENT}")
-    text = as_text(defined(value), session_of(context).meter)
+    text = as_text(require_defined(value), rendering_of(context).meter)
     rows = text.split("\n")
-    session_of(context).meter.spend(len(text) + width * len(rows))
+    rendering_of(context).meter.spend(len(text) + width * len(rows))
     margin = " " * width
-    filled = [f"{margin}{row}" if row and (first or place) else row for place, row in enumerate(rows)]
-    return "\n".join(filled)
+    indented = [f"{margin}{row}" if row and (first or number) else row for number, row in enumerate(rows)]
+    return "\n".join(indented)
 
 
 @pass_context
@@ -189,9 +189,9 @@ def _rejectattr(context: Context, value: Any, attribute: str, test: str = "truth
 
 def _passes(context: Context, value: Any, test: str, args: Sequence[Any]) -> bool:
     if test == "truthy":
-        return bool(defined(value))
+        return bool(require_defined(value))
     if test not in TESTS:
-        raise WrongType(f'there is no test "{test}"')
+        raise WrongType(f'test "{test}" does not exist')
     return bool(context.environment.call_test(test, value, list(args), None, context))
 
 
@@ -202,73 +202,78 @@ def _attribute(context: Context, element: Any, attribute: str) -> Any:
 
 
 def _items(context: Context, value: Any, name: str) -> Sequence[Any]:
-    items = list_of(defined(value), name)
-    session_of(context).meter.spend(5 * PER_ITEM * len(items))
+    items = list_of(require_defined(value), name)
+    rendering_of(context).meter.spend(5 * PER_ITEM * len(items))
     return items
 
 
 @pass_context
 def _sort(context: Context, value: Any, attribute: str | None = None, reverse: bool = False) -> list[Any]:
     items = _items(context, value, "sort")
-    keys = [defined(_attribute(context, element, attribute)) if attribute else element for element in items]
+    keys = [
+        require_defined(_attribute(context, element, attribute)) if attribute else element
+        for element in items
+    ]
     if len({kind_of(key) for key in keys}) > 1 or not all(
         is_number(key) or isinstance(key, str) for key in keys
     ):
         raise WrongType("sort needs numbers or texts, all of one kind")
     order = sorted(range(len(items)), key=keys.__getitem__, reverse=bool(reverse))
-    return [items[place] for place in order]
+    return [items[number] for number in order]
 
 
 @pass_context
 def _first(context: Context, value: Any) -> Any:
-    return context.environment.getitem(list_of(defined(value), "first"), 0)
+    return context.environment.getitem(list_of(require_defined(value), "first"), 0)
 
 
 @pass_context
 def _last(context: Context, value: Any) -> Any:
-    return context.environment.getitem(list_of(defined(value), "last"), -1)
+    return context.environment.getitem(list_of(require_defined(value), "last"), -1)
 
 
 @pass_context
 def _list(context: Context, value: Any) -> list[Any]:
     """The elements of a list, or the keys of a map."""
-    items = list(value) if is_map(defined(value)) else list_of(value, "list")
-    session_of(context).meter.spend(PER_ITEM * len(items))
+    items = list(value) if is_map(require_defined(value)) else list_of(value, "list")
+    rendering_of(context).meter.spend(PER_ITEM * len(items))
     return list(items)
 
 
 @pass_context
 def _items_filter(context: Context, value: Any) -> list[Any]:
     """The pairs of a map."""
-    if not is_map(defined(value)):
+    if not is_map(require_defined(value)):
         raise WrongType(f"items needs a map, not {phrase(kind_of(value))}")
-    session_of(context).meter.spend(PER_ITEM * len(value))
+    rendering_of(context).meter.spend(PER_ITEM * len(value))
     return [[key, value[key]] for key in value]
 
 
 @pass_context
-def each(context: Context, value: Any, cost: int) -> list[Any]:
-    """What a loop goes over; `cost` is what one round does apart from what it prints."""
+def charge_loop(context: Context, value: Any, cost: int) -> list[Any]:
+    """The items of a loop, charged to the meter; `cost` is the work of one round without its output."""
     items = _list(context, value)
-    session_of(context).meter.spend(cost * len(items))
+    rendering_of(context).meter.spend(cost * len(items))
     return items
 
 
 @pass_context
-def compared(context: Context, left: Any, sign: str, right: Any) -> bool:
-    return compare(cast(CompareSign, sign), defined(left), defined(right), session_of(context).meter)
+def compare_values(context: Context, left: Any, sign: str, right: Any) -> bool:
+    return compare(
+        cast(CompareSign, sign), require_defined(left), require_defined(right), rendering_of(context).meter
+    )
 
 
 def _comparison(sign: CompareSign) -> Callable[..., bool]:
     @pass_context
     def test(context: Context, value: Any, other: Any) -> bool:
-        return compared(context, value, sign, other)
+        return compare_values(context, value, sign, other)
 
     return test
 
 
 def _kind_test(kind: str) -> Callable[..., bool]:
-    return lambda value: kind_of(defined(value)) == kind
+    return lambda value: kind_of(require_defined(value)) == kind
 
 
 FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
@@ -298,15 +303,15 @@ FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
     "upper": _function("upper"),
 }
 
-HIDDEN_FILTERS: Final[Mapping[str, Callable[..., Any]]] = {"_each": each, "_compare": compared}
-"""Put into the tree of a prompt by prompt_check; no prompt can name them."""
+HIDDEN_FILTERS: Final[Mapping[str, Callable[..., Any]]] = {"_each": charge_loop, "_compare": compare_values}
+"""Inserted into the tree of a prompt by `checks`; a prompt cannot name them."""
 
 TESTS: Final[Mapping[str, Callable[..., Any]]] = {
     "defined": test_defined,
     "undefined": test_undefined,
-    "none": lambda value: defined(value) is None,
-    "true": lambda value: defined(value) is True,
-    "false": lambda value: defined(value) is False,
+    "none": lambda value: require_defined(value) is None,
+    "true": lambda value: require_defined(value) is True,
+    "false": lambda value: require_defined(value) is False,
     "string": _kind_test("text"),
     "number": _kind_test("number"),
     "boolean": _kind_test("boolean"),

@@ -1,8 +1,7 @@
-"""The parts of a prompt that Podium writes itself, as files: shipped ones, and those that a user or a project lays over
-them.
+"""The parts of prompts that Podium writes itself, as files: shipped ones, and replacements by a user or a project.
 
-A partial is given facts and finds the words. A diff, a file or an output reaches it only inside its fence, so that no
-partial can take the fence away; and whatever others wrote is a value, which is never read as a template.
+A partial gets facts and puts them into words. A diff, a file or an output is passed to it inside its fence, so that no
+partial can remove the fence; text written by others is a value and is never read as a template.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ FOLDER: Final = "partials"
 SUFFIX: Final = ".md"
 PATH_RULE: Final = 24
 PROMPT_RULE: Final = 20
-MOST: Final = 100_000
-"""So many bytes of a file are read; words of that length nobody heeds."""
+MAX_CHARS: Final = 100_000
+"""The maximum size of a partial."""
 
 
 @dataclass(frozen=True, slots=True)
 class Partial:
     about: str
     names: Mapping[str, tuple[str, ...]]
-    """What it may read, each with its fields if it is a map."""
+    """The names it may read, each with its fields if it is a map."""
     needed: tuple[str, ...] = ()
-    """What it has to read: without these the answer could not be taken."""
+    """The names it must read, because the answer could not be understood without them."""
 
 
 _STEP: Final = ("name", "description")
@@ -38,15 +37,15 @@ _STEP: Final = ("name", "description")
 PARTIALS: Final[Mapping[str, Partial]] = MappingProxyType(
     {
         "advice": Partial(
-            "What the advisor of a breaker is asked",
+            "The question to the advisor of a breaker",
             {"where": (), "rule": (), "situation": ()},
             ("situation",),
         ),
         "answer": Partial(
-            "How the answer has to look", {"kind": (), "choices": (), "shape": ()}, ("choices", "shape")
+            "The required form of the answer", {"kind": (), "choices": (), "shape": ()}, ("choices", "shape")
         ),
         "excerpt": Partial(
-            "The part of the workflow that a worker has to know",
+            "The part of the workflow that a worker needs to know",
             {
                 "step": _STEP,
                 "workflow": ("name", "about"),
@@ -62,21 +61,21 @@ PARTIALS: Final[Mapping[str, Partial]] = MappingProxyType(
             },
         ),
         "feedback": Partial(
-            "What came of earlier attempts: the latest in full, the others in short",
+            "Results of earlier attempts: the latest in full, the others in short",
             {"heading": (), "latest": (), "earlier": ()},
             ("latest",),
         ),
         "files": Partial(
-            "The files that `context` packs",
+            "The files that `context` includes",
             {"changes": ("wanted", "diff", "cut"), "files": (), "left_out": (), "unknown": ()},
             ("files",),
         ),
         "findings": Partial(
-            "What a review found and nobody has fixed", {"findings": (), "summary": ()}, ("findings",)
+            "Findings of a review that are not fixed", {"findings": (), "summary": ()}, ("findings",)
         ),
-        "guidance": Partial("What a person has said to this attempt", {"guidance": ()}, ("guidance",)),
+        "guidance": Partial("Guidance from a person for this attempt", {"guidance": ()}, ("guidance",)),
         "judged": Partial(
-            "What a reviewer judges, all of it as data",
+            "The work that a reviewer judges, quoted as data",
             {
                 "nonce": (),
                 "has_diff": (),
@@ -93,7 +92,7 @@ PARTIALS: Final[Mapping[str, Partial]] = MappingProxyType(
             ("nonce", "diff", "results", "findings"),
         ),
         "said": Partial(
-            "What one gate, person or attempt had to say, in a sentence",
+            "The result of one gate, person or attempt, in a sentence",
             {
                 "kind": (),
                 "name": (),
@@ -108,7 +107,7 @@ PARTIALS: Final[Mapping[str, Partial]] = MappingProxyType(
         ),
         "task": Partial("The task of a step that has no prompt", {"step": _STEP, "judge": ()}),
         "verdict": Partial(
-            "How a verdict has to look",
+            "The required form of a verdict",
             {"phrase": (), "shape": (), "nonce": (), "tree": ()},
             ("phrase", "shape", "nonce", "tree"),
         ),
@@ -118,49 +117,49 @@ PARTIALS: Final[Mapping[str, Partial]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class OwnPartial:
-    """A partial that somebody wrote: one of Podium's in other words, or one for own prompts to include."""
+    """A partial written by a user or project: a replacement for a shipped one, or a new one for its own prompts."""
 
     name: str
     path: Path
     text: str
     display_name: str
-    """How messages call the file."""
+    """The name of the file in messages."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class OwnPartials:
     own: tuple[OwnPartial, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
-def read_partials(homes: Sequence[Path], project: Path, base: Path | None) -> Shelf:
-    """Those of the given homes, from the most distant to the nearest, which wins."""
-    found: dict[str, OwnPartial] = {}
+def read_partials(folders: Sequence[Path], project: Path, base: Path | None) -> OwnPartials:
+    """The partials in these folders, in ascending precedence."""
+    partials: dict[str, OwnPartial] = {}
     problems: list[Problem] = []
-    for home in homes:
-        for path in sorted((home / FOLDER).glob(f"*{SUFFIX}")):
-            known = _read(path, project, display_name(path, base))
-            if isinstance(known, Problem):
-                problems.append(known)
+    for folder in folders:
+        for path in sorted((folder / FOLDER).glob(f"*{SUFFIX}")):
+            partial = _read(path, project, display_name(path, base))
+            if isinstance(partial, Problem):
+                problems.append(partial)
             else:
-                found[known.name] = known
-    return Shelf(tuple(found[name] for name in sorted(found)), tuple(problems))
+                partials[partial.name] = partial
+    return OwnPartials(tuple(partials[name] for name in sorted(partials)), tuple(problems))
 
 
 def _read(path: Path, project: Path, name: str) -> OwnPartial | Problem:
     if path.is_relative_to(project) and not is_inside(path, project):
-        return Problem(name, 1, 1, PATH_RULE, f'"{path.name}" leads out of the project')
+        return Problem(name, 1, 1, PATH_RULE, f'"{path.name}" is a link out of the project')
     try:
         with path.open("rb") as file:
-            text = file.read(MOST + 1).decode("utf-8")
+            text = file.read(MAX_CHARS + 1).decode("utf-8")
     except (OSError, UnicodeDecodeError):
-        return Problem(name, 1, 1, PROMPT_RULE, "the file cannot be read as UTF-8")
-    if len(text) > MOST:
-        return Problem(name, 1, 1, PROMPT_RULE, f"a partial has at most {MOST} characters")
+        return Problem(name, 1, 1, PROMPT_RULE, "cannot read this file as UTF-8")
+    if len(text) > MAX_CHARS:
+        return Problem(name, 1, 1, PROMPT_RULE, f"this partial is longer than {MAX_CHARS} characters")
     return OwnPartial(path.name, path, text, name)
 
 
 def shipped_partial(name: str) -> str | None:
-    """By the name of its file."""
-    is_one = name.endswith(SUFFIX) and name.removesuffix(SUFFIX) in PARTIALS
-    return (SHIPPED / FOLDER / name).read_text("utf-8") if is_one else None
+    """The text of a shipped partial by its file name; None if there is none."""
+    is_shipped = name.endswith(SUFFIX) and name.removesuffix(SUFFIX) in PARTIALS
+    return (SHIPPED / FOLDER / name).read_text("utf-8") if is_shipped else None

@@ -1,4 +1,4 @@
-"""A prompt that was read, what it reads, and what can be wrong with it; known without the library that reads it."""
+"""A parsed prompt, what it reads, and its errors; importable without Jinja."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PromptError(ConfigurationError):
 
 @dataclass(frozen=True, slots=True)
 class PromptReference:
-    """What a prompt reads, as `Reference` in expressions, and where."""
+    """A name that a prompt reads, like `Reference` in expressions, and its place."""
 
     chain: Chain
     optional: bool
@@ -32,7 +32,7 @@ class PromptReference:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """`files` holds the text itself under its name and all that it includes."""
+    """`files` holds the text itself under its name, and all files that it includes."""
 
     name: str
     files: tuple[tuple[str, str], ...]
@@ -40,5 +40,5 @@ class Prompt:
 
 
 def plain_prompt(text: str, *, name: str) -> Prompt | None:
-    """The prompt that a text without any tag is; None if it may have one and must be parsed."""
+    """The prompt for a text without any tag; None if the text may contain one and must be parsed."""
     return None if "{" in text or len(text) > MAX_TEXT else Prompt(name, ((name, text),), ())

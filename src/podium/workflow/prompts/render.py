@@ -1,7 +1,7 @@
 """Prompts: sandboxed Jinja2 templates over the names of expressions, checked when loaded, bounded when rendered.
 
-A prompt is read once with everything it includes; rendering touches no file. What a value says is data: it is
-written into the text and never read as a template.
+A prompt is read once with everything it includes; rendering reads no file. Values are data: they are written into the
+text and never read as templates.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from jinja2 import nodes
 from podium.core.expressions.values import MAX_TEXT, ExprError, Json, Meter, MissingValue
 from podium.core.fast_dataclass import dataclass
 from podium.workflow.prompts import checks
-from podium.workflow.prompts.environment import MAX_WORK, SESSION, PromptEnvironment, Session
+from podium.workflow.prompts.environment import MAX_WORK, RENDERING, PromptEnvironment, Rendering
 from podium.workflow.prompts.partials import FOLDER, shipped_partial
 from podium.workflow.prompts.prompt import Prompt, PromptError, PromptReference
 
@@ -34,8 +34,8 @@ _NO_PARTIALS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class _Shelves:
-    """Where included files are looked for."""
+class _IncludeSources:
+    """Where included files are looked up."""
 
     folder: Path | None
     partials: Mapping[str, str]
@@ -44,61 +44,61 @@ class _Shelves:
 def parse_prompt(
     text: str, *, folder: Path | None, name: str, partials: Mapping[str, str] = _NO_PARTIALS
 ) -> Prompt:
-    """Checks the text and all files of the folder that it includes, and partials, of which some are somebody's own.
+    """Checks the text, all files of the folder that it includes, and its partials; `partials` replace shipped ones.
 
     Raises PromptError.
     """
     files: dict[str, str] = {}
-    references = _gather(name, text, _Shelves(folder, partials), files, ())
+    references = _read_includes(name, text, _IncludeSources(folder, partials), files, ())
     return Prompt(name, tuple(files.items()), tuple(dict.fromkeys(references)))
 
 
 def render(
-    prompt: Prompt, names: Mapping[str, Any], *, fact: Fact | None = None, most: int = MAX_TEXT
+    prompt: Prompt, names: Mapping[str, Any], *, fact: Fact | None = None, max_chars: int = MAX_TEXT
 ) -> str:
-    """The text, of at most so many characters. `fact` answers what `exists` and `glob` ask.
+    """The text, of at most `max_chars` characters. `fact` answers `exists` and `glob`.
 
-    Raises PromptError; NeedFact passes through.
+    Raises PromptError; NeedFact is passed through.
     """
     meter = Meter(MAX_WORK)
     try:
-        template, weight = _compiled(prompt)
+        template, weight = _compile(prompt)
         meter.spend(weight)
         values = _values(prompt, names)
-        session = Session(meter, fact or _no_facts, lambda: values.get("change"))
-        return _bounded(template.generate({**values, SESSION: session}), prompt, most)
+        rendering = Rendering(meter, fact or _no_facts, lambda: values.get("change"))
+        return _join_bounded(template.generate({**values, RENDERING: rendering}), prompt, max_chars)
     except (jinja2.TemplateError, ExprError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
-        raise _failed(error, prompt) from error
+        raise _render_error(error, prompt) from error
 
 
 def _no_facts(query: tuple[str, str]) -> Json:
-    raise MissingValue(f"{query[0]} cannot be asked here")
+    raise MissingValue(f"{query[0]} is not available here")
 
 
 def _values(prompt: Prompt, names: Mapping[str, Any]) -> dict[str, Any]:
-    """The names that the prompt reads, as far as they are there."""
+    """The values of the names that the prompt reads, as far as they exist."""
     values: dict[str, Any] = {}
     for name in dict.fromkeys(reference.chain[0] for reference in prompt.references):
         try:
             values[name] = names[name]
         except (KeyError, MissingValue):
-            # Missed only if it is really read: `default` and `is defined` may provide for it.
+            # An error only if the value is really read: `default` and `is defined` may handle its absence.
             continue
     return values
 
 
-def _bounded(pieces: Iterable[str], prompt: Prompt, most: int) -> str:
-    kept: list[str] = []
+def _join_bounded(pieces: Iterable[str], prompt: Prompt, max_chars: int) -> str:
+    parts: list[str] = []
     size = 0
     for piece in pieces:
-        kept.append(piece)
+        parts.append(piece)
         size += len(piece)
-        if size > most:
-            raise PromptError(f"the text grows beyond {most} characters", 1, file=prompt.name)
-    return "".join(kept)
+        if size > max_chars:
+            raise PromptError(f"the rendered text exceeds {max_chars} characters", 1, file=prompt.name)
+    return "".join(parts)
 
 
-def _failed(error: Exception, prompt: Prompt) -> PromptError:
+def _render_error(error: Exception, prompt: Prompt) -> PromptError:
     names = {name for name, _ in prompt.files}
     places = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in names]
     line, file = (places[-1].lineno or 1, places[-1].filename) if places else (1, prompt.name)
@@ -106,38 +106,38 @@ def _failed(error: Exception, prompt: Prompt) -> PromptError:
     if isinstance(error, jinja2.UndefinedError):
         message = str(MissingValue(message.replace("'", '"')))
     elif isinstance(error, TypeError):
-        message = "a filter or test was given arguments it does not take"
+        message = "a filter or test got arguments that it does not take"
     return PromptError(message, line, file=file)
 
 
-def _gather(
-    name: str, text: str, shelves: _Shelves, files: dict[str, str], above: tuple[str, ...]
+def _read_includes(
+    name: str, text: str, sources: _IncludeSources, files: dict[str, str], parents: tuple[str, ...]
 ) -> list[PromptReference]:
-    """Reads what is included, depth first, into `files`; a file that includes itself is found on the way."""
-    tree = _parsed(text, name)
+    """Reads included files, depth first, into `files`; a file that includes itself is reported on the way."""
+    tree = _parse_checked(text, name)
     files[name] = text
     references = list(checks.reads(tree, name))
     for included, line in checks.includes(tree):
-        if included in (*above, name):
+        if included in (*parents, name):
             raise PromptError(f"{included} includes itself", line, file=name)
-        if len(above) >= MAX_INCLUDES:
+        if len(parents) >= MAX_INCLUDES:
             raise PromptError(f"files are included more than {MAX_INCLUDES} deep", line, file=name)
         if included in files:
             continue
-        inner = _read(included, shelves, line, name)
-        references += _gather(included, inner, shelves, files, (*above, name))
+        inner = _read_included(included, sources, line, name)
+        references += _read_includes(included, inner, sources, files, (*parents, name))
     return references
 
 
-def _parsed(text: str, name: str) -> nodes.Template:
+def _parse_checked(text: str, name: str) -> nodes.Template:
     if len(text) > MAX_TEXT:
-        raise PromptError(f"a prompt has at most {MAX_TEXT} characters", 1, file=name)
+        raise PromptError(f"this prompt is longer than {MAX_TEXT} characters", 1, file=name)
     if text.count("{{") + text.count("{%") > MAX_TAGS:
-        raise PromptError(f'a prompt has at most {MAX_TAGS} "{{{{ }}}}"', 1, file=name)
+        raise PromptError(f'this prompt has more than {MAX_TAGS} "{{{{ }}}}" tags', 1, file=name)
     try:
         tree = _PARSER.parse(text, name)
     except jinja2.TemplateSyntaxError as error:
-        message = (error.message or "this cannot be read").removesuffix(".").replace("'", '"')
+        message = (error.message or "invalid syntax").removesuffix(".").replace("'", '"')
         raise PromptError(message[:1].lower() + message[1:], error.lineno, file=name) from error
     except RecursionError as error:
         raise PromptError("this prompt is nested too deep", 1, file=name) from error
@@ -145,16 +145,16 @@ def _parsed(text: str, name: str) -> nodes.Template:
     return tree
 
 
-def _read(included: str, shelves: _Shelves, line: int, name: str) -> str:
+def _read_included(included: str, sources: _IncludeSources, line: int, name: str) -> str:
     plain = PurePosixPath(included)
-    folder = shelves.folder
+    folder = sources.folder
     if plain.parent == PurePosixPath(FOLDER) and (folder is None or not (folder / plain).is_file()):
-        partial = shelves.partials.get(plain.name, shipped_partial(plain.name))
+        partial = sources.partials.get(plain.name, shipped_partial(plain.name))
         if partial is None:
-            raise PromptError(f"there is no partial {plain.name}", line, file=name)
+            raise PromptError(f"partial {plain.name} does not exist", line, file=name)
         return partial
     if folder is None:
-        raise PromptError("there is no folder to include from", line, file=name)
+        raise PromptError("this prompt has no folder to include files from", line, file=name)
     inside = (folder / plain).resolve().is_relative_to(folder.resolve())
     if plain.is_absolute() or ".." in plain.parts or not inside:
         raise PromptError(f'"{included}" leaves the prompt folder', line, file=name)
@@ -168,7 +168,7 @@ def _read(included: str, shelves: _Shelves, line: int, name: str) -> str:
 
 
 class _Files(jinja2.BaseLoader):
-    """Hands out the files of one prompt, with metered loops."""
+    """Loads the files of one prompt, with metered loops."""
 
     def __init__(self, files: Mapping[str, str]) -> None:
         self.files = files
@@ -177,7 +177,7 @@ class _Files(jinja2.BaseLoader):
     def load(self, environment: jinja2.Environment, name: str, globals: Any = None) -> jinja2.Template:  # noqa: A002 (jinja2's)
         tree = _PARSER.parse(self.files[name], name)
         weights = {included: self.weight(included) for included, _ in checks.includes(tree)}
-        code = environment.compile(checks.metered(tree, weights, environment), name, name)
+        code = environment.compile(checks.meter_tree(tree, weights, environment), name, name)
         return environment.template_class.from_code(environment, code, globals)
 
     def weight(self, name: str) -> int:
@@ -189,7 +189,7 @@ class _Files(jinja2.BaseLoader):
 
 
 @lru_cache(maxsize=256)
-def _compiled(prompt: Prompt) -> tuple[jinja2.Template, int]:
+def _compile(prompt: Prompt) -> tuple[jinja2.Template, int]:
     files = _Files(dict(prompt.files))
     return PromptEnvironment(files).get_template(prompt.name), files.weight(prompt.name)
 

@@ -54,7 +54,7 @@ def _schema(context: WorkflowSource, output: Output | str | None) -> Iterator[Pr
         return
     if isinstance(schema, Mapping):
         try:
-            parse_shorthand(schema, named=TYPES)
+            parse_shorthand(schema, named_types=TYPES)
         except ShorthandError as error:
             yield context.problem(16, (*output.at("schema"), *error.path), error.message, hint=error.hint)
     elif schema not in TYPES and schema not in context.schemas and not _is_told(context, schema):
@@ -91,7 +91,7 @@ def schema_type(context: WorkflowSource, schema: str | Mapping[str, Any]) -> Typ
     """ANY for a schema that cannot be read; that is told once, where it stands."""
     if isinstance(schema, Mapping):
         try:
-            return parse_shorthand(schema, named=TYPES)
+            return parse_shorthand(schema, named_types=TYPES)
         except ShorthandError:
             return ANY
     found = context.schemas.get(schema)

@@ -172,7 +172,7 @@ def _fields(
         if name in described.optional and not optional:
             yield _may_be_absent(way, name)
             return
-        described = described.fields.get(name, described.rest)
+        described = described.fields.get(name, described.other_type)
         way = (*way, name)
 
 

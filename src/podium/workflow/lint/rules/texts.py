@@ -144,7 +144,7 @@ def _brackets(spot: TextField) -> Iterator[Complaint]:
     """Rules 18 and 19."""
     match spot.kind:
         case "expression" if has_insert(spot.text) or has_jinja(spot.text):
-            yield Complaint(18, f'"{spot.key}" is an expression; leave out the brackets')
+            yield Complaint(18, f'"{spot.key}" is an expression; remove the braces')
         case "value" if has_jinja(spot.text) and not _is_foreign(spot.text):
             yield Complaint(18, '"{{ }}" in a value; write "${{ }}"')
         case "template" if has_insert(spot.text):
