@@ -224,5 +224,5 @@ def test_a_task_may_name_the_file_of_its_persona(project: ScriptedProject) -> No
 
 
 def test_a_task_with_an_unknown_persona_is_refused(project: ScriptedProject) -> None:
-    with pytest.raises(ConfigurationError, match='no role "synt"'):
+    with pytest.raises(ConfigurationError, match='role "synt" does not exist'):
         project.run(project.write_workflow(TASKED.replace("PERSONA", "synt")))

@@ -89,7 +89,10 @@ def test_validate_holds_a_file_to_what_the_agent_can_do(project: Project) -> Non
     assert told.code == 2
     assert 'agents.painter.colour is "pink", not one of "red", "green", "blue"' in told.out
     assert "painter cannot enforce tools: [read]" in told.out
-    assert 'no agent "paintr"\n  hint: did you mean "painter"?' in project.podium("validate", "typo.yaml").out
+    assert (
+        'agent "paintr" does not exist\n  hint: did you mean "painter"?'
+        in project.podium("validate", "typo.yaml").out
+    )
 
 
 def test_the_agent_needs_no_settings(project: Project) -> None:

@@ -47,7 +47,7 @@ def test_only_types_of_the_table_and_agents_of_the_file_can_be_named(tmp_path: P
     (unknown,) = problems(tmp_path, table, "a: {agent: kniter, prompt: x}")
     assert (unknown.rule, unknown.message, unknown.hint) == (
         21,
-        'no agent "kniter"',
+        'agent "kniter" does not exist',
         'did you mean "knitter"?',
     )
 
@@ -78,7 +78,7 @@ def test_a_role_may_have_the_name_of_an_agent_that_is_not_built_in(tmp_path: Pat
 
     assert problems(tmp_path, Table(), "a: {role: knitter}", roles.format("knitter")) == []
     (clash,) = problems(tmp_path, Table(), "a: {role: weaver}", roles.format("weaver"))
-    assert clash.message == '"weaver" names a role and an agent'
+    assert clash.message == '"weaver" is both a role and an agent'
 
 
 def test_what_a_type_cannot_do_and_settings_it_cannot_use_are_mistakes_of_the_file(tmp_path: Path) -> None:
@@ -87,6 +87,6 @@ def test_what_a_type_cannot_do_and_settings_it_cannot_use_are_mistakes_of_the_fi
     actual = {problem.message for problem in problems(tmp_path, Table(), steps, head)}
 
     assert actual == {
-        'knitter cannot enforce tools: [read]; step "a" demands it',
+        'knitter cannot enforce tools: [read], which step "a" requires',
         "agents.k.size is string, not integer",
     }

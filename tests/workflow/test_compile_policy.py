@@ -255,7 +255,7 @@ def test_a_policy_cannot_rest_on_what_a_model_says(claim: str, tmp_path: Path) -
       a: {{role: planner, prompt: x, output: {{schema: {{safe: bool}}}}}}
       b: {{human: "Good?", level: risk}}
     """
-    assert (15, f'a policy does not see "{claim.partition(".")[0]}"') in errors(tmp_path, text)
+    assert (15, f'a policy cannot read "{claim.partition(".")[0]}"') in errors(tmp_path, text)
 
 
 @pytest.mark.req("C43")
@@ -266,5 +266,5 @@ def test_a_restriction_that_an_agent_cannot_enforce_is_refused_when_the_file_is_
 
     actual = errors(tmp_path / "a", text.replace("AGENT", "codex"))
 
-    assert (22, 'codex cannot enforce tools: [read]; role "auditor" demands it') in actual
+    assert (22, 'codex cannot enforce tools: [read], which role "auditor" requires') in actual
     assert errors(tmp_path / "b", text.replace("AGENT", "claude")) == []

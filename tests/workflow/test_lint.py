@@ -10,7 +10,7 @@ import pytest
 from podium.adapters.agents.registry import agent_types
 from podium.workflow.context import WorkflowSource
 from podium.workflow.lint.analysis.control_flow import NEVER, Edge, Flow
-from podium.workflow.lint.analysis.cycles import circles
+from podium.workflow.lint.analysis.cycles import find_cycles
 from podium.workflow.lint.check import CHECKS, check
 from podium.workflow.load import Loaded, load
 from podium.workflow.schema.parts import known_keys
@@ -111,7 +111,7 @@ def test_a_step_reached_by_a_jump_back_may_lack_skipped_steps() -> None:
 def test_each_cycle_is_found_once() -> None:
     edges = {"a": ["b"], "b": ["c"], "c": ["b", "d"], "d": [], "e": ["e"], "f": ["d", "a"]}
 
-    assert list(circles(edges)) == [("b", "c"), ("e",)]
+    assert list(find_cycles(edges)) == [("b", "c"), ("e",)]
 
 
 def test_every_text_key_of_a_step_is_classified() -> None:
@@ -123,8 +123,8 @@ def test_every_text_key_of_a_step_is_classified() -> None:
         | text_fields.TEMPLATES
         | text_fields.PLAIN
         | text_fields.PATHS
-        | text_fields.ELSEWHERE
-        | text_fields.FREE
+        | text_fields.NESTED_KEYS
+        | text_fields.VALUE_KEYS
     )
     values = set(
         "run review level model output parallel repeat retry git wait done env role agent team workspace sandbox".split()

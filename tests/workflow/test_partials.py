@@ -61,10 +61,14 @@ def test_the_fingerprint_changes_when_a_partial_changes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
-        ("task", "{{ step.nmae }}", "task.md:1: this partial reads step.nmae, which it is not given"),
-        ("task", "\n{{ inputs.x }}", "task.md:2: this partial reads inputs.x, which it is not given"),
-        ("excerpt", "{{ visit.x }}", "excerpt.md:1: this partial reads visit.x, which it is not given"),
-        ("guidance", "Listen.", "guidance.md:1: this partial does not say guidance"),
+        ("task", "{{ step.nmae }}", "task.md:1: this partial reads step.nmae, which is not available to it"),
+        ("task", "\n{{ inputs.x }}", "task.md:2: this partial reads inputs.x, which is not available to it"),
+        (
+            "excerpt",
+            "{{ visit.x }}",
+            "excerpt.md:1: this partial reads visit.x, which is not available to it",
+        ),
+        ("guidance", "Listen.", "guidance.md:1: this partial does not use guidance"),
         ("task", "{% if %}", 'task.md:1: expected an expression, got "end of statement block"'),
         ("task", "{% include 'x.md' %}", "task.md:1: this prompt has no folder to include files from"),
         ("task", "x" * (MAX_CHARS + 1), f"task.md:1: this partial is longer than {MAX_CHARS} characters"),
@@ -80,7 +84,7 @@ def test_an_invalid_partial_is_reported_with_its_line(
 def test_a_verdict_partial_must_contain_what_a_verdict_repeats(tmp_path: Path, missing: str) -> None:
     text = "".join(f"{{{{ {name} }}}}" for name in ("nonce", "tree", "shape", "phrase") if name != missing)
 
-    assert messages_for(tmp_path, "verdict", text) == [f"verdict.md:1: this partial does not say {missing}"]
+    assert messages_for(tmp_path, "verdict", text) == [f"verdict.md:1: this partial does not use {missing}"]
 
 
 def test_a_partial_that_is_not_text_is_reported(tmp_path: Path) -> None:
@@ -125,7 +129,7 @@ def test_a_prompt_may_include_partials_of_its_project(tmp_path: Path) -> None:
     missing = load_text(tmp_path, flow).errors
 
     assert [(Path(one.file).name, one.line, one.message) for one in wrong] == [
-        ("house.md", 2, "prompt reads brief, which nobody declared")
+        ("house.md", 2, "the prompt reads brief, which is not declared")
     ]
     assert [one.message for one in missing] == ["partial house.md does not exist"]
 

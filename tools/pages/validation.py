@@ -1,4 +1,4 @@
-"""The table of all validation rules, and the page of the reference that is made of it."""
+"""The table of all validation rules, and the reference page made from it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Rule(NamedTuple):
 
 HEAD: Final = """# Validation
 
-Everything below is checked before anything runs, all of it at once, as `file:line:col: message`, with a hint where
-one helps. A file with a problem ends with exit code 2, one with a path that leaves the project (rule 24) with 3.
-Warnings do not keep a workflow from running.
+Everything below is checked before a run starts. All problems are reported at once as `file:line:col: message`, with a
+hint where one helps. A file with a problem ends with exit code 2, a path that leaves the project (rule 24) with 3.
+Warnings do not prevent a run.
 """
 
 
@@ -35,76 +35,85 @@ RULES: Final = (
         1,
         "strict YAML",
         ('duplicate key "gates"', "aliases are not allowed", 'tag "!x" is not allowed'),
-        "What a reader sees is what the loader sees: nothing is overwritten, pulled in from elsewhere or retyped.",
+        "The loader reads exactly what the file shows: nothing is overwritten, included from elsewhere or converted.",
     ),
     Rule(
         2,
         "scalar types",
         ('"version" must be text; write "1.10"',),
-        "A number in place of a text has often lost something already, such as the zero of 1.10.",
+        "A number in place of text may already have lost something, such as the zero of 1.10.",
     ),
     Rule(
         3,
         "known keys",
         ('step "fix" has an unknown key "promt"',),
-        "A key that is not understood is not obeyed.",
+        "A misspelled key would otherwise be ignored.",
     ),
     Rule(
         4,
         "one verb",
         ('step "fix" has two verbs, "run" and "role"', 'step "fix" has no verb'),
-        "A step does one thing and ends in one of the outcomes of that thing.",
+        "A step does one thing and ends with one of the outcomes of that verb.",
     ),
     Rule(
         5,
         "key fits verb",
         ('"junit" belongs to "run", not to "human"', '"parallel" needs for_each, steps or build'),
-        "A key that its verb does not read would be a promise that nobody keeps.",
+        "A key that its verb does not use would have no effect.",
     ),
     Rule(
         6,
         "names",
-        ('"cross-audit" is not a name; write "cross_audit"', '"test" already names a step around it'),
-        "Names stand in expressions, in paths and on the command line, and must mean one thing in each.",
+        (
+            '"cross-audit" is not a valid name; write "cross_audit"',
+            '"test" is already the name of a step around it',
+        ),
+        "Names are used in expressions, in paths and on the command line, and must be unambiguous in each.",
     ),
     Rule(
         7,
         "targets",
-        ('on.failed of "test": step "implemnt" does not exist in this block', "there is no loop to break"),
-        "Control moves inside a block; to leave it, the block itself ends and is routed in turn.",
+        (
+            'on.failed of "test": step "implemnt" does not exist in this block',
+            'on.failed of "a": the step is not inside a loop',
+        ),
+        "A route leads to a step of the same block; the block itself is routed when it ends.",
     ),
     Rule(
         8,
         "possible outcome",
         ('"check" never ends "rejected"', '"faild" is not an outcome'),
-        "A route for what cannot happen is a route that was meant for something else.",
+        "A route for an impossible outcome was probably meant for another one.",
     ),
     Rule(
-        9, "reachable", ('step "report" cannot be reached',), "Every way passes it by, so it would never run."
+        9,
+        "reachable",
+        ('step "report" cannot be reached',),
+        "No route leads to the step, so it would never run.",
     ),
     Rule(
         10,
         "block kind",
         ('"lint" has no "needs" but "test" has; write needs: [] to start it at once',),
-        "Adding one needs must not silently set all other steps running.",
+        "Otherwise adding one needs would start all other steps at once.",
     ),
     Rule(
         11,
         "graphs",
         ('on.failed of "b": "c" does not come before it', "needs: a -> b -> a is a cycle"),
-        "In a graph only what comes before can be done again, and something must come first.",
+        "In a graph a route may lead back only to an earlier step, and the graph must have an order.",
     ),
     Rule(
         12,
         "order of reading",
-        ('"plan" reads steps.review, which runs later; what comes back is "feedback"',),
-        "A step reads only what is finished when it starts, so that nothing stale is ever read.",
+        ('"plan" reads steps.review, which runs later; use "feedback" for what a later step sends back',),
+        "A step reads only steps that are finished when it starts, so that it never reads a stale value.",
     ),
     Rule(
         13,
         "needs cover reads",
         ('"b" reads steps.a but does not need it',),
-        "In a graph the order is what needs say; a value that happens to be there depends on luck.",
+        "In a graph only needs define the order; without them the value may or may not exist.",
     ),
     Rule(
         14,
@@ -113,135 +122,139 @@ RULES: Final = (
             "steps.notes may not have run; use default(...)",
             "vars.best may not have been set; use default(...)",
         ),
-        "A step with when, one that a route passes by, or an optional field may give nothing.",
+        "A step with when, a step that a route skips, or an optional field may have no value.",
     ),
     Rule(
         15,
         "variables",
-        ("nothing sets vars.best", 'inputs has no "taks"', 'there is no step "plam"'),
-        "A name that nobody declares is a typing error nearly always.",
+        ("vars.best is never set", 'inputs has no "taks"', 'step "plam" does not exist'),
+        "An undeclared name is nearly always a typing error.",
     ),
     Rule(
         16,
         "fields",
-        ('Plan has no field "titel"', "there is no schema Plam"),
-        "What a step gives is known from its output, so a wrong field is known before the money is spent.",
+        ('Plan has no field "titel"', "schema Plam does not exist"),
+        "The output of a step declares its fields, so a wrong field is found before a model is paid.",
     ),
     Rule(
         17,
         "expressions",
         ('calls to "open" are not allowed', "cannot compare text with a number"),
-        "Types never convert, and an expression can do nothing but pick and compare values.",
+        "Types are never converted, and an expression can only select and compare values.",
     ),
     Rule(
         18,
-        "brackets",
+        "braces",
         (
             '"{{ }}" in a value; write "${{ }}"',
             '"${{ }}" in a prompt; write "{{ }}"',
             '"when" is an expression; remove the braces',
         ),
-        "Values, texts for readers and expressions are three things; the brackets say which one is meant.",
+        "The braces distinguish values, prompts and expressions.",
     ),
     Rule(
         19,
         "scripts",
-        ("values may not be inserted into a script; pass them by env",),
-        "A value inside a script is a hole through which a model can run commands.",
+        ("a script cannot contain ${{ }}; pass values in env",),
+        "A value inserted into a script could let a model run commands.",
     ),
     Rule(
         20,
         "prompts",
-        ("prompts/plan.md does not exist", "prompt reads steps.x.output, which nobody declared"),
-        "A prompt with a hole in it costs as much as a whole one.",
+        ("prompts/plan.md does not exist", "the prompt reads steps.x.output, which is not declared"),
+        "A prompt with a missing part costs as much as a complete one.",
     ),
     Rule(
         21,
         "roles and agents",
-        ('no role or agent "reviwer"', 'role "trader" extends itself', 'no retry preset "agressive"'),
-        "Whoever is named must exist; who only the run will name is looked up then.",
+        (
+            'role or agent "reviwer" does not exist',
+            'role "trader" extends itself',
+            'retry preset "agressive" does not exist',
+        ),
+        "A role or agent in a file must exist; one that is named at run time is looked up then.",
     ),
     Rule(
         22,
         "capability",
         (
-            'codex cannot enforce tools: [read]; role "auditor" demands it',
-            '"fix" changes files; continuity is for roles that do not',
+            'codex cannot enforce tools: [read], which role "auditor" requires',
+            '"fix" has continuity but may change files',
             'agents.mine.effort is "turbo", not one of "minimal", "low", "medium", "high", "xhigh"',
         ),
-        "A restriction that an agent cannot enforce is no restriction, and a setting that it cannot use has no effect.",
+        "A restriction that the agent cannot enforce, or a setting that it does not have, would have no effect.",
     ),
     Rule(
         23,
         "loops end",
-        ("repeat needs max", "repeat needs one of until, while"),
-        "Every run ends, whatever the models do.",
+        ("repeat needs max", "repeat needs exactly one of until and while"),
+        "Every run ends, whatever the models answer.",
     ),
     Rule(
         24,
         "paths",
         ('"../x" leaves the project',),
-        "Nothing outside of the project is read or written (exit 3).",
+        "Nothing outside the project is read or written (exit 3).",
     ),
     Rule(
         25,
         "secrets",
         ('secret "TOKEN" is not declared at the top',),
-        "One look at the top of a file tells what it can reach.",
+        "The top of a file lists every secret that it uses.",
     ),
     Rule(
         26,
-        "judging itself",
+        "judged work",
         ('"review" judges "approve", which produces nothing',),
-        "A verdict belongs to work; without work it would approve whatever comes.",
+        "A review needs work to judge; without it the verdict would mean nothing.",
     ),
     Rule(
         27,
         "phrase",
-        ("phrase may not approve a step that changes files",),
-        "An exact last line says something about a text and nothing about a tree.",
+        ("phrase cannot approve a step that changes files",),
+        "An exact last line says something about a text and nothing about files.",
     ),
     Rule(
         28,
         "claims",
-        ('"a" and "b" run at once and touch the same files; they will wait for each other',),
-        "They are kept apart by their files, so they are not as parallel as they look.",
+        ('"a" and "b" run in parallel and may change the same files; one will wait for the other',),
+        "Steps that change the same files wait for each other, so they run less in parallel than expected.",
         warning=True,
     ),
     Rule(
         29,
-        "widths",
+        "counts",
         (
-            "pass: 4 of 3 members",
-            "approvals: 3 of 1 who may answer",
-            "for_each over 240 literals exceeds limits.members",
+            "pass: 4 is more than 3 members",
+            "approvals: 3, but only 1 may answer",
+            "for_each over 240 items exceeds limits.members",
         ),
-        "A rule that cannot be met and a fan-out that may not start fail only after the work is done.",
+        "A rule that cannot be met or too many members would otherwise fail only after the work is done.",
     ),
     Rule(
         30,
         "strict",
         ('strict: "test" does not route "timeout"',),
-        "With strict a file says where every outcome leads; only skipped goes on by itself.",
+        "With strict, a file routes every outcome; only skipped needs no route.",
     ),
     Rule(
         31,
         "join",
         (
             "join: best needs a list of agents",
-            '"implement" has 3 workers that change files; say join: best, queue or discard',
+            '"implement" has 3 workers that change files; add join: best, queue or discard',
         ),
-        "Several trees become one only in a way that somebody chose.",
+        "Several trees are joined only in a way that the file chooses.",
     ),
     Rule(
         32,
         "policy",
         (
             'policy "risk" must end with a rule without when',
-            'no level or policy "riks"',
-            'policy "risk" looks at a change, and "approve" judges none',
+            'level or policy "riks" does not exist',
+            'policy "risk" reads a change, but "approve" judges none',
         ),
-        "A policy has an answer for every change, and a change to look at.",
+        "A policy needs a rule for every change, and a change to apply to.",
     ),
     Rule(
         33,
@@ -251,13 +264,13 @@ RULES: Final = (
             'step "plan" is required and cannot be disabled',
             'disabled step "scan" is read by "report"',
         ),
-        "A template and what was made of it are one workflow, and are checked as one.",
+        "A template and the files that extend it are checked as one workflow.",
     ),
     Rule(
         34,
         "inputs",
         ('input "task" has no value', 'input "n" must be int'),
-        "Given values are checked before the run exists, defaults whenever the file is loaded.",
+        "Values are checked before the run starts, defaults whenever the file is loaded.",
     ),
     Rule(
         35,
@@ -267,52 +280,52 @@ RULES: Final = (
             'with: "x" is not an input of child.yaml',
             'role "planner" has no parameter "tdd"',
         ),
-        "What is handed down must be wanted below.",
+        "Only parameters that the workflow or role declares can be passed.",
     ),
     Rule(
         36,
         "gates",
         ('gate "test" is not defined', 'a gate cannot be "wait"'),
-        "A gate that is not there lets everything through.",
+        "A gate that does not exist would let everything pass.",
     ),
     Rule(
         37,
         "team",
-        ('"qa" asks "architekt", who is not in the team',),
-        "Who may be asked is fixed before the talking starts.",
+        ('"qa" asks "architekt", which is not in the team',),
+        "The file defines which members a worker may ask.",
     ),
     Rule(
         38,
         "build",
         ("component backend.api needs backend.db, which does not exist", "cycle: a -> b -> a"),
-        "Components start when what they need has passed, so there must be an order.",
+        "A component starts after the components it needs, so they must have an order.",
     ),
     Rule(
         39,
         "sandbox",
         ("claude with auto-approval needs at least bubblewrap; available: limits",),
-        "Weaker walls only if a person typed them. A workflow may tighten what the user or the project has set, "
-        "never loosen it.",
+        "Only a person may choose a weaker sandbox. A workflow may tighten the settings of the user or the project, but not "
+        "loosen them.",
     ),
     Rule(
         40,
-        "silent dead end",
-        ('rejection of "review" ends the run; route it with on: {rejected: ...}',),
-        "A reviewer that says no usually wants another round.",
+        "unhandled rejection",
+        ('a rejection by "review" ends the run; route it with on: {rejected: ...}',),
+        "A reviewer that rejects usually wants another round.",
         warning=True,
     ),
     Rule(
         41,
-        "same mind",
-        ('"review" is done by the agent that wrote "implement"',),
-        "An agent overlooks in review what it overlooked in writing.",
+        "independent review",
+        ('"review" uses the same agent as "implement", whose work it judges',),
+        "An agent that reviews its own work misses the same things twice.",
         warning=True,
     ),
     Rule(
         42,
-        "no ceiling",
+        "unknown price",
         ('usd cannot be enforced for "local": its price is unknown',),
-        "A limit in dollars holds only for calls that have a price.",
+        "A limit in dollars applies only to calls with a known price.",
         warning=True,
     ),
 )

@@ -1,7 +1,7 @@
-"""All that can be wrong with a file that was read: every rule, every mistake, in one go.
+"""Checks a workflow that was read against every rule and reports all problems at once.
 
-Each theme looks at the same Survey and yields its problems; none depends on what another one found. What is wrong
-with a key in itself (rules 1 to 5) and with templates (33) is told before, by those who read it.
+Each check looks at the same FileSurvey and yields its problems; no check depends on another. The readers already
+report problems of single keys (rules 1 to 5) and of templates (33).
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ CHECKS: Final[tuple[tuple[Callable[[FileSurvey], Iterator[Problem]], tuple[int, 
     (routes.check_rejections, (40,)),
     (reviewer_independence.check, (41, 42)),
 )
-"""Who tells which rules; `tools/pages/validation.py` says what they are."""
+"""The checks with the rules they report; `tools/pages/validation.py` describes the rules."""
 
 
 def check(context: WorkflowSource, *, sandbox: str | None = None) -> Iterator[Problem]:
-    """The problems of a file and of the workflows it contains. `sandbox` is the level this machine has, if known."""
-    found = survey(context)
-    for theme, _ in CHECKS:
-        yield from theme(found)
+    """The problems of a file and of the workflows it contains; `sandbox` is the strongest level of this machine, if known."""
+    file_survey = survey(context)
+    for rule_check, _ in CHECKS:
+        yield from rule_check(file_survey)
     if sandbox is not None:
-        yield from agent_capabilities.check_sandbox(found, sandbox)
+        yield from agent_capabilities.check_sandbox(file_survey, sandbox)
     for child in context.children.values():
         yield from check(child, sandbox=sandbox)

@@ -1,4 +1,4 @@
-"""Who plays: every place of a file that names a role or an agent, and what is known about that agent."""
+"""Finds every place of a file that names a role or an agent, and what is known about that agent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from podium.workflow.workers import Worker, reviewers_of, workers_of
 
 @dataclass(frozen=True, slots=True)
 class AgentMention:
-    """A name where a role, an agent, or either is meant."""
+    """A name of a role, an agent, or either."""
 
     context: WorkflowSource
     name: str
@@ -45,13 +45,15 @@ class AssignedAgent:
         return (self.judge or self.site.step).at(self.key)
 
 
-def mentions(survey: FileSurvey) -> Iterator[AgentMention]:
-    """Each once for every place where it is written; what only the run will tell is left out."""
-    found = (*_of_file(survey.context), *(one for site in survey.sites for one in _of_step(site)))
-    return (mention for mention in found if INSERT not in mention.name)
+def agent_mentions(survey: FileSurvey) -> Iterator[AgentMention]:
+    """One mention for every place where a name is written; names known only at run time are omitted."""
+    in_steps = (mention for site in survey.sites for mention in _mentions_in_step(site))
+    return (
+        mention for mention in (*_mentions_in_file(survey.context), *in_steps) if INSERT not in mention.name
+    )
 
 
-def _of_file(context: WorkflowSource) -> Iterator[AgentMention]:
+def _mentions_in_file(context: WorkflowSource) -> Iterator[AgentMention]:
     file = context.file
     for name, role in file.roles.items():
         at = ("roles", name)
@@ -61,32 +63,32 @@ def _of_file(context: WorkflowSource) -> Iterator[AgentMention]:
             for number, agent in enumerate(names or ()):
                 yield AgentMention(context, agent, (*at, key, number), "agent")
         for gate in role.gates:
-            yield from _of_gate(context, gate)
+            yield from _mentions_in_gate(context, gate)
     for gate in file.gates.values():
-        yield from _of_gate(context, gate)
+        yield from _mentions_in_gate(context, gate)
     if file.breaker is not None and file.breaker.ask != HUMAN:
         yield AgentMention(context, file.breaker.ask, ("breaker", "ask"), "either")
 
 
-def _of_gate(context: WorkflowSource, gate: Gate | str) -> Iterator[AgentMention]:
+def _mentions_in_gate(context: WorkflowSource, gate: Gate | str) -> Iterator[AgentMention]:
     if isinstance(gate, Gate):
-        yield from _named(context, gate.review, gate.at("review"), "either")
+        yield from _mentions_of(context, gate.review, gate.at("review"), "either")
 
 
-def _of_step(site: StepSite) -> Iterator[AgentMention]:
+def _mentions_in_step(site: StepSite) -> Iterator[AgentMention]:
     step = site.step
-    yield from _named(site.context, step.role, step.at("role"), "role")
-    yield from _named(site.context, step.agent, step.at("agent"), "agent")
-    yield from _named(site.context, step.review, step.at("review"), "either")
-    yield from _named(site.context, step.fallback, step.at("fallback"), "agent")
+    yield from _mentions_of(site.context, step.role, step.at("role"), "role")
+    yield from _mentions_of(site.context, step.agent, step.at("agent"), "agent")
+    yield from _mentions_of(site.context, step.review, step.at("review"), "either")
+    yield from _mentions_of(site.context, step.fallback, step.at("fallback"), "agent")
     for gate in step.gates:
-        yield from _of_gate(site.context, gate)
+        yield from _mentions_in_gate(site.context, gate)
     for member in (step.team or {}).values():
-        yield from _named(site.context, member.role, member.at("role"), "role")
-        yield from _named(site.context, member.agent, member.at("agent"), "agent")
+        yield from _mentions_of(site.context, member.role, member.at("role"), "role")
+        yield from _mentions_of(site.context, member.agent, member.at("agent"), "agent")
 
 
-def _named(
+def _mentions_of(
     context: WorkflowSource,
     names: str | tuple[str, ...] | None,
     path: DocPath,
@@ -99,7 +101,7 @@ def _named(
             yield AgentMention(context, name, (*path, number), kind)
 
 
-def players(survey: FileSurvey) -> Iterator[AssignedAgent]:
+def assigned_agents(survey: FileSurvey) -> Iterator[AssignedAgent]:
     for site in survey.sites:
         if site.step.verb == "agent":
             yield from (AssignedAgent(site, worker) for worker in workers_of(site.context, site.step))
@@ -112,9 +114,9 @@ def players(survey: FileSurvey) -> Iterator[AssignedAgent]:
 
 
 def agent_of(worker: Worker) -> str | None:
-    """The agent that will work, if the file says which."""
-    known = worker.agent is not None and worker.agent != AUTO and INSERT not in worker.agent
-    return worker.agent if known else None
+    """The agent that will work, if the file names it."""
+    is_named = worker.agent is not None and worker.agent != AUTO and INSERT not in worker.agent
+    return worker.agent if is_named else None
 
 
 def capabilities_of(context: WorkflowSource, agent: str) -> Capabilities | None:
@@ -123,17 +125,17 @@ def capabilities_of(context: WorkflowSource, agent: str) -> Capabilities | None:
 
 
 def type_of(context: WorkflowSource, agent: str) -> str:
-    """The adapter behind a name; an entry without a type has the name of one."""
+    """The adapter type of an agent; an entry without a type has the name of one."""
     configured = context.file.agents.get(agent)
-    found = configured.type if configured is not None else None
-    return found or agent
+    configured_type = configured.type if configured is not None else None
+    return configured_type or agent
 
 
 def roles_of(site: StepSite) -> Iterator[Role]:
-    """The roles that a step is played by, as far as they are known."""
-    found = (
+    """The roles that work in a step, as far as they are known."""
+    workers = (
         workers_of(site.context, site.step)
         if site.step.verb == "agent"
         else reviewers_of(site.context, site.step)
     )
-    yield from (worker.known_role for worker in found if worker.known_role is not None)
+    yield from (worker.known_role for worker in workers if worker.known_role is not None)

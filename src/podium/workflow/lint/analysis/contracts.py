@@ -1,4 +1,4 @@
-"""What a step promises to give (its `output`), as a type; schemas that can be read (16)."""
+"""The output contract of a step as a type, and schemas that cannot be read (16)."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ WORDS: Final[Mapping[str, Contract]] = {
 def check(survey: FileSurvey) -> Iterator[Problem]:
     context = survey.context
     for role in context.file.roles.values():
-        yield from _schema(context, role.output)
+        yield from _check_schema(context, role.output)
     for site in survey.sites:
-        yield from _schema(site.context, site.step.output)
+        yield from _check_schema(site.context, site.step.output)
 
 
-def _schema(context: WorkflowSource, output: Output | str | None) -> Iterator[Problem]:
+def _check_schema(context: WorkflowSource, output: Output | str | None) -> Iterator[Problem]:
     schema = output.get("schema") if isinstance(output, Output) else None
     if schema is None or not isinstance(output, Output):
         return
@@ -57,26 +57,26 @@ def _schema(context: WorkflowSource, output: Output | str | None) -> Iterator[Pr
             parse_shorthand(schema, named_types=TYPES)
         except ShorthandError as error:
             yield context.problem(16, (*output.at("schema"), *error.path), error.message, hint=error.hint)
-    elif schema not in TYPES and schema not in context.schemas and not _is_told(context, schema):
-        hint = did_you_mean(schema, TYPES) or f"one of {', '.join(TYPES)}, a file or a map"
-        yield context.problem(16, output.at("schema"), f"there is no schema {schema}", hint=hint)
+    elif schema not in TYPES and schema not in context.schemas and not _is_reported(context, schema):
+        hint = did_you_mean(schema, TYPES) or f"use one of {', '.join(TYPES)}, a file or a map"
+        yield context.problem(16, output.at("schema"), f"schema {schema} does not exist", hint=hint)
 
 
-def _is_told(context: WorkflowSource, schema: str) -> bool:
-    """A file that is there but holds no JSON was complained about when it was read."""
+def _is_reported(context: WorkflowSource, schema: str) -> bool:
+    """Whether the file exists; that it is not JSON was reported when it was read."""
     return "/" in schema and (context.project / schema).is_file()
 
 
 def contract_of(site: StepSite) -> Contract:
-    """The step's own, on top of its role's; the design of a phase answers a Phase."""
+    """The contract of the step, else of its role; the design of a phase answers with a Phase."""
     base = Contract("schema", TYPES["Phase"]) if site.block.part == "design" else TEXT_CONTRACT
     if site.step.verb == "agent":
         for role in roles_of(site):
-            base = _on_top(site.context, role.output, base)
-    return _on_top(site.context, site.step.output, base)
+            base = _apply_output(site.context, role.output, base)
+    return _apply_output(site.context, site.step.output, base)
 
 
-def _on_top(context: WorkflowSource, output: Output | str | None, base: Contract) -> Contract:
+def _apply_output(context: WorkflowSource, output: Output | str | None, base: Contract) -> Contract:
     if isinstance(output, str):
         return WORDS.get(output, base)
     if output is None:
@@ -88,11 +88,11 @@ def _on_top(context: WorkflowSource, output: Output | str | None, base: Contract
 
 
 def schema_type(context: WorkflowSource, schema: str | Mapping[str, Any]) -> Type:
-    """ANY for a schema that cannot be read; that is told once, where it stands."""
+    """ANY for a schema that cannot be read, which is reported once at its place."""
     if isinstance(schema, Mapping):
         try:
             return parse_shorthand(schema, named_types=TYPES)
         except ShorthandError:
             return ANY
-    found = context.schemas.get(schema)
-    return TYPES.get(schema, ANY) if found is None else from_json_schema(found)
+    definition = context.schemas.get(schema)
+    return TYPES.get(schema, ANY) if definition is None else from_json_schema(definition)

@@ -1,7 +1,7 @@
-"""Where control can go inside a block, as a graph over its steps.
+"""Where control can go inside a block, as a graph of its steps.
 
-A sequence is followed by its routes, forward and back. Going back makes everything from the target on stale, so
-whether a step has surely run when another starts is a question of the way since the last time it went stale.
+A sequence follows its routes, forward and back. Going back makes every step from the target on stale, so whether a
+step has certainly run when another starts depends only on the path since the step became stale.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from podium.core.types import CONTINUING_OUTCOMES, OUTCOMES, Outcome
 from podium.workflow.lint.analysis.survey import Block, StepSite
 from podium.workflow.outcomes import possible_outcomes
 
-AWAY: Final = -1
-"""Control leaves the block without its having been finished: `fail`, `break`, an unrouted failure."""
+LEAVES_BLOCK: Final = -1
+"""Control leaves the block before it is finished: `fail`, `break`, a failure without a route."""
 
 NEVER: Final = "never"
-"""Stands beside the outcomes of a step for not having been entered at all."""
+"""Stands for a step that was never entered, next to the outcomes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,52 +32,52 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """The steps of a sequence are 0 to `end` - 1; control that arrives at `end` has finished the block."""
+    """The steps of a sequence are numbered 0 to `end` - 1; control that reaches `end` has finished the block."""
 
     end: int
     edges: tuple[tuple[Edge, ...], ...]
     jumps: tuple[Edge, ...] = ()
-    """Those that can be taken and pass over a step; without any, each step surely runs before those after it."""
-    known: dict[tuple[int, int], frozenset[str]] = field(default_factory=dict, compare=False)
+    """Reachable edges that skip a step; without any, each step certainly runs before all later ones."""
+    cache: dict[tuple[int, int], frozenset[str]] = field(default_factory=dict, compare=False)
 
     def reachable(self, entries: Iterable[int] = (0,)) -> frozenset[int]:
-        return frozenset(self._ways(entries, lowest=0))
+        return frozenset(self._reachable_from(entries, lowest=0))
 
     def outcomes_at(self, reader: int, step: int) -> frozenset[str]:
-        """How `step`, which stands above `reader`, may have ended when `reader` starts; NEVER included."""
-        found = self.known.get((reader, step))
-        if found is None:
-            found = self.known[reader, step] = frozenset(self._outcomes_at(reader, step))
-        return found
+        """The outcomes that `step`, which is above `reader`, may have when `reader` starts; NEVER included."""
+        outcomes = self.cache.get((reader, step))
+        if outcomes is None:
+            outcomes = self.cache[reader, step] = frozenset(self._outcomes_at(reader, step))
+        return outcomes
 
     def _outcomes_at(self, reader: int, step: int) -> Iterator[str]:
         for edge in self.edges[step]:
-            if edge.target > step and self._leads(reader, [edge.target], step):
+            if edge.target > step and self._can_reach(reader, [edge.target], step):
                 yield edge.outcome
-        # Coming back to before the step makes it stale, so what counts is how control came past it since.
-        past = [edge.target for edge in self.jumps if edge.source < step < edge.target]
-        if past and self._leads(reader, past, step):
+        # Going back to before the step makes it stale, so only the path since then counts.
+        skipping = [edge.target for edge in self.jumps if edge.source < step < edge.target]
+        if skipping and self._can_reach(reader, skipping, step):
             yield NEVER
 
-    def _leads(self, reader: int, entries: list[int], step: int) -> bool:
-        """Whether control gets from `entries` to `reader` without coming to `step`, or to before it, again."""
+    def _can_reach(self, reader: int, entries: list[int], step: int) -> bool:
+        """Whether control can get from `entries` to `reader` without returning to `step` or to before it."""
         if not self.jumps:
             return entries == [step + 1]
-        return any(here == reader for here in self._ways(entries, lowest=step + 1))
+        return any(number == reader for number in self._reachable_from(entries, lowest=step + 1))
 
-    def _ways(self, entries: Iterable[int], *, lowest: int) -> Iterator[int]:
-        """Where control can get from `entries` without going below `lowest`, the nearest first."""
-        found: set[int] = set()
-        open_ = sorted(entries)
-        while open_:
-            here = heappop(open_)
-            if here in found:
+    def _reachable_from(self, entries: Iterable[int], *, lowest: int) -> Iterator[int]:
+        """The steps that control can reach from `entries` without going below `lowest`, the nearest first."""
+        visited: set[int] = set()
+        pending = sorted(entries)
+        while pending:
+            number = heappop(pending)
+            if number in visited:
                 continue
-            found.add(here)
-            yield here
-            for edge in self.edges[here] if here < self.end else ():
-                if edge.target >= lowest and edge.target not in found:
-                    heappush(open_, edge.target)
+            visited.add(number)
+            yield number
+            for edge in self.edges[number] if number < self.end else ():
+                if edge.target >= lowest and edge.target not in visited:
+                    heappush(pending, edge.target)
 
 
 def flow_of(block: Block, sites: Iterable[StepSite]) -> Flow:
@@ -97,11 +97,11 @@ def _edges(site: StepSite, number: int, end: int) -> Iterator[Edge]:
         elif target in site.block.order:
             yield Edge(number, outcome, site.block.order[target])
         else:
-            yield Edge(number, outcome, AWAY)
+            yield Edge(number, outcome, LEAVES_BLOCK)
 
 
 def targets_of(site: StepSite) -> Mapping[Outcome, str]:
-    """Where each outcome that can happen leads, whether `on` says so or is silent."""
+    """The target of each possible outcome, with or without an entry in `on`."""
     possible = possible_outcomes(site.step, site.gates())
     conditional = site.step.when is not None
     return {outcome: target_of(site, outcome) for outcome in possible if conditional or outcome != "skipped"}
@@ -116,20 +116,20 @@ def target_of(site: StepSite, outcome: Outcome) -> str:
 
 
 def is_above(block: Block, step: str, reader: str) -> bool:
-    """In a graph: whether `reader` needs `step`, directly or through others."""
-    seen: set[str] = set()
-    open_ = [reader]
-    while open_:
-        needs = [need for need in block.steps[open_.pop()].needs or () if need in block.steps]
+    """In a graph: whether `reader` needs `step`, directly or indirectly."""
+    visited: set[str] = set()
+    pending = [reader]
+    while pending:
+        needs = [need for need in block.steps[pending.pop()].needs or () if need in block.steps]
         if step in needs:
             return True
-        open_.extend(need for need in needs if need not in seen)
-        seen.update(needs)
+        pending.extend(need for need in needs if need not in visited)
+        visited.update(needs)
     return False
 
 
 def outcomes_of_need(site: StepSite) -> frozenset[str]:
-    """How a step of a graph may have ended when one that needs it starts."""
+    """The outcomes that a step of a graph may have when a step that needs it starts."""
     return frozenset(outcome for outcome, target in targets_of(site).items() if target == "next")
 
 

@@ -1,35 +1,35 @@
-"""Finds what needs itself by way of others."""
+"""Finds cycles in a graph of names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
 
-def circles(edges: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, ...]]:
-    """One circle for each group of names that cannot be put in order, beginning with its first name."""
-    told: set[str] = set()
+def find_cycles(edges: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, ...]]:
+    """One cycle for each group of names that cannot be ordered, beginning with the name that comes first."""
+    reported: set[str] = set()
     done: set[str] = set()
     numbers = {name: number for number, name in enumerate(edges)}
     for start in edges:
-        circle = _circle_from(start, edges, done)
-        if circle and not told & set(circle):
-            told.update(circle)
-            first = min(range(len(circle)), key=lambda at: numbers[circle[at]])
-            yield (*circle[first:], *circle[:first])
+        cycle = _cycle_from(start, edges, done)
+        if cycle and not reported & set(cycle):
+            reported.update(cycle)
+            first = min(range(len(cycle)), key=lambda at: numbers[cycle[at]])
+            yield (*cycle[first:], *cycle[:first])
 
 
-def _circle_from(start: str, edges: Mapping[str, Iterable[str]], done: set[str]) -> tuple[str, ...]:
-    """The first circle on a walk from `start`; what was walked to its end without one is not walked again."""
-    way = {start: iter(edges[start])}
-    while way:
-        here = next(reversed(way))
-        following = next(way[here], None)
+def _cycle_from(start: str, edges: Mapping[str, Iterable[str]], done: set[str]) -> tuple[str, ...]:
+    """The first cycle reachable from `start`; names in `done` have none and are not walked again."""
+    path = {start: iter(edges[start])}
+    while path:
+        current = next(reversed(path))
+        following = next(path[current], None)
         if following is None:
-            done.add(here)
-            del way[here]
-        elif following in way:
-            names = list(way)
+            done.add(current)
+            del path[current]
+        elif following in path:
+            names = list(path)
             return tuple(names[names.index(following) :])
         elif following not in done:
-            way[following] = iter(edges[following])
+            path[following] = iter(edges[following])
     return ()

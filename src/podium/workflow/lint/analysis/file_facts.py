@@ -1,4 +1,4 @@
-"""What is true of a whole file, worked out once: types of inputs and variables, ways through blocks, results."""
+"""Facts about a whole file, computed once: types of inputs and variables, control flow, results of steps."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from podium.workflow.schema.file import Input
 
 
 class FileFacts:
-    """Answers are kept: many expressions ask the same things."""
+    """Caches its answers, because many expressions need the same ones."""
 
     def __init__(self, survey: FileSurvey) -> None:
         self.survey = survey
@@ -38,31 +38,31 @@ class FileFacts:
         self._results: dict[StepSite, Result] = {}
         self.items: dict[StepSite, Type] = {}
         self.prompts: dict[tuple[str, str], Prompt | PromptError] = {}
-        """A role is read in every step that plays it."""
+        """Cached by text and name, because a role's prompt is checked in every step with that role."""
 
     def flow(self, block: Block) -> Flow:
-        found = self._flows.get(block)
-        if found is None:
-            found = self._flows[block] = flow_of(block, self.survey.sites_of[block])
-        return found
+        flow = self._flows.get(block)
+        if flow is None:
+            flow = self._flows[block] = flow_of(block, self.survey.sites_of[block])
+        return flow
 
     def result(self, site: StepSite) -> Result:
-        found = self._results.get(site)
-        if found is None:
+        result = self._results.get(site)
+        if result is None:
             item = self.items.get(site, ANY)
-            found = self._results[site] = result_of(site, inner=self.inner(site), item=item)
-        return found
+            result = self._results[site] = result_of(site, inner=self.inner(site), item=item)
+        return result
 
-    def round(self, site: StepSite) -> Result:
+    def iteration(self, site: StepSite) -> Result:
         return iteration_of(site, inner=self.inner(site))
 
     def inner(self, site: StepSite) -> Mapping[str, Type]:
-        """The steps of a block, as they can be read when it has passed."""
+        """The types of the steps of a block, as they can be read after the block passed."""
         block = self.block_in(site)
         if block is None:
             return {}
         return {
-            inner.name: self.result(inner).seen(self.at_end(block, inner), fragile=False)
+            inner.name: self.result(inner).readable_after(self.outcomes_at_end(block, inner), fragile=False)
             for inner in self.survey.sites_of[block]
         }
 
@@ -70,8 +70,8 @@ class FileFacts:
         inside = self.survey.inside.get(site)
         return inside[0].block if inside else None
 
-    def at_end(self, block: Block, site: StepSite) -> frozenset[str]:
-        """How a step may have ended when its block is finished."""
+    def outcomes_at_end(self, block: Block, site: StepSite) -> frozenset[str]:
+        """The outcomes that a step may have when its block is finished."""
         if block.kind == "seq":
             flow = self.flow(block)
             return flow.outcomes_at(flow.end, block.order[site.name])
@@ -79,41 +79,41 @@ class FileFacts:
 
     @cached_property
     def inputs(self) -> MapOf:
-        found = self.survey.context.file.inputs
-        return MapOf(MappingProxyType({name: _input_type(given) for name, given in found.items()}))
+        inputs = self.survey.context.file.inputs
+        return MapOf(MappingProxyType({name: _input_type(declared) for name, declared in inputs.items()}))
 
     @cached_property
     def setters(self) -> Mapping[str, tuple[StepSite, ...]]:
-        """The steps that change each variable."""
-        found: dict[str, tuple[StepSite, ...]] = {}
+        """The steps that set each variable."""
+        setters: dict[str, tuple[StepSite, ...]] = {}
         for site in self.survey.sites:
             for name in site.step.set_ or {}:
-                found[name] = (*found.get(name, ()), site)
-        return found
+                setters[name] = (*setters.get(name, ()), site)
+        return setters
 
     @cached_property
     def vars(self) -> Mapping[str, Type]:
-        """A variable has a type if everything that is put into it has the same."""
+        """The type of each variable, if all values assigned to it have the same type."""
         declared = self.survey.context.file.vars
-        found = {name: literal_type(value) for name, value in declared.items()}
+        types = {name: literal_type(value) for name, value in declared.items()}
         for name, sites in self.setters.items():
             for site in sites:
-                given = literal_type((site.step.set_ or {})[name])
-                found[name] = join(found[name], given) if name in found else given
-        return found
+                assigned = literal_type((site.step.set_ or {})[name])
+                types[name] = join(types[name], assigned) if name in types else assigned
+        return types
 
 
-def _input_type(given: Input) -> Type:
-    if given.has("default") and given.default is None:
+def _input_type(declared: Input) -> Type:
+    if declared.has("default") and declared.default is None:
         return ANY
-    words = given.choices
-    if given.type == "string" and words and all(isinstance(word, str) for word in words):
+    words = declared.choices
+    if declared.type == "string" and words and all(isinstance(word, str) for word in words):
         return Choice(tuple(words))
-    return WORDS[given.type]
+    return WORDS[declared.type]
 
 
 def literal_type(value: Any) -> Type:
-    """Of a value as it is written; one that is exactly one insert can become anything."""
+    """The type of a literal value; a value that is exactly one insert can become anything."""
     match value:
         case str() if has_insert(value):
             return ANY if _is_one_insert(value) else TEXT
@@ -140,14 +140,14 @@ def _is_one_insert(text: str) -> bool:
 def _list_type(values: Any) -> Type:
     if not values:
         return ANY_LIST
-    found = literal_type(values[0])
+    element = literal_type(values[0])
     for value in values[1:]:
-        found = _either(found, literal_type(value))
-    return ListOf(found)
+        element = _either(element, literal_type(value))
+    return ListOf(element)
 
 
 def _either(first: Type, second: Type) -> Type:
-    """Of two maps, what both have is certain and what one has may be absent."""
+    """The union of two types; fields that only one of two maps has are optional."""
     if not (isinstance(first, MapOf) and isinstance(second, MapOf)):
         return join(first, second)
     fields = dict(first.fields)

@@ -1,4 +1,4 @@
-"""What a name means at one place of a file: which names there are, and of which type."""
+"""The names that can be read at one place of a file, and their types."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from podium.workflow.lint.analysis.assigned_agents import roles_of
 from podium.workflow.lint.analysis.file_facts import FileFacts, literal_type
 from podium.workflow.lint.analysis.scope import Scope
 from podium.workflow.lint.analysis.survey import StepSite, judged_steps
-from podium.workflow.lint.analysis.visible_steps import steps_type, surely_ran
+from podium.workflow.lint.analysis.visible_steps import has_certainly_passed, steps_type
 
 RUN: Final[Mapping[str, Type]] = MappingProxyType(
     {**dict.fromkeys(("id", "name", "branch", "base", "date"), TEXT), "usd": NUMBER}
@@ -39,7 +39,7 @@ CHANGE: Final = MapOf(
 SHARED: Final = frozenset(
     "inputs vars run env loop item member work change feedback message feature phase component interfaces".split()
 )
-"""What a role or a named gate may read wherever it will be used; only its own parameters are known already."""
+"""Names that a role or a named gate may read in any step; only its own parameters are known here."""
 
 BUILD_NAMES: Final = {
     "design": ("feature", "phase", "interfaces"),
@@ -48,55 +48,55 @@ BUILD_NAMES: Final = {
 }
 
 
-def root(scope: Scope, name: str) -> Type | None:
-    """None for a name that means nothing here. `steps` is given by `steps_type`."""
+def name_type(scope: Scope, name: str) -> Type | None:
+    """The type of a name; None for an unknown name. `steps_type` gives the type of `steps`."""
     if scope.place == "policy" and name not in {"inputs", "run", "change"}:
         return None
     if scope.place == "shared" and name in SHARED:
         return ANY
     match name:
         case "inputs":
-            return scope.know.inputs
+            return scope.facts.inputs
         case "run":
             return MapOf(RUN_ENDED if scope.is_in_finally or scope.place == "outputs" else RUN)
         case "vars":
-            return _vars(scope)
+            return _vars_type(scope)
         case "env":
             return MapOf(MappingProxyType(dict.fromkeys(scope.env_names(), TEXT)))
         case "change" if scope.place == "policy":
             return CHANGE
         case _:
-            return _local(scope, name)
+            return _local_type(scope, name)
 
 
-def _vars(scope: Scope) -> MapOf:
-    """One that is not declared at the top is there once a step has surely set it."""
-    know = scope.know
-    unsure = [
+def _vars_type(scope: Scope) -> MapOf:
+    """The type of `vars`; a variable that is not declared at the top is optional until a step has certainly set it."""
+    facts = scope.facts
+    optional = [
         name
-        for name in know.vars
-        if name not in know.survey.context.file.vars
-        and not any(surely_ran(scope, site) for site in know.setters[name])
+        for name in facts.vars
+        if name not in facts.survey.context.file.vars
+        and not any(has_certainly_passed(scope, site) for site in facts.setters[name])
     ]
-    return MapOf(MappingProxyType(dict(know.vars)), optional=frozenset(unsure))
+    return MapOf(MappingProxyType(dict(facts.vars)), optional=frozenset(optional))
 
 
-def _local(scope: Scope, name: str) -> Type | None:
-    """Names that exist only in some places."""
-    found = {**_build_names(scope), **_loop_names(scope)}
-    if name in found:
-        return found[name]
+def _local_type(scope: Scope, name: str) -> Type | None:
+    """The type of a name that exists only in some places."""
+    names = {**_build_names(scope), **_loop_names(scope)}
+    if name in names:
+        return names[name]
     match name:
         case "loop":
-            return _loop(scope)
+            return _loop_type(scope)
         case "with" if scope.site is not None or scope.role is not None:
-            return _parameters(scope)
+            return _parameters_type(scope)
         case "feedback" if scope.site is not None or scope.role is not None:
             return ANY
         case "member":
             return TEXT if scope.is_member() else None
         case "work" | "change":
-            return _judged(scope, name)
+            return _judged_type(scope, name)
         case "message":
             return ANY if scope.is_in_team() else None
         case _:
@@ -108,7 +108,7 @@ def _loop_names(scope: Scope) -> Mapping[str, Type]:
     if scope.place == "items" and scope.site is not None:
         sites.insert(0, scope.site)
     loops = ((site, site.step.for_each) for site in reversed(sites))
-    return {loop.as_: scope.know.items.get(site, ANY) for site, loop in loops if loop is not None}
+    return {loop.as_: scope.facts.items.get(site, ANY) for site, loop in loops if loop is not None}
 
 
 def _build_names(scope: Scope) -> Mapping[str, Type]:
@@ -116,67 +116,67 @@ def _build_names(scope: Scope) -> Mapping[str, Type]:
     return dict.fromkeys(names, ANY)
 
 
-def _loop(scope: Scope) -> Type | None:
-    found: MapOf | None = None
+def _loop_type(scope: Scope) -> Type | None:
+    loop_type: MapOf | None = None
     for _ in scope.loops():
-        outer = {} if found is None else {"outer": found}
-        found = MapOf(MappingProxyType({**LOOP, **outer}))
-    return found
+        outer = {} if loop_type is None else {"outer": loop_type}
+        loop_type = MapOf(MappingProxyType({**LOOP, **outer}))
+    return loop_type
 
 
-def _parameters(scope: Scope) -> Type:
-    """Those of the role that plays here; a role that only the run will tell has unknown ones."""
-    known: list[str] = list((scope.role.with_ or {}) if scope.role is not None else ())
+def _parameters_type(scope: Scope) -> Type:
+    """The parameters of the role in use; a role known only at run time has unknown ones."""
+    names: list[str] = list((scope.role.with_ or {}) if scope.role is not None else ())
     if scope.site is not None and scope.site.step.verb in {"agent", "review"}:
         roles = list(roles_of(scope.site))
         if not roles and scope.site.step.agent is None:
             return ANY
-        known += [name for role in roles for name in role.with_ or {}]
-        known += scope.site.step.with_ or {}
-    return MapOf(MappingProxyType(dict.fromkeys(known, ANY)))
+        names += [name for role in roles for name in role.with_ or {}]
+        names += scope.site.step.with_ or {}
+    return MapOf(MappingProxyType(dict.fromkeys(names, ANY)))
 
 
-def _judged(scope: Scope, name: str) -> Type | None:
+def _judged_type(scope: Scope, name: str) -> Type | None:
     if scope.site is None:
         return None
     if scope.gate is not None:
-        work = scope.know.round(scope.site)
+        work = scope.facts.iteration(scope.site)
     elif scope.site.step.verb == "review" and scope.place == "inside":
-        judged = judged_steps(scope.know.survey, scope.site)
+        judged = judged_steps(scope.facts.survey, scope.site)
         if not judged:
             return ANY
-        work = scope.know.result(judged[-1])
+        work = scope.facts.result(judged[-1])
     else:
         return None
     if name == "change":
         return CHANGE
-    return replace(work.seen(frozenset({"passed"}), fragile=False), name="work")
+    return replace(work.readable_after(frozenset({"passed"}), fragile=False), name="work")
 
 
 def type_of(scope: Scope, node: Node) -> Type:
-    """Raises TypeProblem."""
+    """The type of an expression; raises TypeProblem."""
 
-    def name_type(name: str) -> Type:
-        return steps_type(scope, node) if name == "steps" else (root(scope, name) or ANY)
+    def type_of_name(name: str) -> Type:
+        return steps_type(scope, node) if name == "steps" else (name_type(scope, name) or ANY)
 
-    return infer(node, name_type)
+    return infer(node, type_of_name)
 
 
-def learn_items(know: FileFacts) -> None:
-    """The types of what loops go over, in the order of the file: a loop reads only what stands above it."""
-    for site in know.survey.sites:
+def infer_items(facts: FileFacts) -> None:
+    """Infers the item types of loops in the order of the file, because a loop reads only steps above it."""
+    for site in facts.survey.sites:
         if site.step.for_each is not None:
-            know.items[site] = _item_type(know, site)
+            facts.items[site] = _item_type(facts, site)
 
 
-def _item_type(know: FileFacts, site: StepSite) -> Type:
-    """ANY where something is wrong with the expression; that is told where it stands."""
-    described: Type = ANY
+def _item_type(facts: FileFacts, site: StepSite) -> Type:
+    """The item type of a loop; ANY for an invalid expression, which is reported at its place."""
+    list_type: Type = ANY
     items = site.step.for_each.in_ if site.step.for_each is not None else None
-    # A number that is too big was told and left out, so that nothing is here.
+    # A value that is too big was reported and omitted, so `items` may be None.
     if isinstance(items, tuple):
-        described = literal_type(items)
+        list_type = literal_type(items)
     elif isinstance(items, str):
         with suppress(ExpressionError, TypeProblem):
-            described = type_of(Scope(know, site, "whole"), parse_expression(items))
-    return described.of if isinstance(described, ListOf) else ANY
+            list_type = type_of(Scope(facts, site, "whole"), parse_expression(items))
+    return list_type.of if isinstance(list_type, ListOf) else ANY

@@ -1,4 +1,4 @@
-"""What can be read of a step once it has ended: the fields of `steps.X`, by verb and modifiers."""
+"""The fields of `steps.X` that can be read once a step has ended, by verb and modifiers."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ UNKNOWN: Final[Mapping[str, Type]] = MappingProxyType(
         ANY,
     )
 )
-"""Of a step whose verb is wrong, which is told already."""
+"""The fields of a step whose verb is invalid, which was already reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """`late` are the fields that a step has only if it was carried out, whatever its outcome."""
+    """`late` are the fields that a step has only if it ran, whatever its outcome."""
 
     fields: Mapping[str, Type]
     optional: frozenset[str] = frozenset()
@@ -77,8 +77,8 @@ class Result:
     def late(self) -> frozenset[str]:
         return frozenset(self.fields) - frozenset(ALWAYS)
 
-    def seen(self, outcomes: frozenset[str], *, fragile: bool) -> MapOf:
-        """As it can be read after one of these outcomes; `fragile`: a failure may leave no output."""
+    def readable_after(self, outcomes: frozenset[str], *, fragile: bool) -> MapOf:
+        """The type after one of these outcomes; `fragile` means that a failure may leave no output."""
         optional = self.optional
         if NEVER in outcomes:
             optional = frozenset(self.fields)
@@ -90,12 +90,12 @@ class Result:
 
 
 def result_of(site: StepSite, *, inner: Mapping[str, Type], item: Type) -> Result:
-    """`inner` are the types of the steps inside, `item` that of what a loop goes over."""
-    one = iteration_of(site, inner=inner)
+    """`inner` are the types of the steps inside, `item` that of the loop's items."""
+    single = iteration_of(site, inner=inner)
     step = site.step
     if step.for_each is None and step.repeat is None:
-        return one
-    output = one.fields.get("output", ANY)
+        return single
+    output = single.fields.get("output", ANY)
     iteration = {
         "index": INT,
         "item": item,
@@ -113,7 +113,7 @@ def result_of(site: StepSite, *, inner: Mapping[str, Type], item: Type) -> Resul
 
 
 def iteration_of(site: StepSite, *, inner: Mapping[str, Type]) -> Result:
-    """One round of a loop, or all of a step that is none."""
+    """The result of one iteration, or of a step that is not a loop."""
     fields: dict[str, Type] = {**ALWAYS, **_of_verb(site, inner)}
     if any(gate.verb in {"review", "human"} for gate in site.gates()):
         fields |= JUDGED
@@ -121,7 +121,7 @@ def iteration_of(site: StepSite, *, inner: Mapping[str, Type]) -> Result:
 
 
 def _undeclared(site: StepSite) -> tuple[str, ...]:
-    """A command has tests and coverage only if it says where they are reported."""
+    """The optional fields of a command: it has tests and coverage only if it declares their reports."""
     if site.step.verb != "run":
         return ()
     return tuple(
@@ -161,7 +161,7 @@ def _of_agents(site: StepSite) -> Mapping[str, Type]:
     if not (isinstance(site.step.role, tuple) or isinstance(site.step.agent, tuple)):
         return {**WORK, "output": output}
     names = [worker.name for worker in workers_of(site.context, site.step)]
-    # Who of them will be missing is not known, so each may be absent if the step goes on with some.
+    # Which member will be missing is unknown, so each is optional if the step may continue with some.
     partial = (
         frozenset(names)
         if "partial" in site.step.on or "else" in site.step.on or site.step.pass_
@@ -179,14 +179,14 @@ def _members(output: Type) -> Type:
 def _of_block(site: StepSite, inner: Mapping[str, Type]) -> Mapping[str, Type]:
     steps = site.step.steps or {}
     ordered = not is_wide(site.step) and all(step.needs is None for step in steps.values())
-    found: dict[str, Type] = {"output": ANY, "steps": MapOf(MappingProxyType(dict(inner)))}
+    fields: dict[str, Type] = {"output": ANY, "steps": MapOf(MappingProxyType(dict(inner)))}
     if not ordered:
-        found |= {"members": _members(ANY), "missing": MISSING}
-    return found
+        fields |= {"members": _members(ANY), "missing": MISSING}
+    return fields
 
 
 def _outputs(site: StepSite) -> Type:
-    """What the other workflow gives; without `outputs` it is what its last step gave."""
+    """The type of another workflow's outputs; without `outputs` it is the output of its last step."""
     child = site.context.child(site.step)
     if child is None or not child.file.outputs:
         return ANY
@@ -194,7 +194,7 @@ def _outputs(site: StepSite) -> Type:
 
 
 def is_fragile(site: StepSite) -> bool:
-    """Whether a failure may leave it without an output: text there nearly always is, a checked value not."""
+    """Whether a failure may leave the step without an output: text nearly always exists, a checked value may not."""
     if site.step.verb in {"human", "wait", "workflow"}:
         return True
     return site.step.verb in {"agent", "run"} and contract_of(site).kind in {"schema", "json", "choice"}

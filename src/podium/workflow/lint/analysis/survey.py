@@ -1,4 +1,4 @@
-"""Goes through a file once: every block with its order, every step with what stands around it."""
+"""Walks a file once: every block with its order, every step with its surroundings."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from podium.workflow.schema.step import Feature, Gate, Step
 
 Kind: TypeAlias = Literal["seq", "dag", "par"]
 Part: TypeAlias = Literal["top", "finally", "steps", "design", "component", "override"]
-"""Where a block stands; each of the last three holds one step of a `build`."""
+"""What a block is part of; each of the last three has one step of a `build`."""
 
 BODIES: Final = ("design", "component", "override")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """Steps with one order. `owner` is the step they stand in; None at the top and in `finally`."""
+    """Steps with one order. `owner` is the step around them; None at the top and in `finally`."""
 
     steps: Mapping[str, Step]
     kind: Kind
@@ -35,7 +35,7 @@ class Block:
         return self.part in BODIES
 
     def around(self) -> Iterator[Block]:
-        """This block and those it stands in, the innermost first."""
+        """This block and the blocks around it, the innermost first."""
         block: Block | None = self
         while block is not None:
             yield block
@@ -44,7 +44,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepSite:
-    """A step with its surroundings. `context` places its problems: a feature may stand in a file of its own."""
+    """A step with its surroundings. `context` places its problems, because a feature may be in a file of its own."""
 
     name: str
     step: Step
@@ -53,12 +53,12 @@ class StepSite:
 
     @property
     def data(self) -> Mapping[str, Any]:
-        """The step as it was written."""
-        found: Mapping[str, Any] = data_at(self.context.raw, self.step.path)
-        return found
+        """The step as written."""
+        data: Mapping[str, Any] = data_at(self.context.raw, self.step.path)
+        return data
 
     def around(self) -> Iterator[StepSite]:
-        """This step and those it stands in, the innermost first."""
+        """This step and the steps around it, the innermost first."""
         site: StepSite | None = self
         while site is not None:
             yield site
@@ -76,7 +76,7 @@ class StepSite:
 
 @dataclass(frozen=True, slots=True)
 class FileSurvey:
-    """All that a file contains; outer blocks and steps come before those in them."""
+    """All blocks and steps of a file; outer ones come before those inside them."""
 
     context: WorkflowSource
     blocks: tuple[Block, ...]
@@ -87,11 +87,19 @@ class FileSurvey:
 
 
 def survey(context: WorkflowSource) -> FileSurvey:
-    found: dict[Block, tuple[StepSite, ...]] = {}
-    _enter(context, context.file.steps, "top", None, found)
-    _enter(context, context.file.finally_ or {}, "finally", None, found)
-    inside = {block.owner: sites for block, sites in found.items() if block.owner and block.part == "steps"}
-    return FileSurvey(context, tuple(found), tuple(chain.from_iterable(found.values())), found, inside)
+    sites_by_block: dict[Block, tuple[StepSite, ...]] = {}
+    _enter(context, context.file.steps, "top", None, sites_by_block)
+    _enter(context, context.file.finally_ or {}, "finally", None, sites_by_block)
+    inside = {
+        block.owner: sites for block, sites in sites_by_block.items() if block.owner and block.part == "steps"
+    }
+    return FileSurvey(
+        context,
+        tuple(sites_by_block),
+        tuple(chain.from_iterable(sites_by_block.values())),
+        sites_by_block,
+        inside,
+    )
 
 
 def _enter(
@@ -99,16 +107,16 @@ def _enter(
     steps: Mapping[str, Step],
     part: Part,
     owner: StepSite | None,
-    found: dict[Block, tuple[StepSite, ...]],
+    sites_by_block: dict[Block, tuple[StepSite, ...]],
 ) -> None:
     order = {name: number for number, name in enumerate(steps)}
     block = Block(steps, _kind(steps, owner, part), part, owner, order)
-    found[block] = tuple(StepSite(name, step, block, context) for name, step in steps.items())
-    for site in found[block]:
+    sites_by_block[block] = tuple(StepSite(name, step, block, context) for name, step in steps.items())
+    for site in sites_by_block[block]:
         if site.step.steps is not None:
-            _enter(context, site.step.steps, "steps", site, found)
+            _enter(context, site.step.steps, "steps", site, sites_by_block)
         if site.step.verb == "build":
-            _enter_build(site, found)
+            _enter_build(site, sites_by_block)
 
 
 def _kind(steps: Mapping[str, Step], owner: StepSite | None, part: Part) -> Kind:
@@ -116,28 +124,32 @@ def _kind(steps: Mapping[str, Step], owner: StepSite | None, part: Part) -> Kind
         return "seq"
     if part != "override" and any(step.needs is not None for step in steps.values()):
         return "dag"
-    wide = part == "steps" and owner is not None and owner.step.for_each is None and is_wide(owner.step)
-    return "par" if wide else "seq"
+    is_parallel = (
+        part == "steps" and owner is not None and owner.step.for_each is None and is_wide(owner.step)
+    )
+    return "par" if is_parallel else "seq"
 
 
-def _enter_build(site: StepSite, found: dict[Block, tuple[StepSite, ...]]) -> None:
-    """The bodies of a build, and what single components have in place of it."""
+def _enter_build(site: StepSite, sites_by_block: dict[Block, tuple[StepSite, ...]]) -> None:
+    """Enters the bodies of a build, and the components that override them."""
     if site.step.design is not None:
-        _enter(site.context, {"design": site.step.design}, "design", site, found)
+        _enter(site.context, {"design": site.step.design}, "design", site, sites_by_block)
     if site.step.component is not None:
-        _enter(site.context, {"component": site.step.component}, "component", site, found)
+        _enter(site.context, {"component": site.step.component}, "component", site, sites_by_block)
     feature, context = feature_of(site)
     for phase in feature.phases.values() if feature is not None else ():
         for name, component in phase.components.items():
-            _enter(context, {name: component}, "override", site, found)
+            _enter(context, {name: component}, "override", site, sites_by_block)
 
 
 def feature_of(site: StepSite) -> tuple[Feature | None, WorkflowSource]:
-    """What a build expands, and the context that places problems in it."""
-    read = site.context.features.get(site.step.path)
-    if read is None:
+    """The feature that a build expands, and the context that places problems in it."""
+    feature_file = site.context.features.get(site.step.path)
+    if feature_file is None:
         return site.context.feature(site.step), site.context
-    return read.feature, replace(site.context, raw=read.raw, origin=read.origin, features={}, children={})
+    return feature_file.feature, replace(
+        site.context, raw=feature_file.raw, origin=feature_file.origin, features={}, children={}
+    )
 
 
 def judged_steps(survey: FileSurvey, site: StepSite) -> tuple[StepSite, ...]:

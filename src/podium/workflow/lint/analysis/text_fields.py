@@ -1,6 +1,6 @@
-"""Every text of a step, a gate or a role, with what it is: an expression, a value, a prompt, a script, or itself.
+"""Every text of a step, a gate or a role with its kind: an expression, a value, a prompt, a script, or plain text.
 
-The tables say it by key. A key that no table names holds values: literal, with `${{ }}` inserted.
+The tables give the kind by key. A key in no table has values: literal text with `${{ }}` inserts.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ PLAIN: Final = frozenset(
     "description name needs of by notify to secrets runs_on phrase choice fallback candidates asks tools network"
     " as workflow after before strengths strategy extends replace gates shell on schema choices".split()
 )
-"""Keys whose texts are taken as they stand."""
+"""Keys whose texts are used as written."""
 
 PATHS: Final = frozenset(
     "dir stdin junit touches protect workflow build copy file files report include always exclude context"
     " schema show".split()
 )
-"""Keys whose texts are paths or globs, or may be."""
+"""Keys whose texts are, or may be, paths or globs."""
 
-ELSEWHERE: Final = frozenset({"steps", "design", "component", "phases"})
-"""What stands below these is looked at in its own place."""
+NESTED_KEYS: Final = frozenset({"steps", "design", "component", "phases"})
+"""Keys whose contents are handled in their own place."""
 
-FREE: Final = frozenset({"with", "set"})
-"""Below these every text is a value, whatever its key."""
+VALUE_KEYS: Final = frozenset({"with", "set"})
+"""Keys below which every text is a value, whatever its key."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextField:
-    """`top` is the key of the step that it stands under, `key` the nearest one; `gate` where that gate stands."""
+    """`top` is the key of the step around the text, `key` the nearest key, `gate` the path of the gate around it."""
 
     path: DocPath
     text: str
@@ -51,10 +51,10 @@ class TextField:
         return self.key in PATHS
 
 
-def spots(data: Mapping[str, Any], path: DocPath, broken: frozenset[DocPath]) -> Iterator[TextField]:
-    """`broken` leads to what was wrong in itself and is told already."""
+def text_fields(data: Mapping[str, Any], path: DocPath, broken: frozenset[DocPath]) -> Iterator[TextField]:
+    """All texts of a map; `broken` are paths that were already reported and omitted."""
     for key, value in data.items():
-        if key not in ELSEWHERE:
+        if key not in NESTED_KEYS:
             yield from _Reader(str(key), broken).read(value, (*path, key), str(key))
 
 
@@ -75,10 +75,10 @@ class _Reader:
             yield from self._map(value, path, key)
 
     def kind_of(self, path: DocPath, key: str) -> Kind:
-        if key in FREE:
+        if key in VALUE_KEYS:
             return "value"
         if key in EXPRESSIONS or (key == "needs" and self.top == "for_each"):
-            # The elements of a list that is written out are values; a text in its place is an expression.
+            # Elements of a literal list are values; a text in place of the list is an expression.
             return "value" if isinstance(path[-1], int) else "expression"
         if key in TEMPLATES:
             return "template"
@@ -88,21 +88,21 @@ class _Reader:
 
     def _list(self, value: list[Any], path: DocPath, key: str) -> Iterator[TextField]:
         for number, item in enumerate(value):
-            here = (*path, number)
+            item_path = (*path, number)
             if key == "gates" and isinstance(item, Mapping):
-                yield from replace(self, gate=here).read(item, here, key)
+                yield from replace(self, gate=item_path).read(item, item_path, key)
             else:
-                yield from self.read(item, here, key)
+                yield from self.read(item, item_path, key)
 
     def _map(self, value: Mapping[Any, Any], path: DocPath, key: str) -> Iterator[TextField]:
         if key == "schema":
             return
         for name, item in value.items():
-            here = (*path, name)
+            item_path = (*path, name)
             if key == "on" and isinstance(item, Mapping):
-                yield from (self._message(text, (*here, word)) for word, text in item.items())
-            elif name not in ELSEWHERE:
-                yield from self.read(item, here, key if key in FREE or key == "on" else str(name))
+                yield from (self._message(text, (*item_path, word)) for word, text in item.items())
+            elif name not in NESTED_KEYS:
+                yield from self.read(item, item_path, key if key in VALUE_KEYS or key == "on" else str(name))
 
     def _message(self, text: Any, path: DocPath) -> TextField:
         return TextField(path, str(text), "value", "message", self.top)

@@ -1,4 +1,4 @@
-"""What a file asks of its agents: settings, tools and conversations they can do (22), and a strong enough sandbox (39)."""
+"""What a file requires of its agents: settings, tools and conversations they support (22), a strong enough sandbox (39)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from podium.workflow.context import WorkflowSource
 from podium.workflow.lint.analysis.assigned_agents import (
     AssignedAgent,
     agent_of,
+    assigned_agents,
     capabilities_of,
-    players,
     type_of,
 )
 from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
@@ -30,24 +30,26 @@ KEYS_OF_EVERY_TYPE: Final = frozenset(known_keys(Agent))
 def check(survey: FileSurvey) -> Iterator[Problem]:
     for name in survey.context.file.agents:
         yield from _settings(survey.context, name)
-    for player in players(survey):
-        yield from _tools(player)
-        yield from _cap(player)
-    lasting = [player for player in players(survey) if player.judge is None and _turns(player)]
-    for player in lasting:
-        yield from _lasting(player)
-    yield from _at_once(lasting)
+    for assigned in assigned_agents(survey):
+        yield from _tools(assigned)
+        yield from _max_usd(assigned)
+    continuing = [
+        assigned for assigned in assigned_agents(survey) if assigned.judge is None and _turns(assigned)
+    ]
+    for assigned in continuing:
+        yield from _continuity(assigned)
+    yield from _parallel_continuity(continuing)
 
 
 def _settings(context: WorkflowSource, agent: str) -> Iterator[Problem]:
-    """Of the settings that only the agent's type has; the keys of every type have been read already."""
+    """Checks the settings that only the agent's type has; the reader has checked the keys of every type."""
     own = {
         key: value
         for key, value in context.raw["agents"][agent].items()
-        if key not in KEYS_OF_EVERY_TYPE and value is not None and not _is_filled_later(value)
+        if key not in KEYS_OF_EVERY_TYPE and value is not None and not _has_insert(value)
     }
-    able = capabilities_of(context, agent) if own else None
-    for key, schema in () if able is None else able.settings.items():
+    capabilities = capabilities_of(context, agent) if own else None
+    for key, schema in () if capabilities is None else capabilities.settings.items():
         if key in own:
             from podium.workflow.contracts.json_schema import faults_of
 
@@ -56,61 +58,70 @@ def _settings(context: WorkflowSource, agent: str) -> Iterator[Problem]:
                 yield context.problem(22, ("agents", agent, key), f"{place} {fault.message}")
 
 
-def _is_filled_later(value: Any) -> bool:
-    """Whether an expression in it is evaluated in the run."""
+def _has_insert(value: Any) -> bool:
+    """Whether the value contains an expression that is evaluated at run time."""
     if isinstance(value, str):
         return INSERT in value
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(map(_is_filled_later, inner))
+    return any(map(_has_insert, inner))
 
 
-def _tools(player: AssignedAgent) -> Iterator[Problem]:
-    step, role = player.site.step, player.worker.known_role
-    own = step.tools if player.judge is None else None
+def _tools(assigned: AssignedAgent) -> Iterator[Problem]:
+    step, role = assigned.site.step, assigned.worker.known_role
+    own = step.tools if assigned.judge is None else None
     tools = own if own is not None else (role.tools if role is not None else None)
     if tools is None:
         return
-    whose = f'role "{player.worker.role}"' if own is None else f'step "{player.site.name}"'
+    owner = f'role "{assigned.worker.role}"' if own is None else f'step "{assigned.site.name}"'
     fallback = step.fallback or (role.fallback if role is not None else None) or ()
-    for agent in filter(None, (agent_of(player.worker), *fallback)):
-        able = capabilities_of(player.site.context, agent)
-        if able is not None and not able.tools:
-            shown = type_of(player.site.context, agent)
-            message = f"{shown} cannot enforce tools: [{', '.join(tools)}]; {whose} demands it"
-            yield player.site.context.problem(22, player.path, message)
+    for agent in filter(None, (agent_of(assigned.worker), *fallback)):
+        capabilities = capabilities_of(assigned.site.context, agent)
+        if capabilities is not None and not capabilities.tools:
+            agent_type = type_of(assigned.site.context, agent)
+            message = f"{agent_type} cannot enforce tools: [{', '.join(tools)}], which {owner} requires"
+            yield assigned.site.context.problem(22, assigned.path, message)
 
 
-def _cap(player: AssignedAgent) -> Iterator[Problem]:
-    """A sum that nobody stops at would be reserved in place of what calls really cost."""
-    agent, context = agent_of(player.worker), player.site.context
+def _max_usd(assigned: AssignedAgent) -> Iterator[Problem]:
+    """A limit that the agent cannot enforce would be reserved in place of the real cost of a call."""
+    agent, context = agent_of(assigned.worker), assigned.site.context
     configured = context.file.agents.get(agent) if agent is not None else None
     if agent is None or configured is None or configured.max_usd is None:
         return
-    able = capabilities_of(context, agent)
-    if able is not None and not able.max_usd:
+    capabilities = capabilities_of(context, agent)
+    if capabilities is not None and not capabilities.max_usd:
         message = (
-            f"{type_of(context, agent)} cannot stop at a sum of money; agents.{agent}.max_usd demands it"
+            f"{type_of(context, agent)} cannot enforce a cost limit, which agents.{agent}.max_usd requires"
         )
-        yield context.problem(22, player.path, message, hint="estimate: {usd: ...} says what to reserve")
+        yield context.problem(
+            22, assigned.path, message, hint="set the reserved amount with estimate: {usd: ...}"
+        )
 
 
-def _turns(player: AssignedAgent) -> int:
-    step, role = player.site.step, player.worker.known_role
+def _turns(assigned: AssignedAgent) -> int:
+    step, role = assigned.site.step, assigned.worker.known_role
     own = step.continuity if step.continuity is not None else (role.continuity if role is not None else None)
     return own or 0
 
 
-def _lasting(player: AssignedAgent) -> Iterator[Problem]:
-    """An old conversation remembers files as they were, which is harmless only for who does not write."""
-    site, agent = player.site, agent_of(player.worker)
-    place = ("continuity",) if site.step.continuity is not None else (player.key,)
-    if changes_files(site, player.worker.known_role):
-        message = f'"{site.name}" changes files; continuity is for roles that do not'
-        yield site.problem(22, *place, message=message, hint="touches: [] forbids it to write", key=True)
-    able = capabilities_of(site.context, agent) if agent is not None else None
-    if agent is not None and able is not None and not able.continuity and not _resumes(site, agent):
-        shown = type_of(site.context, agent)
-        message = f'{shown} cannot go on in an earlier conversation; "{site.name}" demands it'
+def _continuity(assigned: AssignedAgent) -> Iterator[Problem]:
+    """An old conversation has outdated file contents, which is harmless only for agents that do not write."""
+    site, agent = assigned.site, agent_of(assigned.worker)
+    place = ("continuity",) if site.step.continuity is not None else (assigned.key,)
+    if changes_files(site, assigned.worker.known_role):
+        message = f'"{site.name}" has continuity but may change files'
+        yield site.problem(
+            22, *place, message=message, hint="add touches: [] so that it cannot change files", key=True
+        )
+    capabilities = capabilities_of(site.context, agent) if agent is not None else None
+    if (
+        agent is not None
+        and capabilities is not None
+        and not capabilities.continuity
+        and not _resumes(site, agent)
+    ):
+        agent_type = type_of(site.context, agent)
+        message = f'{agent_type} cannot continue an earlier conversation, which "{site.name}" requires'
         yield site.problem(22, *place, message=message, key=True)
 
 
@@ -119,64 +130,64 @@ def _resumes(site: StepSite, agent: str) -> bool:
     return configured is not None and configured.resume is not None
 
 
-def _at_once(lasting: list[AssignedAgent]) -> Iterator[Problem]:
-    """Two steps of one role that run at once cannot both go on in its last conversation."""
-    for player in lasting:
-        if _is_many(player.site.step):
-            role = player.worker.role or player.worker.name
-            message = (
-                f'several workers of "{player.site.name}" go on in the last conversation of "{role}" at once'
-            )
-            yield player.site.problem(22, player.key, message=message, key=True)
+def _parallel_continuity(continuing: list[AssignedAgent]) -> Iterator[Problem]:
+    """Two parallel steps of one role cannot both continue its last conversation."""
+    for assigned in continuing:
+        if _has_parallel_workers(assigned.site.step):
+            role = assigned.worker.role or assigned.worker.name
+            message = f'several parallel workers of "{assigned.site.name}" would continue the same conversation of "{role}"'
+            yield assigned.site.problem(22, assigned.key, message=message, key=True)
             return
-    for first, second in combinations(lasting, 2):
+    for first, second in combinations(continuing, 2):
         same = first.worker.role is not None and first.worker.role == second.worker.role
-        if same and first.site is not second.site and _run_at_once(first.site, second.site):
+        if same and first.site is not second.site and _run_in_parallel(first.site, second.site):
             message = (
-                f'"{first.site.name}" and "{second.site.name}" run at once and go on in the last conversation '
+                f'"{first.site.name}" and "{second.site.name}" run in parallel and would continue the same conversation '
                 f'of "{first.worker.role}"'
             )
             yield second.site.problem(22, second.key, message=message, key=True)
 
 
-def _is_many(step: Step) -> bool:
-    listed = isinstance(step.role, tuple) or isinstance(step.agent, tuple)
-    return (listed and isinstance(step.role, str)) or (step.for_each is not None and is_wide(step))
+def _has_parallel_workers(step: Step) -> bool:
+    has_list = isinstance(step.role, tuple) or isinstance(step.agent, tuple)
+    return (has_list and isinstance(step.role, str)) or (step.for_each is not None and is_wide(step))
 
 
-def _run_at_once(first: StepSite, second: StepSite) -> bool:
-    """Whether the two stand in different branches of the innermost block that holds both."""
-    ways = {site.block: site for site in first.around()}
+def _run_in_parallel(first: StepSite, second: StepSite) -> bool:
+    """Whether the two are in different branches of the innermost block that contains both."""
+    sites_by_block = {site.block: site for site in first.around()}
     for site in second.around():
-        other = ways.get(site.block)
+        other = sites_by_block.get(site.block)
         if other is not None:
             return other is not site and not in_order(site.block, other, site)
     return False
 
 
 def check_sandbox(survey: FileSurvey, available: str) -> Iterator[Problem]:
-    """`available` is the strongest level that this machine has."""
+    """`available` is the strongest level of this machine."""
     best = SANDBOX_LEVELS.index(available)
-    for player in players(survey):
-        demanded = _demanded(player)
-        if demanded is not None:
-            if SANDBOX_LEVELS.index(demanded) > best:
-                message = f"sandbox: {demanded} is not available; available: {available}"
-                yield player.site.context.problem(39, player.path, message)
+    for assigned in assigned_agents(survey):
+        required = _configured_sandbox(assigned)
+        if required is not None:
+            if SANDBOX_LEVELS.index(required) > best:
+                message = f"sandbox: {required} is not available; available: {available}"
+                yield assigned.site.context.problem(39, assigned.path, message)
             continue
-        agent = agent_of(player.worker)
-        able = capabilities_of(player.site.context, agent) if agent is not None else None
-        if agent is not None and able is not None and SANDBOX_LEVELS.index(able.needs) > best:
-            shown = type_of(player.site.context, agent)
-            message = f"{shown} with auto-approval needs at least {able.needs}; available: {available}"
-            hint = "sandbox: none, if you accept that it can do whatever you can"
-            yield player.site.context.problem(39, player.path, message, hint=hint)
+        agent = agent_of(assigned.worker)
+        capabilities = capabilities_of(assigned.site.context, agent) if agent is not None else None
+        if agent is not None and capabilities is not None and SANDBOX_LEVELS.index(capabilities.needs) > best:
+            agent_type = type_of(assigned.site.context, agent)
+            message = (
+                f"{agent_type} with auto-approval needs at least {capabilities.needs}; available: {available}"
+            )
+            hint = "set sandbox: none to accept that it has all your permissions"
+            yield assigned.site.context.problem(39, assigned.path, message, hint=hint)
 
 
-def _demanded(player: AssignedAgent) -> str | None:
-    """The level that was typed, the nearest first; `auto` leaves it to the machine."""
-    role, file = player.worker.known_role, player.site.context.file
-    own = (player.judge or player.site.step).sandbox
+def _configured_sandbox(assigned: AssignedAgent) -> str | None:
+    """The nearest configured level; `auto` leaves the choice to the machine."""
+    role, file = assigned.worker.known_role, assigned.site.context.file
+    own = (assigned.judge or assigned.site.step).sandbox
     for sandbox in (own, role.sandbox if role is not None else None, file.sandbox):
         if sandbox is not None and sandbox.level is not None:
             return None if sandbox.level == "auto" else sandbox.level

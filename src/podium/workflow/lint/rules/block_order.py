@@ -1,11 +1,11 @@
-"""The order of a block: what can be reached (9), what kind it is (10), and graphs without circles (7, 11)."""
+"""The order of a block: unreachable steps (9), mixed kinds (10), and graphs with cycles (7, 11)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from podium.workflow.lint.analysis.control_flow import flow_of
-from podium.workflow.lint.analysis.cycles import circles
+from podium.workflow.lint.analysis.cycles import find_cycles
 from podium.workflow.lint.analysis.survey import Block, FileSurvey, StepSite
 from podium.workflow.problems import Problem, did_you_mean, listed
 
@@ -17,7 +17,7 @@ def check(survey: FileSurvey) -> Iterator[Problem]:
         if block.part == "finally":
             yield from _no_needs(sites)
         if block.kind == "dag":
-            yield from _mixed(block, sites)
+            yield from _mixed_needs(block, sites)
             yield from _needs(block, sites)
         if block.kind == "seq":
             yield from _unreachable(block, sites)
@@ -30,14 +30,14 @@ def _no_needs(sites: tuple[StepSite, ...]) -> Iterator[Problem]:
             yield site.problem(10, "needs", message=message, key=True)
 
 
-def _mixed(block: Block, sites: tuple[StepSite, ...]) -> Iterator[Problem]:
-    """Rule 10, told once for a block: whether one `needs` or all the others are wrong, only the author knows."""
-    without = [site for site in sites if site.step.needs is None]
-    having = next(name for name, step in block.steps.items() if step.needs is not None)
-    if without:
-        first, *others = without
-        hint = f"also without it: {listed([site.name for site in others], 'and')}" if others else ""
-        message = f'"{first.name}" has no "needs" but "{having}" has; write needs: [] to start it at once'
+def _mixed_needs(block: Block, sites: tuple[StepSite, ...]) -> Iterator[Problem]:
+    """Rule 10, reported once per block: only the author knows whether one `needs` or all the others are wrong."""
+    without_needs = [site for site in sites if site.step.needs is None]
+    with_needs = next(name for name, step in block.steps.items() if step.needs is not None)
+    if without_needs:
+        first, *others = without_needs
+        hint = f"also without needs: {listed([site.name for site in others], 'and')}" if others else ""
+        message = f'"{first.name}" has no "needs" but "{with_needs}" has; write needs: [] to start it at once'
         yield first.problem(10, message=message, hint=hint, key=True)
 
 
@@ -50,13 +50,13 @@ def _needs(block: Block, sites: tuple[StepSite, ...]) -> Iterator[Problem]:
                 yield site.problem(7, "needs", number, message=message, hint=hint)
     edges = {name: [n for n in step.needs or () if n in block.steps] for name, step in block.steps.items()}
     by_name = {site.name: site for site in sites}
-    for circle in circles(edges):
-        message = f"needs: {' -> '.join((*circle, circle[0]))} is a cycle"
-        yield by_name[circle[0]].problem(11, "needs", message=message, key=True)
+    for cycle in find_cycles(edges):
+        message = f"needs: {' -> '.join((*cycle, cycle[0]))} is a cycle"
+        yield by_name[cycle[0]].problem(11, "needs", message=message, key=True)
 
 
 def _unreachable(block: Block, sites: tuple[StepSite, ...]) -> Iterator[Problem]:
-    """Rule 9. What only follows from a step that was already told is not told again."""
+    """Rule 9; steps that are unreachable only because of a reported one are not reported again."""
     flow = flow_of(block, sites)
     entries = [0]
     reached = flow.reachable(entries)

@@ -1,4 +1,4 @@
-"""How many there are: loops that end (23), rules that can be met (29), trees that can be put together (31)."""
+"""Counts: loops without an end (23), rules that cannot be met (29), trees that cannot be joined (31)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check(survey: FileSurvey) -> Iterator[Problem]:
         yield from _approvals(survey.context, named)
     for site in survey.sites:
         yield from _approvals(site.context, site.step)
-        yield from _ends(site)
+        yield from _loop_bounds(site)
         yield from _pass(site)
         yield from _members(site)
         yield from _join(site)
@@ -32,7 +32,7 @@ def check(survey: FileSurvey) -> Iterator[Problem]:
                 yield from _approvals(site.context, gate)
 
 
-def _ends(site: StepSite) -> Iterator[Problem]:
+def _loop_bounds(site: StepSite) -> Iterator[Problem]:
     repeat = site.step.repeat
     if repeat is None:
         return
@@ -40,38 +40,40 @@ def _ends(site: StepSite) -> Iterator[Problem]:
         yield site.problem(23, "repeat", message="repeat needs max", hint="max: 5", key=True)
     tests = [word for word in ("until", "while") if repeat.has(word) or _is_broken(site, "repeat", word)]
     if len(tests) != 1:
-        yield site.problem(23, "repeat", message="repeat needs one of until, while", key=True)
+        yield site.problem(23, "repeat", message="repeat needs exactly one of until and while", key=True)
 
 
 def _is_broken(site: StepSite, *keys: str) -> bool:
-    """A key that is wrong was left out, and told already."""
+    """Whether a key was invalid, and therefore reported and omitted."""
     return site.step.at(*keys) in site.context.broken
 
 
 def _pass(site: StepSite) -> Iterator[Problem]:
-    """Rule 29: a number that can be met, of members that there are."""
+    """Rule 29: a number of members that can be reached."""
     step = site.step
-    width = _width(site)
-    if type(step.pass_) is int and width is not None and step.pass_ > width:
-        yield site.problem(29, "pass", message=f"pass: {step.pass_} of {width} members")
+    count = _member_count(site)
+    if type(step.pass_) is int and count is not None and step.pass_ > count:
+        yield site.problem(29, "pass", message=f"pass: {step.pass_} is more than {count} members")
     inner_is_ordered = step.verb == "steps" and step.for_each is None and not _is_wide(site)
     if step.pass_ is not None and inner_is_ordered:
-        message = f'the steps of "{site.name}" run one after another; all of them must pass'
-        yield site.problem(29, "pass", message=message, hint="parallel: true runs them at once", key=True)
+        message = f'pass has no effect on "{site.name}": its steps run one after another and must all pass'
+        yield site.problem(
+            29, "pass", message=message, hint="add parallel: true to run them in parallel", key=True
+        )
 
 
 def _judges(site: StepSite, gate: StepOrGate) -> Iterator[Problem]:
     count = len(gate.review) if isinstance(gate.review, tuple) else 1
     if type(gate.pass_) is int and gate.review is not None and gate.pass_ > count:
-        yield site.context.problem(29, gate.at("pass"), f"pass: {gate.pass_} of {count} members")
+        yield site.context.problem(29, gate.at("pass"), f"pass: {gate.pass_} is more than {count} members")
 
 
 def _approvals(context: WorkflowSource, judge: StepOrGate) -> Iterator[Problem]:
-    """A policy has people of its own; below `human` nobody has to answer."""
+    """Checks a level that needs answers; a policy has its own people, and below `human` no answer is needed."""
     level = judge.level or "human"
     if judge.approvals is not None and (level == "human" or INSERT in level):
         more = judge.escalate.to if judge.escalate is not None else ()
-        yield from _enough(context, judge.approvals, (*(judge.by or ()), *more), judge.at("approvals"))
+        yield from _enough_people(context, judge.approvals, (*(judge.by or ()), *more), judge.at("approvals"))
 
 
 def _policies(context: WorkflowSource) -> Iterator[Problem]:
@@ -79,21 +81,23 @@ def _policies(context: WorkflowSource) -> Iterator[Problem]:
         for number, rule in enumerate(rules):
             if rule.level == "human":
                 path = ("policies", name, number, "approvals")
-                yield from _enough(context, rule.approvals, rule.by, path)
+                yield from _enough_people(context, rule.approvals, rule.by, path)
 
 
-def _enough(context: WorkflowSource, approvals: int, by: tuple[str, ...], path: DocPath) -> Iterator[Problem]:
-    """Rule 29. Where no group is known, a name may be that of a group in somebody's configuration."""
+def _enough_people(
+    context: WorkflowSource, approvals: int, by: tuple[str, ...], path: DocPath
+) -> Iterator[Problem]:
+    """Rule 29; without a known group, a name may be that of a group in another configuration."""
     groups = {name: context.file.people[name] for name in by if name in context.file.people}
-    able = {person for name in by for person in groups.get(name, (name,))}
-    if groups and approvals > len(able):
-        told = ", ".join(sorted(able)) or "nobody"
-        message = f"approvals: {approvals} of {len(able)} who may answer"
-        yield context.problem(29, path, message, hint=f"{', '.join(by)}: {told}")
+    people = {person for name in by for person in groups.get(name, (name,))}
+    if groups and approvals > len(people):
+        names = ", ".join(sorted(people)) or "no one"
+        message = f"approvals: {approvals}, but only {len(people)} may answer"
+        yield context.problem(29, path, message, hint=f"{', '.join(by)}: {names}")
 
 
-def _width(site: StepSite) -> int | None:
-    """How many members there will be, as far as the file tells."""
+def _member_count(site: StepSite) -> int | None:
+    """The number of members, as far as the file says."""
     step = site.step
     if step.for_each is not None:
         return len(step.for_each.in_) if isinstance(step.for_each.in_, tuple) else None
@@ -103,10 +107,10 @@ def _width(site: StepSite) -> int | None:
         return len(workers_of(site.context, step))
     if step.verb == "build":
         feature, _ = feature_of(site)
-        designed = feature is None or step.design is not None
+        is_designed = feature is None or step.design is not None
         return (
             None
-            if designed or feature is None
+            if is_designed or feature is None
             else max((len(p.components) for p in feature.phases.values()), default=0)
         )
     return len(step.steps) if step.steps is not None and _is_wide(site) else None
@@ -118,29 +122,29 @@ def _is_wide(site: StepSite) -> bool:
 
 
 def _members(site: StepSite) -> Iterator[Problem]:
-    """Rule 29: no fan-out beyond what the run may have."""
+    """Rule 29: no more members than the limit."""
     limits = site.context.file.limits
     own = site.step.limits.members if site.step.limits is not None else None
-    most = own or (limits.members if limits is not None else None) or LIMITS.members or 0
+    maximum = own or (limits.members if limits is not None else None) or LIMITS.members or 0
     loop = site.step.for_each
-    if loop is not None and isinstance(loop.in_, tuple) and len(loop.in_) > most:
-        message = f"for_each over {len(loop.in_)} literals exceeds limits.members"
-        yield site.problem(29, "for_each", message=message, hint=f"limits.members is {most}", key=True)
+    if loop is not None and isinstance(loop.in_, tuple) and len(loop.in_) > maximum:
+        message = f"for_each over {len(loop.in_)} items exceeds limits.members"
+        yield site.problem(29, "for_each", message=message, hint=f"limits.members is {maximum}", key=True)
     for key in ("role", "agent", "review"):
         names = site.step.get(key)
-        if isinstance(names, tuple) and len(names) > most:
+        if isinstance(names, tuple) and len(names) > maximum:
             message = f'a list of {len(names)} under "{key}" exceeds limits.members'
-            yield site.problem(29, key, message=message, hint=f"limits.members is {most}", key=True)
+            yield site.problem(29, key, message=message, hint=f"limits.members is {maximum}", key=True)
 
 
 def _join(site: StepSite) -> Iterator[Problem]:
     """Rule 31."""
     step = site.step
-    listed = step.verb == "agent" and (isinstance(step.role, tuple) or isinstance(step.agent, tuple))
-    if step.join == "best" and (not listed or step.for_each is not None):
+    has_list = step.verb == "agent" and (isinstance(step.role, tuple) or isinstance(step.agent, tuple))
+    if step.join == "best" and (not has_list or step.for_each is not None):
         yield site.problem(31, "join", message="join: best needs a list of agents")
-    if listed and step.join is None and step.for_each is None:
+    if has_list and step.join is None and step.for_each is None:
         workers = workers_of(site.context, step)
         if len(workers) > 1 and any(changes_files(site, worker.known_role) for worker in workers):
-            message = f'"{site.name}" has {len(workers)} workers that change files; say join: best, queue or discard'
+            message = f'"{site.name}" has {len(workers)} workers that change files; add join: best, queue or discard'
             yield site.problem(31, message=message, key=True)

@@ -1,4 +1,4 @@
-"""Who may change which files, and who of them runs at once (28)."""
+"""Which steps may change which files, and whether they run in parallel (28)."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from podium.workflow.schema.scalars import INSERT
 from podium.workflow.workers import workers_of
 
 Claim: TypeAlias = tuple[str, ...] | None
-"""The globs that are claimed; None is everything. What only the run will tell is left out."""
+"""The globs that a step may change; None is everything. Globs known only at run time are omitted."""
 
-_PAIRS = 2_000
-"""Beyond this many pairs a block is not searched: a warning is not worth seconds of waiting."""
+_MAX_PAIRS = 2_000
+"""Blocks with more pairs are not checked, because a warning is not worth seconds of waiting."""
 
 
 def check(survey: FileSurvey) -> Iterator[Problem]:
     for block, sites in survey.sites_of.items():
         if block.kind != "seq":
-            yield from _at_once(survey, block, sites)
+            yield from _parallel_steps(survey, block, sites)
     for site in survey.sites:
         if site.step.for_each is not None and is_wide(site.step) and site.step.for_each.needs is None:
             yield from _iterations(survey, site)
 
 
-def _at_once(survey: FileSurvey, block: Block, sites: Sequence[StepSite]) -> Iterator[Problem]:
-    """One warning for each step, with the first of those it will have to wait for."""
+def _parallel_steps(survey: FileSurvey, block: Block, sites: Sequence[StepSite]) -> Iterator[Problem]:
+    """One warning for each step, with the first step that it must wait for."""
     claims = {site: claim_of(survey, site) for site in sites}
     writers = [site for site in sites if claims[site] != ()]
-    if len(writers) ** 2 > _PAIRS:
+    if len(writers) ** 2 > _MAX_PAIRS:
         return
-    told: set[StepSite] = set()
+    reported: set[StepSite] = set()
     for first, second in combinations(writers, 2):
-        if second in told or not overlap(claims[first], claims[second]) or in_order(block, first, second):
+        if second in reported or not overlap(claims[first], claims[second]) or in_order(block, first, second):
             continue
-        told.add(second)
+        reported.add(second)
         message = (
-            f'"{first.name}" and "{second.name}" run at once and touch the same files; '
-            "they will wait for each other"
+            f'"{first.name}" and "{second.name}" run in parallel and may change the same files; '
+            "one will wait for the other"
         )
-        yield second.warning(28, message=message, hint="say with touches what each may change")
+        yield second.warning(28, message=message, hint="limit with touches what each may change")
 
 
 def in_order(block: Block, first: StepSite, second: StepSite) -> bool:
@@ -60,24 +60,24 @@ def _iterations(survey: FileSurvey, site: StepSite) -> Iterator[Problem]:
     claim = claim_of(survey, site)
     if claim is None or claim:
         message = (
-            f'the iterations of "{site.name}" run at once and touch the same files; '
+            f'the iterations of "{site.name}" run in parallel and may change the same files; '
             "they will wait for each other"
         )
-        yield site.warning(28, message=message, hint='let touches name the item: "${{ item }}"')
+        yield site.warning(28, message=message, hint='use the item in touches: "${{ item }}"')
 
 
 def claim_of(survey: FileSurvey, site: StepSite) -> Claim:
-    """All that a step and those in it may change."""
+    """Everything that a step and the steps inside it may change."""
     step = site.step
     if step.touches is not None:
-        return _known(step.touches)
+        return _static_globs(step.touches)
     match step.verb:
         case "agent":
-            return _united(
+            return _union(
                 _role_claim(worker.known_role, worker.role) for worker in workers_of(site.context, step)
             )
         case "steps":
-            return _united(claim_of(survey, inner) for inner in survey.inside[site])
+            return _union(claim_of(survey, inner) for inner in survey.inside[site])
         case _:
             return ()
 
@@ -85,21 +85,21 @@ def claim_of(survey: FileSurvey, site: StepSite) -> Claim:
 def _role_claim(role: Role | None, name: str | None) -> Claim:
     if role is None:
         return () if name is not None else None
-    return None if role.touches is None else _known(role.touches)
+    return None if role.touches is None else _static_globs(role.touches)
 
 
-def _known(touches: str | tuple[str, ...]) -> tuple[str, ...]:
-    listed = () if isinstance(touches, str) else touches
-    return tuple(glob for glob in listed if INSERT not in glob)
+def _static_globs(touches: str | tuple[str, ...]) -> tuple[str, ...]:
+    globs = () if isinstance(touches, str) else touches
+    return tuple(glob for glob in globs if INSERT not in glob)
 
 
-def _united(claims: Iterable[Claim]) -> Claim:
-    found: list[str] = []
+def _union(claims: Iterable[Claim]) -> Claim:
+    globs: list[str] = []
     for claim in claims:
         if claim is None:
             return None
-        found.extend(claim)
-    return tuple(found)
+        globs.extend(claim)
+    return tuple(globs)
 
 
 def overlap(first: Claim, second: Claim) -> bool:
@@ -109,7 +109,7 @@ def overlap(first: Claim, second: Claim) -> bool:
 
 
 def changes_files(site: StepSite, role: Role | None) -> bool:
-    """Whether this worker may change the tree; one that only the run will tell is not accused."""
+    """Whether this worker may change the tree; a role known only at run time counts as one that does not."""
     declared = site.step.touches
     if declared is None:
         if role is None:

@@ -1,4 +1,4 @@
-"""What comes from outside: secrets (25), the values of inputs (34)."""
+"""Values from outside: secrets (25) and inputs (34)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def check(survey: FileSurvey) -> Iterator[Problem]:
 
 
 def _secrets(survey: FileSurvey) -> Iterator[Problem]:
-    """Rule 25: one look at the top of a file must tell what it can reach."""
+    """Rule 25: the top of a file must list every secret that it uses."""
     declared = survey.context.file.secrets
     users = [(survey.context, gate) for gate in survey.context.file.gates.values()]
     for site in survey.sites:
@@ -47,24 +47,26 @@ def _secrets(survey: FileSurvey) -> Iterator[Problem]:
 
 
 def _defaults(context: WorkflowSource) -> Iterator[Problem]:
-    for name, given in context.file.inputs.items():
+    for name, declared in context.file.inputs.items():
         path: DocPath = ("inputs", name)
-        if given.has("default") and given.default is not None:
-            for message in _faults(name, given, given.default):
+        if declared.has("default") and declared.default is not None:
+            for message in _faults(name, declared, declared.default):
                 yield context.problem(34, (*path, "default"), message)
-        for number, choice in enumerate(given.choices):
-            if not FITS[given.type](choice):
-                yield context.problem(34, (*path, "choices", number), f'input "{name}" must be {given.type}')
-        if given.exists and given.type != "path":
-            message = f'only a path can exist; input "{name}" is {given.type}'
+        for number, choice in enumerate(declared.choices):
+            if not FITS[declared.type](choice):
+                yield context.problem(
+                    34, (*path, "choices", number), f'input "{name}" must be {declared.type}'
+                )
+        if declared.exists and declared.type != "path":
+            message = f'exists applies only to a path; input "{name}" is {declared.type}'
             yield context.problem(34, (*path, "exists"), message, key=True)
 
 
-def _faults(name: str, given: Input, value: Any) -> Iterator[str]:
-    if not FITS[given.type](value):
-        yield f'input "{name}" must be {given.type}'
-    elif given.choices and value not in given.choices:
-        yield f'input "{name}" must be one of {", ".join(map(str, given.choices))}'
+def _faults(name: str, declared: Input, value: Any) -> Iterator[str]:
+    if not FITS[declared.type](value):
+        yield f'input "{name}" must be {declared.type}'
+    elif declared.choices and value not in declared.choices:
+        yield f'input "{name}" must be one of {", ".join(map(str, declared.choices))}'
 
 
 def check_values(context: WorkflowSource, values: Mapping[str, Any]) -> Iterator[Problem]:
@@ -72,27 +74,27 @@ def check_values(context: WorkflowSource, values: Mapping[str, Any]) -> Iterator
     for name in values:
         if name not in context.file.inputs:
             hint = did_you_mean(name, context.file.inputs)
-            yield context.problem(34, ("inputs",), f'there is no input "{name}"', hint=hint, key=True)
-    for name, given in context.file.inputs.items():
+            yield context.problem(34, ("inputs",), f'input "{name}" does not exist', hint=hint, key=True)
+    for name, declared in context.file.inputs.items():
         path: DocPath = ("inputs", name)
-        value = values.get(name, given.default)
-        if name not in values and not given.has("default"):
+        value = values.get(name, declared.default)
+        if name not in values and not declared.has("default"):
             hint = f"-i {name}=..."
             yield context.problem(34, path, f'input "{name}" has no value', hint=hint, key=True)
         elif name in values:
-            for message in _faults(name, given, value):
+            for message in _faults(name, declared, value):
                 yield context.problem(34, path, message, key=True)
-        yield from _path(context, name, given, value, is_given=name in values)
+        yield from _path(context, name, declared, value, is_passed=name in values)
 
 
 def _path(
-    context: WorkflowSource, name: str, given: Input, value: Any, *, is_given: bool
+    context: WorkflowSource, name: str, declared: Input, value: Any, *, is_passed: bool
 ) -> Iterator[Problem]:
-    if given.type != "path" or not isinstance(value, str):
+    if declared.type != "path" or not isinstance(value, str):
         return
     at: DocPath = ("inputs", name)
     if leads_outside(value, context.project):
-        if is_given:
+        if is_passed:
             yield context.problem(24, at, f'"{value}" leaves the project', key=True)
-    elif given.exists and not (context.project / value).exists():
+    elif declared.exists and not (context.project / value).exists():
         yield context.problem(34, at, f'input "{name}": {value} does not exist', key=True)

@@ -1,4 +1,4 @@
-"""What judges: work that is there (26), phrases (27), policies (32), gates by name (36)."""
+"""Judging: missing work (26), phrases (27), policies (32), gates by name (36)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from podium.workflow.schema.scalars import INSERT
 from podium.workflow.schema.step import Gate, StepOrGate
 from podium.workflow.workers import workers_of
 
-BARREN: Final = frozenset({"human", "check", "wait", "set"})
-"""Verbs that leave nothing to judge, unless an answer is asked for."""
+VERBS_WITHOUT_WORK: Final = frozenset({"human", "check", "wait", "set"})
+"""Verbs without a result that could be judged, unless they have an `output`."""
 
 
 def check(survey: FileSurvey) -> Iterator[Problem]:
@@ -33,7 +33,7 @@ def check(survey: FileSurvey) -> Iterator[Problem]:
         if site.step.verb == "review":
             yield from _judged(survey, site)
         if site.step.verb == "human":
-            yield from _no_change(site)
+            yield from _change_policies(site)
         for entry in site.step.gates:
             if isinstance(entry, Gate):
                 yield from _level(site.context, entry)
@@ -43,13 +43,13 @@ def check(survey: FileSurvey) -> Iterator[Problem]:
 
 
 def _judged(survey: FileSurvey, site: StepSite) -> Iterator[Problem]:
-    """Rule 26; names that do not exist or come later are a matter of reading."""
+    """Rule 26; names that do not exist or come later are reported as reads."""
     if not judged_names(site):
-        message = f'"{site.name}" has no step before it to judge; say which with of'
+        message = f'"{site.name}" has no step before it to judge; name one with of'
         yield site.problem(26, "review", message=message, key=True)
     for judged in judged_steps(survey, site):
         verb = judged.step.verb
-        if verb in BARREN and judged.step.output is None:
+        if verb in VERBS_WITHOUT_WORK and judged.step.output is None:
             key = "of" if site.step.of is not None else "review"
             message = f'"{site.name}" judges "{judged.name}", which produces nothing'
             yield site.problem(26, key, message=message, key=key == "review")
@@ -63,9 +63,9 @@ def _phrase(judge: StepOrGate, site: StepSite, judged: StepSite) -> Iterator[Pro
     workers = workers_of(judged.context, judged.step) if judged.step.verb == "agent" else ()
     writes = any(changes_files(judged, worker.known_role) for worker in workers)
     if writes or judged.step.touches or judged.step.verb in {"steps", "workflow", "build", "git"}:
-        yield site.context.problem(27, place, "phrase may not approve a step that changes files")
+        yield site.context.problem(27, place, "phrase cannot approve a step that changes files")
     elif contract_of(judged).kind != "text":
-        yield site.context.problem(27, place, "phrase may not approve a step whose output is not text")
+        yield site.context.problem(27, place, "phrase cannot approve a step whose output is not text")
 
 
 def _policies(context: WorkflowSource) -> Iterator[Problem]:
@@ -77,26 +77,30 @@ def _policies(context: WorkflowSource) -> Iterator[Problem]:
             yield context.problem(32, path, message, hint="- {level: human}", key=True)
         for number, rule in enumerate(rules[:-1]):
             if rule.when is None:
-                message = f'policy "{name}": the rules after one without when are never used'
+                message = f'policy "{name}": rules after one without when are never used'
                 yield context.problem(32, (*path, number), message)
         if name in LEVELS:
-            yield context.problem(32, path, f'"{name}" is a level; name the policy otherwise', key=True)
+            yield context.problem(
+                32, path, f'"{name}" is a level; choose another name for the policy', key=True
+            )
 
 
 def _level(context: WorkflowSource, judge: StepOrGate) -> Iterator[Problem]:
     known = (*LEVELS, *context.file.policies)
     if judge.level is not None and INSERT not in judge.level and judge.level not in known:
         hint = did_you_mean(judge.level, known)
-        yield context.problem(32, judge.at("level"), f'no level or policy "{judge.level}"', hint=hint)
+        yield context.problem(
+            32, judge.at("level"), f'level or policy "{judge.level}" does not exist', hint=hint
+        )
 
 
-def _no_change(site: StepSite) -> Iterator[Problem]:
-    """A person who is a step of its own is asked about no one's change, so a rule about it could not be held."""
+def _change_policies(site: StepSite) -> Iterator[Problem]:
+    """A human step judges no change, so a rule about a change cannot apply to it."""
     level = str(site.step.level)
     rules = site.context.file.policies.get(level, ())
     if any(rule.when is not None and _is_about_change(rule.when) for rule in rules):
-        message = f'policy "{level}" looks at a change, and "{site.name}" judges none'
-        hint = "make it a gate of the step that it is about, or a review"
+        message = f'policy "{level}" reads a change, but "{site.name}" judges none'
+        hint = "make it a gate of the step whose change it judges, or a review"
         yield site.context.problem(32, site.step.at("level"), message, hint=hint)
 
 
@@ -104,7 +108,7 @@ def _is_about_change(when: str) -> bool:
     try:
         nodes = tuple(walk(parse_expression(when)))
     except ExpressionError:
-        # Told where it stands.
+        # Reported at its own place.
         return False
     return any(
         node == Name("change") or (isinstance(node, Call) and node.function == "touched") for node in nodes

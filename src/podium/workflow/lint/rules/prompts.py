@@ -1,6 +1,6 @@
-"""Rule 20: a prompt exists, can be read as a template, and reads only what somebody declared.
+"""Rule 20: a prompt exists, can be parsed as a template, and reads only declared names.
 
-What is wrong inside a prompt file is told with the line of that file.
+Problems inside a prompt file are reported with the line of that file.
 """
 
 from __future__ import annotations
@@ -14,82 +14,88 @@ from podium.workflow.context import WorkflowSource
 from podium.workflow.expressions.parser import has_insert
 from podium.workflow.lint.analysis.scope import Scope
 from podium.workflow.lint.analysis.text_fields import TextField
-from podium.workflow.lint.rules.expression_reads import Complaint, check_reference
-from podium.workflow.lint.rules.paths import leads_out
+from podium.workflow.lint.rules.expression_reads import Violation, check_reference
+from podium.workflow.lint.rules.paths import may_leave_project
 from podium.workflow.problems import Problem
 from podium.workflow.prompts.partials import FOLDER as PARTIALS
 from podium.workflow.prompts.prompt import Prompt, PromptError, plain_prompt
 from podium.workflow.source.files import display_name
 
 FOLDER = "prompts"
-"""Where a prompt that is no file itself includes from."""
+"""The folder that a prompt without a file includes from."""
 
 
-def check_prompt(context: WorkflowSource, scope: Scope, spot: TextField) -> Iterator[Problem]:
-    written = context.prompt(spot.text)
+def check_prompt(context: WorkflowSource, scope: Scope, field: TextField) -> Iterator[Problem]:
+    written = context.prompt(field.text)
     if written is None:
-        if not leads_out(context, spot.text):
-            yield context.problem(20, spot.path, f"{spot.text} does not exist")
+        if not may_leave_project(context, field.text):
+            yield context.problem(20, field.path, f"{field.text} does not exist")
         return
     if has_insert(written.text):
-        yield _at(context, spot, Complaint(18, '"${{ }}" in a prompt; write "{{ }}"'), written.file or "", 1)
+        yield _problem_in_prompt(
+            context, field, Violation(18, '"${{ }}" in a prompt; write "{{ }}"'), written.file or "", 1
+        )
         return
-    prompt = _parsed(context, scope, written)
+    prompt = _parse_cached(context, scope, written)
     if isinstance(prompt, PromptError):
-        yield _at(context, spot, Complaint(20, prompt.message, prompt.hint or ""), prompt.file, prompt.line)
+        yield _problem_in_prompt(
+            context, field, Violation(20, prompt.message, prompt.hint or ""), prompt.file, prompt.line
+        )
     else:
-        yield from _reads(context, scope, spot, prompt)
+        yield from _reads(context, scope, field, prompt)
 
 
-def _parsed(context: WorkflowSource, scope: Scope, written: model.Prompt) -> Prompt | PromptError:
-    """A text that is no file of its own has an empty name."""
-    name, known = written.file or "", scope.know.prompts
-    if (written.text, name) not in known:
+def _parse_cached(context: WorkflowSource, scope: Scope, written: model.Prompt) -> Prompt | PromptError:
+    """The parsed prompt, cached; a text without a file has an empty name."""
+    name, cache = written.file or "", scope.facts.prompts
+    if (written.text, name) not in cache:
         folder = context.project / (Path(name).parent if name else FOLDER)
         try:
-            known[written.text, name] = _parse(written.text, folder, name, context.partial_texts())
+            cache[written.text, name] = _parse(written.text, folder, name, context.partial_texts())
         except PromptError as error:
-            known[written.text, name] = error
-    return known[written.text, name]
+            cache[written.text, name] = error
+    return cache[written.text, name]
 
 
 def _parse(text: str, folder: Path, name: str, partials: Mapping[str, str]) -> Prompt:
     plain = plain_prompt(text, name=name)
     if plain is not None:
         return plain
-    # Imported only for a text with tags: the library that reads them takes as long as all the rest of a small file.
+    # Imported only for a text with tags: importing Jinja takes as long as everything else for a small file.
     from podium.workflow.prompts.render import parse_prompt
 
     return parse_prompt(text, folder=folder, name=name, partials=partials)
 
 
-def _reads(context: WorkflowSource, scope: Scope, spot: TextField, prompt: Prompt) -> Iterator[Problem]:
-    told: set[tuple[str, ...]] = set()
+def _reads(context: WorkflowSource, scope: Scope, field: TextField, prompt: Prompt) -> Iterator[Problem]:
+    reported: set[tuple[str, ...]] = set()
     for reference in prompt.references:
-        for complaint in check_reference(scope, reference):
-            thing = reference.chain[: 2 if complaint.rule != 16 else None]
-            if thing not in told:
-                told.add(thing)
-                worded = _worded(complaint, reference.chain)
-                yield _at(context, spot, worded, reference.file, reference.line)
+        for violation in check_reference(scope, reference):
+            thing = reference.chain[: 2 if violation.rule != 16 else None]
+            if thing not in reported:
+                reported.add(thing)
+                reworded = _reword(violation, reference.chain)
+                yield _problem_in_prompt(context, field, reworded, reference.file, reference.line)
 
 
-def _worded(complaint: Complaint, chain: tuple[str, ...]) -> Complaint:
-    """A name that means nothing is a matter of the prompt, since roles and files are written apart from steps."""
-    if complaint.rule != 15:
-        return complaint
-    message = f"prompt reads {'.'.join(chain)}, which nobody declared"
-    return Complaint(20, message, complaint.hint or complaint.message)
+def _reword(violation: Violation, chain: tuple[str, ...]) -> Violation:
+    """An unknown name is reported as a problem of the prompt, because roles and prompt files are written apart from steps."""
+    if violation.rule != 15:
+        return violation
+    message = f"the prompt reads {'.'.join(chain)}, which is not declared"
+    return Violation(20, message, violation.hint or violation.message)
 
 
-def _at(context: WorkflowSource, spot: TextField, complaint: Complaint, file: str, line: int) -> Problem:
-    """In the prompt file if it is one; else at the text in the workflow."""
-    found = context.problem(complaint.rule, spot.path, complaint.message, hint=complaint.hint)
+def _problem_in_prompt(
+    context: WorkflowSource, field: TextField, violation: Violation, file: str, line: int
+) -> Problem:
+    """A problem at its line in the prompt file, or at the text in the workflow."""
+    problem = context.problem(violation.rule, field.path, violation.message, hint=violation.hint)
     if not file:
-        return found
+        return problem
     own = next((own for own in context.partials if file == f"{PARTIALS}/{own.name}"), None)
     if own is not None:
-        return replace(found, file=own.display_name, line=line, col=1)
-    base = None if Path(found.file).is_absolute() else Path.cwd()
+        return replace(problem, file=own.display_name, line=line, col=1)
+    base = None if Path(problem.file).is_absolute() else Path.cwd()
     path = context.project / file
-    return replace(found, file=display_name(path.absolute(), base), line=line, col=1)
+    return replace(problem, file=display_name(path.absolute(), base), line=line, col=1)

@@ -1,11 +1,16 @@
-"""Warnings about agents: one that judges its own work (41), one whose price nobody knows (42)."""
+"""Warnings about agents: reviewing their own work (41), unknown prices under a cost limit (42)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from podium.workflow.context import WorkflowSource
-from podium.workflow.lint.analysis.assigned_agents import AssignedAgent, agent_of, capabilities_of, players
+from podium.workflow.lint.analysis.assigned_agents import (
+    AssignedAgent,
+    agent_of,
+    assigned_agents,
+    capabilities_of,
+)
 from podium.workflow.lint.analysis.survey import FileSurvey, StepSite, judged_steps
 from podium.workflow.problems import Problem
 from podium.workflow.schema.parts import DocPath
@@ -14,75 +19,75 @@ from podium.workflow.workers import workers_of
 
 
 def check(survey: FileSurvey) -> Iterator[Problem]:
-    cast = tuple(players(survey))
-    yield from _same_mind(survey, cast)
-    yield from _no_ceiling(survey, cast)
+    agents = tuple(assigned_agents(survey))
+    yield from _self_review(survey, agents)
+    yield from _unknown_price(survey, agents)
 
 
-def _same_mind(survey: FileSurvey, cast: tuple[AssignedAgent, ...]) -> Iterator[Problem]:
-    """Where neither says which agent plays, both are played by the same: the first that is installed."""
-    for player in cast:
-        if player.judge is None:
+def _self_review(survey: FileSurvey, agents: tuple[AssignedAgent, ...]) -> Iterator[Problem]:
+    """Without a named agent on either side, the first installed agent does both."""
+    for assigned in agents:
+        if assigned.judge is None:
             continue
-        for author in _authors(survey, player):
-            if author.step.verb == "agent" and _agents(author) == {_mind(player)}:
-                message = f'"{_label(player)}" is done by the agent that wrote "{author.name}"'
-                hint = f"review: {_other(player)} brings a second mind"
-                place = player.judge.at("review")
-                yield player.site.context.problem(41, place, message, hint=hint, key=True, warning=True)
+        for author in _authors(survey, assigned):
+            if author.step.verb == "agent" and _agents(author) == {_agent_name(assigned)}:
+                message = f'"{_label(assigned)}" uses the same agent as "{author.name}", whose work it judges'
+                hint = f"use another agent, for example review: {_other_agent(assigned)}"
+                place = assigned.judge.at("review")
+                yield assigned.site.context.problem(41, place, message, hint=hint, key=True, warning=True)
                 break
 
 
-def _authors(survey: FileSurvey, player: AssignedAgent) -> tuple[StepSite, ...]:
-    if isinstance(player.judge, Gate):
-        return (player.site,)
-    return judged_steps(survey, player.site)
+def _authors(survey: FileSurvey, assigned: AssignedAgent) -> tuple[StepSite, ...]:
+    if isinstance(assigned.judge, Gate):
+        return (assigned.site,)
+    return judged_steps(survey, assigned.site)
 
 
-def _label(player: AssignedAgent) -> str:
-    if isinstance(player.judge, Gate):
-        return player.judge.name or player.worker.name
-    return player.site.name
+def _label(assigned: AssignedAgent) -> str:
+    if isinstance(assigned.judge, Gate):
+        return assigned.judge.name or assigned.worker.name
+    return assigned.site.name
 
 
 def _agents(site: StepSite) -> set[str]:
     return {worker.agent or "" for worker in workers_of(site.context, site.step)}
 
 
-def _mind(player: AssignedAgent) -> str:
-    return player.worker.agent or ""
+def _agent_name(assigned: AssignedAgent) -> str:
+    return assigned.worker.agent or ""
 
 
-def _other(player: AssignedAgent) -> str:
-    """The first agent with models of another vendor; a player without a name is the first agent of all."""
-    context = player.site.context
+def _other_agent(assigned: AssignedAgent) -> str:
+    """The first agent with models of another vendor; an unnamed agent counts as the first of all."""
+    context = assigned.site.context
     first, *_ = names = context.agent_types.built_in
-    vendor = _vendor(context, agent_of(player.worker) or first)
+    vendor = _vendor(context, agent_of(assigned.worker) or first)
     return next(name for name in names if _vendor(context, name) not in {"", vendor})
 
 
 def _vendor(context: WorkflowSource, agent: str) -> str:
-    able = capabilities_of(context, agent)
-    return "" if able is None else able.vendor
+    capabilities = capabilities_of(context, agent)
+    return "" if capabilities is None else capabilities.vendor
 
 
-def _no_ceiling(survey: FileSurvey, cast: tuple[AssignedAgent, ...]) -> Iterator[Problem]:
-    """Told once for each agent that is used, where it is configured."""
+def _unknown_price(survey: FileSurvey, agents: tuple[AssignedAgent, ...]) -> Iterator[Problem]:
+    """Reported once for each used agent, at its configuration."""
     context = survey.context
     limited = [
         site for site in survey.sites if site.step.limits is not None and site.step.limits.usd is not None
     ]
     if not limited and (context.file.limits is None or context.file.limits.usd is None):
         return
-    for agent in dict.fromkeys(filter(None, (agent_of(player.worker) for player in cast))):
-        able = capabilities_of(context, agent)
+    for agent in dict.fromkeys(filter(None, (agent_of(assigned.worker) for assigned in agents))):
+        capabilities = capabilities_of(context, agent)
         configured = context.file.agents.get(agent)
-        priced = configured is not None and configured.price is not None
-        if able is not None and able.price == "unknown" and not priced:
+        has_price = configured is not None and configured.price is not None
+        if capabilities is not None and capabilities.price == "unknown" and not has_price:
             message = f'usd cannot be enforced for "{agent}": its price is unknown'
-            first = next(player for player in cast if agent_of(player.worker) == agent)
+            first = next(assigned for assigned in agents if agent_of(assigned.worker) == agent)
             own: DocPath = ("agents", agent)
-            # An agent that nobody here configured is pointed at where it is used.
-            is_ours = context.position(own).file == context.position(first.path).file
-            at = own if is_ours else first.path
-            yield context.problem(42, at, message, hint="give the agent a price", key=True, warning=True)
+            # An agent that is not configured in this file is reported where it is used.
+            is_configured_here = context.position(own).file == context.position(first.path).file
+            at = own if is_configured_here else first.path
+            yield context.problem(42, at, message, hint="add a price to the agent", key=True, warning=True)

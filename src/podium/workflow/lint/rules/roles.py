@@ -1,4 +1,4 @@
-"""Roles, agents and presets that exist (21), and workers that are told what to do (20)."""
+"""Roles, agents and presets that do not exist (21), and workers without a prompt (20)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 from podium.workflow.agent_capabilities import AGENT_WORDS
 from podium.workflow.context import WorkflowSource
 from podium.workflow.defaults import PRESETS
-from podium.workflow.lint.analysis.assigned_agents import AgentMention, mentions
+from podium.workflow.lint.analysis.assigned_agents import AgentMention, agent_mentions
 from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.schema.parts import DocPath, Retry
@@ -17,7 +17,7 @@ from podium.workflow.workers import Worker, workers_of
 
 
 def check(survey: FileSurvey) -> Iterator[Problem]:
-    for mention in mentions(survey):
+    for mention in agent_mentions(survey):
         yield from _exists(mention)
     for context, retry, path in _retries(survey):
         yield from _preset(context, retry, path)
@@ -40,8 +40,8 @@ def _exists(mention: AgentMention) -> Iterator[Problem]:
         hint = f'"{name}" is a role; write role: {name}'
     else:
         hint = did_you_mean(name, _names(context, kind))
-    what = "role or agent" if kind == "either" else kind
-    yield context.problem(21, mention.path, f'no {what} "{name}"', hint=hint)
+    noun = "role or agent" if kind == "either" else kind
+    yield context.problem(21, mention.path, f'{noun} "{name}" does not exist', hint=hint)
 
 
 def _names(context: WorkflowSource, kind: Literal["role", "agent", "either"]) -> tuple[str, ...]:
@@ -59,31 +59,32 @@ def _retries(survey: FileSurvey) -> Iterator[tuple[WorkflowSource, Retry | str |
 
 
 def _preset(context: WorkflowSource, retry: Retry | str | None, path: DocPath) -> Iterator[Problem]:
-    """The name of a preset is looked up like that of a role."""
+    """Rule 21 for the name of a retry preset."""
     known = (*PRESETS, *context.file.retries)
     if isinstance(retry, str) and retry not in known:
-        yield context.problem(21, path, f'no retry preset "{retry}"', hint=did_you_mean(retry, known))
+        yield context.problem(
+            21, path, f'retry preset "{retry}" does not exist', hint=did_you_mean(retry, known)
+        )
 
 
 def _task(site: StepSite) -> Iterator[Problem]:
-    """A worker needs a prompt, its step's or its role's. A component that overrides has that of its build."""
+    """A worker needs a prompt, its step's or its role's; an overriding component has that of its build."""
     step = site.step
     if step.verb != "agent" or site.block.part == "override" or step.prompt is not None:
         return
-    if not _is_misspelled(site) and any(map(_is_idle, workers_of(site.context, step))):
-        hint = "neither has its role" if step.role is not None else ""
+    if not _has_broken_prompt(site) and any(map(_lacks_prompt, workers_of(site.context, step))):
+        hint = "its role has none either" if step.role is not None else ""
         yield site.problem(20, message=f'"{site.name}" has no prompt', hint=hint, key=True)
 
 
-def _is_misspelled(site: StepSite) -> bool:
-    """Whether a prompt is there but could not be read; that was told already."""
-    here = site.step.path
-    lost = (path[-1] for path in site.context.broken if path[:-1] == here)
-    return any(str(key) == "prompt" or did_you_mean(str(key), ("prompt",)) for key in lost)
+def _has_broken_prompt(site: StepSite) -> bool:
+    """Whether the step has a prompt that could not be read, which was already reported."""
+    broken = (path[-1] for path in site.context.broken if path[:-1] == site.step.path)
+    return any(str(key) == "prompt" or did_you_mean(str(key), ("prompt",)) for key in broken)
 
 
-def _is_idle(worker: Worker) -> bool:
-    """A role that does not exist, or that only the run will tell, may well bring a prompt."""
+def _lacks_prompt(worker: Worker) -> bool:
+    """Whether the worker certainly has no prompt; an unknown role may have one."""
     if worker.known_role is None:
         return worker.role is None
     return worker.known_role.prompt is None

@@ -1,4 +1,4 @@
-"""What a step hands down by `with` (35): to another workflow, or to a role."""
+"""Parameters that a step passes with `with` (35): to another workflow, or to a role."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from podium.workflow.workers import Worker, reviewers_of, workers_of
 
 
 def check(survey: FileSurvey) -> Iterator[Problem]:
-    """That a file contains itself, or too many others, is told by who reads them."""
+    """The reader reports a workflow that contains itself or too many others."""
     for site in survey.sites:
         child = site.context.child(site.step)
         if child is not None:
@@ -23,35 +23,37 @@ def check(survey: FileSurvey) -> Iterator[Problem]:
 
 
 def _inputs(site: StepSite, child: WorkflowSource) -> Iterator[Problem]:
-    known, given = child.file.inputs, site.step.with_ or {}
-    for name, value in given.items():
-        if name not in known:
+    inputs, values = child.file.inputs, site.step.with_ or {}
+    for name, value in values.items():
+        if name not in inputs:
             message = f'with: "{name}" is not an input of {site.step.workflow}'
-            yield site.problem(35, "with", name, message=message, hint=did_you_mean(name, known), key=True)
-        elif not (isinstance(value, str) and has_insert(value)) and not FITS[known[name].type](value):
-            yield site.problem(35, "with", name, message=f'with: "{name}" must be {known[name].type}')
-    for name, declared in known.items():
-        if name not in given and not declared.has("default"):
+            yield site.problem(35, "with", name, message=message, hint=did_you_mean(name, inputs), key=True)
+        elif not (isinstance(value, str) and has_insert(value)) and not FITS[inputs[name].type](value):
+            yield site.problem(35, "with", name, message=f'with: "{name}" must be {inputs[name].type}')
+    for name, declared in inputs.items():
+        if name not in values and not declared.has("default"):
             message = f'{site.step.workflow} needs input "{name}"'
             yield site.problem(35, "workflow", message=message, hint=f"with: {{{name}: ...}}")
 
 
 def _parameters(site: StepSite) -> Iterator[Problem]:
-    for worker in _players(site):
+    for worker in _workers(site):
         if worker.role is None:
-            yield site.problem(35, "with", message="with is for a role's parameters; name a role", key=True)
+            yield site.problem(
+                35, "with", message="with sets parameters of a role, but this step has no role", key=True
+            )
             return
         role = worker.known_role
-        known = (role.with_ or {}) if role is not None else (site.step.with_ or {})
+        parameters = (role.with_ or {}) if role is not None else (site.step.with_ or {})
         for name in site.step.with_ or {}:
-            if name not in known:
+            if name not in parameters:
                 message = f'role "{worker.role}" has no parameter "{name}"'
                 yield site.problem(
-                    35, "with", name, message=message, hint=did_you_mean(name, known), key=True
+                    35, "with", name, message=message, hint=did_you_mean(name, parameters), key=True
                 )
 
 
-def _players(site: StepSite) -> tuple[Worker, ...]:
+def _workers(site: StepSite) -> tuple[Worker, ...]:
     match site.step.verb:
         case "agent":
             return workers_of(site.context, site.step)

@@ -1,11 +1,11 @@
-"""Whom a worker may ask (37), and what the components of a feature need (38)."""
+"""Team members that a worker may ask (37), and needs of the components of a feature (38)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from podium.workflow.context import WorkflowSource
-from podium.workflow.lint.analysis.cycles import circles
+from podium.workflow.lint.analysis.cycles import find_cycles
 from podium.workflow.lint.analysis.survey import FileSurvey, StepSite, feature_of
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.schema.step import Feature
@@ -30,13 +30,13 @@ def _team(site: StepSite) -> Iterator[Problem]:
             if other == name:
                 yield site.problem(37, *place, message=f'"{name}" asks itself')
             elif other not in team:
-                message = f'"{name}" asks "{other}", who is not in the team'
+                message = f'"{name}" asks "{other}", which is not in the team'
                 yield site.problem(37, *place, message=message, hint=did_you_mean(other, team))
 
 
 def _feature(context: WorkflowSource, feature: Feature) -> Iterator[Problem]:
-    known = [f"{phase}.{name}" for phase, body in feature.phases.items() for name in body.components]
-    edges: dict[str, list[str]] = {name: [] for name in known}
+    components = [f"{phase}.{name}" for phase, body in feature.phases.items() for name in body.components]
+    edges: dict[str, list[str]] = {name: [] for name in components}
     for phase, body in feature.phases.items():
         for name, component in body.components.items():
             for number, need in enumerate(component.needs or ()):
@@ -45,24 +45,24 @@ def _feature(context: WorkflowSource, feature: Feature) -> Iterator[Problem]:
                     edges[f"{phase}.{name}"].append(full)
                     continue
                 message = f"component {phase}.{name} needs {full}, which does not exist"
-                hint = did_you_mean(full, known)
+                hint = did_you_mean(full, components)
                 yield context.problem(38, component.at("needs", number), message, hint=hint)
-    for circle in circles({**edges, **_with_barriers(feature, edges)}):
-        shown = [name for name in circle if not name.startswith("!")]
-        phase, _, name = shown[0].partition(".")
+    for cycle in find_cycles({**edges, **_with_barriers(feature, edges)}):
+        names = [name for name in cycle if not name.startswith("!")]
+        phase, _, name = names[0].partition(".")
         place = feature.phases[phase].components[name].at("needs")
-        yield context.problem(38, place, f"cycle: {' -> '.join((*shown, shown[0]))}", key=True)
+        yield context.problem(38, place, f"cycle: {' -> '.join((*names, names[0]))}", key=True)
 
 
 def _with_barriers(feature: Feature, edges: dict[str, list[str]]) -> dict[str, list[str]]:
-    """A strict barrier makes every component of a phase wait for all phases before it."""
-    found: dict[str, list[str]] = {}
+    """The edges with barriers: a strict barrier makes every component of a phase wait for all earlier phases."""
+    edges_with_barriers: dict[str, list[str]] = {}
     earlier: list[str] = []
     for phase, body in feature.phases.items():
-        mine = [f"{phase}.{name}" for name in body.components]
+        own = [f"{phase}.{name}" for name in body.components]
         if body.barrier == "strict" and earlier:
-            # One name for all that came before keeps this linear.
-            found[f"!{phase}"] = list(earlier)
-            found |= {name: [*edges[name], f"!{phase}"] for name in mine}
-        earlier += mine
-    return found
+            # A single node for all earlier components keeps this linear.
+            edges_with_barriers[f"!{phase}"] = list(earlier)
+            edges_with_barriers |= {name: [*edges[name], f"!{phase}"] for name in own}
+        earlier += own
+    return edges_with_barriers
