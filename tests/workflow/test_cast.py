@@ -1,4 +1,4 @@
-"""A cast says who does what in a rehearsal; its mistakes are named by line."""
+"""Casts: scripted answers for a simulated run; mistakes are reported with their line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from podium.app.author.load import open_workflow
 from podium.app.forecast.simulate import rehearse
 from podium.errors import ConfigurationError
 from podium.views.run.trace import Trace
-from podium.workflow.scripted.cast import iteration_of, judged_by, place_of, read_cast
+from podium.workflow.scripted.cast import iteration_of, judged_attempt, place_of, read_cast
 
 FLOW = """\
 podium: 1
@@ -35,7 +35,7 @@ steps:
 """
 
 
-def played(folder: Path, cast: str) -> Trace:
+def simulate_cast(folder: Path, cast: str) -> Trace:
     (folder / "flow.yaml").write_text(FLOW)
     (folder / "cast.yaml").write_text(cast)
     return rehearse(open_workflow(folder / "flow.yaml"), folder / "cast.yaml", inputs={}).run
@@ -47,21 +47,21 @@ def outcomes(run: Trace) -> list[str]:
     ]
 
 
-def test_without_rules_everything_goes_well(tmp_path: Path) -> None:
-    run = played(tmp_path, "[]")
+def test_without_rules_every_step_passes(tmp_path: Path) -> None:
+    run = simulate_cast(tmp_path, "[]")
 
     assert outcomes(run) == ["work:passed", "judge:passed", "ask:passed", "signal:passed"]
     assert (run.status, run.exit) == ("passed", 0)
 
 
 def test_a_gate_that_fails_once_costs_one_attempt(tmp_path: Path) -> None:
-    run = played(tmp_path, "- {match: {step: tests, attempt: 1}, exit: 1}")
+    run = simulate_cast(tmp_path, "- {match: {step: tests, attempt: 1}, exit: 1}")
 
     assert [step.attempts for step in run.steps if step.path == "work"] == [2]
 
 
 def test_a_rejection_sends_the_work_back(tmp_path: Path) -> None:
-    run = played(tmp_path, "- {match: {step: judge/reviewer, visit: 1}, verdict: reject, text: no}")
+    run = simulate_cast(tmp_path, "- {match: {step: judge/reviewer, visit: 1}, verdict: reject, text: no}")
 
     assert outcomes(run)[:4] == ["work:passed", "judge:rejected", "work~2:passed", "judge~2:passed"]
 
@@ -82,12 +82,12 @@ def test_a_rejection_sends_the_work_back(tmp_path: Path) -> None:
         ("{match: {step: signal}, outcome: error}", "signal:error"),
     ],
 )
-def test_a_rule_brings_about_an_outcome(tmp_path: Path, rule: str, outcome: str) -> None:
-    assert outcome in outcomes(played(tmp_path, f"- {rule}"))
+def test_a_rule_causes_its_outcome(tmp_path: Path, rule: str, outcome: str) -> None:
+    assert outcome in outcomes(simulate_cast(tmp_path, f"- {rule}"))
 
 
-def test_a_quota_window_is_waited_for_and_costs_no_attempt(tmp_path: Path) -> None:
-    run = played(tmp_path, "- {match: {step: work, attempt: 1}, error: quota}")
+def test_a_quota_error_is_waited_for_and_costs_no_attempt(tmp_path: Path) -> None:
+    run = simulate_cast(tmp_path, "- {match: {step: work, attempt: 1}, error: quota}")
 
     work = next(step for step in run.steps if step.path == "work")
     assert work.outcome == "passed"
@@ -95,7 +95,7 @@ def test_a_quota_window_is_waited_for_and_costs_no_attempt(tmp_path: Path) -> No
 
 
 def test_costs_delays_and_usage_are_as_scripted(tmp_path: Path) -> None:
-    run = played(
+    run = simulate_cast(
         tmp_path,
         "- {match: {step: work}, cost_usd: 0.5, delay: 2m, usage: {input: 10, output: 5}}\n"
         "- {match: {step: judge/reviewer}, cost_usd: 0.25, delay: 1s}\n",
@@ -105,7 +105,7 @@ def test_costs_delays_and_usage_are_as_scripted(tmp_path: Path) -> None:
     assert next(step for step in run.steps if step.path == "work").usd == 500_000
 
 
-def test_a_rule_that_nothing_matched_is_pointed_out(tmp_path: Path) -> None:
+def test_a_rule_that_never_matched_is_reported(tmp_path: Path) -> None:
     (tmp_path / "flow.yaml").write_text(FLOW)
     (tmp_path / "cast.yaml").write_text(
         "- {match: {step: work}, text: hi}\n- {match: {step: wrok}, exit: 1}\n"
@@ -124,7 +124,9 @@ def test_a_rule_that_nothing_matched_is_pointed_out(tmp_path: Path) -> None:
         ("files: {a: 1}\n", 1, "must be text"),
     ],
 )
-def test_a_mistake_in_a_cast_is_named_by_line(tmp_path: Path, text: str, line: int, part: str) -> None:
+def test_a_mistake_in_a_cast_is_reported_with_its_line(
+    tmp_path: Path, text: str, line: int, part: str
+) -> None:
     path = tmp_path / "cast.yaml"
     path.write_text(text)
 
@@ -135,7 +137,7 @@ def test_a_mistake_in_a_cast_is_named_by_line(tmp_path: Path, text: str, line: i
     assert part in caught.value.message
 
 
-def test_a_cast_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
+def test_a_missing_cast_is_a_configuration_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as caught:
         read_cast(tmp_path / "nothing.yaml")
 
@@ -147,8 +149,8 @@ def test_places_are_addresses_without_numbers() -> None:
     assert place_of("implement#2/tests") == "implement/tests"
     assert iteration_of("each[3]/test") == 3
     assert iteration_of("test") is None
-    assert judged_by("work~2#3/tests") == (2, 3)
-    assert judged_by("work") is None
+    assert judged_attempt("work~2#3/tests") == (2, 3)
+    assert judged_attempt("work") is None
 
 
 def test_commands_judge_before_people_whatever_the_order_in_the_file(tmp_path: Path) -> None:
@@ -162,7 +164,7 @@ def test_commands_judge_before_people_whatever_the_order_in_the_file(tmp_path: P
     assert [step.path for step in run.steps] == ["a#1/run", "a#1/human", "a#1", "a"]
 
 
-def test_a_question_that_nobody_answers_stands_still_in_spite_of_reminders(tmp_path: Path) -> None:
+def test_a_question_without_an_answer_waits_despite_reminders(tmp_path: Path) -> None:
     (tmp_path / "flow.yaml").write_text(
         'podium: 1\nname: flow\nsteps:\n  ask: {human: "Good?", remind: 1h}\n'
     )

@@ -1,4 +1,4 @@
-"""A feature becomes blocks and loops."""
+"""Compiling a feature to blocks and loops."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Names:
         raise AssertionError(query)
 
 
-def built(folder: Path, keys: str = WORKER, feature: str = AUTH) -> Step:
+def compile_build(folder: Path, keys: str = WORKER, feature: str = AUTH) -> Step:
     return only_step(folder, f"{{build: auth.yaml, {keys}}}", files={"auth.yaml": feature})
 
 
@@ -70,7 +70,7 @@ def components_of(step: Step) -> ForEach:
 
 @pytest.mark.req("C26")
 def test_interfaces_come_first_then_phases(tmp_path: Path) -> None:
-    step = built(tmp_path)
+    step = compile_build(tmp_path)
     assert [child.name for child in verb_of(step, Block).steps] == ["interfaces", "phases"]
     write = inner(step, "interfaces")
     files = verb_of(write, Write).files
@@ -81,8 +81,8 @@ def test_interfaces_come_first_then_phases(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("R165")
-def test_phases_wait_by_their_barriers(tmp_path: Path) -> None:
-    loop = phases_of(built(tmp_path, f"parallel: 3, {WORKER}"))
+def test_phases_wait_according_to_their_barriers(tmp_path: Path) -> None:
+    loop = phases_of(compile_build(tmp_path, f"parallel: 3, {WORKER}"))
     assert (loop.name, loop.parallel) == ("phase", 3)
     assert (loop.key, loop.needs) == (Field(Name("phase"), "id"), Field(Name("phase"), "needs"))
     items: Any = fill(loop.items, Names())
@@ -94,8 +94,8 @@ def test_phases_wait_by_their_barriers(tmp_path: Path) -> None:
     assert items[0]["title"] == "backend"
 
 
-def test_components_wait_for_each_other_within_a_phase(tmp_path: Path) -> None:
-    step = built(tmp_path, f"pass: any, join: {{batch: 2}}, {WORKER}")
+def test_components_wait_for_components_they_need(tmp_path: Path) -> None:
+    step = compile_build(tmp_path, f"pass: any, join: {{batch: 2}}, {WORKER}")
     loop = components_of(step)
     assert (loop.name, loop.rule, loop.join, loop.parallel) == ("component", "any", 2, 1)
     items: Any = fill(phases_of(step).items, Names())
@@ -107,8 +107,8 @@ def test_components_wait_for_each_other_within_a_phase(tmp_path: Path) -> None:
     assert actual[0]["description"] == "The form"
 
 
-def test_a_component_is_held_to_its_files_and_to_the_interfaces(tmp_path: Path) -> None:
-    body = components_of(built(tmp_path)).body
+def test_a_component_may_change_only_its_files_and_no_interface(tmp_path: Path) -> None:
+    body = components_of(compile_build(tmp_path)).body
     assert isinstance(body.verb, Agent)
     assert body.touches == Field(Name("component"), "touches")
     assert body.verb.no_change == "fail"
@@ -117,36 +117,36 @@ def test_a_component_is_held_to_its_files_and_to_the_interfaces(tmp_path: Path) 
     assert (check.name, check.verb) == ("interface_login", Command(("tsc", "api/login.ts")))
 
 
-def test_a_component_may_be_a_block_whose_workers_share_its_claim(tmp_path: Path) -> None:
+def test_workers_of_a_component_block_share_its_claim(tmp_path: Path) -> None:
     keys = (
         "component: {steps: {code: {role: implementer, prompt: x},"
         " tests: {role: test_engineer, prompt: y, touches: ['tests/**']}}}"
     )
-    body = components_of(built(tmp_path, keys)).body
+    body = components_of(compile_build(tmp_path, keys)).body
     code, tests = verb_of(body, Block).steps
     assert code.touches == body.touches == Field(Name("component"), "touches")
     assert tests.touches == ("tests/**",)
 
 
-def test_the_checks_of_interfaces_join_the_gates_that_are_there(tmp_path: Path) -> None:
+def test_the_checks_of_interfaces_are_added_to_the_gates(tmp_path: Path) -> None:
     keys = "component: {role: implementer, prompt: x, gates: [{name: interface_login, run: make}, {review: gemini}]}"
-    gates = gates_of(components_of(built(tmp_path / "a", keys)).body)
+    gates = gates_of(components_of(compile_build(tmp_path / "a", keys)).body)
     assert [[gate.name for gate in stage] for stage in gates.stages] == [
         ["interface_login", "interface_login_2"],
         ["review"],
     ]
     keys = "component: {role: implementer, prompt: x, gates: [{review: gemini}]}"
-    gates = gates_of(components_of(built(tmp_path / "b", keys)).body)
+    gates = gates_of(components_of(compile_build(tmp_path / "b", keys)).body)
     assert [[gate.name for gate in stage] for stage in gates.stages] == [["interface_login"], ["review"]]
 
 
 def test_without_interfaces_nothing_is_written_or_checked(tmp_path: Path) -> None:
-    step = built(tmp_path, feature="phases: {p: {components: {a: {touches: [x]}}}}\n")
+    step = compile_build(tmp_path, feature="phases: {p: {components: {a: {touches: [x]}}}}\n")
     assert [child.name for child in verb_of(step, Block).steps] == ["phases"]
     assert components_of(step).body.gates is None
 
 
-def test_a_feature_may_stand_in_the_workflow(tmp_path: Path) -> None:
+def test_a_feature_may_be_written_in_the_workflow(tmp_path: Path) -> None:
     step = only_step(
         tmp_path,
         f"{{build: {{phases: {{p: {{components: {{a: {{}}}}}}}}}}, {WORKER}, touches: [x], gates: [{{check: true}}]}}",
@@ -166,7 +166,7 @@ def test_a_component_may_override_the_step_that_builds_it(tmp_path: Path) -> Non
           b: {touches: [y], timeout: 1m}
           c: {run: make c}
     """
-    body = components_of(built(tmp_path, feature=feature)).body
+    body = components_of(compile_build(tmp_path, feature=feature)).body
     usual, b, c = verb_of(body, Block).steps
     assert [usual.name, b.name, c.name] == ["component", "p_b", "p_c"]
     assert (b.timeout, usual.timeout) == (60_000, 1_200_000)
@@ -183,7 +183,7 @@ def test_a_component_may_override_the_step_that_builds_it(tmp_path: Path) -> Non
     assert fill(result, Names(steps={})) is None
 
 
-def test_a_feature_that_a_step_answers_is_expanded_during_the_run(tmp_path: Path) -> None:
+def test_a_feature_from_a_steps_output_is_expanded_at_run_time(tmp_path: Path) -> None:
     text = """
     steps:
       plan: {role: planner, prompt: x, output: {schema: Feature}}
@@ -205,8 +205,8 @@ def test_a_feature_that_a_step_answers_is_expanded_during_the_run(tmp_path: Path
     assert verb_of(loop.body, Command).argv == (Name("check"),)
 
 
-def test_a_design_answers_its_phase_before_the_components(tmp_path: Path) -> None:
-    step = built(tmp_path / "a", f"design: {{role: tech_lead, prompt: x}}, {WORKER}")
+def test_a_design_runs_before_the_components_of_its_phase(tmp_path: Path) -> None:
+    step = compile_build(tmp_path / "a", f"design: {{role: tech_lead, prompt: x}}, {WORKER}")
     design, write, components = verb_of(phases_of(step).body, Block).steps
     assert (design.name, design.output.schema_name) == ("design", "Phase")
     detailed = Call("_designed", (Name("phase"), Field(Field(Name("steps"), "design"), "output")))
@@ -214,19 +214,19 @@ def test_a_design_answers_its_phase_before_the_components(tmp_path: Path) -> Non
     assert verb_of(components, ForEach).items == Call("_components", (detailed,))
     items: Any = phases_of(step).items
     assert list(items[1]["needs"]) == ["backend"]
-    step = built(tmp_path / "b", f"design: {{role: tech_lead, prompt: x, output: json}}, {WORKER}")
+    step = compile_build(tmp_path / "b", f"design: {{role: tech_lead, prompt: x, output: json}}, {WORKER}")
     assert inner(phases_of(step).body, "design").output.kind == "json"
 
 
-def test_a_design_makes_phases_wait_for_all_before_them() -> None:
+def test_with_a_design_each_phase_waits_for_all_earlier_ones() -> None:
     feature = {"phases": {"a": {}, "b": {"barrier": "none"}}}
     assert [phase["needs"] for phase in feature_functions.phases(feature)] == [[], []]
     assert [phase["needs"] for phase in feature_functions.phases(feature, strict=True)] == [[], ["a"]]
 
 
 @pytest.mark.req("C26")
-def test_a_phase_waits_for_all_before_it_for_their_interfaces_or_for_nothing() -> None:
-    """Interfaces are written by the first step of a build, so who waits for them only waits for no phase."""
+def test_a_phase_waits_for_earlier_phases_for_their_interfaces_or_for_nothing() -> None:
+    """The first step of a build writes the interfaces, so a phase that waits only for them waits for no phase."""
     barriers = {"a": "strict", "b": None, "c": "interfaces", "d": "none", "e": "strict"}
     feature = {"phases": {name: {"barrier": word} if word else {} for name, word in barriers.items()}}
     assert {phase["id"]: phase["needs"] for phase in feature_functions.phases(feature)} == {
@@ -238,14 +238,14 @@ def test_a_phase_waits_for_all_before_it_for_their_interfaces_or_for_nothing() -
     }
 
 
-def test_lists_with_ids_and_maps_by_name_are_the_same_feature() -> None:
+def test_lists_with_ids_and_maps_by_name_give_the_same_feature() -> None:
     listed = {"phases": [{"id": "a", "components": [{"id": "x", "needs": ["y"]}, {"name": "y"}, {}]}]}
     [phase] = feature_functions.phases(listed)
     assert [component["id"] for component in feature_functions.components(phase)] == ["x", "y", "3"]
     assert feature_functions.components({"components": {"x": None}})[0]["id"] == "x"
 
 
-def test_the_answer_of_a_design_is_laid_over_its_phase() -> None:
+def test_the_answer_of_a_design_is_merged_into_its_phase() -> None:
     phase = {"id": "a", "title": "A", "interfaces": {"i": {"file": "i.ts", "text": "1"}}, "components": []}
     design = {"components": {"x": {}}, "interfaces": {"j": {"file": "j.ts", "text": "2", "check": ["true"]}}}
     actual = feature_functions.designed(phase, design)
@@ -266,18 +266,18 @@ def test_the_answer_of_a_design_is_laid_over_its_phase() -> None:
         {"phases": {"a": {"barrier": "none", "components": {"x": {"needs": [1]}}}}},
     ],
 )
-def test_what_is_no_feature_is_a_wrong_type_and_no_crash(feature: Any) -> None:
+def test_a_value_that_is_not_a_feature_is_a_type_error(feature: Any) -> None:
     with pytest.raises(WrongType):
         evaluate(Call("_phases", (Name("feature"), Const(value=False))), Names(feature=feature))
 
 
-def test_nobody_can_write_the_internal_functions() -> None:
+def test_internal_functions_cannot_be_called_in_a_file() -> None:
     for name in feature_functions.FUNCTIONS:
         with pytest.raises(ExpressionError):
             parse_expression(f"{name}(feature)")
 
 
-def test_a_feature_file_is_checked_where_it_stands(tmp_path: Path) -> None:
+def test_problems_in_a_feature_file_are_placed_in_that_file(tmp_path: Path) -> None:
     text = f"steps: {{it: {{build: auth.yaml, {WORKER}}}}}"
     feature = "phases: {p: {components: {a: {toches: [x]}, b: {steps: {c: {}}}}}}\n"
     actual = errors(tmp_path / "a", text, {"auth.yaml": feature})

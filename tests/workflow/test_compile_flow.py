@@ -1,4 +1,4 @@
-"""Blocks, routes, loops and lists: the shape of the graph."""
+"""Compiling blocks, routes, loops and lists: the shape of the graph."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_sequence_keeps_its_order(tmp_path: Path) -> None:
     assert body.dependents == ()
 
 
-def test_needs_make_a_graph_as_wide_as_is_allowed(tmp_path: Path) -> None:
+def test_needs_make_a_graph_limited_by_the_files_maximum(tmp_path: Path) -> None:
     text = "max_parallel: 3\nsteps: {a: {run: x, needs: []}, b: {run: y, needs: [a]}, c: {run: z, needs: [a, b]}}"
     body = compile_text(tmp_path, text).body
     assert (body.kind, body.parallel) == ("dag", 3)
@@ -41,13 +41,13 @@ def test_parallel_decides_how_a_block_runs(parallel: str, kind: str, width: int,
     assert (block.kind, block.parallel) == (kind, width)
 
 
-def test_the_width_of_a_graph_can_be_narrowed(tmp_path: Path) -> None:
+def test_the_number_of_parallel_steps_of_a_graph_can_be_limited(tmp_path: Path) -> None:
     inner = "{a: {run: x, needs: []}, b: {run: y, needs: []}}"
     assert verb_of(only_step(tmp_path, f"{{parallel: false, steps: {inner}}}"), Block).parallel == 1
     assert verb_of(only_step(tmp_path, f"{{parallel: 2, steps: {inner}}}"), Block).parallel == 2
 
 
-def test_the_width_may_be_a_value_of_the_run(tmp_path: Path) -> None:
+def test_parallel_may_be_an_inserted_value(tmp_path: Path) -> None:
     step = only_step(
         tmp_path,
         '{parallel: "${{ inputs.n }}", pass: any, join: discard, steps: {a: {run: x}, b: {run: y}}}',
@@ -58,13 +58,13 @@ def test_the_width_may_be_a_value_of_the_run(tmp_path: Path) -> None:
     assert (block.kind, block.rule, block.join) == ("par", "any", "discard")
 
 
-def test_a_block_may_pick_its_result(tmp_path: Path) -> None:
+def test_a_block_may_select_its_result(tmp_path: Path) -> None:
     step = only_step(tmp_path, '{output: "${{ steps.a.output }}", steps: {a: {run: x}}}')
     assert verb_of(step, Block).output == Field(Field(Name("steps"), "a"), "output")
     assert step.output.kind == "text"
 
 
-def test_routes_lead_to_steps_and_words(tmp_path: Path) -> None:
+def test_routes_lead_to_steps_and_keywords(tmp_path: Path) -> None:
     text = """
     steps:
       a: {run: x}
@@ -77,14 +77,14 @@ def test_routes_lead_to_steps_and_words(tmp_path: Path) -> None:
     assert on["timeout"] == Target("fail", message=Text(("no ", Field(Name("run"), "id"))))
 
 
-def test_else_covers_exactly_the_failures_that_can_happen(tmp_path: Path) -> None:
+def test_else_covers_exactly_the_possible_failures(tmp_path: Path) -> None:
     on = only_step(tmp_path, "{run: x, on: {failed: next, else: {end: done}}}").on
     assert on["failed"] == Target("next")
     assert on["timeout"] == on["error"] == Target("end", message="done")
     assert set(on) == {"failed", "timeout", "error"}
 
 
-def test_else_knows_the_gates_of_the_role(tmp_path: Path) -> None:
+def test_else_includes_failures_of_the_roles_gates(tmp_path: Path) -> None:
     rest = 'roles: {w: {extends: implementer, gates: [{human: "Good?"}]}}'
     on = only_step(tmp_path, "{role: w, prompt: x, on: {else: next}}", rest).on
     assert set(on) == {"failed", "blocked", "timeout", "error", "aborted"}
@@ -114,7 +114,9 @@ def test_else_knows_the_gates_of_the_role(tmp_path: Path) -> None:
         ({"human": "x", "repeat": {"until": "x", "max": 2}}, "failed rejected aborted timeout"),
     ],
 )
-def test_how_a_step_can_end(step: dict[str, object], expected: str) -> None:
+def test_the_possible_outcomes_of_a_step_depend_on_its_verb_and_modifiers(
+    step: dict[str, object], expected: str
+) -> None:
     raw = read_valid(file_with(a=step)).steps["a"]
     assert possible_failures(raw) == tuple(sorted(expected.split(), key=_order))
     assert "skipped" not in possible_outcomes(raw)
@@ -134,13 +136,13 @@ def test_gates_and_conditions_add_outcomes() -> None:
     assert "aborted" in possible_outcomes(raw, [gate["h"]])
 
 
-def test_a_step_without_a_verb_may_end_in_any_way() -> None:
+def test_a_step_without_a_verb_has_all_outcomes() -> None:
     raw = read_valid(file_with(a={"run": "x"})).steps["a"].with_values({"run": None})
     assert len(possible_outcomes(raw)) == 10
     assert "cancelled" not in possible_outcomes(raw)
 
 
-def test_a_loop_stands_around_its_body(tmp_path: Path) -> None:
+def test_a_loop_is_put_around_its_body(tmp_path: Path) -> None:
     text = """
     steps:
       a: {check: true}
@@ -173,7 +175,7 @@ def test_a_loop_stands_around_its_body(tmp_path: Path) -> None:
     assert body.limits.usd is None
 
 
-def test_a_literal_list_may_hold_values_of_the_run(tmp_path: Path) -> None:
+def test_a_literal_list_may_have_inserted_values(tmp_path: Path) -> None:
     loop = verb_of(
         only_step(tmp_path, '{run: x, for_each: [a, "${{ inputs.b }}"]}', "inputs: {b: string}"), ForEach
     )
@@ -181,7 +183,7 @@ def test_a_literal_list_may_hold_values_of_the_run(tmp_path: Path) -> None:
     assert (loop.parallel, loop.rule, loop.join, loop.name) == (1, "all", "queue", "item")
 
 
-def test_in_a_loop_over_a_block_the_width_belongs_to_the_loop(tmp_path: Path) -> None:
+def test_parallel_of_a_loop_over_a_block_applies_to_the_loop(tmp_path: Path) -> None:
     loop = verb_of(
         only_step(tmp_path, "{for_each: [1], parallel: 3, pass: any, steps: {a: {run: x}}}"), ForEach
     )
@@ -190,7 +192,7 @@ def test_in_a_loop_over_a_block_the_width_belongs_to_the_loop(tmp_path: Path) ->
     assert (block.kind, block.parallel, block.rule) == ("seq", 1, "all")
 
 
-def test_rounds_end_by_a_test_or_a_number(tmp_path: Path) -> None:
+def test_a_repeat_loop_ends_by_its_test_or_its_maximum(tmp_path: Path) -> None:
     first = verb_of(only_step(tmp_path / "a", "{run: x, repeat: {until: exists('x'), max: 5}}"), Repeat)
     assert (first.kind, first.max, first.on_exhausted) == ("until", 5, "fail")
     text = "{run: x, repeat: {while: exists('x'), max: \"${{ inputs.n }}\", on_exhausted: accept_best}}"
@@ -231,7 +233,7 @@ def test_a_list_of_roles_may_share_an_agent(tmp_path: Path) -> None:
     assert members.join == "discard"
 
 
-def test_a_list_in_a_loop_leaves_rule_and_join_to_the_loop(tmp_path: Path) -> None:
+def test_pass_and_join_of_a_list_in_a_loop_apply_to_the_loop(tmp_path: Path) -> None:
     loop = verb_of(
         only_step(tmp_path, "{agent: [claude, codex], prompt: x, touches: [], for_each: [1], pass: any}"),
         ForEach,
@@ -240,7 +242,7 @@ def test_a_list_in_a_loop_leaves_rule_and_join_to_the_loop(tmp_path: Path) -> No
     assert (loop.rule, members.rule, members.join) == ("any", "all", "discard")
 
 
-def test_a_review_judges_what_it_says_or_needs_or_stands_below(tmp_path: Path) -> None:
+def test_a_review_judges_the_steps_in_of_or_its_needs_or_the_step_above(tmp_path: Path) -> None:
     text = """
     steps:
       a: {role: planner, prompt: x}
@@ -256,7 +258,7 @@ def test_a_review_judges_what_it_says_or_needs_or_stands_below(tmp_path: Path) -
     assert verb_of(step_of(compile_text(tmp_path / "three", text), "r"), Review).of == ("a",)
 
 
-def test_another_file_is_a_call_with_its_values(tmp_path: Path) -> None:
+def test_another_workflow_is_a_call_with_its_values(tmp_path: Path) -> None:
     child = "podium: 1\nname: child\ninputs: {n: int}\nsteps: {a: {role: planner, prompt: x}}\n"
     step = only_step(
         tmp_path, "{workflow: child.yaml, with: {n: 3}, timeout: 1h}", files={"child.yaml": child}
@@ -268,19 +270,19 @@ def test_another_file_is_a_call_with_its_values(tmp_path: Path) -> None:
     assert step.has_worker
 
 
-def test_a_child_that_is_provided_for_asks_no_person(tmp_path: Path) -> None:
+def test_a_child_workflow_whose_failure_is_handled_asks_no_person(tmp_path: Path) -> None:
     child = "podium: 1\nname: child\nsteps: {a: {role: planner, prompt: x}}\n"
     step = only_step(tmp_path, "{workflow: child.yaml, on: {failed: next}}", files={"child.yaml": child})
     assert verb_of(step, Call).workflow.body.steps[0].retry.on_exhausted == "fail"
 
 
-def test_a_file_may_not_contain_itself(tmp_path: Path) -> None:
+def test_a_workflow_that_contains_itself_is_a_problem(tmp_path: Path) -> None:
     other = "podium: 1\nname: other\nsteps: {b: {workflow: flow.yaml}}\n"
     actual = errors(tmp_path, "steps: {a: {workflow: other.yaml}}", {"other.yaml": other})
     assert actual == [(35, "flow.yaml contains itself")]
 
 
-def test_files_are_nested_eight_deep_at_most(tmp_path: Path) -> None:
+def test_workflows_are_nested_at_most_eight_deep(tmp_path: Path) -> None:
     files = {
         f"f{number}.yaml": f"podium: 1\nname: f{number}\nsteps: {{a: {{workflow: f{number + 1}.yaml}}}}\n"
         for number in range(1, 9)
@@ -299,12 +301,12 @@ def test_set_and_check_are_leaves(tmp_path: Path) -> None:
     assert step_of(workflow, "a").touches == ()
 
 
-def test_a_step_knows_its_line_and_description(tmp_path: Path) -> None:
+def test_a_step_has_its_line_and_description(tmp_path: Path) -> None:
     step = only_step(tmp_path, "{run: x, description: Why}")
     assert (step.description, step.line) == ("Why", 5)
     assert isinstance(step, Step)
 
 
 def test_every_verb_is_compiled() -> None:
-    """The list of verbs and the graph grow together: a new verb must have a test here."""
+    """A new verb needs a test here."""
     assert len(VERBS) == 12

@@ -1,4 +1,4 @@
-"""Limits, breaker, retry and policies, and what else a workflow says about the whole."""
+"""Compiling limits, breaker, retry, policies and other settings of the whole workflow."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ def retry_of(folder: Path, text: str, rest: str = "") -> Retry:
     return only_step(folder, f"{{role: planner, prompt: x, retry: {text}}}", rest).retry
 
 
-def test_the_shipped_limits_hold_where_nothing_is_said(tmp_path: Path) -> None:
+def test_the_shipped_limits_apply_by_default(tmp_path: Path) -> None:
     usual = compile_text(tmp_path / "a", ONE)
     assert usual.limits == Limits(
         usd=MicroUsd(10_000_000), time=Millis(7_200_000), transitions=200, members=100
     )
     assert usual.unknown_cost == "ask"
     assert usual.max_parallel == 4
-    said = compile_text(
+    workflow = compile_text(
         tmp_path / "b", "limits: {usd: 2.5, tokens: 2M, window: 50%, unknown_cost: refuse}" + ONE
     )
-    assert (said.limits.usd, said.limits.tokens, said.limits.window) == (2_500_000, 2_000_000, 50)
-    assert said.limits.transitions == 200
-    assert said.unknown_cost == "refuse"
+    assert (workflow.limits.usd, workflow.limits.tokens, workflow.limits.window) == (2_500_000, 2_000_000, 50)
+    assert workflow.limits.transitions == 200
+    assert workflow.unknown_cost == "refuse"
 
 
-def test_the_shipped_breaker_holds_where_nothing_is_said(tmp_path: Path) -> None:
+def test_the_shipped_breaker_applies_by_default(tmp_path: Path) -> None:
     assert compile_text(tmp_path, ONE).breaker == Breaker()
 
 
-def test_what_is_not_said_is_what_is_shipped() -> None:
-    """The shipped configuration says all of it; the figures in the code hold where it is not laid under."""
+def test_the_defaults_in_code_equal_the_shipped_configuration() -> None:
+    """The shipped configuration sets all of them; the values in code apply where it is not merged."""
     assert policy.breaker(None) == Breaker()
     assert policy.limits(None, Limits(calls=1)) == Limits(calls=1)
 
 
-def test_rules_of_the_breaker_are_added_and_switched_off(tmp_path: Path) -> None:
+def test_rules_of_the_breaker_can_be_added_and_disabled(tmp_path: Path) -> None:
     text = "breaker: {visits: 9, cycle: null, similar: 95%, failures: {count: 5, within: 5m}, usd: 1, time: 1m, near: 80%}"
     actual = compile_text(tmp_path, text + ONE).breaker
     assert (actual.visits, actual.cycle, actual.repeat, actual.similar) == (9, None, 2, 95)
@@ -96,24 +96,24 @@ def test_retry_is_a_number_a_preset_or_a_map(text: str, expected: dict[str, Any]
     assert {key: getattr(actual, key) for key in expected} == expected
 
 
-def test_attempts_may_be_a_value_of_the_run(tmp_path: Path) -> None:
+def test_attempts_may_be_an_inserted_value(tmp_path: Path) -> None:
     assert retry_of(tmp_path, '"${{ inputs.n }}"', "inputs: {n: int}").attempts == Field(Name("inputs"), "n")
 
 
-def test_a_weaker_prompt_may_be_a_file(tmp_path: Path) -> None:
+def test_a_degraded_prompt_may_be_a_file(tmp_path: Path) -> None:
     text = "steps: {a: {role: planner, prompt: x, retry: {degrade: [prompts/stub.md]}}}"
     workflow = compile_text(tmp_path, text, {"prompts/stub.md": "Write stubs."})
     assert step_of(workflow, "a").retry.degrade == ("Write stubs.",)
 
 
-def test_a_count_is_a_number_of_the_run_and_nothing_else(tmp_path: Path) -> None:
+def test_a_count_must_be_a_number_or_an_inserted_number(tmp_path: Path) -> None:
     actual = errors(
         tmp_path, 'inputs: {n: int}\nsteps: {a: {role: planner, prompt: x, retry: "n: ${{ inputs.n }}"}}'
     )
-    assert (2, 'this must be a number, or one "${{ }}" that gives it') in actual
+    assert (2, 'this must be a number, or one "${{ }}" whose value is a number') in actual
 
 
-def test_a_preset_that_does_not_exist_is_told(tmp_path: Path) -> None:
+def test_an_unknown_preset_is_reported(tmp_path: Path) -> None:
     actual = errors(tmp_path, "steps: {a: {run: x, retry: agressive}}")
     assert any("agressive" in message for _, message in actual)
 
@@ -131,15 +131,13 @@ def test_a_preset_that_does_not_exist_is_told(tmp_path: Path) -> None:
         ("for_each: [1], pass: all", "human"),
     ],
 )
-def test_a_person_is_asked_unless_the_failure_is_provided_for(
-    keys: str, expected: str, tmp_path: Path
-) -> None:
+def test_a_person_is_asked_unless_the_failure_is_handled(keys: str, expected: str, tmp_path: Path) -> None:
     step = only_step(tmp_path, f"{{role: planner, prompt: x, {keys}}}")
     body = getattr(step.verb, "body", step)
     assert body.retry.on_exhausted == expected
 
 
-def test_a_failure_may_be_provided_for_further_out(tmp_path: Path) -> None:
+def test_a_failure_may_be_handled_by_an_outer_step(tmp_path: Path) -> None:
     step = only_step(tmp_path, "{on: {failed: next}, steps: {a: {role: planner, prompt: x}}}")
     assert verb_of(step, Block).steps[0].retry.on_exhausted == "fail"
 
@@ -162,7 +160,7 @@ def test_policies_are_rules_in_order(tmp_path: Path) -> None:
     assert dict(workflow.people) == {"ops": ("dee", "ed")}
 
 
-def test_inputs_say_what_is_needed(tmp_path: Path) -> None:
+def test_inputs_say_what_is_required(tmp_path: Path) -> None:
     text = "inputs: {a: string, b: {type: int, default: 3, help: How many, choices: [3, 4]}, c: {type: path, exists: true, default: x}}"
     assert compile_text(tmp_path, text + ONE, {"x": ""}).inputs == (
         Input("a"),
@@ -171,7 +169,7 @@ def test_inputs_say_what_is_needed(tmp_path: Path) -> None:
     )
 
 
-def test_what_the_whole_workflow_says(tmp_path: Path) -> None:
+def test_settings_of_the_whole_workflow_are_compiled(tmp_path: Path) -> None:
     text = """
     description: All of it
     strict: true
@@ -206,11 +204,11 @@ def test_a_variable_may_be_passed_on_by_a_step_or_a_child(tmp_path: Path) -> Non
     assert compile_text(tmp_path, text, {"child.yaml": child}).env == ("CI", "MODE", "DEEP")
 
 
-def test_a_workflow_without_a_name_is_called_like_its_file(tmp_path: Path) -> None:
+def test_a_workflow_without_a_name_has_the_name_of_its_file(tmp_path: Path) -> None:
     assert compile_text(tmp_path, "podium: 1" + ONE).name == "flow"
 
 
-def test_the_fingerprint_changes_with_whatever_the_workflow_says(tmp_path: Path) -> None:
+def test_the_fingerprint_changes_with_every_part_of_the_workflow(tmp_path: Path) -> None:
     text = """
     steps:
       a: {role: planner, prompt: p.md}
@@ -239,7 +237,7 @@ def test_the_fingerprint_changes_with_whatever_the_workflow_says(tmp_path: Path)
     assert len(actual | {first}) == 5
 
 
-def test_the_order_of_steps_is_part_of_the_fingerprint_and_a_comment_is_not(tmp_path: Path) -> None:
+def test_the_fingerprint_depends_on_the_order_of_steps_but_not_on_comments(tmp_path: Path) -> None:
     first = compile_text(tmp_path / "a", "steps: {a: {run: x}, b: {run: y}}").fingerprint
     assert compile_text(tmp_path / "b", "# about\nsteps: {a: {run: x}, b: {run: y}}").fingerprint == first
     assert compile_text(tmp_path / "c", "steps: {b: {run: y}, a: {run: x}}").fingerprint != first
@@ -247,7 +245,7 @@ def test_the_order_of_steps_is_part_of_the_fingerprint_and_a_comment_is_not(tmp_
 
 @pytest.mark.req("C29")
 @pytest.mark.parametrize("claim", ["steps.a.output.safe", "steps.a.verdict.score > 8", "vars.safe"])
-def test_a_policy_cannot_rest_on_what_a_model_says(claim: str, tmp_path: Path) -> None:
+def test_a_policy_cannot_read_what_a_model_answers(claim: str, tmp_path: Path) -> None:
     text = f"""
     vars: {{safe: true}}
     policies: {{risk: [{{when: {claim}, level: auto}}, {{level: human}}]}}

@@ -1,4 +1,4 @@
-"""Workers, commands, gates, people: what one step becomes."""
+"""Compiling workers, commands, gates and questions: what one step becomes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.workflow.compiling import compile_text, errors, gates_of, only_step, 
 
 
 @pytest.mark.req("C5")
-def test_a_worker_has_the_defaults_of_the_language(tmp_path: Path) -> None:
+def test_a_worker_gets_the_default_settings(tmp_path: Path) -> None:
     step = only_step(tmp_path, "{agent: claude, prompt: Do it}")
     agent = verb_of(step, Agent)
     assert (agent.role, agent.agent, agent.no_change, agent.continuity) == (None, "claude", "pass", 0)
@@ -32,7 +32,7 @@ def test_a_worker_has_the_defaults_of_the_language(tmp_path: Path) -> None:
     assert step.has_worker
 
 
-def test_a_step_stands_on_its_role(tmp_path: Path) -> None:
+def test_a_step_inherits_the_settings_of_its_role(tmp_path: Path) -> None:
     rest = """
     roles:
       w:
@@ -88,7 +88,7 @@ def test_a_step_stands_on_its_role(tmp_path: Path) -> None:
     assert settings["protect"][-1] == "y.md"
 
 
-def test_the_step_has_the_last_word(tmp_path: Path) -> None:
+def test_the_steps_settings_override_those_of_the_role(tmp_path: Path) -> None:
     rest = "roles: {w: {agent: gemini, model: flash, tools: [read], prompt: x, touches: ['a/**'], continuity: {turns: 2}}}"
     step = only_step(
         tmp_path,
@@ -105,13 +105,13 @@ def test_the_step_has_the_last_word(tmp_path: Path) -> None:
     assert not step.repeatable
 
 
-def test_a_conversation_goes_on_for_a_role_that_writes_nothing(tmp_path: Path) -> None:
+def test_a_role_that_writes_nothing_may_have_continuity(tmp_path: Path) -> None:
     rest = "roles: {w: {prompt: x, touches: [], continuity: {turns: 2}}}"
     agent = verb_of(only_step(tmp_path, "{role: w}", rest), Agent)
     assert (agent.continuity, agent.no_change) == (2, "pass")
 
 
-def test_where_an_agent_stops_by_itself_is_kept_beside_what_is_declared(tmp_path: Path) -> None:
+def test_the_agents_own_cost_limit_is_kept_with_the_estimate(tmp_path: Path) -> None:
     rest = "agents: {claude: {max_usd: 0.25, estimate: {usd: 2}}}"
     actual = verb_of(
         only_step(tmp_path, "{agent: claude, prompt: x, estimate: {usd: 0.1, tokens: 5k}}", rest), Agent
@@ -120,19 +120,19 @@ def test_where_an_agent_stops_by_itself_is_kept_beside_what_is_declared(tmp_path
     assert actual.estimate == Estimate(MicroUsd(100_000), 5_000, cap=MicroUsd(250_000))
 
 
-def test_an_agent_may_say_what_it_usually_costs(tmp_path: Path) -> None:
+def test_an_agent_may_have_an_estimate(tmp_path: Path) -> None:
     rest = "agents: {local: {type: ollama, estimate: {tokens: 7k}, price: {input: 0, output: 0}}}"
     assert verb_of(only_step(tmp_path, "{agent: local, prompt: x}", rest), Agent).estimate == Estimate(
         MicroUsd(500_000), 7_000
     )
 
 
-def test_who_works_may_be_chosen_by_the_run(tmp_path: Path) -> None:
+def test_the_role_and_agent_may_be_inserted_values(tmp_path: Path) -> None:
     step = only_step(tmp_path, '{role: "${{ inputs.r }}", prompt: x}', "inputs: {r: string}")
     assert verb_of(step, Agent).role == Field(Name("inputs"), "r")
 
 
-def test_a_member_chosen_by_the_run_still_has_a_name(tmp_path: Path) -> None:
+def test_a_member_with_an_inserted_role_has_a_name(tmp_path: Path) -> None:
     step = only_step(
         tmp_path, '{agent: ["${{ inputs.r }}", claude], prompt: x, touches: []}', "inputs: {r: string}"
     )
@@ -147,7 +147,7 @@ def test_a_person_may_do_the_work(tmp_path: Path) -> None:
     assert agent.done == Wait("file", {"file": "done.json"})
 
 
-def test_touches_may_be_a_list_of_the_run(tmp_path: Path) -> None:
+def test_touches_may_be_an_inserted_list(tmp_path: Path) -> None:
     rest = "inputs: {files: list, dir: string}"
     step = only_step(tmp_path / "a", '{agent: claude, prompt: x, touches: "${{ inputs.files }}"}', rest)
     assert step.touches == Field(Name("inputs"), "files")
@@ -176,7 +176,7 @@ def test_a_team_is_part_of_the_worker(tmp_path: Path) -> None:
 # Commands, git, waiting
 
 
-def test_a_command_has_the_defaults_of_the_language(tmp_path: Path) -> None:
+def test_a_command_gets_the_default_settings(tmp_path: Path) -> None:
     step = only_step(tmp_path, "{run: make test}")
     assert verb_of(step, Command) == Command(argv=("make", "test"))
     assert (step.timeout, step.touches, step.retry.attempts, step.has_worker) == (300_000, (), 1, False)
@@ -203,7 +203,7 @@ def test_a_command_has_its_own_keys(tmp_path: Path) -> None:
     assert step.settings["secrets"] == ("T",)
 
 
-def test_a_script_is_kept_as_it_is(tmp_path: Path) -> None:
+def test_a_script_is_kept_unchanged(tmp_path: Path) -> None:
     verb = verb_of(only_step(tmp_path, '{run: {script: "echo $HOME", shell: sh}}'), Command)
     assert (verb.argv, verb.script, verb.shell) == ((), "echo $HOME", "sh")
 
@@ -223,18 +223,18 @@ def test_a_string_is_split_before_values_are_inserted(text: str, words: tuple[st
     assert split_command(text) == words
 
 
-def test_a_command_that_cannot_be_split_is_told(tmp_path: Path) -> None:
+def test_a_command_that_cannot_be_split_is_reported(tmp_path: Path) -> None:
     [(rule, message)] = errors(tmp_path, 'steps: {a: {run: "echo \'x"}}')
-    assert (rule, message) == (2, "this command cannot be split: no closing quotation")
+    assert (rule, message) == (2, "cannot split this command into words: no closing quotation")
 
 
-def test_recovery_may_be_said(tmp_path: Path) -> None:
+def test_recovery_may_be_set(tmp_path: Path) -> None:
     assert only_step(tmp_path / "a", "{run: x, network: open, recovery: rerun}").repeatable
     assert not only_step(tmp_path / "b", "{run: x, recovery: ask}").repeatable
     assert not only_step(tmp_path / "c", "{run: x, network: [h]}").repeatable
 
 
-def test_publishing_is_asked_about_after_a_crash_and_landing_is_not(tmp_path: Path) -> None:
+def test_publishing_needs_a_question_after_a_crash_and_landing_does_not(tmp_path: Path) -> None:
     pushed = only_step(tmp_path / "a", "{git: {branch: b, push: origin}, gates: [{check: true}]}")
     assert verb_of(pushed, Git) == Git(branch="b", push="origin")
     assert not pushed.repeatable
@@ -296,7 +296,7 @@ def test_a_person_judges_or_answers(tmp_path: Path) -> None:
     assert (asked.output.kind, asked.output.choices) == ("choice", ("a", "b"))
 
 
-def test_a_review_has_judges(tmp_path: Path) -> None:
+def test_a_review_has_reviewers(tmp_path: Path) -> None:
     text = """
     steps:
       a: {role: planner, prompt: x}
@@ -330,7 +330,7 @@ def test_a_review_has_judges(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("C9")
-def test_gates_stand_in_stages_and_have_names(tmp_path: Path) -> None:
+def test_gates_are_in_stages_and_have_names(tmp_path: Path) -> None:
     rest = """
     gates:
       tests: {run: make test, junit: r.xml}
@@ -361,7 +361,7 @@ def test_gates_stand_in_stages_and_have_names(tmp_path: Path) -> None:
     assert all(gate.touches == () for gate in gates.members)
 
 
-def test_the_gates_of_a_reviewer_are_its_own(tmp_path: Path) -> None:
+def test_a_reviewer_has_its_own_gates(tmp_path: Path) -> None:
     rest = "roles: {risk: {extends: reviewer, prompt: Look., gates: [{name: backtest, run: make risk}]}}"
     step = only_step(tmp_path, "{role: planner, prompt: x, gates: [{review: risk}]}", rest)
     [judge] = verb_of(gates_of(step).members[0], Review).members
@@ -390,7 +390,7 @@ def test_a_schema_is_built_in_written_short_or_a_file(tmp_path: Path) -> None:
     assert in_file.schema["type"] == "object"
 
 
-def test_what_is_no_schema_is_told(tmp_path: Path) -> None:
+def test_an_unknown_schema_is_reported(tmp_path: Path) -> None:
     assert 16 in [rule for rule, _ in errors(tmp_path / "a", "steps: {a: {run: x, output: {schema: Plam}}}")]
     actual = errors(tmp_path / "b", "steps: {a: {run: x, output: {schema: s.json}}}", {"s.json": "{"})
     assert any(message.startswith("s.json is not JSON") for _, message in actual)

@@ -1,4 +1,4 @@
-"""The test file of a workflow is read strictly: every mistake at its line, before anything is played."""
+"""Reading the test file of a workflow: every mistake is reported with its line before a test runs."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ tests:
 """
 
 
-def written(folder: Path, text: str) -> Path:
+def write_test_file(folder: Path, text: str) -> Path:
     path = folder / "flow.test.yaml"
     path.write_text(text, "utf-8")
     return path
 
 
-def test_a_good_file_is_read_with_its_way_and_its_lines(tmp_path: Path) -> None:
-    path = written(tmp_path, GOOD)
+def test_a_valid_file_is_read_with_its_path_and_lines(tmp_path: Path) -> None:
+    path = write_test_file(tmp_path, GOOD)
 
     test = read_tests(path).tests["lands"]
 
@@ -41,24 +41,24 @@ def test_a_good_file_is_read_with_its_way_and_its_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message_part"),
     [
-        ("podium: 1\nworkflow: flow.yaml\ntests: {}\n", "there are no tests"),
+        ("podium: 1\nworkflow: flow.yaml\ntests: {}\n", "this file has no tests"),
         (GOOD.replace("cast: []", "cast: []\n    replay: tapes"), "a cast and recordings"),
-        (GOOD.replace("outcome: passed", "outcome: pased"), 'cannot end as "pased"'),
-        (GOOD.replace('"^ok"', '"(ok"'), "is not a pattern"),
+        (GOOD.replace("outcome: passed", "outcome: pased"), 'cannot end with "pased"'),
+        (GOOD.replace('"^ok"', '"(ok"'), "is not a valid pattern"),
         (GOOD.replace("{fix: passed}", "{fix: pased}"), "a step, or a step with its outcome"),
         (GOOD.replace("{fix: passed}", "3"), "a step, or a step with its outcome"),
     ],
 )
-def test_each_mistake_is_named(tmp_path: Path, text: str, said: str) -> None:
+def test_each_mistake_is_reported(tmp_path: Path, text: str, message_part: str) -> None:
     with pytest.raises(ConfigurationError, match=r"flow\.test\.yaml:") as caught:
-        read_tests(written(tmp_path, text))
+        read_tests(write_test_file(tmp_path, text))
 
-    assert said in caught.value.message
+    assert message_part in caught.value.message
 
 
-def test_editors_get_a_schema_of_it() -> None:
+def test_there_is_a_json_schema_for_editors() -> None:
     assert "tests" in schema_of_tests()["properties"]
 
 

@@ -26,7 +26,7 @@ from podium.simulate.memory_trees import MemoryTrees
 from podium.simulate.world import DelayedReport
 from podium.workflow.contracts.examples import example_of
 from podium.workflow.schema.fields import DocPath
-from podium.workflow.scripted.cast import Cast, Rule, iteration_of, judged_by, place_of
+from podium.workflow.scripted.cast import Cast, Rule, iteration_of, judged_attempt, place_of
 
 USUAL = Rule({})
 USUAL_SCORE = {"approve": 9.0, "reject": 4.0, "abort": 1.0}
@@ -55,7 +55,7 @@ class ScriptedWorld:
 
     def _rule(self, path: Path, state: State, attempt: int | None = None) -> Rule:
         place = state.instances[path].place
-        visit, attempt = judged_by(path) or (_visit(state, path), attempt)
+        visit, attempt = judged_attempt(path) or (_visit(state, path), attempt)
         steps = (place.step.name, place_of(path), path)
         for rule in self._cast.rules:
             match = rule.match

@@ -1,4 +1,4 @@
-"""What a workflow may ask of a type of agent. `load` gets the table of all types from its caller."""
+"""What a workflow may require of a type of agent. `load` gets the table of all types from its caller."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 from podium.core.fast_dataclass import dataclass
 
 Price: TypeAlias = Literal["reported", "priced", "free", "unknown"]
-Wall: TypeAlias = Literal["limits", "bubblewrap"]
+RequiredSandbox: TypeAlias = Literal["limits", "bubblewrap"]
 Continuity: TypeAlias = Literal["", "session", "retold", "ignored"]
 
 
@@ -18,25 +18,25 @@ class Capabilities:
     """What holds for every agent of one type; the adapter must keep what is promised here."""
 
     tools: bool
-    """A list of tools can be enforced. Text-only agents have none, so every list holds for them."""
+    """A list of tools can be enforced; text-only agents have no tools, so every list is enforced."""
     continuity: Continuity
-    """How it resumes an earlier conversation: by a session of its program, by getting the earlier turns again, or without
-    a difference, since each answer is known in advance; empty: it cannot."""
+    """How it continues an earlier conversation: by a session of its program, by repeating the messages, or without a
+    difference because its answers are predetermined; empty: not at all."""
     price: Price
-    """Where the user names no price: the agent reports its cost, or a public table has it, or there is none, or it is not
-    known."""
-    needs: Wall
-    """The weakest sandbox it may run in without a person who confirms what it does."""
+    """How its cost is known without prices from the user: reported by the agent, found in a public table by its model,
+    free, or unknown."""
+    needs: RequiredSandbox
+    """The weakest sandbox it may run in without a person confirming its actions."""
     files: bool = True
-    """It works in a folder and can change files; otherwise it answers in text only."""
+    """Whether it works in a folder and can change files; otherwise it answers only in text."""
     max_usd: bool = False
-    """Its program itself stops at a sum of money."""
+    """Whether its program can stop at a cost limit."""
     schema: bool = False
-    """Its program itself enforces a JSON Schema for the answer; otherwise only the contract of the step does."""
+    """Whether its program can enforce a JSON Schema for the answer; otherwise only the step's contract is checked."""
     vendor: str = ""
-    """Whose models it calls, by the name that tables of prices have for them."""
+    """The vendor of its models, as named in price tables."""
     any_vendor: bool = False
-    """A `base_url` names the vendor instead, and with it the prices."""
+    """Whether a `base_url` names the vendor instead, and with it the prices."""
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The settings that only agents of this type have: a JSON Schema for the value of each."""
 
@@ -46,9 +46,9 @@ class AgentTypes:
     """The table of agent types that files are checked against."""
 
     built_in: tuple[str, ...]
-    """Those that every Podium has, the ones to propose first."""
+    """The types that every Podium has, in the order to propose them."""
     find: Callable[[str], Capabilities | None]
-    """Looks a type up. For one that is not built in, it may import the package that provides it."""
+    """Looks up a type. For a type that is not built in, it may import the package that provides it."""
     other_names: Callable[[], tuple[str, ...]] = tuple
     """The names of the types that are not built in."""
 
@@ -56,7 +56,7 @@ class AgentTypes:
         return name in self.built_in or self.find(name) is not None
 
     def __iter__(self) -> Iterator[str]:
-        """The built-in ones first: a caller that finds what it needs among them does not wait for the others."""
+        """The built-in types first, so that a caller that finds its type among them does not wait for the others."""
         yield from self.built_in
         yield from self.other_names()
 
@@ -66,7 +66,7 @@ AUTO: Final = "auto"
 AGENT_WORDS: Final = (HUMAN, AUTO)
 """Words of the language in place of an agent's name: a person works; the first candidate of the role works."""
 PERSON: Final = Capabilities(tools=True, continuity="", price="free", needs="limits")
-"""What holds where `agent: human` makes a person do the work."""
+"""The capabilities of a person who does the work of a step with `agent: human`."""
 
 SANDBOX_LEVELS: Final = ("none", "limits", "bubblewrap", "container")
 """From the weakest sandbox to the strongest."""

@@ -23,7 +23,7 @@ from podium.workflow.source.nodes import SourceLocation
 
 class Origin(Protocol):
     def __call__(self, path: DocPath, *, key: bool = False) -> SourceLocation:
-        """Where a value of a document was written, or its key; of what is not there, the nearest thing around."""
+        """The place of a value of a document, or of its key; for a missing value, the nearest one around it."""
         ...
 
 
@@ -36,7 +36,7 @@ class FeatureFile:
 
 @dataclass(frozen=True, slots=True)
 class WorkflowSource:
-    """`texts` holds the prompt files by the path that names them; children and features go by the step's path."""
+    """A file with everything it names; `texts` are prompt files by name, children and features are keyed by step path."""
 
     file: File
     name: str
@@ -51,7 +51,7 @@ class WorkflowSource:
     features: Mapping[DocPath, FeatureFile] = field(default_factory=lambda: MappingProxyType({}))
     partials: tuple[OwnPartial, ...] = ()
     role_names: frozenset[str] = frozenset()
-    """Every role there is, also those this workflow does not use."""
+    """Every available role, including those this workflow does not use."""
     broken: frozenset[DocPath] = frozenset()
 
     def position(self, path: DocPath, *, key: bool = False) -> SourceLocation:
@@ -79,10 +79,10 @@ class WorkflowSource:
         return self.file.gates.get(name)
 
     def gates_of(self, step: Step, role: Role | None = None) -> tuple[Gate, ...]:
-        """All that judge a step, the role's first; names that do not exist are left out."""
+        """All gates of a step, the role's first; names that do not exist are omitted."""
         entries = (*(role.gates if role is not None else self._role_gates(step)), *step.gates)
-        found = (self.gate(entry) if isinstance(entry, str) else entry for entry in entries)
-        return tuple(gate for gate in found if gate is not None)
+        gates = (self.gate(entry) if isinstance(entry, str) else entry for entry in entries)
+        return tuple(gate for gate in gates if gate is not None)
 
     def _role_gates(self, step: Step) -> Iterator[str | Gate]:
         names = (step.role,) if isinstance(step.role, str) else step.role or ()
@@ -91,11 +91,11 @@ class WorkflowSource:
             yield from role.gates if role is not None else ()
 
     def prompt(self, text: str) -> Prompt | None:
-        """The text, or what the file it names contains; None if that file does not exist."""
+        """The prompt of a text, or of the file it names; None if that file does not exist."""
         if not is_prompt_file(text):
             return Prompt(text)
-        found = self.texts.get(text)
-        return Prompt(found, text) if found is not None else None
+        content = self.texts.get(text)
+        return Prompt(content, text) if content is not None else None
 
     def partial_texts(self) -> dict[str, str]:
         return {own.name: own.text for own in self.partials}
@@ -104,19 +104,19 @@ class WorkflowSource:
         return self.children.get(step.path)
 
     def feature(self, step: Step) -> Feature | None:
-        """What a `build` expands, unless only the run will tell."""
+        """The feature that a `build` expands, unless it is known only at run time."""
         if isinstance(step.build, Feature):
             return step.build
-        found = self.features.get(step.path)
-        return found.feature if found is not None else None
+        feature_file = self.features.get(step.path)
+        return feature_file.feature if feature_file is not None else None
 
     def feature_data(self, step: Step) -> Mapping[str, Any] | None:
-        """The same as it was written."""
+        """The feature as written."""
         if isinstance(step.build, Feature):
             data: Mapping[str, Any] = data_at(self.raw, step.at("build"))
             return data
-        found = self.features.get(step.path)
-        return found.raw if found is not None else None
+        feature_file = self.features.get(step.path)
+        return feature_file.raw if feature_file is not None else None
 
 
 def data_at(document: Any, path: DocPath) -> Any:

@@ -1,4 +1,4 @@
-"""What a workflow gets without asking: every figure of the language that stands in no file."""
+"""The defaults of the language that are in no file."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ POLL_EVERY: Final = Millis(MINUTE)
 LIMITS: Final = Limits(usd=MicroUsd(10_000_000), time=Millis(120 * MINUTE), transitions=200, members=100)
 BREAKER: Final = Breaker()
 MAX_DEPTH: Final = 8
-"""How deep workflows may contain workflows."""
+"""The maximum nesting depth of workflows."""
 
 ESTIMATE: Final = Estimate(usd=MicroUsd(500_000), tokens=100_000)
-"""Reserved for an agent when nothing better is known."""
+"""Reserved for a call of an agent without a better estimate."""
 
 AGENT_RETRY: Final = Retry(attempts=3)
 OTHER_RETRY: Final = Retry(attempts=1)
@@ -38,4 +38,4 @@ PRESETS: Final = MappingProxyType(
 )
 
 BASE_REVIEWER: Final = "reviewer"
-"""The role that an agent plays when a review names only the agent."""
+"""The role of a reviewer when a review names only an agent."""

@@ -1,4 +1,4 @@
-"""Reads a workflow and everything it names - prompts, schemas, features, other workflows - into one Context."""
+"""Reads a workflow and every file it names - prompts, schemas, features, other workflows - into a WorkflowSource."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from podium.workflow.source.nodes import plain
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
-    """What stays the same for a workflow and its children; `around` are the files that contain this one."""
+class LoadOptions:
+    """Options shared by a workflow and its children; `parents` are the files that contain this one."""
 
     agent_types: AgentTypes
     project: Path | None = None
     user_dir: Path | None = None
     overrides: Mapping[str, Any] | None = None
-    around: tuple[Path, ...] = ()
+    parents: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +48,18 @@ class GatheredSource:
 
 
 def gather_context(
-    session: Session, path: Path, *, inputs: Mapping[str, Any] | None = None
+    options: LoadOptions, path: Path, *, inputs: Mapping[str, Any] | None = None
 ) -> GatheredSource:
     sources = gather(
-        path, project_root=session.project, user_dir=session.user_dir, overrides=session.overrides
+        path, project_root=options.project, user_dir=options.user_dir, overrides=options.overrides
     )
-    return context_of(session, path, sources, inputs=inputs)
+    return context_of(options, path, sources, inputs=inputs)
 
 
 def context_of(
-    session: Session, path: Path, sources: Sources, *, inputs: Mapping[str, Any] | None = None
+    options: LoadOptions, path: Path, sources: Sources, *, inputs: Mapping[str, Any] | None = None
 ) -> GatheredSource:
-    """`path` is the file that messages and relative names start from."""
+    """Merges and checks sources; messages and relative names start from `path`."""
     merged = merge(sources)
     nothing: Reading[File] = Reading(None, (), frozenset())
     reading = read(File, merged.value, source=merged.source) if sources.chain else nothing
@@ -74,23 +74,23 @@ def context_of(
         project=sources.project,
         raw=merged.value,
         origin=merged.origin,
-        agent_types=session.agent_types,
+        agent_types=options.agent_types,
         inputs=inputs,
         partials=sources.partials,
         role_names=merged.role_names,
         broken=reading.broken,
     )
-    inner = replace(session, project=sources.project, around=(*session.around, path.resolve()))
-    found = _Found(inner, context, base=None if path.is_absolute() else Path.cwd())
-    found.read_all()
-    return GatheredSource(found.context(), (*problems, *found.problems), (*sources.paths, *found.paths))
+    inner = replace(options, project=sources.project, parents=(*options.parents, path.resolve()))
+    files = _NamedFiles(inner, context, base=None if path.is_absolute() else Path.cwd())
+    files.read_all()
+    return GatheredSource(files.context(), (*problems, *files.problems), (*sources.paths, *files.paths))
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """Collects what the files that a workflow names contain. A file that is missing is simply not there."""
+class _NamedFiles:
+    """Collects the contents of the files that a workflow names; a missing file is omitted."""
 
-    session: Session
+    options: LoadOptions
     bare: WorkflowSource
     base: Path | None
     texts: dict[str, str] = field(default_factory=dict)
@@ -126,8 +126,8 @@ class _Found:
             yield feature.feature
 
     def inside(self, name: str) -> Path | None:
-        """The file of that name beside the workflow or in the project; None if it is not there or lies outside."""
-        project, folder = self.bare.project, self.session.around[-1].parent
+        """The file of that name next to the workflow or in the project; None if it is missing or outside the project."""
+        project, folder = self.bare.project, self.options.parents[-1].parent
         for path in (folder / name, project / name):
             if path.is_file() and not Path(name).is_absolute() and is_inside(path, project):
                 return path
@@ -145,14 +145,14 @@ class _Found:
         if path is None or not isinstance(name, str) or name in self.schemas:
             return
         try:
-            found = json.loads(path.read_text("utf-8", errors="replace"))
+            content = json.loads(path.read_text("utf-8", errors="replace"))
         except ValueError as error:
-            found = None
+            content = None
             self.fault(FieldFault(16, schema.at("schema"), f"{name} is not JSON: {error}", key=False))
-        if isinstance(found, dict):
-            self.schemas[name] = found
+        if isinstance(content, dict):
+            self.schemas[name] = content
             self.paths.append(path)
-            why = schema_fault(found)
+            why = schema_fault(content)
             if why is not None:
                 self.fault(
                     FieldFault(
@@ -161,7 +161,7 @@ class _Found:
                 )
 
     def missing(self, rule: int, at: DocPath, name: str) -> None:
-        """A path that leaves the project is told by lint, with a rule of its own."""
+        """Reports a missing file; lint reports a path that leaves the project by another rule."""
         if not leads_outside(name, self.bare.project):
             self.fault(FieldFault(rule, at, f"{name} does not exist", key=False))
 
@@ -169,10 +169,10 @@ class _Found:
         self.problems.append(problem_at(self.bare.origin, fault))
 
     def read_feature(self, step: Step) -> None:
-        written = str(step.build)
-        path = self.inside(written)
+        name = str(step.build)
+        path = self.inside(name)
         if path is None:
-            self.missing(38, step.at("build"), written)
+            self.missing(38, step.at("build"), name)
             return
         tree = to_native(read_tree(path, self.base), "feature")
         self.paths.append(path)
@@ -189,24 +189,24 @@ class _Found:
         self.problems.extend(problem_at(origin, fault) for fault in faults)
 
     def read_child(self, step: Step) -> None:
-        written = step.workflow or ""
-        path = self.inside(written)
+        name = step.workflow or ""
+        path = self.inside(name)
         if path is None:
-            self.missing(35, step.at("workflow"), written)
-        elif path.resolve() in self.session.around:
+            self.missing(35, step.at("workflow"), name)
+        elif path.resolve() in self.options.parents:
             self.fault(FieldFault(35, step.at("workflow"), f"{path.name} contains itself", key=False))
-        elif len(self.session.around) >= MAX_DEPTH:
+        elif len(self.options.parents) >= MAX_DEPTH:
             deep = f"workflows are nested more than {MAX_DEPTH} deep"
             self.fault(FieldFault(35, step.at("workflow"), deep, key=False))
         else:
-            gathered = gather_context(self.session, self.seen_from_here(path))
+            gathered = gather_context(self.options, self.relative_name(path))
             self.problems.extend(gathered.problems)
             self.paths.extend(gathered.paths)
             if gathered.context is not None:
                 self.children[step.path] = gathered.context
 
-    def seen_from_here(self, path: Path) -> Path:
-        """Relative if the workflow itself was named so, since messages call files as they were named."""
+    def relative_name(self, path: Path) -> Path:
+        """The path relative to the current folder if the workflow was named so, because messages name files as the user did."""
         if self.base is None or not path.is_relative_to(self.base):
             return path
         return path.relative_to(self.base)
@@ -230,7 +230,7 @@ def _named_schemas(roots: Iterator[Raw]) -> Iterator[Output]:
 
 
 def _walk(values: Any) -> Iterator[Raw]:
-    """Every typed map below."""
+    """Every typed map below some values."""
     for value in values:
         if isinstance(value, Raw):
             yield value

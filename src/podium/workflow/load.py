@@ -1,8 +1,8 @@
-"""From a path to a workflow that can run, or to all that is wrong with it.
+"""Loads a workflow from a path, or reports all that is wrong with it.
 
-Text, templates and configuration become one document (merge); the document becomes typed values (schema); these
-are checked (fit, lint) and, when nothing is wrong, compiled. Every stage that still can run does, so that all
-problems are told at once.
+Text, templates and configuration become one document (merge), the document becomes typed values (schema), these are
+checked (lint) and, without errors, compiled. Every stage that can still run does, so that all problems are reported
+at once.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from podium.core.fast_dataclass import dataclass
-from podium.workflow.gather import Session, gather_context
+from podium.workflow.gather import LoadOptions, gather_context
 from podium.workflow.lint.check import check
 from podium.workflow.problems import Problem, in_order
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """`workflow` is None if a problem is more than a warning; `context` is None if there was nothing to read."""
+    """`workflow` is None if there is an error; `context` is None if nothing could be read."""
 
     workflow: Workflow | None
     problems: tuple[Problem, ...]
     context: WorkflowSource | None = None
     paths: tuple[Path, ...] = ()
-    """Every file that had a part in it."""
+    """Every file that was read."""
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -47,29 +47,30 @@ def load(
     inputs: Mapping[str, Any] | None = None,
     sandbox: str | None = None,
 ) -> Loaded:
-    """`agent_types` are the agents that a file may name, with what each can do.
+    """`agent_types` are the agents that a file may name, with their capabilities.
 
-    `inputs` are values for the workflow's inputs; None leaves them unchecked, as `validate` does. `sandbox` is the strongest level that this machine has, if that is known.
+    `inputs` are values for the workflow's inputs; None leaves them unchecked, as `validate` does. `sandbox` is the
+    strongest level of this machine, if known.
     """
-    session = Session(agent_types, project=project, user_dir=user_dir, overrides=overrides)
-    gathered = gather_context(session, Path(path), inputs=inputs)
+    options = LoadOptions(agent_types, project=project, user_dir=user_dir, overrides=overrides)
+    gathered = gather_context(options, Path(path), inputs=inputs)
     problems = list(gathered.problems)
     if gathered.context is not None:
         problems += check(gathered.context, sandbox=sandbox)
     workflow = None
     if gathered.context is not None and not _has_errors(problems):
-        workflow = _compiled(gathered.context, problems)
+        workflow = _compile(gathered.context, problems)
     return Loaded(workflow, in_order(problems), gathered.context, gathered.paths)
 
 
-def _compiled(context: WorkflowSource, problems: list[Problem]) -> Workflow | None:
-    # Imported only now: a file with mistakes is told about them without all this.
+def _compile(context: WorkflowSource, problems: list[Problem]) -> Workflow | None:
+    # Imported only now, so that a file with mistakes is reported without loading the compiler.
     from podium.workflow.compile.values import CompileContext
     from podium.workflow.compile.workflow import compile_workflow
 
-    site = CompileContext(context)
-    workflow = compile_workflow(site, fingerprint=fingerprint(context))
-    problems += site.problems
+    compile_context = CompileContext(context)
+    workflow = compile_workflow(compile_context, fingerprint=fingerprint(context))
+    problems += compile_context.problems
     return None if _has_errors(problems) else workflow
 
 
@@ -78,9 +79,9 @@ def _has_errors(problems: Iterable[Problem]) -> bool:
 
 
 def fingerprint(context: WorkflowSource) -> str:
-    """The same only if nothing that the workflow says has changed, its prompts and children included.
+    """A hash of everything the workflow contains, its prompts and children included.
 
-    Keys are not sorted: the order of steps is part of what is said.
+    Keys are not sorted, because the order of steps is part of the workflow.
     """
     import hashlib
 
@@ -88,7 +89,7 @@ def fingerprint(context: WorkflowSource) -> str:
 
 
 def definition_text(context: WorkflowSource) -> str:
-    """All that a fingerprint covers; children stand in it by their own."""
+    """The text that a fingerprint covers; child workflows are included by their fingerprints."""
     import json
 
     return json.dumps(_content(context), ensure_ascii=False, separators=(",", ":"))

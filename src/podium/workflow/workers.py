@@ -1,4 +1,4 @@
-"""Who works: the roles and agents that `role`, `agent` and `review` name, one by one."""
+"""The roles and agents that `role`, `agent` and `review` name, as separate workers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from podium.workflow.schema.step import Step, StepOrGate
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """`name` is that of the member; `known_role` is None where only the run will tell which it is."""
+    """`name` is that of the member; `known_role` is None if the role is known only at run time."""
 
     name: str
     role: str | None
@@ -23,19 +23,19 @@ class Worker:
 
 
 def workers_of(context: WorkflowSource, step: Step) -> tuple[Worker, ...]:
-    """Those of an agent step: one, unless a list stands under `role` or `agent`."""
+    """The workers of an agent step: one, unless `role` or `agent` is a list."""
     if isinstance(step.agent, tuple):
         role = step.role if isinstance(step.role, str) else None
-        return _all(context, [(agent, role, agent) for agent in step.agent])
+        return _make_workers(context, [(agent, role, agent) for agent in step.agent])
     if isinstance(step.role, tuple):
-        return _all(context, [(role, role, step.agent) for role in step.role])
-    return _all(context, [(step.role or step.agent or "", step.role, step.agent)])
+        return _make_workers(context, [(role, role, step.agent) for role in step.role])
+    return _make_workers(context, [(step.role or step.agent or "", step.role, step.agent)])
 
 
 def reviewers_of(context: WorkflowSource, step: StepOrGate) -> tuple[Worker, ...]:
-    """Those of a review; an agent's name means the base reviewer played by it."""
+    """The workers of a review; the name of an agent means the base reviewer with that agent."""
     names = (step.review,) if isinstance(step.review, str) else step.review or ()
-    return _all(context, [_reviewer(context, name) for name in names])
+    return _make_workers(context, [_reviewer(context, name) for name in names])
 
 
 def _reviewer(context: WorkflowSource, name: str) -> tuple[str, str, str | None]:
@@ -44,22 +44,24 @@ def _reviewer(context: WorkflowSource, name: str) -> tuple[str, str, str | None]
     return name, name, None
 
 
-def _all(context: WorkflowSource, found: Iterable[tuple[str, str | None, str | None]]) -> tuple[Worker, ...]:
-    """With the role's own agent where the step names none."""
+def _make_workers(
+    context: WorkflowSource, entries: Iterable[tuple[str, str | None, str | None]]
+) -> tuple[Worker, ...]:
+    """Workers with the role's own agent where the step names none."""
     workers: list[Worker] = []
-    taken: set[str] = set()
-    for wanted, role_name, agent in found:
+    names: set[str] = set()
+    for label, role_name, agent in entries:
         role = context.role(role_name) if role_name is not None else None
-        chosen = agent or (role.agent if role is not None else None)
-        name = unique("member" if INSERT in wanted else wanted, taken)
-        workers.append(Worker(name, role_name, chosen, role))
+        resolved_agent = agent or (role.agent if role is not None else None)
+        name = unique_name("member" if INSERT in label else label, names)
+        workers.append(Worker(name, role_name, resolved_agent, role))
     return tuple(workers)
 
 
-def unique(name: str, taken: set[str]) -> str:
-    """The name itself, or with the first number that nobody has; it is taken from then on."""
-    found, number = name, 2
-    while found in taken:
-        found, number = f"{name}_{number}", number + 1
-    taken.add(found)
-    return found
+def unique_name(name: str, names: set[str]) -> str:
+    """The name itself, or the name with the first free number; it is added to `names`."""
+    candidate, number = name, 2
+    while candidate in names:
+        candidate, number = f"{name}_{number}", number + 1
+    names.add(candidate)
+    return candidate

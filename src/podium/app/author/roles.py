@@ -11,7 +11,7 @@ from podium.adapters.agents.registry import agent_types
 from podium.app.author.load import Checked
 from podium.errors import ConfigurationError
 from podium.files.project_paths import ProjectPaths
-from podium.workflow.gather import Session, context_of
+from podium.workflow.gather import LoadOptions, context_of
 from podium.workflow.lint.check import check
 from podium.workflow.merge.merge import merge
 from podium.workflow.merge.role_inheritance import lineage
@@ -91,7 +91,7 @@ def check_roles(project: Path, *, user_dir: Path | None = None) -> Checked:
     file = {"podium": 1, "name": "all_roles", "steps": steps}
     whole = replace(sources, chain=(node_from_value(file, NOWHERE),))
     here = ProjectPaths(project).state_dir / "roles"
-    gathered = context_of(Session(agent_types(), project=project, user_dir=user_dir), here, whole)
+    gathered = context_of(LoadOptions(agent_types(), project=project, user_dir=user_dir), here, whole)
     problems = [*gathered.problems, *([] if gathered.context is None else check(gathered.context))]
     problems += _lacking(_effective(sources))
     # Problems without a file are about the steps that were made up so that every role is used.

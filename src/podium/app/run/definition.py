@@ -17,7 +17,7 @@ from podium.files import atomic
 from podium.files.project_paths import ProjectPaths
 from podium.ports.store import RunHead
 from podium.redaction.mask import Mask
-from podium.workflow.gather import Session, gather_context
+from podium.workflow.gather import LoadOptions, gather_context
 from podium.workflow.load import definition_text, fingerprint
 from podium.workflow.source.files import SHIPPED
 
@@ -45,8 +45,8 @@ def keep_definition(project: Project, definition: LoadedWorkflow, mask: Mask) ->
 def project_files(project: Project, file: Path, head: RunHead) -> frozenset[str]:
     """The files of the project that a definition consists of, as it is now and as the run had it."""
     # Gathered only: a file with mistakes also consists of files.
-    session = Session(agent_types(), project=project.root, user_dir=project.user_dir)
-    gathered = gather_context(session, project.root / file)
+    options = LoadOptions(agent_types(), project=project.root, user_dir=project.user_dir)
+    gathered = gather_context(options, project.root / file)
     now = (
         ()
         if gathered.context is None

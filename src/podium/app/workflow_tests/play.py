@@ -34,7 +34,7 @@ from podium.views.run.builder import run_view
 from podium.views.run.trace import Trace, trace
 from podium.views.run.view import RunView
 from podium.workflow.schema.fields import DocPath
-from podium.workflow.scripted.cast import NO_CAST, judged_by
+from podium.workflow.scripted.cast import NO_CAST, judged_attempt
 
 if TYPE_CHECKING:
     from podium.app.project import Project
@@ -221,7 +221,7 @@ def _prompts(folder: Path, state: State | None) -> list[SentPrompt]:
 
 
 def _visit(path: str, state: State | None) -> int:
-    judged = judged_by(path)
+    judged = judged_attempt(path)
     leaf = None if state is None else state.instances.get(Address(path))
     if judged is not None or state is None or not isinstance(leaf, Leaf):
         return 1 if judged is None else judged[0]

@@ -20,7 +20,7 @@ from podium.git.command import Git, run, text
 from podium.git.repository import Repository, find, tree_with_uncommitted, trees
 from podium.git.workdir.checkout import checkout
 from podium.workflow.scripted.cast import Cast, read_cast
-from podium.workflow.scripted.test_file import SUFFIX, USUAL_TIME, Trial, TrialFile
+from podium.workflow.scripted.test_file import DEFAULT_TIMEOUT, SUFFIX, Trial, TrialFile
 
 PERSON: Final = (("user.name", "Podium test"), ("user.email", "test@podium.invalid"))
 
@@ -42,7 +42,7 @@ class TestProject:
     env: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     no_human: bool = False
-    timeout: Millis = USUAL_TIME
+    timeout: Millis = DEFAULT_TIMEOUT
 
 
 def staged(path: Path, file: TrialFile, name: str, test: Trial) -> TestProject:
@@ -69,7 +69,7 @@ def staged(path: Path, file: TrialFile, name: str, test: Trial) -> TestProject:
         env={**file.env, **test.env},
         files={**file.files, **test.files},
         no_human=test.no_human or file.no_human,
-        timeout=test.timeout or file.timeout or USUAL_TIME,
+        timeout=test.timeout or file.timeout or DEFAULT_TIMEOUT,
     )
 
 

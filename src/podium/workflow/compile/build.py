@@ -1,12 +1,12 @@
-"""A feature becomes blocks and loops: interfaces first, then the phases, in each its components.
+"""Compiles a feature to blocks and loops: first the interfaces, then the phases with their components.
 
-feature                 block; knows `feature` and `interfaces`
+feature                 block that defines `feature` and `interfaces`
   interfaces            writes their files
-  phases                for_each phase, by the barriers
+  phases                for_each phase, in the order of the barriers
     phase               block
-      design            answers the phase in detail, if there is one
-      components        for_each component, by their needs
-        component       the step that was written
+      design            answers with the phase in detail, if the build has one
+      components        for_each component, in the order of their needs
+        component       the step as written
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from podium.core.policy import Count
 from podium.workflow.compile import policy
 from podium.workflow.compile.gates import compile_gates, with_commands
 from podium.workflow.compile.leaves import retry_layers
-from podium.workflow.compile.settings import output, picked, schema_of
-from podium.workflow.compile.values import CompileContext, frozen
+from podium.workflow.compile.settings import block_output, output, schema_of
+from podium.workflow.compile.values import CompileContext, freeze
 from podium.workflow.defaults import COMMAND_TIMEOUT, OTHER_RETRY
 from podium.workflow.schema.fields import attribute_name
 from podium.workflow.schema.step import VERBS, Feature
@@ -34,8 +34,8 @@ from podium.workflow.schema.step import Step as RawStep
 
 CompileStep = Callable[[CompileContext, str, RawStep, Mapping[str, int]], Step]
 
-_DATA: Final = frozenset({"needs", "description", "touches"})
-"""The keys of a component that are part of the item; all others override the step that builds it."""
+_ITEM_KEYS: Final = frozenset({"needs", "description", "touches"})
+"""Keys of a component that are part of the loop item; all others override the step that builds it."""
 
 _FEATURE: Final = Name("feature")
 _PHASE: Final = Name("phase")
@@ -45,9 +45,9 @@ _INTERFACES: Final = Name("interfaces")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A build that is being expanded. `data` is None while only the run will tell what the feature is."""
+    """A build that is being expanded; `data` is None if the feature is known only at run time."""
 
-    site: CompileContext
+    context: CompileContext
     raw: RawStep
     width: Count
     compile_step: CompileStep
@@ -56,34 +56,34 @@ class Plan:
 
     @property
     def interfaces(self) -> Mapping[str, Any] | None:
-        """All of them, if a design cannot add to them."""
+        """All interfaces, if no design can add to them."""
         if self.data is None or self.raw.design is not None:
             return None
         return feature_functions.interfaces(self.data)
 
 
 def build_step(
-    site: CompileContext, name: str, raw: RawStep, width: Count, compile_step: CompileStep
+    context: CompileContext, name: str, raw: RawStep, width: Count, compile_step: CompileStep
 ) -> Step:
-    data = site.context.feature_data(raw)
-    plan = Plan(site, raw, width, compile_step, site.context.feature(raw), data)
-    given = None if data is None else feature_functions.interfaces(data)
+    data = context.source.feature_data(raw)
+    plan = Plan(context, raw, width, compile_step, context.source.feature(raw), data)
+    interfaces = None if data is None else feature_functions.interfaces(data)
     children = [_phases(plan)]
-    if given is None or given:
-        children.insert(0, _write(given))
-    shown = Call("_interfaces", (_FEATURE,)) if given is None else frozen(given)
+    if interfaces is None or interfaces:
+        children.insert(0, _write(interfaces))
+    visible = Call("_interfaces", (_FEATURE,)) if interfaces is None else freeze(interfaces)
     return Step(
         name=name,
-        verb=_sequence(*children, output=picked(site, raw)),
-        gates=compile_gates(site, raw),
-        retry=policy.retry(site, retry_layers(raw), OTHER_RETRY),
+        verb=_sequence(*children, output=block_output(context, raw)),
+        gates=compile_gates(context, raw),
+        retry=policy.retry(context, retry_layers(raw), OTHER_RETRY),
         timeout=raw.timeout,
-        output=output(site, raw),
-        touches=None if raw.touches is None else site.globs(raw.touches, raw.at("touches")),
+        output=output(context, raw),
+        touches=None if raw.touches is None else context.globs(raw.touches, raw.at("touches")),
         has_worker=True,
         parameters=(
-            ("feature", site.value(raw.build if data is None else data, raw.at("build"))),
-            ("interfaces", shown),
+            ("feature", context.value(raw.build if data is None else data, raw.at("build"))),
+            ("interfaces", visible),
         ),
     )
 
@@ -93,20 +93,24 @@ def _sequence(*steps: Step, output: Value = None) -> Block:
     return Block(kind="seq", steps=steps, output=output, index=index)
 
 
-def _write(given: Mapping[str, Any] | None) -> Step:
-    """Nothing may change but the files of the interfaces themselves."""
-    if given is not None:
-        return Step("interfaces", Write(frozen(given)), touches=tuple(feature_functions.files(given)))
+def _write(interfaces: Mapping[str, Any] | None) -> Step:
+    """The step that writes the interfaces; it may change only their files."""
+    if interfaces is not None:
+        return Step(
+            "interfaces", Write(freeze(interfaces)), touches=tuple(feature_functions.files(interfaces))
+        )
     return Step("interfaces", Write(_INTERFACES), touches=Call("_files", (_INTERFACES,)))
 
 
 def _phases(plan: Plan) -> Step:
-    """Before a design has answered, nobody knows what a phase needs of the others: then one by one."""
-    designed = plan.raw.design is not None
-    items: Value = Call("_phases", (_FEATURE, Const(designed)))
+    """The loop over the phases; with a design the needs of a phase are unknown beforehand, so phases run one by one."""
+    has_design = plan.raw.design is not None
+    items: Value = Call("_phases", (_FEATURE, Const(has_design)))
     if plan.data is not None:
-        items = plan.site.value(feature_functions.phases(plan.data, strict=designed), plan.raw.at("build"))
-    line = plan.site.line(plan.raw.path)
+        items = plan.context.value(
+            feature_functions.phases(plan.data, strict=has_design), plan.raw.at("build")
+        )
+    line = plan.context.line(plan.raw.path)
     body = Step("phases", _sequence(*_phase(plan)), has_worker=True, line=line)
     verb = ForEach(
         items=items,
@@ -132,10 +136,10 @@ def _phase(plan: Plan) -> Iterator[Step]:
 
 
 def _design(plan: Plan, raw: RawStep) -> Step:
-    step = plan.compile_step(plan.site, "design", raw, {"design": 0})
+    step = plan.compile_step(plan.context, "design", raw, {"design": 0})
     if raw.output is not None:
         return step
-    schema = schema_of(plan.site, "Phase", raw.path)
+    schema = schema_of(plan.context, "Phase", raw.path)
     return replace(step, output=Output(kind="schema", schema=schema, schema_name="Phase"))
 
 
@@ -152,35 +156,35 @@ def _components(plan: Plan, phase: Node) -> Step:
         rule=rule,
         join=join,
     )
-    return Step("components", verb, has_worker=True, line=plan.site.line(plan.raw.path))
+    return Step("components", verb, has_worker=True, line=plan.context.line(plan.raw.path))
 
 
 def _component(plan: Plan) -> Step:
-    """The step that was written, held to the component's files and to the interfaces."""
+    """The step as written, restricted to the component's files and to the interfaces."""
     raw = plan.raw.component
     assert raw is not None
     claim = Field(_COMPONENT, "touches")
-    inside = replace(plan.site, claim=claim, protect=(*plan.site.protect, *_locked(plan)))
+    inside = replace(plan.context, claim=claim, protect=(*plan.context.protect, *_interface_files(plan)))
     body = plan.compile_step(inside, "component", raw, {"component": 0})
-    others = tuple(_overriding(replace(plan, site=inside), raw))
+    others = tuple(_overrides(replace(plan, context=inside), raw))
     if others:
         body = _alternatives(inside, body, others)
     own = claim if body.touches is None else body.touches
     return replace(body, touches=own, gates=with_commands(body.gates, _checks(plan)))
 
 
-def _locked(plan: Plan) -> tuple[Value, ...]:
-    known = plan.interfaces
-    if known is None:
+def _interface_files(plan: Plan) -> tuple[Value, ...]:
+    interfaces = plan.interfaces
+    if interfaces is None:
         return (Call("_files", (_INTERFACES,)),)
-    return tuple(feature_functions.files(known))
+    return tuple(feature_functions.files(interfaces))
 
 
 def _checks(plan: Plan) -> tuple[Step, ...]:
-    """The commands that prove, after every component, that the interfaces still hold."""
-    known = plan.interfaces
-    if known is not None:
-        commands = {name: interface["check"] for name, interface in known.items() if interface["check"]}
+    """The commands that check the interfaces after every component."""
+    interfaces = plan.interfaces
+    if interfaces is not None:
+        commands = {name: interface["check"] for name, interface in interfaces.items() if interface["check"]}
         return tuple(_command(f"interface_{name}", tuple(argv)) for name, argv in commands.items())
     loop = ForEach(
         items=Call("_checks", (_INTERFACES,)),
@@ -194,33 +198,35 @@ def _command(name: str, argv: tuple[Value, ...]) -> Step:
     return Step(name, Command(argv), timeout=COMMAND_TIMEOUT, touches=())
 
 
-def _overriding(plan: Plan, base: RawStep) -> Iterator[tuple[str, Step]]:
-    """For each component that says more than its data: when it is meant, and the step that builds it."""
+def _overrides(plan: Plan, base: RawStep) -> Iterator[tuple[str, Step]]:
+    """For each component with keys besides its data: the condition that selects it, and the step that builds it."""
     phases = plan.feature.phases if plan.feature is not None else {}
     for phase_name, phase in phases.items():
         for name, component in phase.components.items():
-            if set(component.written_keys()) - _DATA:
-                meant = f"component.phase == '{phase_name}' and component.id == '{name}'"
+            if set(component.written_keys()) - _ITEM_KEYS:
+                condition = f"component.phase == '{phase_name}' and component.id == '{name}'"
                 step_name = f"{phase_name}_{name}"
-                merged = overridden(base, component)
-                yield meant, plan.compile_step(plan.site, step_name, merged, {step_name: 0})
+                merged = override_step(base, component)
+                yield condition, plan.compile_step(plan.context, step_name, merged, {step_name: 0})
 
 
-def overridden(base: RawStep, component: RawStep) -> RawStep:
+def override_step(base: RawStep, component: RawStep) -> RawStep:
     """The step with the component's keys in place of its own; a new verb replaces the old one."""
-    said = {attribute_name(key): component.get(key) for key in component.written_keys() if key not in _DATA}
+    values = {
+        attribute_name(key): component.get(key) for key in component.written_keys() if key not in _ITEM_KEYS
+    }
     if component.verb is not None and component.verb != base.verb:
-        said = {attribute_name(verb): None for verb in VERBS} | said
-    return base.with_values(said)
+        values = {attribute_name(verb): None for verb in VERBS} | values
+    return base.with_values(values)
 
 
-def _alternatives(site: CompileContext, usual: Step, others: tuple[tuple[str, Step], ...]) -> Step:
-    """One of several steps, chosen by the component; its result is that of the one that ran."""
-    neither = " and ".join(f"not ({meant})" for meant, _ in others)
-    steps = [replace(usual, when=site.expression(neither, ()))]
-    steps += [replace(step, when=site.expression(meant, ())) for meant, step in others]
-    chosen = "null"
+def _alternatives(context: CompileContext, default: Step, others: tuple[tuple[str, Step], ...]) -> Step:
+    """One of several steps, selected by the component; its result is that of the step that ran."""
+    neither = " and ".join(f"not ({condition})" for condition, _ in others)
+    steps = [replace(default, when=context.expression(neither, ()))]
+    steps += [replace(step, when=context.expression(condition, ())) for condition, step in others]
+    result = "null"
     for step in steps:
-        chosen = f"default(steps.{step.name}.output, {chosen})"
-    output = site.expression(chosen, ())
-    return Step("component", _sequence(*steps, output=output), has_worker=True, line=usual.line)
+        result = f"default(steps.{step.name}.output, {result})"
+    output = context.expression(result, ())
+    return Step("component", _sequence(*steps, output=output), has_worker=True, line=default.line)

@@ -1,4 +1,4 @@
-"""What judges: reviews by agents, and the gates of a step in their stages."""
+"""Compiles reviews by agents, and the gates of a step in their stages."""
 
 from __future__ import annotations
 
@@ -17,133 +17,138 @@ from podium.workflow.schema.fields import Raw
 from podium.workflow.schema.file import Role
 from podium.workflow.schema.step import Gate, StepOrGate
 from podium.workflow.schema.step import Step as RawStep
-from podium.workflow.workers import Worker, reviewers_of, unique
+from podium.workflow.workers import Worker, reviewers_of, unique_name
 
 _STAGES = (("run", "check"), ("review",), ("human",))
 
 
-def compile_gates(site: CompileContext, raw: RawStep | None, role: Role | None = None) -> Step | None:
-    """The role's gates first, then the step's."""
+def compile_gates(context: CompileContext, raw: RawStep | None, role: Role | None = None) -> Step | None:
+    """Compiles the role's gates, then the step's."""
     if raw is not None:
-        # What the work may not change, its gates take from before it.
-        site = replace(site, protect=(*site.protect, *site.values(raw.protect, raw.at("protect"))))
-    found = [*_entries(site, role), *_entries(site, raw)]
-    taken: set[str] = set()
-    gates = [(gate.verb or "", _gate(site, unique(name, taken), gate)) for name, gate in _once(found)]
+        # Files that the work must not change are restored from the base tree before its gates run.
+        context = replace(
+            context, protect=(*context.protect, *context.values(raw.protect, raw.at("protect")))
+        )
+    entries = [*_entries(context, role), *_entries(context, raw)]
+    names: set[str] = set()
+    gates = [
+        (gate.verb or "", _gate(context, unique_name(name, names), gate))
+        for name, gate in _without_duplicates(entries)
+    ]
     return _in_stages(gates) if gates else None
 
 
 def _in_stages(gates: list[tuple[str, Step]]) -> Step:
     stages = (tuple(step for verb, step in gates if verb in kinds) for kinds in _STAGES)
-    return Step(name="gates", verb=_staged(stages))
+    return Step(name="gates", verb=_gates_of_stages(stages))
 
 
-def _staged(stages: Iterable[tuple[Step, ...]]) -> Gates:
-    """Whatever the order in the file: a person is never asked about what a command would have refused."""
-    kept = tuple(stage for stage in stages if stage)
-    return Gates(kept, tuple(step for stage in kept for step in stage))
+def _gates_of_stages(stages: Iterable[tuple[Step, ...]]) -> Gates:
+    """The stages in a fixed order, whatever the order in the file, so that a person is asked only after commands passed."""
+    used = tuple(stage for stage in stages if stage)
+    return Gates(used, tuple(step for stage in used for step in stage))
 
 
 def with_commands(gates: Step | None, extra: tuple[Step, ...]) -> Step | None:
-    """Also the commands that the language adds by itself, together with those that were written."""
+    """The gates with the commands that the language adds, next to those in the file."""
     if gates is None or not isinstance(gates.verb, Gates):
         return _in_stages([("run", step) for step in extra]) if extra else None
-    taken = {step.name for step in gates.verb.members}
-    added = tuple(replace(step, name=unique(step.name, taken)) for step in extra)
+    names = {step.name for step in gates.verb.members}
+    added = tuple(replace(step, name=unique_name(step.name, names)) for step in extra)
     first, *later = gates.verb.stages
     if not isinstance(first[0].verb, Command | Check | ForEach):
         first, later = (), [first, *later]
-    return replace(gates, verb=_staged(((*first, *added), *later)))
+    return replace(gates, verb=_gates_of_stages(((*first, *added), *later)))
 
 
-def _entries(site: CompileContext, owner: Raw | None) -> Iterator[tuple[str, Gate]]:
-    """Each gate with the name it was given, or that of its verb."""
+def _entries(context: CompileContext, owner: Raw | None) -> Iterator[tuple[str, Gate]]:
+    """Each gate with its name, or that of its verb."""
     if owner is None:
         return
     for number, entry in enumerate(owner.get("gates")):
         if isinstance(entry, Gate):
             yield entry.name or entry.verb or "gate", entry
             continue
-        named = site.context.gate(entry)
-        if named is not None:
-            yield entry, named
+        gate = context.source.gate(entry)
+        if gate is not None:
+            yield entry, gate
         else:
-            site.problem(36, owner.at("gates", number), f'gate "{entry}" is not defined')
+            context.problem(36, owner.at("gates", number), f'gate "{entry}" is not defined')
 
 
-def _once(found: list[tuple[str, Gate]]) -> Iterator[tuple[str, Gate]]:
-    """A named gate that both the role and the step ask for judges once."""
-    seen: set[int] = set()
-    for name, gate in found:
-        if id(gate) not in seen:
-            seen.add(id(gate))
+def _without_duplicates(entries: list[tuple[str, Gate]]) -> Iterator[tuple[str, Gate]]:
+    """Removes duplicates, so that a named gate that both the role and the step use runs once."""
+    ids: set[int] = set()
+    for name, gate in entries:
+        if id(gate) not in ids:
+            ids.add(id(gate))
             yield name, gate
 
 
-def _gate(site: CompileContext, name: str, raw: Gate) -> Step:
+def _gate(context: CompileContext, name: str, raw: Gate) -> Step:
     is_review = raw.verb == "review"
     return Step(
         name=name,
-        verb=_gate_verb(site, raw),
-        when=site.optional(raw.when, raw.at("when")),
+        verb=_gate_verb(context, raw),
+        when=context.optional(raw.when, raw.at("when")),
         on_fail=raw.on_fail,
-        retry=policy.retry(site, retry_layers(raw), OTHER_RETRY),
+        retry=policy.retry(context, retry_layers(raw), OTHER_RETRY),
         timeout=raw.timeout or COMMAND_TIMEOUT if raw.verb == "run" else None if is_review else raw.timeout,
         touches=(),
         description=raw.description,
-        line=site.line(raw.path),
-        settings=settings(site, raw) if raw.verb == "run" else NO_FIELDS,
+        line=context.line(raw.path),
+        settings=settings(context, raw) if raw.verb == "run" else NO_FIELDS,
     )
 
 
-def _gate_verb(site: CompileContext, raw: Gate) -> Verb:
+def _gate_verb(context: CompileContext, raw: Gate) -> Verb:
     match raw.verb:
         case "run":
-            return command(site, raw)
+            return command(context, raw)
         case "review":
-            return review(site, raw, of=())
+            return review(context, raw, of=())
         case "human":
-            return human(site, raw, answers=False)
+            return human(context, raw, answers=False)
         case _:
-            return Check(site.expression(raw.check or "true", raw.at("check")))
+            return Check(context.expression(raw.check or "true", raw.at("check")))
 
 
-def review(site: CompileContext, raw: StepOrGate, *, of: tuple[str, ...]) -> Review:
+def review(context: CompileContext, raw: StepOrGate, *, of: tuple[str, ...]) -> Review:
     rule: Any = raw.pass_ or "all"
     return Review(
-        members=tuple(_reviewer(site, raw, worker) for worker in reviewers_of(site.context, raw)),
+        members=tuple(_reviewer(context, raw, worker) for worker in reviewers_of(context.source, raw)),
         of=of,
         rule=rule,
         min_score=raw.min_score,
         bar=raw.bar or "major",
-        oversight=oversight(site, raw, default="auto"),
+        oversight=oversight(context, raw, default="auto"),
         phrase=raw.phrase,
     )
 
 
-def _reviewer(site: CompileContext, raw: StepOrGate, worker: Worker) -> Step:
+def _reviewer(context: CompileContext, raw: StepOrGate, worker: Worker) -> Step:
     role = worker.known_role
-    written = raw.prompt if raw.prompt is not None else (role.prompt if role is not None else None)
+    prompt = raw.prompt if raw.prompt is not None else (role.prompt if role is not None else None)
     model = role.model if role is not None else None
     return Step(
         name=worker.name,
         verb=Agent(
-            role=site.value(worker.role, raw.at("review")),
-            agent=site.value(worker.agent, raw.at("review")),
-            model=site.value(model, raw.at("review")),
-            prompt=site.prompt(written, raw.at("prompt")) if written is not None else None,
+            role=context.value(worker.role, raw.at("review")),
+            agent=context.value(worker.agent, raw.at("review")),
+            model=context.value(model, raw.at("review")),
+            prompt=context.prompt(prompt, raw.at("prompt")) if prompt is not None else None,
             fallback=(role.fallback if role is not None else None) or (),
-            estimate=policy.estimate(site, _estimate(raw), worker.agent),
+            estimate=policy.estimate(context, _estimate(raw), worker.agent),
             judge=True,
             member=worker.name,
         ),
-        gates=compile_gates(site, None, role),
-        retry=_reviewer_retry(site, raw, role),
+        gates=compile_gates(context, None, role),
+        retry=_reviewer_retry(context, raw, role),
         timeout=raw.timeout or (role.timeout if role is not None else None) or REVIEW_TIMEOUT,
         touches=(),
-        parameters=parameters(site, raw, role),
-        line=site.line(raw.path),
-        settings=settings(site, raw, role),
+        parameters=parameters(context, raw, role),
+        line=context.line(raw.path),
+        settings=settings(context, raw, role),
     )
 
 
@@ -151,7 +156,7 @@ def _estimate(raw: StepOrGate) -> Any:
     return raw.estimate if isinstance(raw, RawStep) else None
 
 
-def _reviewer_retry(site: CompileContext, raw: StepOrGate, role: Role | None) -> Retry:
-    """A judge is asked once; only what was malformed or lost is asked again. Visits belong to the review."""
-    found = policy.retry(site, retry_layers(raw, role), OTHER_RETRY)
-    return replace(found, visits=None)
+def _reviewer_retry(context: CompileContext, raw: StepOrGate, role: Role | None) -> Retry:
+    """A reviewer gets one attempt; only malformed or lost answers are repeated. Visits belong to the review step."""
+    retry = policy.retry(context, retry_layers(raw, role), OTHER_RETRY)
+    return replace(retry, visits=None)

@@ -1,4 +1,4 @@
-"""Leaves: a command, a question, a check, publishing, waiting. The same for a step and for a gate."""
+"""Compiles leaves: a command, a question, a check, publishing, waiting; the same for a step and a gate."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from podium.core.model import Command, Fields, Git, Human, Oversight, Wait
 from podium.core.types import Millis
-from podium.workflow.compile.values import CompileContext, fields
+from podium.workflow.compile.values import CompileContext, present_fields
 from podium.workflow.defaults import POLL_EVERY
 from podium.workflow.schema import parts
 from podium.workflow.schema.fields import DocPath
@@ -17,41 +17,41 @@ from podium.workflow.schema.step import StepOrGate
 from podium.workflow.schema.verb_keys import WAIT_FORMS
 
 
-def command(site: CompileContext, raw: StepOrGate) -> Command:
+def command(context: CompileContext, raw: StepOrGate) -> Command:
     script = raw.run if isinstance(raw.run, Script) else None
     words = () if isinstance(raw.run, Script) or raw.run is None else raw.run
     return Command(
-        argv=site.argv(words, raw.at("run")),
+        argv=context.argv(words, raw.at("run")),
         script=script.script if script is not None else None,
         shell=script.shell if script is not None else None,
-        stdin=site.value(raw.stdin, raw.at("stdin")),
-        junit=site.value(raw.junit, raw.at("junit")),
-        coverage=_coverage(site, raw.coverage),
+        stdin=context.value(raw.stdin, raw.at("stdin")),
+        junit=context.value(raw.junit, raw.at("junit")),
+        coverage=_coverage(context, raw.coverage),
         must_fail_before=raw.must_fail_before,
         exit_codes=raw.exit_codes,
     )
 
 
-def _coverage(site: CompileContext, raw: parts.Coverage | None) -> Fields | None:
+def _coverage(context: CompileContext, raw: parts.Coverage | None) -> Fields | None:
     if raw is None:
         return None
-    return fields({"report": site.value(raw.report, raw.at("report")), "min": raw.min})
+    return present_fields({"report": context.value(raw.report, raw.at("report")), "min": raw.min})
 
 
-def human(site: CompileContext, raw: StepOrGate, *, answers: bool) -> Human:
+def human(context: CompileContext, raw: StepOrGate, *, answers: bool) -> Human:
     return Human(
-        question=site.prompt(raw.human or "", raw.at("human")),
-        oversight=oversight(site, raw, default="human"),
+        question=context.prompt(raw.human or "", raw.at("human")),
+        oversight=oversight(context, raw, default="human"),
         answers=answers,
     )
 
 
-def oversight(site: CompileContext, raw: StepOrGate, *, default: str) -> Oversight:
-    """Channels are the step's, else the file's own."""
-    common = site.context.file.notify
+def oversight(context: CompileContext, raw: StepOrGate, *, default: str) -> Oversight:
+    """Notifications go to the step's channels, else to the file's."""
+    common = context.source.file.notify
     channels = raw.notify if raw.notify is not None else (common if isinstance(common, tuple) else ())
     return Oversight(
-        level=site.value(raw.level or default, raw.at("level")),
+        level=context.value(raw.level or default, raw.at("level")),
         by=raw.by or (),
         approvals=raw.approvals or 1,
         veto=raw.veto or Millis(0),
@@ -59,29 +59,36 @@ def oversight(site: CompileContext, raw: StepOrGate, *, default: str) -> Oversig
         remind=raw.remind,
         escalate_after=raw.escalate.after if raw.escalate is not None else None,
         escalate_to=raw.escalate.to if raw.escalate is not None else (),
-        show=site.values(raw.show or (), raw.at("show")),
+        show=context.values(raw.show or (), raw.at("show")),
     )
 
 
-def git(site: CompileContext, raw: parts.Git) -> Git:
+def git(context: CompileContext, raw: parts.Git) -> Git:
     return Git(
-        land=site.value(raw.land, raw.at("land")),
-        message=site.value(raw.message, raw.at("message")),
+        land=context.value(raw.land, raw.at("land")),
+        message=context.value(raw.message, raw.at("message")),
         how=raw.how or "squash",
-        branch=site.value(raw.branch, raw.at("branch")),
-        push=site.value(raw.push, raw.at("push")),
+        branch=context.value(raw.branch, raw.at("branch")),
+        push=context.value(raw.push, raw.at("push")),
     )
 
 
-def wait(site: CompileContext, raw: parts.Wait) -> Wait:
-    what: Any = next(form for form in WAIT_FORMS if raw.get(form) is not None)
+def wait(context: CompileContext, raw: parts.Wait) -> Wait:
+    form: Any = next(form for form in WAIT_FORMS if raw.get(form) is not None)
     detail: dict[str, Any] = {}
-    if what == "poll":
+    if form == "poll":
         every = raw.every if raw.every is not None else POLL_EVERY
-        detail = {"argv": site.argv(raw.poll or (), raw.at("poll")), "every": every, "pending": raw.pending}
-    elif what not in {"timer", "until_time"}:
-        detail = {what: site.value(raw.get(what), raw.at(what)), "branch": site.value(raw.branch, raw.path)}
-    return Wait(what, fields(detail), raw.timer, _minute_of_day(raw.until_time))
+        detail = {
+            "argv": context.argv(raw.poll or (), raw.at("poll")),
+            "every": every,
+            "pending": raw.pending,
+        }
+    elif form not in {"timer", "until_time"}:
+        detail = {
+            form: context.value(raw.get(form), raw.at(form)),
+            "branch": context.value(raw.branch, raw.path),
+        }
+    return Wait(form, present_fields(detail), raw.timer, _minute_of_day(raw.until_time))
 
 
 def _minute_of_day(text: str | None) -> int | None:

@@ -1,4 +1,4 @@
-"""From texts of a file to values of the core: expressions, inserted values, prompts, argument lists."""
+"""Compiles texts of a file to values of the core: expressions, inserts, prompts, argument lists."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from podium.workflow.problems import Problem
 from podium.workflow.schema.fields import DocPath
 
 _INSERT: Final = re.compile(r"""(?<!\$)\$\{\{(?:[^'"}]|'[^']*'|"[^"]*"|\}(?!\}))*\}\}""")
-_HOLDER: Final = re.compile("\ue000([0-9]+)\ue001")
+_PLACEHOLDER: Final = re.compile("\ue000([0-9]+)\ue001")
 
 
 @dataclass(frozen=True, slots=True)
 class CompileContext:
-    """Where something is compiled: its file, what surrounds it, and where its problems are put down."""
+    """Where something is compiled: its file, its surroundings, and the list that collects problems."""
 
-    context: WorkflowSource
+    source: WorkflowSource
     problems: list[Problem] = field(default_factory=list)
-    provided: bool = False
-    """Somebody around routes a failure, or needs only some members to pass."""
+    failure_handled: bool = False
+    """A step around this one routes a failure, or needs only some members to pass."""
     claim: Node | None = None
-    """What the component being built may touch."""
+    """The files that the component being built may change."""
     protect: tuple[Value, ...] = ()
 
     def problem(self, rule: int, path: DocPath, message: str, *, hint: str = "") -> None:
-        self.problems.append(self.context.problem(rule, path, message, hint=hint))
+        self.problems.append(self.source.problem(rule, path, message, hint=hint))
 
     def line(self, path: DocPath) -> int:
-        return self.context.position(path, key=True).line
+        return self.source.position(path, key=True).line
 
     def expression(self, text: str, path: DocPath) -> Node:
         try:
@@ -52,7 +52,7 @@ class CompileContext:
         return None if text is None else self.expression(text, path)
 
     def value(self, raw: Any, path: DocPath) -> Value:
-        """A literal with its `${{ }}` read, however deep they stand."""
+        """A literal with the `${{ }}` inside it parsed, at any depth."""
         if isinstance(raw, str):
             return self._text(raw, path)
         if isinstance(raw, Mapping):
@@ -78,33 +78,33 @@ class CompileContext:
     def count(self, raw: int | str, path: DocPath) -> Count:
         if isinstance(raw, int):
             return raw
-        found = self.value(raw, path)
-        if isinstance(found, Node):
-            return found
-        self.problem(2, path, 'this must be a number, or one "${{ }}" that gives it')
+        value = self.value(raw, path)
+        if isinstance(value, Node):
+            return value
+        self.problem(2, path, 'this must be a number, or one "${{ }}" whose value is a number')
         return 1
 
     def globs(self, raw: str | Iterable[str], path: DocPath) -> tuple[Value, ...] | Node:
-        """A list of globs, or the expression that gives the list."""
+        """A list of globs, or the expression whose value is the list."""
         if not isinstance(raw, str):
             return self.values(raw, path)
-        found = self.value(raw, path)
-        return found if isinstance(found, Node) else (found,)
+        value = self.value(raw, path)
+        return value if isinstance(value, Node) else (value,)
 
     def prompt(self, text: str, path: DocPath) -> Prompt:
-        found = self.context.prompt(text)
-        if found is None:
+        prompt = self.source.prompt(text)
+        if prompt is None:
             self.problem(20, path, f"{text} does not exist")
-        return found or Prompt("", text)
+        return prompt or Prompt("", text)
 
     def argv(self, raw: str | Iterable[str], path: DocPath) -> tuple[Value, ...]:
-        """A string is split before values are inserted, so that a value is never taken apart."""
+        """The words of a command; a string is split before values are inserted, so that a value is never split."""
         if not isinstance(raw, str):
             return self.values(raw, path)
         try:
             return self.values(split_command(raw), path)
         except ValueError as error:
-            self.problem(2, path, f"this command cannot be split: {error}".lower())
+            self.problem(2, path, f"cannot split this command into words: {error}".lower())
             return ()
 
 
@@ -116,16 +116,16 @@ def split_command(text: str) -> tuple[str, ...]:
         return f"\ue000{len(inserts) - 1}\ue001"
 
     words = shlex.split(_INSERT.sub(hide, text))
-    return tuple(_HOLDER.sub(lambda match: inserts[int(match[1])], word) for word in words)
+    return tuple(_PLACEHOLDER.sub(lambda match: inserts[int(match[1])], word) for word in words)
 
 
-def frozen(value: Any) -> Any:
-    """JSON-like data that nobody can change."""
+def freeze(value: Any) -> Any:
+    """JSON-like data made immutable."""
     if isinstance(value, Mapping):
-        return MappingProxyType({key: frozen(item) for key, item in value.items()})
-    return tuple(frozen(item) for item in value) if isinstance(value, (list, tuple)) else value
+        return MappingProxyType({key: freeze(item) for key, item in value.items()})
+    return tuple(freeze(item) for item in value) if isinstance(value, (list, tuple)) else value
 
 
-def fields(entries: Mapping[str, Any]) -> Fields:
-    """Only what was said: a setting that is absent is one the attempt decides."""
+def present_fields(entries: Mapping[str, Any]) -> Fields:
+    """The entries that are present; an absent setting is left to the attempt."""
     return MappingProxyType({key: item for key, item in entries.items() if item is not None and item != ()})

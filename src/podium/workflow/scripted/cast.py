@@ -1,12 +1,13 @@
-"""Scripted answers: a YAML list of rules, of which the first that matches an attempt, a question or a wait speaks.
+"""Scripted answers: a YAML list of rules; the first rule that matches an attempt, a question or a wait answers it.
 
     - match: {step: implement, attempt: 1}
       error: garbled
     - match: {step: review/reviewer}
       verdict: {decision: reject, score: 4, findings: [{severity: major, issue: no test}]}
 
-`step` is a step's name, or its place without numbers (`each/test`, `implement/tests` for a gate); `visit`,
-`attempt` and `iteration` are numbers (of a gate: those of the step it judges). The list may also stand under `rules`, beside `files`, the tree at the start.
+`step` is a step's name, or its address without numbers (`each/test`, `implement/tests` for a gate); `visit`, `attempt`
+and `iteration` are numbers (for a gate: those of the step it judges). The list may also be under `rules`, next to
+`files`, the tree at the start.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from podium.workflow.schema.reader import read_or_raise
 from podium.workflow.schema.scalars import Duration
 from podium.workflow.source import yaml
 
-Trouble = Literal["quota", "overloaded", "auth", "timeout", "crash", "refused", "garbled"]
+Failure = Literal["quota", "overloaded", "auth", "timeout", "crash", "refused", "garbled"]
 Decision = Literal["approve", "reject", "abort"]
-NOTHING: Final[dict[str, Any]] = {}
+EMPTY: Final[dict[str, Any]] = {}
 
 
 class Match(Raw):
@@ -46,14 +47,14 @@ class Usage(Raw):
 
 
 class Rule(Raw):
-    """What happens at the matching place; what is not said goes well."""
+    """What happens at the matching place; anything not set succeeds."""
 
-    thing = "rule"
+    noun = "rule"
 
     match: Match = Match({})
     text: str | None = None
     output: Any = None
-    write: dict[str, str] = NOTHING
+    write: dict[str, str] = EMPTY
     delete: tuple[str, ...] = ()
     verdict: (
         Annotated[
@@ -64,7 +65,7 @@ class Rule(Raw):
     usage: Usage | None = None
     cost_usd: float | None = None
     delay: Duration | None = None
-    error: Trouble | None = None
+    error: Failure | None = None
     blocked: str | None = None
     exit: int | None = None
     action: str | None = None
@@ -75,25 +76,25 @@ class Rule(Raw):
 
 
 class Cast(Raw):
-    thing = "cast"
+    noun = "cast"
 
     rules: tuple[Rule, ...] = ()
-    files: dict[str, str] = NOTHING
-    facts: dict[str, Any] = NOTHING
-    """Answers of `exists` and `glob` by their argument, where the files do not tell."""
+    files: dict[str, str] = EMPTY
+    facts: dict[str, Any] = EMPTY
+    """Answers to `exists` and `glob` by argument, where the files do not decide."""
 
 
 NO_CAST = Cast({})
 
 
 def line_of(path: FilePath, rule: Rule) -> int:
-    """Where a rule stands in its file."""
+    """The line of a rule in its file."""
     document = yaml.read(path)
     return document.position(rule.path[1:] if isinstance(document.value, list) else rule.path).line
 
 
 def read_cast(path: FilePath) -> Cast:
-    """A cast from its file; every mistake is named by line."""
+    """Reads a cast; every mistake is reported with its line."""
     return read_or_raise(Cast, yaml.read(path), under="rules")
 
 
@@ -103,11 +104,11 @@ def place_of(path: str) -> str:
 
 
 def iteration_of(path: str) -> int | None:
-    found = re.findall(r"\[(\d+)\]", path)
-    return int(found[-1]) if found else None
+    numbers = re.findall(r"\[(\d+)\]", path)
+    return int(numbers[-1]) if numbers else None
 
 
-def judged_by(path: str) -> tuple[int, int] | None:
-    """Visit and attempt of the step that a gate at this path judges; None if it is no gate."""
-    found = re.findall(r"(?:~(\d+))?#(\d+)/", path)
-    return (int(found[-1][0] or 1), int(found[-1][1])) if found else None
+def judged_attempt(path: str) -> tuple[int, int] | None:
+    """The visit and attempt of the step that a gate at this path judges; None if the path is not a gate's."""
+    numbers = re.findall(r"(?:~(\d+))?#(\d+)/", path)
+    return (int(numbers[-1][0] or 1), int(numbers[-1][1])) if numbers else None

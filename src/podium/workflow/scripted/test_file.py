@@ -1,4 +1,4 @@
-"""Files that test a workflow, `NAME.test.yaml`: who says what in each test, and what is expected of the run.
+"""Files that test a workflow, `NAME.test.yaml`: the cast of each test, and what is expected of the run.
 
 podium: 1
 inputs: {task: Make titles into addresses}
@@ -24,17 +24,17 @@ from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.schema.fields import DocPath, InvalidValue, Raw, Scalar, Schema, Short
 from podium.workflow.schema.reader import read_or_raise
 from podium.workflow.schema.scalars import TEXT, Duration, Number, Positive, TextList, Whole
-from podium.workflow.scripted.cast import NOTHING, Rule
+from podium.workflow.scripted.cast import EMPTY, Rule
 from podium.workflow.source import yaml
 
 SUFFIX: Final = ".test.yaml"
-USUAL_TIME: Final = Millis(5 * 60_000)
+DEFAULT_TIMEOUT: Final = Millis(5 * 60_000)
 
 Status: TypeAlias = Literal["passed", "failed", "rejected", "limited", "timed_out", "cancelled", "waiting"]
 
 
-def passage(value: Any) -> tuple[str, str | None]:
-    """One stop on the way of a run: the address of a step, with its outcome if that is said."""
+def path_entry(value: Any) -> tuple[str, str | None]:
+    """One entry of the expected path: the address of a step, with its outcome if given."""
     if isinstance(value, str):
         return value, None
     if isinstance(value, dict) and len(value) == 1:
@@ -44,14 +44,14 @@ def passage(value: Any) -> tuple[str, str | None]:
     raise InvalidValue("a step, or a step with its outcome such as {fix: passed}")
 
 
-Passage: TypeAlias = Annotated[
+PathEntry: TypeAlias = Annotated[
     tuple[str, str | None],
-    Scalar(passage, {"anyOf": [TEXT, {"type": "object", "minProperties": 1, "maxProperties": 1}]}),
+    Scalar(path_entry, {"anyOf": [TEXT, {"type": "object", "minProperties": 1, "maxProperties": 1}]}),
 ]
 
 
 class Words(Raw):
-    """What a text must be like; a plain text must be contained in it."""
+    """Conditions on a text; a plain text must be contained in it."""
 
     equals: str | None = None
     contains: TextList = ()
@@ -69,7 +69,7 @@ FileText: TypeAlias = Annotated[FileWords, Short(lambda value: {"contains": valu
 
 
 class StepWords(Raw):
-    """What a step must have come to; a plain word is its outcome."""
+    """Conditions on a step's result; a plain word is its outcome."""
 
     outcome: str | None = None
     reason: str | None = None
@@ -80,7 +80,7 @@ class StepWords(Raw):
 
 
 class PromptWords(Words):
-    """What an agent must have been told; without numbers, in any of its attempts."""
+    """Conditions on a prompt; without numbers, on any attempt of the step."""
 
     step: str
     visit: Positive | None = None
@@ -88,7 +88,7 @@ class PromptWords(Words):
 
 
 class QuestionWords(Raw):
-    """What a person must have been asked, and what the cast let them say."""
+    """Conditions on a question to a person, and the answer of the cast."""
 
     step: str
     text: TextWords | None = None
@@ -96,7 +96,7 @@ class QuestionWords(Raw):
 
 
 class Bounds(Raw):
-    """A number, or how much it may be at most."""
+    """A number, or a maximum."""
 
     max: Number | None = None
     exactly: Number | None = None
@@ -112,26 +112,26 @@ class Expect(Raw):
     exit: Whole | None = None
     reason: str | None = None
     message: TextWords | None = None
-    path_: tuple[Passage, ...] | None = None
+    path_: tuple[PathEntry, ...] | None = None
     steps: dict[
         str, Annotated[StepWords, Short(lambda word: {"outcome": word}, {"enum": list(OUTCOMES)})]
-    ] = NOTHING
+    ] = EMPTY
     prompts: tuple[PromptWords, ...] = ()
     questions: tuple[QuestionWords, ...] | None = None
-    files: dict[str, FileText] = NOTHING
-    artifacts: dict[str, FileText] = NOTHING
-    outputs: dict[str, Any] = NOTHING
+    files: dict[str, FileText] = EMPTY
+    artifacts: dict[str, FileText] = EMPTY
+    outputs: dict[str, Any] = EMPTY
     usd: Amount | None = None
     tokens: Amount | None = None
 
 
 class Setting(Raw):
-    """What may be said for one test, and above all of them for each."""
+    """Settings of one test, or of all tests of the file."""
 
-    inputs: dict[str, Any] = NOTHING
-    vars: dict[str, Any] = NOTHING
-    env: dict[str, str] = NOTHING
-    files: dict[str, str] = NOTHING
+    inputs: dict[str, Any] = EMPTY
+    vars: dict[str, Any] = EMPTY
+    env: dict[str, str] = EMPTY
+    files: dict[str, str] = EMPTY
     cast: str | tuple[Rule, ...] | None = None
     replay: str | None = None
     no_human: bool = False
@@ -139,14 +139,14 @@ class Setting(Raw):
 
 
 class Trial(Setting):
-    thing = "test"
+    noun = "test"
 
     description: str = ""
     expect: Expect = Expect({})
 
 
 class TrialFile(Setting):
-    thing = "test file"
+    noun = "test file"
 
     podium: Literal[1]
     workflow: str | None = None
@@ -156,15 +156,15 @@ class TrialFile(Setting):
 
 
 def read_tests(path: Path) -> TrialFile:
-    """Raises ConfigurationError with every mistake by line."""
+    """Reads a test file; raises ConfigurationError with every mistake and its line."""
     document = yaml.read(path)
-    found = read_or_raise(TrialFile, document)
-    wrong = tuple(_faults(found))
-    if wrong:
-        places = ((document.position(at), message, hint) for at, message, hint in wrong)
-        problems = (Problem(document.name, at.line, at.col, 0, told, hint) for at, told, hint in places)
+    file = read_or_raise(TrialFile, document)
+    faults = tuple(_faults(file))
+    if faults:
+        places = ((document.position(at), message, hint) for at, message, hint in faults)
+        problems = (Problem(document.name, at.line, at.col, 0, text, hint) for at, text, hint in places)
         raise ConfigurationError("\n".join(problem.render() for problem in problems))
-    return found
+    return file
 
 
 def line_of_test(path: Path, name: str) -> int:
@@ -172,16 +172,16 @@ def line_of_test(path: Path, name: str) -> int:
 
 
 def _faults(file: TrialFile) -> Iterator[tuple[DocPath, str, str]]:
-    """What the shape alone does not show."""
+    """Faults that the schema cannot express."""
     if not file.tests:
-        yield file.at("tests"), "there are no tests", ""
+        yield file.at("tests"), "this file has no tests", ""
     for name, test in file.tests.items():
         if test.cast is not None and test.replay is not None:
-            yield test.at("replay"), f'test "{name}" has a cast and recordings; one of them answers', ""
+            yield test.at("replay"), f'test "{name}" has both a cast and recordings; keep one of them', ""
         for path, step in test.expect.steps.items():
             if step.outcome is not None and step.outcome not in OUTCOMES:
                 hint = did_you_mean(step.outcome, OUTCOMES)
-                yield step.at("outcome"), f'"{path}" cannot end as "{step.outcome}"', hint
+                yield step.at("outcome"), f'"{path}" cannot end with "{step.outcome}"', hint
         yield from _patterns(test.expect)
 
 
@@ -199,4 +199,4 @@ def _patterns(expect: Expect) -> Iterator[tuple[DocPath, str, str]]:
             try:
                 re.compile(pattern)
             except re.error as error:
-                yield words.at("matches"), f'"{pattern}" is not a pattern: {error}', ""
+                yield words.at("matches"), f'"{pattern}" is not a valid pattern: {error}', ""

@@ -27,7 +27,15 @@ from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, ProgramS
 from podium.process.launch import Finished
 from podium.workflow.contracts.examples import example
 from podium.workflow.schema.fields import DocPath
-from podium.workflow.scripted.cast import Cast, Rule, iteration_of, judged_by, line_of, place_of, read_cast
+from podium.workflow.scripted.cast import (
+    Cast,
+    Rule,
+    iteration_of,
+    judged_attempt,
+    line_of,
+    place_of,
+    read_cast,
+)
 
 PLAYER: Final = Path(__file__).with_name("player.py")
 USUAL: Final = Rule({})
@@ -142,7 +150,7 @@ def _file(request: AgentRequest, script: str) -> Path:
 
 def _matches(rule: Rule, request: AgentRequest, path: Path) -> bool:
     match = rule.match
-    visit, attempt = judged_by(request.path) or (request.visit, request.attempt)
+    visit, attempt = judged_attempt(request.path) or (request.visit, request.attempt)
     return (
         match.step in (None, request.step, place_of(request.path), request.path)
         and match.visit in (None, visit)

@@ -12,7 +12,7 @@ from podium.workflow.expressions.types import ANY, BOOL, INT, NUMBER, TEXT, Choi
 from podium.workflow.lint.analysis.contracts import contract_of
 from podium.workflow.lint.analysis.control_flow import NEVER
 from podium.workflow.lint.analysis.survey import StepSite
-from podium.workflow.outcomes import is_wide
+from podium.workflow.outcomes import runs_parallel
 from podium.workflow.workers import workers_of
 
 OUTCOME: Final = Choice(OUTCOMES)
@@ -178,7 +178,7 @@ def _members(output: Type) -> Type:
 
 def _of_block(site: StepSite, inner: Mapping[str, Type]) -> Mapping[str, Type]:
     steps = site.step.steps or {}
-    ordered = not is_wide(site.step) and all(step.needs is None for step in steps.values())
+    ordered = not runs_parallel(site.step) and all(step.needs is None for step in steps.values())
     fields: dict[str, Type] = {"output": ANY, "steps": MapOf(MappingProxyType(dict(inner)))}
     if not ordered:
         fields |= {"members": _members(ANY), "missing": MISSING}

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from podium.core.fast_dataclass import dataclass
 from podium.workflow.context import WorkflowSource, data_at
-from podium.workflow.outcomes import is_wide
+from podium.workflow.outcomes import runs_parallel
 from podium.workflow.problems import Problem
 from podium.workflow.schema.step import Feature, Gate, Step
 
@@ -125,7 +125,7 @@ def _kind(steps: Mapping[str, Step], owner: StepSite | None, part: Part) -> Kind
     if part != "override" and any(step.needs is not None for step in steps.values()):
         return "dag"
     is_parallel = (
-        part == "steps" and owner is not None and owner.step.for_each is None and is_wide(owner.step)
+        part == "steps" and owner is not None and owner.step.for_each is None and runs_parallel(owner.step)
     )
     return "par" if is_parallel else "seq"
 

@@ -17,7 +17,7 @@ from podium.workflow.lint.analysis.assigned_agents import (
 )
 from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
 from podium.workflow.lint.rules.file_claims import changes_files, in_order
-from podium.workflow.outcomes import is_wide
+from podium.workflow.outcomes import runs_parallel
 from podium.workflow.problems import Problem
 from podium.workflow.schema.fields import known_keys
 from podium.workflow.schema.file import Agent
@@ -150,7 +150,7 @@ def _parallel_continuity(continuing: list[AssignedAgent]) -> Iterator[Problem]:
 
 def _has_parallel_workers(step: Step) -> bool:
     has_list = isinstance(step.role, tuple) or isinstance(step.agent, tuple)
-    return (has_list and isinstance(step.role, str)) or (step.for_each is not None and is_wide(step))
+    return (has_list and isinstance(step.role, str)) or (step.for_each is not None and runs_parallel(step))
 
 
 def _run_in_parallel(first: StepSite, second: StepSite) -> bool:

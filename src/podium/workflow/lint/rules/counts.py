@@ -8,7 +8,7 @@ from podium.workflow.context import WorkflowSource
 from podium.workflow.defaults import LIMITS
 from podium.workflow.lint.analysis.survey import FileSurvey, StepSite, feature_of
 from podium.workflow.lint.rules.file_claims import changes_files
-from podium.workflow.outcomes import is_wide
+from podium.workflow.outcomes import runs_parallel
 from podium.workflow.problems import Problem
 from podium.workflow.schema.parts import DocPath
 from podium.workflow.schema.scalars import INSERT
@@ -118,7 +118,7 @@ def _member_count(site: StepSite) -> int | None:
 
 def _is_wide(site: StepSite) -> bool:
     steps = site.step.steps or {}
-    return is_wide(site.step) or any(step.needs is not None for step in steps.values())
+    return runs_parallel(site.step) or any(step.needs is not None for step in steps.values())
 
 
 def _members(site: StepSite) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from podium.core.globs import globs_overlap
 from podium.workflow.lint.analysis.control_flow import is_above
 from podium.workflow.lint.analysis.survey import Block, FileSurvey, StepSite
-from podium.workflow.outcomes import is_wide
+from podium.workflow.outcomes import runs_parallel
 from podium.workflow.problems import Problem
 from podium.workflow.schema.file import Role
 from podium.workflow.schema.scalars import INSERT
@@ -27,7 +27,7 @@ def check(survey: FileSurvey) -> Iterator[Problem]:
         if block.kind != "seq":
             yield from _parallel_steps(survey, block, sites)
     for site in survey.sites:
-        if site.step.for_each is not None and is_wide(site.step) and site.step.for_each.needs is None:
+        if site.step.for_each is not None and runs_parallel(site.step) and site.step.for_each.needs is None:
             yield from _iterations(survey, site)
 
 
