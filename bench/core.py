@@ -33,8 +33,8 @@ from podium.core.model import (
 )
 from podium.core.policy import Breaker, Limits, Retry
 from podium.core.types import Millis
-from podium.simulate.random_world import CALM, Odds, RandomWorld
-from podium.simulate.run import Simulated, simulate
+from podium.simulate.random_world import NO_FAILURES, Odds, RandomWorld
+from podium.simulate.run import SimulatedRun, simulate
 
 QUIET: Final = Breaker(visits=None, cycle=None, repeat=None, plateau=None, reversals=None)
 FREE: Final = Limits()
@@ -162,8 +162,8 @@ GROWING: Final[tuple[tuple[str, Callable[[int], Workflow], int], ...]] = (
 """Each is measured at this size and at double the size."""
 
 
-def calm(made: Workflow) -> Simulated:
-    found = simulate(made, RandomWorld(1, CALM))
+def calm(made: Workflow) -> SimulatedRun:
+    found = simulate(made, RandomWorld(1, NO_FAILURES))
     assert found.state.ended is not None
     return found
 
@@ -210,7 +210,7 @@ def folding(size: int = 2_500, times: int = 3) -> Figure:
 def runs_per_second(seconds: float = 2.0) -> tuple[float, float]:
     """Whole simulated runs of the everyday workflow, in a calm and in an ordinary world."""
     made = everyday()
-    return _rate(made, CALM, seconds), _rate(made, Odds(), seconds)
+    return _rate(made, NO_FAILURES, seconds), _rate(made, Odds(), seconds)
 
 
 def _rate(made: Workflow, odds: Odds, seconds: float) -> float:

@@ -13,7 +13,7 @@ from podium.app.author.detect import scan
 from podium.app.author.init import propose, template_names, write
 from podium.app.author.load import check
 from tests.engine.kit import Project, git
-from tests.templates.kit import TASK, TEAM, way
+from tests.templates.kit import TASK, TEAM, path_of
 
 PYTHON = {
     "pyproject.toml": "[project]\nname = 'x'\n",
@@ -179,7 +179,7 @@ def test_the_gates_that_were_proposed_run_and_can_fail(
 
     run, state = project.run(file, TASK)
 
-    assert way(state) == ["plan", "implement", "review"]
+    assert path_of(state) == ["plan", "implement", "review"]
     attempts = [event for event in project.events(run) if type(event).__name__ == "AttemptStarted"]
     assert sum(1 for event in attempts if getattr(event, "path", "") == "implement") == 2, "the first was red"
     assert git(project.root, "status", "--porcelain") == ""

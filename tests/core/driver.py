@@ -17,7 +17,7 @@ from podium.core.payloads import RunFacts, TypicalUse
 from podium.core.state import State
 from podium.core.turn import Turn, turn
 from podium.core.types import Millis
-from podium.simulate.run import DEATH, perform
+from podium.simulate.run import CANCEL_DELAY, perform
 from podium.simulate.world import World
 from tests.core.run_log import RunLog
 
@@ -64,7 +64,7 @@ class Run:
         for effect in effects:
             if isinstance(effect, CancelAttempt):
                 started = effect.asked
-                self.after(DEATH, AttemptEnded(self.now, started.path, started.attempt, "cancelled"))
+                self.after(CANCEL_DELAY, AttemptEnded(self.now, started.path, started.attempt, "cancelled"))
             else:
                 perform(effect, self.state, world, self)  # type: ignore[arg-type]  # the same three methods
 

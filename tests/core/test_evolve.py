@@ -34,7 +34,7 @@ from podium.core.model import ForEach, Step
 from podium.core.payloads import Amounts, RefusedMember
 from podium.core.state import Leaf
 from podium.core.types import ABANDONED, Millis, Path, Tree
-from podium.simulate.random_world import CALM, RandomWorld
+from podium.simulate.random_world import NO_FAILURES, RandomWorld
 from podium.simulate.run import simulate
 from tests.core.kit import BASE, Game, agent, block, command, flow, human, sets
 
@@ -236,7 +236,7 @@ def test_evolve_leaves_the_old_state_unchanged() -> None:
 def test_the_repr_of_a_large_state_is_short() -> None:
     """asyncio prints the result of a task that a signal may have ended; for a long run that took seconds."""
     steps = tuple(command(f"s{number}") for number in range(200))
-    done = simulate(flow(*steps), RandomWorld(1, CALM)).state
+    done = simulate(flow(*steps), RandomWorld(1, NO_FAILURES)).state
 
     assert done.ended is not None
     assert len(repr(done)) < 400

@@ -12,7 +12,7 @@ from podium.app.author.load import check, open_workflow
 from podium.views.text.graph import as_text
 from tests.docs.page_files import ROOT
 from tests.engine.kit import Project, git, output
-from tests.templates.kit import status, way
+from tests.templates.kit import path_of, status
 
 pytestmark = pytest.mark.slow
 
@@ -54,7 +54,7 @@ def test_the_example_runs_as_its_cast_tells(name: str, tmp_path: Path) -> None:
 
     _, state = project.run(project.root / "workflow.yaml", {**inputs, **ALONE})
 
-    assert way(state) == expected.split()
+    assert path_of(state) == expected.split()
     assert status(state) == "passed"
 
 

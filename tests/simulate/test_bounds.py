@@ -1,4 +1,4 @@
-"""The parts of the worst case: what each of them adds, and that nothing the core can do is left out."""
+"""The parts of the worst case: what each adds, and that nothing the core can do is missing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from podium.core.state import State
 from podium.core.types import Millis
 from podium.simulate import run
 from podium.simulate.forecast.witness import witness
-from podium.simulate.forecast.worst_case import calls, worst
+from podium.simulate.forecast.worst_case import calls, worst_case
 from podium.simulate.random_world import Odds
 from podium.simulate.world import DelayedReport
 from tests.core.bias import Bias
@@ -41,11 +41,11 @@ HOSTILE = Odds(failed=0.5, transient=0.3, malformed=0.2, reject=0.6, person_reje
 
 
 def most(workflow: Workflow) -> int:
-    return worst(workflow, {}, calls).either[-1]
+    return worst_case(workflow, {}, calls).either[-1]
 
 
-def test_clean_up_has_transitions_of_its_own() -> None:
-    """It is done in full when those of the run are used up."""
+def test_finally_has_its_own_transitions() -> None:
+    """It runs completely even if the transitions of the run are used up."""
     clean = Step("finally", block("seq", agent("tidy", retry=ASKED)))
     workflow = flow(agent("a", retry=ONCE), finally_=clean, limits=TEN)
 
@@ -53,13 +53,13 @@ def test_clean_up_has_transitions_of_its_own() -> None:
     assert made(workflow) == most(workflow)
 
 
-def test_clean_up_stays_within_the_calls_of_the_run() -> None:
+def test_finally_counts_against_the_calls_of_the_run() -> None:
     clean = Step("finally", block("seq", agent("b", retry=ONCE), agent("c", retry=ONCE)))
 
     assert most(flow(agent("a", retry=ONCE), finally_=clean, limits=Limits(calls=2, transitions=10))) == 2
 
 
-def test_the_clean_up_of_a_called_workflow_is_cut_by_the_limit_of_its_caller() -> None:
+def test_the_finally_of_a_called_workflow_is_limited_by_its_caller() -> None:
     clean = Step("finally", block("seq", agent("b", retry=ONCE), agent("c", retry=ONCE)))
     called = flow(agent("a", retry=ONCE), finally_=clean)
 
@@ -79,12 +79,12 @@ def test_a_further_round_costs_a_transition_and_needs_a_good_end(rounds: int, le
     loop = Step("loop", Repeat(body, Const(value=False), "until", rounds))
     workflow = flow(loop, limits=Limits(transitions=1 + left))
 
-    # Three entries a round; what is left after the last whole round may do for the agent's step once more.
+    # Three entries per round; what remains after the last whole round may allow the agent's step once more.
     assert most(workflow) == {10: 3, 4: 1}[left]
     assert made(workflow) == most(workflow)
 
 
-def test_a_round_that_a_person_grants_costs_the_question_and_itself() -> None:
+def test_a_round_granted_by_a_person_costs_two_transitions() -> None:
     body = agent("a", retry=ONCE)
     loop = Step("loop", Repeat(body, Const(value=False), "until", 2, "human"))
     workflow = flow(loop, limits=TEN)
@@ -93,14 +93,14 @@ def test_a_round_that_a_person_grants_costs_the_question_and_itself() -> None:
     assert made(workflow) == most(workflow)
 
 
-def test_a_loop_that_may_not_begin_can_pass_without_a_transition() -> None:
+def test_a_loop_that_may_have_no_rounds_can_pass_without_a_transition() -> None:
     body = Step("body", block("seq", agent("a", retry=ONCE)))
     loop = Step("loop", Repeat(body, Const(value=False), "while", 2))
 
-    assert worst(flow(loop, limits=Limits(transitions=1)), {}, calls).good[-1] == 0
+    assert worst_case(flow(loop, limits=Limits(transitions=1)), {}, calls).good[-1] == 0
 
 
-def test_the_breaker_grants_one_more_try_in_a_visit() -> None:
+def test_the_breaker_grants_one_more_attempt_per_visit() -> None:
     step = agent("a", retry=replace(ONCE, attempts=3))
     workflow = flow(step, limits=TEN, breaker=Breaker(retries=2))
 
@@ -109,7 +109,7 @@ def test_the_breaker_grants_one_more_try_in_a_visit() -> None:
 
 
 class Elsewhere(Worst):
-    """An advisor who always sends control back to the dearest step."""
+    """An advisor who always sends control back to the most expensive step."""
 
     def attempt(self, asked: AttemptStarted, state: State) -> DelayedReport:
         later = super().attempt(asked, state)
@@ -120,23 +120,23 @@ class Elsewhere(Worst):
         return replace(later, message=replace(ended, kind="ok", result={"output": decision}))
 
 
-def test_what_an_advisor_causes_is_within_the_bound() -> None:
-    """The question, the advisor's own call, and a step that no outcome leads back to."""
+def test_calls_caused_by_an_advisor_are_within_the_bound() -> None:
+    """They are the question, the advisor's own call, and a step that no outcome leads back to."""
     steps = (
         agent("dear", retry=replace(ONCE, attempts=9)),
         agent("a", retry=ONCE),
         command("b", on=on(failed=1)),
     )
     workflow = flow(*steps, limits=Limits(transitions=30), breaker=Breaker(visits=1), advisor=ADVISOR)
-    found = worst(workflow, {}, calls)
+    bound = worst_case(workflow, {}, calls)
 
     led_on = made(workflow)
-    sent_back = used(run.simulate(workflow, Elsewhere(witness(found))).events)
-    assert led_on < sent_back <= found.either[-1]
+    sent_back = used(run.simulate(workflow, Elsewhere(witness(bound))).events)
+    assert led_on < sent_back <= bound.either[-1]
 
 
 class Answering(Worst):
-    """As many people as are asked."""
+    """People who answer every question."""
 
     def person(self, asked: ApprovalAsked, state: State, number: int) -> DelayedReport | None:
         later = super().person(asked, state, number)
@@ -146,8 +146,8 @@ class Answering(Worst):
 
 
 def made(workflow: Workflow) -> int:
-    """The calls of the run that goes the way of the witness."""
-    return used(run.simulate(workflow, Answering(witness(worst(workflow, {}, calls)))).events)
+    """The calls of the run that follows the witness."""
+    return used(run.simulate(workflow, Answering(witness(worst_case(workflow, {}, calls)))).events)
 
 
 def used(events: Iterable[Event]) -> int:
@@ -157,17 +157,17 @@ def used(events: Iterable[Event]) -> int:
 def no_run_exceeds(bias: Bias) -> Callable[[], None]:
     @given(cases(bias))
     def holds(case: Case) -> None:
-        found = most(case.workflow)
-        assert made(case.workflow) <= found
+        bound = most(case.workflow)
+        assert made(case.workflow) <= bound
         for world in (case.world(), Stubborn(case.seed, HOSTILE), Wild(case.seed, HOSTILE)):
-            assert used(drive(case.workflow, world).log) <= found
+            assert used(drive(case.workflow, world).log) <= bound
 
     return holds
 
 
 @pytest.mark.parametrize("bias", [ANY, CIRCLES, TIGHT], ids=["any", "circles", "tight"])
 def test_no_run_of_a_random_workflow_exceeds_its_worst_case(bias: Bias) -> None:
-    """X1: ordinary luck, people who want ever more, a hostile world, and the way of the witness."""
+    """X1: default odds, people who grant every wish, a hostile world, and the witness."""
     settings(max_examples=15)(no_run_exceeds(bias))()
 
 

@@ -15,7 +15,7 @@ from podium.views.run.trace import Trace
 EXAMPLES = Path(__file__).parents[1] / "workflow" / "examples"
 CASTS = Path(__file__).parent / "casts"
 
-# example, cast ("" = everything goes well), status, exit code, part of the way through the top block
+# example, cast ("" = every step passes), status, exit code, part of the path through the top block
 CASES: list[tuple[str, str, str, int, str]] = [
     ("ship_change", "", "passed", 0, "plan > implement > review > approve > land"),
     (
@@ -133,7 +133,7 @@ CASES: list[tuple[str, str, str, int, str]] = [
 
 
 def project(folder: Path) -> Path:
-    """The examples as one project, with a text for every prompt that they name."""
+    """The examples as one project, with a text for every prompt they name."""
     shutil.copytree(EXAMPLES / "workflows", folder / "workflows")
     shutil.copytree(EXAMPLES / "features", folder / "features")
     shutil.copytree(EXAMPLES / "templates", folder / ".podium" / "templates")
@@ -145,15 +145,15 @@ def project(folder: Path) -> Path:
     return folder
 
 
-def played(folder: Path, name: str, cast: str) -> Trace:
+def simulate_example(folder: Path, name: str, cast: str) -> Trace:
     root = project(folder)
-    found = [*root.glob(f"workflows/{name}.yaml"), *root.glob(f".podium/templates/{name}.yaml")]
+    files = [*root.glob(f"workflows/{name}.yaml"), *root.glob(f".podium/templates/{name}.yaml")]
     script = root / "cast.yaml"
     script.write_text((CASTS / f"{cast}.yaml").read_text() if cast.isidentifier() else cast or "[]")
-    return rehearse(open_workflow(found[0]), script, inputs={}).run
+    return rehearse(open_workflow(files[0]), script, inputs={}).run
 
 
-def way(run: Trace) -> str:
+def path_of(run: Trace) -> str:
     top = [s for s in run.steps if s.role == "step" and "/" not in s.path and "[" not in s.path]
     return " > ".join(s.path if s.outcome == "passed" else f"{s.path}:{s.outcome}" for s in top)
 
@@ -163,25 +163,27 @@ def test_an_example_runs_to_the_end_its_text_describes(
     tmp_path: Path, name: str, cast: str, status: str, code: int, through: str
 ) -> None:
     """R242 R243 R244 R245 R241"""
-    run = played(tmp_path, name, cast)
+    run = simulate_example(tmp_path, name, cast)
 
     assert (run.status, run.exit) == (status, code), [
         (s.path, s.outcome, s.reason, s.message) for s in run.steps
     ]
-    assert through in way(run)
+    assert through in path_of(run)
 
 
-def test_every_example_is_played(tmp_path: Path) -> None:
-    known = {
+def test_every_example_is_simulated(tmp_path: Path) -> None:
+    names = {
         path.stem for folder in ("workflows", "templates") for path in (EXAMPLES / folder).glob("*.yaml")
     }
 
-    assert known == {name for name, *_ in CASES}
+    assert names == {name for name, *_ in CASES}
 
 
-def test_an_unapproved_slogan_is_the_last_one_and_marked(tmp_path: Path) -> None:
-    """R103: the turns are used up; the result is kept and says that nobody approved it."""
-    run = played(tmp_path, "slogan", "- {match: {step: slogan/review/slogan_reviewer}, verdict: reject}")
+def test_the_last_slogan_is_kept_and_marked_if_none_is_approved(tmp_path: Path) -> None:
+    """R103: after the last turn the result is kept and marked as not approved."""
+    run = simulate_example(
+        tmp_path, "slogan", "- {match: {step: slogan/review/slogan_reviewer}, verdict: reject}"
+    )
 
     slogan = next(step for step in run.steps if step.path == "slogan")
     assert (slogan.outcome, slogan.reason, slogan.attempts) == ("passed", "exhausted", 5)

@@ -1,4 +1,4 @@
-"""Trees in memory behave like the trees they stand for."""
+"""Trees in memory behave like git trees."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from podium.simulate.memory_trees import MemoryTrees
 FILES = {"a.txt": "1", "dir/b.txt": "2"}
 
 
-def test_the_same_content_is_the_same_tree() -> None:
+def test_equal_contents_are_the_same_tree() -> None:
     forest = MemoryTrees(FILES)
 
     assert forest.change(forest.base, {"a.txt": "1"}, ()) == forest.base
     assert forest.change(forest.base, {"a.txt": "3"}, ()) != forest.base
 
 
-def test_files_and_folders_exist_and_are_found_by_glob() -> None:
+def test_files_and_folders_are_found_by_path_and_glob() -> None:
     forest = MemoryTrees(FILES)
 
     assert forest.exists(forest.base, "dir/b.txt")
@@ -35,7 +35,7 @@ def test_changes_of_two_sides_are_merged_file_by_file() -> None:
     assert forest.files(Tree(merged)) == {"a.txt": "ours", "new.txt": "theirs"}
 
 
-def test_a_file_that_both_sides_changed_differently_is_a_clash() -> None:
+def test_a_file_that_both_sides_changed_differently_is_a_conflict() -> None:
     forest = MemoryTrees(FILES)
     ours = forest.change(forest.base, {"a.txt": "ours"}, ())
     theirs = forest.change(forest.base, {"a.txt": "theirs"}, ())

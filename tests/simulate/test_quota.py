@@ -1,4 +1,4 @@
-"""A used-up quota in a rehearsal is what it is in a run: a call that is not made."""
+"""A used-up quota in a simulation is handled as in a run: the call is not made."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ steps:
 @pytest.mark.parametrize(
     ("told", "status", "calls"), [("", "passed", 2), (", usage: {input: 5, output: 0}", "failed", 2)]
 )
-def test_a_refused_call_leaves_room_for_the_fallback(
+def test_a_refused_call_leaves_its_share_to_the_fallback(
     tmp_path: Path, told: str, status: str, calls: int
 ) -> None:
-    """Unless something was used before."""
+    """Unless the call used something before it was refused."""
     (tmp_path / "flow.yaml").write_text(FLOW)
     (tmp_path / "cast.yaml").write_text(f"- {{match: {{step: b, attempt: 1}}, error: quota{told}}}\n")
     world = ScriptedWorld(read_cast(tmp_path / "cast.yaml"))

@@ -1,4 +1,4 @@
-"""Many runs are summed up, and the same seed gives the same survey."""
+"""Statistics of many simulated runs; the same seed gives the same result."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from podium.app.author.load import open_workflow
 from podium.app.forecast.simulate import assumed, forecast
-from podium.simulate.random_world import CALM, Odds
+from podium.simulate.random_world import NO_FAILURES, Odds
 
 FLOW = """\
 podium: 1
@@ -29,35 +29,35 @@ def flow(folder: Path) -> Path:
     return path
 
 
-def test_a_survey_counts_every_run_once(tmp_path: Path) -> None:
-    found = forecast(open_workflow(flow(tmp_path)), runs=60, inputs={})
+def test_statistics_count_every_run_once(tmp_path: Path) -> None:
+    statistics = forecast(open_workflow(flow(tmp_path)), runs=60, inputs={})
 
-    assert found.runs == 60
-    assert sum(found.statuses.values()) == 60
-    assert found.usd.least <= found.usd.median <= found.usd.ninety <= found.usd.most
-    assert sum(number for _, number in found.paths) <= 60
+    assert statistics.runs == 60
+    assert sum(statistics.statuses.values()) == 60
+    assert statistics.usd.least <= statistics.usd.median <= statistics.usd.ninety <= statistics.usd.most
+    assert sum(number for _, number in statistics.paths) <= 60
 
 
-def test_the_same_seed_gives_the_same_survey(tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_statistics(tmp_path: Path) -> None:
     workflow = open_workflow(flow(tmp_path))
 
     assert forecast(workflow, runs=20, seed=7, inputs={}) == forecast(workflow, runs=20, seed=7, inputs={})
     assert forecast(workflow, runs=20, seed=7, inputs={}) != forecast(workflow, runs=20, seed=8, inputs={})
 
 
-def test_where_nothing_goes_wrong_all_runs_pass(tmp_path: Path) -> None:
-    found = forecast(open_workflow(flow(tmp_path)), runs=10, inputs={}, odds=CALM)
+def test_without_failures_all_runs_pass(tmp_path: Path) -> None:
+    statistics = forecast(open_workflow(flow(tmp_path)), runs=10, inputs={}, odds=NO_FAILURES)
 
-    assert found.statuses == {"passed": 10}
-    assert found.paths == (("work > judge > ask", 10),)
-    assert found.troubles == ()
+    assert statistics.statuses == {"passed": 10}
+    assert statistics.paths == (("work > judge > ask", 10),)
+    assert statistics.troubles == ()
 
 
-def test_where_everything_goes_wrong_no_run_passes(tmp_path: Path) -> None:
-    found = forecast(open_workflow(flow(tmp_path)), runs=10, inputs={}, odds=Odds(failed=1.0))
+def test_if_every_attempt_fails_no_run_passes(tmp_path: Path) -> None:
+    statistics = forecast(open_workflow(flow(tmp_path)), runs=10, inputs={}, odds=Odds(failed=1.0))
 
-    assert "passed" not in found.statuses
-    assert found.troubles[0][0].startswith("work failed")
+    assert "passed" not in statistics.statuses
+    assert statistics.troubles[0][0].startswith("work failed")
 
 
 def test_inputs_without_a_value_get_a_plausible_one(tmp_path: Path) -> None:

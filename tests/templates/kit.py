@@ -1,4 +1,4 @@
-"""A project whose checks can be red or green, and workflows in it that extend the shipped templates."""
+"""A project whose checks can fail or pass, and workflows in it that extend the shipped templates."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def child(template: str, more: str = "") -> str:
     return f"podium: 1\nname: mine\nextends: {template}\n{TEAM}{more}"
 
 
-def made(
+def project_with(
     root: Path, template: str, *, cast: str = "[]\n", more: str = "", **files: str
 ) -> tuple[Project, Path]:
-    """A repository with a workflow that extends a template; agents follow the cast."""
+    """A repository with a workflow that extends a template; a cast simulates the agents."""
     project = Project(root)
     project.write("Makefile", MAKEFILE)
     project.write("cast.yaml", cast)
@@ -54,14 +54,14 @@ def inputs_of(template: str) -> dict[str, Any]:
     return INPUTS.get(template, TASK)
 
 
-def way(state: State) -> list[str]:
-    """The steps of the top block as they were entered, each with its outcome unless it passed."""
-    found = []
+def path_of(state: State) -> list[str]:
+    """The steps of the top block in the order they were entered, each with its outcome unless it passed."""
+    steps = []
     for path, instance in state.instances.items():
         if path and not set("/#[") & set(path) and instance.ending is not None:
             ending = instance.ending.outcome
-            found.append(path if ending == "passed" else f"{path}:{ending}")
-    return found
+            steps.append(path if ending == "passed" else f"{path}:{ending}")
+    return steps
 
 
 def status(state: State) -> str:

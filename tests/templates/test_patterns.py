@@ -1,4 +1,4 @@
-"""The patterns that people build again and again, run for real with scripted agents."""
+"""Common patterns of workflows, run for real with scripted agents."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.kit import git, outcome, output
-from tests.templates.kit import TASK, made, status, way
+from tests.templates.kit import TASK, path_of, project_with, status
 
 pytestmark = pytest.mark.slow
 
@@ -18,7 +18,7 @@ def text_at(root: Path, name: str) -> str:
     return git(root, "show", f"HEAD:{name}")
 
 
-def test_the_review_loop_goes_on_until_tests_and_judge_are_content(tmp_path: Path) -> None:
+def test_the_review_loop_continues_until_tests_and_reviewer_pass(tmp_path: Path) -> None:
     cast = (
         "- {match: {step: write, attempt: 1}, write: {red: x}}\n"
         "- {match: {step: write, prompt: red at test}, delete: [red], write: {a.txt: draft}}\n"
@@ -27,16 +27,16 @@ def test_the_review_loop_goes_on_until_tests_and_judge_are_content(tmp_path: Pat
         "  verdict: {decision: reject, score: 4, findings: [{severity: major, issue: say please}]}\n"
     )
     cast = cast.replace("reviewer_gemini, attempt: 2", "reviewer_gemini, prompt: draft")
-    project, file = made(tmp_path, "review_loop", cast=cast)
+    project, file = project_with(tmp_path, "review_loop", cast=cast)
 
     _, state = project.run(file, ALONE)
 
-    assert way(state) == ["write", "approve:skipped", "land"]
+    assert path_of(state) == ["write", "approve:skipped", "land"]
     assert text_at(project.root, "a.txt") == "please"
 
 
 @pytest.mark.req("R049", "R242")
-def test_the_panel_goes_on_with_the_drafts_that_are_there_and_never_names_the_missing_one(
+def test_the_panel_continues_with_the_existing_drafts_and_never_names_the_missing_one(
     tmp_path: Path,
 ) -> None:
     cast = (
@@ -49,11 +49,11 @@ def test_the_panel_goes_on_with_the_drafts_that_are_there_and_never_names_the_mi
         "- match: {step: quality_gate, prompt: A long text}\n"
         "  verdict: {decision: reject, score: 5, findings: [{severity: major, issue: make it shorter}]}\n"
     )
-    project, file = made(tmp_path, "panel", cast=cast)
+    project, file = project_with(tmp_path, "panel", cast=cast)
 
     run, state = project.run(file, ALONE)
 
-    assert way(state) == ["draft:partial", "cross_audit", "synthesize", "approve:skipped"]
+    assert path_of(state) == ["draft:partial", "cross_audit", "synthesize", "approve:skipped"]
     assert output(state, "synthesize") == "The best of both."
     artifact = project.facade.paths.run_dir(run) / "artifacts/synthesize/result.md"
     assert artifact.read_text("utf-8") == "The best of both."
@@ -64,24 +64,24 @@ def test_scan_fix_verify_scans_until_nothing_is_found(tmp_path: Path) -> None:
         "- {match: {step: fix, prompt: '`\\nsrc/a.txt'}, write: {src/a.txt: fine, src/new.txt: BAD}}\n"
         "- {match: {step: fix, prompt: '`\\nsrc/new.txt'}, write: {src/new.txt: fine}}\n"
     )
-    project, file = made(tmp_path, "scan_fix_verify", cast=cast, **{"src/a.txt": "BAD"})
+    project, file = project_with(tmp_path, "scan_fix_verify", cast=cast, **{"src/a.txt": "BAD"})
 
     _, state = project.run(file, {"human_approval": False})
 
-    assert way(state) == ["scan", "found", "repair", "approve:skipped", "land"]
+    assert path_of(state) == ["scan", "found", "repair", "approve:skipped", "land"]
     assert outcome(state, "repair[2]/verify") == "passed"
     assert (text_at(project.root, "src/a.txt"), text_at(project.root, "src/new.txt")) == ("fine", "fine")
 
 
-def test_a_scan_that_finds_nothing_ends_well_at_once(tmp_path: Path) -> None:
-    project, file = made(tmp_path, "scan_fix_verify", **{"src/a.txt": "fine"})
+def test_a_scan_that_finds_nothing_passes_at_once(tmp_path: Path) -> None:
+    project, file = project_with(tmp_path, "scan_fix_verify", **{"src/a.txt": "fine"})
 
     _, state = project.run(file, {})
 
-    assert (status(state), way(state)) == ("passed", ["scan", "found:failed"])
+    assert (status(state), path_of(state)) == ("passed", ["scan", "found:failed"])
 
 
-def test_migrate_each_file_lands_what_stays_green_and_leaves_the_rest(tmp_path: Path) -> None:
+def test_migrate_each_file_lands_the_files_that_pass_and_leaves_the_others(tmp_path: Path) -> None:
     cast = (
         "- {match: {step: migrate, prompt: src/a.txt}, write: {src/a.txt: new}}\n"
         "- {match: {step: migrate, prompt: src/b.txt}, write: {src/b.txt: new}}\n"
@@ -89,7 +89,7 @@ def test_migrate_each_file_lands_what_stays_green_and_leaves_the_rest(tmp_path: 
     )
     makefile = "test:\n\t@! grep -rq broken src\n"
     olds = {"src/a.txt": "old", "src/b.txt": "old", "src/c.txt": "old", "src/d.txt": "other"}
-    project, file = made(tmp_path, "migrate_each_file", cast=cast, Makefile=makefile, **olds)
+    project, file = project_with(tmp_path, "migrate_each_file", cast=cast, Makefile=makefile, **olds)
 
     _, state = project.run(
         file, {"instruction": "Use new.", "pattern": "old", "where": ["src"], "human_approval": False}
@@ -102,25 +102,27 @@ def test_migrate_each_file_lands_what_stays_green_and_leaves_the_rest(tmp_path: 
 
 def test_fix_failing_ci_proves_the_repair_by_the_same_command(tmp_path: Path) -> None:
     cast = "- {match: {step: fix, prompt: red at ci}, delete: [red]}\n"
-    project, file = made(tmp_path, "fix_failing_ci", cast=cast, red="x")
+    project, file = project_with(tmp_path, "fix_failing_ci", cast=cast, red="x")
 
     _, state = project.run(file, {"human_approval": False})
 
-    assert way(state) == ["look:failed", "fix", "approve:skipped", "land"]
+    assert path_of(state) == ["look:failed", "fix", "approve:skipped", "land"]
     assert "red" not in git(project.root, "ls-tree", "--name-only", "HEAD").splitlines()
 
 
-def test_fix_failing_ci_has_nothing_to_do_when_everything_is_green(tmp_path: Path) -> None:
-    project, file = made(tmp_path, "fix_failing_ci")
+def test_fix_failing_ci_does_nothing_when_everything_passes(tmp_path: Path) -> None:
+    project, file = project_with(tmp_path, "fix_failing_ci")
 
     _, state = project.run(file, {})
 
-    assert (status(state), way(state)) == ("passed", ["look"])
+    assert (status(state), path_of(state)) == ("passed", ["look"])
 
 
-def test_a_person_lands_the_result_unless_told_otherwise(tmp_path: Path) -> None:
-    project, file = made(tmp_path, "review_loop", cast="- {match: {step: write}, write: {a.txt: x}}\n")
+def test_a_person_lands_the_result_by_default(tmp_path: Path) -> None:
+    project, file = project_with(
+        tmp_path, "review_loop", cast="- {match: {step: write}, write: {a.txt: x}}\n"
+    )
 
     _, state = project.run(file, TASK)
 
-    assert (status(state), way(state)) == ("open", ["write"])
+    assert (status(state), path_of(state)) == ("open", ["write"])

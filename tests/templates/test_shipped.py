@@ -1,4 +1,4 @@
-"""Every shipped template is a sound workflow, resolves to itself, says what it is for, and ends in every world."""
+"""Every shipped template is valid, resolves to itself, describes itself, and ends in every simulated world."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LUCK = {
     "open_source": "- {match: {step: implement}, write: {CHANGELOG.md: New.}}\n",
     "scan_fix_verify": "- {match: {step: verify}, output: []}\n",
 }
-"""What no world draws at random: a changelog that is touched, a scanner that finds nothing any more."""
+"""Facts that a random world cannot draw: a changed changelog, a scanner that finds nothing more."""
 
 
 @pytest.fixture(params=TEMPLATES)
@@ -33,25 +33,25 @@ def file(template: str, tmp_path: Path) -> Path:
 
 
 @pytest.mark.req("R033")
-def test_the_templates_of_the_design_and_the_usual_patterns_are_shipped() -> None:
+def test_the_documented_templates_and_common_patterns_are_shipped() -> None:
     families = {"base", "mvp", "enterprise", "open_source", "security_critical", "with_test_engineer"}
     patterns = {"review_loop", "panel", "scan_fix_verify", "migrate_each_file", "fix_failing_ci"}
 
     assert set(TEMPLATES) == families | patterns
 
 
-def test_a_template_has_no_mistake_and_no_warning(file: Path) -> None:
+def test_a_template_has_no_problem_and_no_warning(file: Path) -> None:
     assert [problem.render() for problem in check(file).problems] == []
 
 
-def test_a_template_says_what_it_is_for_and_what_its_inputs_mean(template: str) -> None:
+def test_a_template_describes_itself_and_its_inputs(template: str) -> None:
     node = read_tree(SHIPPED / "templates" / f"{template}.yaml", None).node
     assert node is not None
-    said = plain(node)
+    document = plain(node)
 
-    assert said["name"] == template
-    assert len(said["description"]) > 20
-    for name, known in said.get("inputs", {}).items():
+    assert document["name"] == template
+    assert len(document["description"]) > 20
+    for name, known in document.get("inputs", {}).items():
         inherited = set(known) == {"default"}
         assert inherited or known["help"], name
 
@@ -66,7 +66,7 @@ def test_a_template_resolves_to_a_file_that_resolves_to_itself(file: Path, tmp_p
     assert "podium/templates/" in resolved(file, origin=True)
 
 
-def test_a_template_goes_well_when_everything_goes_well(file: Path, template: str, tmp_path: Path) -> None:
+def test_a_template_passes_when_every_step_passes(file: Path, template: str, tmp_path: Path) -> None:
     cast = tmp_path / "cast.yaml"
     cast.write_text(LUCK.get(template, "[]\n"), "utf-8")
 

@@ -1,1 +1,1 @@
-"""The in-memory runtime: simulated time, random or scripted world."""
+"""The in-memory runtime: runs the core in simulated time in a random or scripted world."""

@@ -1,4 +1,4 @@
-"""Trees of files in memory: what a scripted world keeps instead of git."""
+"""Trees of files in memory, which a scripted world uses in place of git."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from podium.core.types import Tree
 
 
 class MemoryTrees:
-    """Remembers every tree by the hash of its content."""
+    """Keeps every tree by the hash of its content."""
 
     def __init__(self, files: Mapping[str, str]) -> None:
         self._trees: dict[Tree, Mapping[str, str]] = {}
@@ -27,30 +27,30 @@ class MemoryTrees:
         return self._trees.get(self.base if tree is None else tree, {})
 
     def change(self, tree: Tree | None, write: Mapping[str, str], delete: Iterable[str]) -> Tree:
-        gone = set(delete)
-        kept = {path: text for path, text in self.files(tree).items() if path not in gone}
-        return self._add({**kept, **write})
+        deleted = set(delete)
+        remaining = {path: text for path, text in self.files(tree).items() if path not in deleted}
+        return self._add({**remaining, **write})
 
     def changed(self, base: Tree | None, tree: Tree | None) -> list[str]:
         before, after = self.files(base), self.files(tree)
         return sorted(p for p in {*before, *after} if before.get(p) != after.get(p))
 
     def exists(self, tree: Tree | None, path: str) -> bool:
-        wanted = path.rstrip("/")
-        return any(p == wanted or p.startswith(wanted + "/") for p in self.files(tree))
+        target = path.rstrip("/")
+        return any(p == target or p.startswith(target + "/") for p in self.files(tree))
 
     def glob(self, tree: Tree | None, pattern: str) -> list[str]:
         return sorted(path for path in self.files(tree) if glob_matches(pattern, path))
 
     def merge(self, fork: Tree | None, onto: Tree, tree: Tree) -> Tree | list[str]:
-        """Three ways, file by file: the merged tree, or the paths that both sides changed differently."""
+        """A three-way merge by file: the merged tree, or the paths that both sides changed differently."""
         base, ours, theirs = self.files(fork), self.files(onto), self.files(tree)
-        merged, clashes = dict(ours), []
+        merged, conflicts = dict(ours), []
         for path in self.changed(fork, tree):
             if ours.get(path) != base.get(path) and ours.get(path) != theirs.get(path):
-                clashes.append(path)
+                conflicts.append(path)
             elif path in theirs:
                 merged[path] = theirs[path]
             else:
                 merged.pop(path, None)
-        return clashes or self._add(merged)
+        return conflicts or self._add(merged)

@@ -1,4 +1,4 @@
-"""A random world: every answer is drawn from the seed and the place that asked, never from the order of asking."""
+"""A random world: every answer is drawn from the seed and the asking place, never from the order of questions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from podium.core.payloads import Amounts, RefusedMember, Verdict
 from podium.core.queries.graph import actions_of
 from podium.core.state import State
 from podium.core.types import AnswerKind, MicroUsd, Millis, Path, Tree
-from podium.simulate.loop_lists import answer_with, lists_of
+from podium.simulate.loop_lists import answer_lists, answer_with
 from podium.simulate.world import DelayedReport
 from podium.workflow.contracts.examples import example_of
 
@@ -31,7 +31,7 @@ MINUTE = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Odds:
-    """How often things go wrong, as shares."""
+    """How often things go wrong, as shares of 1."""
 
     failed: float = 0.15
     timeout: float = 0.01
@@ -48,20 +48,20 @@ class Odds:
     silence: float = 0.02
     conflict: float = 0.03
     unknown_cost: float = 0.0
-    """Not a matter of luck: an agent tells its price or does not."""
+    """Zero by default, because an agent either always reports its price or never does."""
     fact: float = 0.5
     unchanged: float = 0.05
 
 
-ORDINARY = Odds()
-CALM = Odds(*([0.0] * 17))
+DEFAULT_ODDS = Odds()
+NO_FAILURES = Odds(*([0.0] * 17))
 """Nothing goes wrong."""
 
 
 class RandomWorld:
-    """Answers by the odds; `pace` draws durations from another seed, so that only the order changes with it."""
+    """Answers by the odds; `pace` seeds the durations separately, so that it changes only the order of events."""
 
-    def __init__(self, seed: int, odds: Odds = ORDINARY, *, pace: int = 0) -> None:
+    def __init__(self, seed: int, odds: Odds = DEFAULT_ODDS, *, pace: int = 0) -> None:
         self._seed = str(seed)
         self._pace = f"pace{pace}:{seed}"
         self._odds = odds
@@ -69,31 +69,31 @@ class RandomWorld:
     def base(self) -> Tree | None:
         return Tree("base")
 
-    def attempt(self, asked: AttemptStarted, state: State) -> DelayedReport:
-        step = state.instances[asked.path].place.step
-        place = f"{asked.path}#{asked.attempt}"
+    def attempt(self, started: AttemptStarted, state: State) -> DelayedReport:
+        step = state.instances[started.path].place.step
+        place = f"{started.path}#{started.attempt}"
         kind = self._kind(place, step)
-        took = self._duration(place, step)
-        if asked.timeout is not None and took > asked.timeout:
-            took, kind = asked.timeout, "timeout"
-        return DelayedReport(took, self._ended(asked, state, kind))
+        duration = self._duration(place, step)
+        if started.timeout is not None and duration > started.timeout:
+            duration, kind = started.timeout, "timeout"
+        return DelayedReport(duration, self._ended(started, state, kind))
 
     def _kind(self, place: str, step: Step) -> AnswerKind:
         share = self._draw(place, "kind")
-        for kind, odd in _troubles(self._odds, step):
-            if share < odd:
+        for kind, probability in _failure_odds(self._odds, step):
+            if share < probability:
                 return kind
-            share -= odd
+            share -= probability
         return "ok"
 
-    def _ended(self, asked: AttemptStarted, state: State, kind: AnswerKind) -> AttemptEnded:
-        step, place = state.instances[asked.path].place.step, f"{asked.path}#{asked.attempt}"
+    def _ended(self, started: AttemptStarted, state: State, kind: AnswerKind) -> AttemptEnded:
+        step, place = state.instances[started.path].place.step, f"{started.path}#{started.attempt}"
         verb = step.verb
         agent = isinstance(verb, Agent)
         judge = isinstance(verb, Agent) and verb.judge
         ok = kind == "ok"
-        keeps = (agent or bool(step.touches)) and not judge and step.touches != ()
-        changed = ok and keeps and not self._happens(place, "same", self._odds.unchanged)
+        may_change = (agent or bool(step.touches)) and not judge and step.touches != ()
+        changed = ok and may_change and not self._happens(place, "same", self._odds.unchanged)
         result: dict[str, Any] = {"text": f"answer of {step.name}"}
         if ok:
             result["output"] = self._output(step, place, state)
@@ -101,30 +101,30 @@ class RandomWorld:
             result["exit_code"] = 0 if ok else 1
         return AttemptEnded(
             at=Millis(0),
-            path=asked.path,
-            attempt=asked.attempt,
+            path=started.path,
+            attempt=started.attempt,
             kind=kind,
             reason="" if ok else self._reason(kind, step),
             result=result,
-            tree=Tree(place) if changed else asked.start,
+            tree=Tree(place) if changed else started.start,
             change={"files": 2, "added": 9, "removed": 3, "paths": ["src/a.py", "tests/b.py"]},
-            verdict=self._verdict(place, asked.start) if judge and ok else None,
-            # A used-up quota refuses the call, so that there is none.
-            used=self._used(asked, place) if agent and kind != "quota" else Amounts(),
+            verdict=self._verdict(place, started.start) if judge and ok else None,
+            # A used-up quota refuses the call, so nothing is used.
+            used=self._used(started, place) if agent and kind != "quota" else Amounts(),
             cost_known=not (agent and self._happens(place, "cost", self._odds.unknown_cost)),
             digest=place if changed or not ok else "same",
             likeness=int(self._draw(place, "like") * 100),
         )
 
     def _output(self, step: Step, place: str, state: State) -> Any:
-        listing = lists_of(_workflow(state)).get(step.name)
-        width = None if listing is None else self._width(step, place)
-        if listing is None or width is None:
+        answer_list = answer_lists(_workflow(state)).get(step.name)
+        width = None if answer_list is None else self._width(step, place)
+        if answer_list is None or width is None:
             return example_of(step.output, step.name, lambda at: self._draw(place, at))
-        return answer_with(step.output, listing, step.name, width, lambda at: self._draw(place, at))
+        return answer_with(step.output, answer_list, step.name, width, lambda at: self._draw(place, at))
 
     def _width(self, step: Step, place: str) -> int | None:
-        """How many items a loop over this answer gets; None leaves that to the contract."""
+        """The number of items that a loop over this answer gets; None leaves it to the contract."""
         return int(self._draw(place, "width") * 4) if step.output.kind == "json" else None
 
     def _reason(self, kind: AnswerKind, step: Step) -> str:
@@ -148,8 +148,8 @@ class RandomWorld:
             return Verdict("reject", min(score, 6), (finding,), tree)
         return Verdict("approve", max(score, 7), (), tree)
 
-    def _used(self, asked: AttemptStarted, place: str) -> Amounts:
-        reserve = asked.reserve
+    def _used(self, started: AttemptStarted, place: str) -> Amounts:
+        reserve = started.reserve
         if not reserve.usd and not reserve.tokens:
             return reserve
         share = 0.2 + 0.8 * self._draw(place, "used")
@@ -160,65 +160,67 @@ class RandomWorld:
         share = _share(f"{self._pace}|{place}")
         return Millis(1_000 + int(share * share * longest))
 
-    def person(self, asked: ApprovalAsked, state: State, number: int) -> DelayedReport | None:
-        place = asked.path if number == 0 else f"{asked.path}:{number}"
-        if asked.expires is not None and self._happens(place, "silence", self._odds.silence):
+    def person(self, question: ApprovalAsked, state: State, number: int) -> DelayedReport | None:
+        place = question.path if number == 0 else f"{question.path}:{number}"
+        if question.expires is not None and self._happens(place, "silence", self._odds.silence):
             return None
-        step = state.instances[asked.path].place.step
+        step = state.instances[question.path].place.step
         action = self._action(place, step)
-        by = asked.by[number % len(asked.by)] if asked.by else f"person{number + 1}"
-        took = Millis(MINUTE + int(_share(f"{self._pace}|{place}") * 60 * MINUTE))
+        by = question.by[number % len(question.by)] if question.by else f"person{number + 1}"
+        delay = Millis(MINUTE + int(_share(f"{self._pace}|{place}") * 60 * MINUTE))
         answer = step.output.choices[0] if step.output.choices else None
-        return DelayedReport(took, Approve(asked.path, action, by, "because", answer))
+        return DelayedReport(delay, Approve(question.path, action, by, "because", answer))
 
     def _action(self, place: str, step: Step) -> str:
         actions, share = actions_of(step), self._draw(place, "person")
         if actions[0] != "approve":
-            usual = {"retry": "fail", "rerun": "rerun", "proceed": "halt"}.get(actions[0], actions[0])
-            return actions[0] if share < 0.5 else usual
+            default = {"retry": "fail", "rerun": "rerun", "proceed": "halt"}.get(actions[0], actions[0])
+            return actions[0] if share < 0.5 else default
         if share < self._odds.person_aborts:
             return "abort"
         return "reject" if share < self._odds.person_aborts + self._odds.person_rejects else "approve"
 
-    def wait(self, asked: WaitStarted, state: State) -> DelayedReport | None:
-        verb = state.instances[asked.path].place.step.verb
+    def wait(self, wait: WaitStarted, state: State) -> DelayedReport | None:
+        verb = state.instances[wait.path].place.step.verb
         if getattr(verb, "timer", None) is not None or getattr(verb, "minute_of_day", None) is not None:
             return None
-        if asked.due is not None and self._happens(asked.path, "silence", self._odds.silence):
+        if wait.due is not None and self._happens(wait.path, "silence", self._odds.silence):
             return None
-        kind = "failed" if self._draw(asked.path, "wait") < self._odds.failed else "ok"
+        kind = "failed" if self._draw(wait.path, "wait") < self._odds.failed else "ok"
         if getattr(verb, "what", "") != "poll":
             kind = "ok"
-        took = Millis(1_000 + int(_share(f"{self._pace}|{asked.path}") * 10 * MINUTE))
-        ended = WaitEnded(Millis(0), asked.path, "ok" if kind == "ok" else "failed", {"output": {}})
-        return DelayedReport(took, ended)
+        delay = Millis(1_000 + int(_share(f"{self._pace}|{wait.path}") * 10 * MINUTE))
+        ended = WaitEnded(Millis(0), wait.path, "ok" if kind == "ok" else "failed", {"output": {}})
+        return DelayedReport(delay, ended)
 
-    def fact(self, asked: FactsAsked, state: State) -> Any:
-        share = self._draw(f"{asked.path}:{asked.tree}:{asked.argument}", asked.function)
-        if asked.function == "glob":
+    def fact(self, query: FactsAsked, state: State) -> Any:
+        share = self._draw(f"{query.path}:{query.tree}:{query.argument}", query.function)
+        if query.function == "glob":
             return [f"file{i}" for i in range(int(share * 4))]
         return share < self._odds.fact
 
-    def join(self, asked: JoinAsked, state: State) -> JoinEnded:
-        place = "+".join((asked.onto, *(path for path, _ in asked.members)))
+    def join(self, request: JoinAsked, state: State) -> JoinEnded:
+        place = "+".join((request.onto, *(path for path, _ in request.members)))
         if self._happens(place, "join", self._odds.conflict):
-            path = asked.members[-1][0]
+            path = request.members[-1][0]
             refused = (
-                RefusedMember(path if asked.gated else asked.path, "conflict", "both changed src/a.py"),
+                RefusedMember(path if request.gated else request.path, "conflict", "both changed src/a.py"),
             )
-            kept = len(asked.members) > 1 and asked.gated
-            return JoinEnded(Millis(0), asked.path, Tree(_short(place)) if kept else None, refused)
-        return JoinEnded(Millis(0), asked.path, Tree(_short(place)))
+            keeps_rest = len(request.members) > 1 and request.gated
+            return JoinEnded(
+                Millis(0), request.path, Tree(_tree_name(place)) if keeps_rest else None, refused
+            )
+        return JoinEnded(Millis(0), request.path, Tree(_tree_name(place)))
 
-    def _happens(self, place: Path | str, what: str, odd: float) -> bool:
-        return odd > 0 and self._draw(place, what) < odd
+    def _happens(self, place: Path | str, topic: str, probability: float) -> bool:
+        return probability > 0 and self._draw(place, topic) < probability
 
-    def _draw(self, place: Path | str, what: str) -> float:
-        return _share(f"{self._seed}|{place}|{what}")
+    def _draw(self, place: Path | str, topic: str) -> float:
+        return _share(f"{self._seed}|{place}|{topic}")
 
 
-def _troubles(odds: Odds, step: Step) -> tuple[tuple[AnswerKind, float], ...]:
-    """How an attempt of this step may go wrong, and how often it does."""
+def _failure_odds(odds: Odds, step: Step) -> tuple[tuple[AnswerKind, float], ...]:
+    """The ways in which an attempt of this step may fail, with their probabilities."""
     verb = step.verb
     if isinstance(verb, Git):
         return (("failed", odds.conflict), ("error", odds.error))
@@ -246,5 +248,5 @@ def _share(place: str) -> float:
     return int.from_bytes(blake2b(place.encode(), digest_size=6).digest()) / 2**48
 
 
-def _short(text: str) -> str:
+def _tree_name(text: str) -> str:
     return "join-" + blake2b(text.encode(), digest_size=8).hexdigest()

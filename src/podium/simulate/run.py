@@ -1,4 +1,4 @@
-"""Drives one run through the core in simulated time: no process, no file, no clock."""
+"""Drives one run through the core in simulated time, without processes, files or a clock."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from podium.core.types import Millis, Path
 from podium.simulate.world import World
 
 MAX_TURNS = 1_000_000
-DEATH = Millis(50)
-"""How long a cancelled worker takes to confirm its death."""
+CANCEL_DELAY = Millis(50)
+"""How long a cancelled worker takes to confirm that it has ended."""
 
 
 @dataclass(frozen=True, slots=True)
-class Simulated:
-    """A run that has come to its end, or stands still because nobody answers."""
+class SimulatedRun:
+    """A run that has ended, or that is idle because no answer will come."""
 
     state: State
     events: tuple[Event, ...]
     turns: int
 
 
-class Stuck(Exception):
-    """The run neither ends nor waits for anything that will come: a bug of the core."""
+class NoProgress(Exception):
+    """The run neither ends nor waits for a message that will come: a bug of the core."""
 
 
 def simulate(
@@ -55,8 +55,8 @@ def simulate(
     no_human: bool = False,
     messages: Mapping[Millis, Message] | None = None,
     on_turn: Callable[[State, tuple[Event, ...]], None] | None = None,
-) -> Simulated:
-    """Run until the end. `messages` are said to the run at fixed times, whatever the world does."""
+) -> SimulatedRun:
+    """Runs until the end; `messages` are sent to the run at fixed times, whatever the world does."""
     clock = _Clock()
     facts = RunFacts(run_id, workflow.name, branch="main", base="base", date="2026-01-01")
     start = Start(facts, dict(inputs or {}), dict(env or {}), world.base(), no_human)
@@ -71,26 +71,26 @@ def _loop(
     world: World,
     clock: _Clock,
     on_turn: Callable[[State, tuple[Event, ...]], None] | None,
-) -> Simulated:
+) -> SimulatedRun:
     log: list[Event] = []
     for number in range(MAX_TURNS):
         message = clock.next()
         if message is None or state.ended is not None:
-            return Simulated(state, tuple(log), number)
-        taken = turn(state, message, clock.now)
-        if isinstance(taken, Refusal):
+            return SimulatedRun(state, tuple(log), number)
+        result = turn(state, message, clock.now)
+        if isinstance(result, Refusal):
             continue
-        state = taken.state
-        log.extend(taken.events)
+        state = result.state
+        log.extend(result.events)
         if on_turn is not None:
-            on_turn(state, taken.events)
-        for effect in taken.effects:
+            on_turn(state, result.events)
+        for effect in result.effects:
             perform(effect, state, world, clock)
-    raise Stuck(f"no end after {MAX_TURNS} turns")
+    raise NoProgress(f"the run has not ended after {MAX_TURNS} turns")
 
 
 class _Clock:
-    """Simulated time and the messages on their way, in the order they arrive."""
+    """Simulated time, and the pending messages in the order they arrive."""
 
     __slots__ = ("_count", "_heap", "now")
 
@@ -114,27 +114,33 @@ class _Clock:
 
 
 def perform(effect: Effect, state: State, world: World, clock: _Clock) -> None:
-    """Ask the world, and put its answer on the way."""
+    """Asks the world and schedules its answer."""
     match effect:
         case RunAttempt(asked=started):
-            later = world.attempt(started, state)
-            clock.after(later.after, later.message)
+            report = world.attempt(started, state)
+            clock.after(report.after, report.message)
         case CancelAttempt(asked=started):
-            dead = AttemptEnded(clock.now, started.path, started.attempt, "cancelled")
-            clock.after(DEATH, dead)
+            ended = AttemptEnded(clock.now, started.path, started.attempt, "cancelled")
+            clock.after(CANCEL_DELAY, ended)
         case StartTimer(path=path, due=due):
             clock.at(due, Fired(path, due))
-        case AskPerson(asked=asked):
-            answers = [world.person(asked, state, number) for number in range(asked.approvals)]
-            # Where nobody will ever answer, reminders would go on for ever; the run stands still instead.
-            still = asked.expires is None and not any(answers)
-            _timers(clock, asked.path, asked.expires, None if still else asked.remind, asked.escalate)
+        case AskPerson(asked=question):
+            answers = [world.person(question, state, number) for number in range(question.approvals)]
+            # If no answer will ever come, reminders would repeat forever; the run stays idle instead.
+            is_idle = question.expires is None and not any(answers)
+            _set_timers(
+                clock,
+                question.path,
+                question.expires,
+                None if is_idle else question.remind,
+                question.escalate,
+            )
             for answer in answers:
                 if answer is not None:
                     clock.after(answer.after, answer.message)
-        case Watch(asked=waited):
-            _timers(clock, waited.path, waited.due)
-            arrival = world.wait(waited, state)
+        case Watch(asked=wait):
+            _set_timers(clock, wait.path, wait.due)
+            arrival = world.wait(wait, state)
             if arrival is not None:
                 clock.after(arrival.after, arrival.message)
         case FindFact(asked=query):
@@ -143,13 +149,13 @@ def perform(effect: Effect, state: State, world: World, clock: _Clock) -> None:
                 clock.now,
                 FactsFound(clock.now, query.path, query.function, query.argument, query.tree, value),
             )
-        case JoinTrees(asked=join):
-            clock.at(clock.now, world.join(join, state))
+        case JoinTrees(asked=request):
+            clock.at(clock.now, world.join(request, state))
         case _:
             assert_never(effect)
 
 
-def _timers(clock: _Clock, path: Path, *dues: Millis | None) -> None:
+def _set_timers(clock: _Clock, path: Path, *dues: Millis | None) -> None:
     for due in dues:
         if due is not None:
             clock.at(due, Fired(path, due))

@@ -1,4 +1,4 @@
-"""A world that plays a cast: what no rule speaks of goes well."""
+"""A world that follows a cast; whatever no rule matches succeeds."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from podium.workflow.contracts.examples import example_of
 from podium.workflow.schema.fields import DocPath
 from podium.workflow.scripted.cast import Cast, Rule, iteration_of, judged_attempt, place_of
 
-USUAL = Rule({})
-USUAL_SCORE = {"approve": 9.0, "reject": 4.0, "abort": 1.0}
-TROUBLES: dict[str, tuple[AnswerKind, str]] = {
+DEFAULT_RULE = Rule({})
+DEFAULT_SCORES = {"approve": 9.0, "reject": 4.0, "abort": 1.0}
+FAILURES: dict[str, tuple[AnswerKind, str]] = {
     "quota": ("quota", "quota"),
     "overloaded": ("transient", "overloaded"),
     "auth": ("unavailable", "auth"),
@@ -47,11 +47,11 @@ PERSON_TIME = Millis(600_000)
 class ScriptedWorld:
     def __init__(self, cast: Cast) -> None:
         self._cast = cast
-        self._forest = MemoryTrees(cast.files)
-        self._played: set[DocPath] = set()
+        self._trees = MemoryTrees(cast.files)
+        self._matched: set[DocPath] = set()
 
     def base(self) -> Tree | None:
-        return self._forest.base
+        return self._trees.base
 
     def _rule(self, path: Path, state: State, attempt: int | None = None) -> Rule:
         place = state.instances[path].place
@@ -59,56 +59,56 @@ class ScriptedWorld:
         steps = (place.step.name, place_of(path), path)
         for rule in self._cast.rules:
             match = rule.match
-            wanted = (
+            matches = (
                 (match.step is None or match.step in steps)
                 and match.visit in (None, visit)
                 and match.attempt in (None, attempt)
                 and match.iteration in (None, iteration_of(path))
                 and _prompt_matches(match.prompt, place.step)
             )
-            if wanted:
-                self._played.add(rule.path)
+            if matches:
+                self._matched.add(rule.path)
                 return rule
-        return USUAL
+        return DEFAULT_RULE
 
-    def unplayed(self) -> tuple[Rule, ...]:
-        """The rules that matched nothing; most often a step's name is misspelled there."""
-        return tuple(rule for rule in self._cast.rules if rule.path not in self._played)
+    def unmatched_rules(self) -> tuple[Rule, ...]:
+        """The rules that never matched, most often because of a misspelled step name."""
+        return tuple(rule for rule in self._cast.rules if rule.path not in self._matched)
 
-    def attempt(self, asked: AttemptStarted, state: State) -> DelayedReport:
-        step = state.instances[asked.path].place.step
-        rule = self._rule(asked.path, state, asked.attempt)
+    def attempt(self, started: AttemptStarted, state: State) -> DelayedReport:
+        step = state.instances[started.path].place.step
+        rule = self._rule(started.path, state, started.attempt)
         kind, reason = _kind(rule)
-        tree = asked.start
+        tree = started.start
         if rule.write or rule.delete:
-            tree = self._forest.change(asked.start, rule.write, rule.delete)
+            tree = self._trees.change(started.start, rule.write, rule.delete)
         elif kind == "ok" and _changes_by_default(step):
-            tree = self._forest.change(asked.start, {_file_for(asked): asked.path}, ())
-        text = rule.text if rule.text is not None else f"{asked.path} is done"
+            tree = self._trees.change(started.start, {_file_for(started): started.path}, ())
+        text = rule.text if rule.text is not None else f"{started.path} is done"
         ended = AttemptEnded(
             at=Millis(0),
-            path=asked.path,
-            attempt=asked.attempt,
+            path=started.path,
+            attempt=started.attempt,
             kind=kind,
             reason=reason,
-            result=self._result(rule, state.instances[asked.path].place, kind, text, tree),
+            result=self._result(rule, state.instances[started.path].place, kind, text, tree),
             tree=tree,
-            change=self._change(asked.base, tree),
-            verdict=_verdict(rule, step, asked.start),
-            used=_used(rule, asked, step),
+            change=self._change(started.base, tree),
+            verdict=_verdict(rule, step, started.start),
+            used=_used(rule, started, step),
             digest=hashlib.sha1(f"{text}{tree}".encode(), usedforsecurity=False).hexdigest()[:12],
         )
-        usual = AGENT_TIME if isinstance(step.verb, Agent) else COMMAND_TIME
-        return DelayedReport(_delay(rule, usual), ended)
+        default = AGENT_TIME if isinstance(step.verb, Agent) else COMMAND_TIME
+        return DelayedReport(_delay(rule, default), ended)
 
     def _result(
         self, rule: Rule, place: Placement, kind: AnswerKind, text: str, tree: Tree | None
     ) -> dict[str, Any]:
         step, about = place.step, place.about
-        result: dict[str, Any] = {"text": text, "files": self._forest.changed(place.base, tree)}
+        result: dict[str, Any] = {"text": text, "files": self._trees.changed(place.base, tree)}
         if kind == "ok" or rule.output is not None:
-            usual = _usual_output(step, about, text)
-            result["output"] = rule.output if rule.output is not None else usual
+            default = _default_output(step, about, text)
+            result["output"] = rule.output if rule.output is not None else default
         if isinstance(step.verb, Command):
             result["exit_code"] = rule.exit or (0 if kind == "ok" else 1)
         if rule.blocked is not None:
@@ -116,78 +116,78 @@ class ScriptedWorld:
         return result
 
     def _change(self, base: Tree | None, tree: Tree | None) -> dict[str, Any]:
-        paths = self._forest.changed(base, tree)
+        paths = self._trees.changed(base, tree)
         return {"files": len(paths), "added": len(paths), "removed": 0, "paths": paths}
 
-    def person(self, asked: ApprovalAsked, state: State, number: int) -> DelayedReport | None:
-        rule = self._rule(asked.path, state)
+    def person(self, question: ApprovalAsked, state: State, number: int) -> DelayedReport | None:
+        rule = self._rule(question.path, state)
         if rule.silent:
             return None
-        step = state.instances[asked.path].place.step
+        step = state.instances[question.path].place.step
         actions = actions_of(step)
-        usual = {"retry": "fail", "proceed": _usual_advice(state.instances[asked.path].place.about)}
-        action = rule.action or usual.get(actions[0], actions[0])
+        defaults = {"retry": "fail", "proceed": _default_advice(state.instances[question.path].place.about)}
+        action = rule.action or defaults.get(actions[0], actions[0])
         answer = rule.answer
         if answer is None and action == "answer":
             answer = example_of(step.output, "yes")
-        by = rule.by or (asked.by[number % len(asked.by)] if asked.by else f"person{number + 1}")
+        by = rule.by or (question.by[number % len(question.by)] if question.by else f"person{number + 1}")
         if number and rule.by is not None:
             by = f"{rule.by}{number + 1}"
         return DelayedReport(
-            _delay(rule, PERSON_TIME), Approve(asked.path, action, by, rule.text or "", answer)
+            _delay(rule, PERSON_TIME), Approve(question.path, action, by, rule.text or "", answer)
         )
 
-    def wait(self, asked: WaitStarted, state: State) -> DelayedReport | None:
-        verb = state.instances[asked.path].place.step.verb
-        rule = self._rule(asked.path, state)
-        timed = isinstance(verb, Wait) and (verb.timer is not None or verb.minute_of_day is not None)
-        if rule.silent or timed:
+    def wait(self, wait: WaitStarted, state: State) -> DelayedReport | None:
+        verb = state.instances[wait.path].place.step.verb
+        rule = self._rule(wait.path, state)
+        has_timer = isinstance(verb, Wait) and (verb.timer is not None or verb.minute_of_day is not None)
+        if rule.silent or has_timer:
             return None
         result = {"output": rule.output if rule.output is not None else {}}
-        ended = WaitEnded(Millis(0), asked.path, rule.outcome, result, "" if rule.outcome == "ok" else "poll")
+        ended = WaitEnded(Millis(0), wait.path, rule.outcome, result, "" if rule.outcome == "ok" else "poll")
         return DelayedReport(_delay(rule, AGENT_TIME), ended)
 
-    def fact(self, asked: FactsAsked, state: State) -> Any:
-        known = self._cast.facts.get(asked.argument)
-        if known is not None:
-            return known
-        if asked.function == "glob":
-            return self._forest.glob(asked.tree, asked.argument)
-        return self._forest.exists(asked.tree, asked.argument)
+    def fact(self, query: FactsAsked, state: State) -> Any:
+        fact = self._cast.facts.get(query.argument)
+        if fact is not None:
+            return fact
+        if query.function == "glob":
+            return self._trees.glob(query.tree, query.argument)
+        return self._trees.exists(query.tree, query.argument)
 
-    def join(self, asked: JoinAsked, state: State) -> JoinEnded:
-        head, refused = asked.onto, []
-        for path, tree in asked.members:
-            merged = self._forest.merge(asked.fork, head, tree)
+    def join(self, request: JoinAsked, state: State) -> JoinEnded:
+        head, refused = request.onto, []
+        for path, tree in request.members:
+            merged = self._trees.merge(request.fork, head, tree)
             if isinstance(merged, list):
-                where = path if asked.gated else asked.path
+                where = path if request.gated else request.path
                 refused.append(RefusedMember(where, "conflict", f"both changed {', '.join(merged)}"))
             else:
                 head = merged
-        return JoinEnded(Millis(0), asked.path, head, tuple(refused))
+        return JoinEnded(Millis(0), request.path, head, tuple(refused))
 
 
 def _visit(state: State, path: Path) -> int:
-    """The visit of a step; a member is entered once per visit of its step, so that visit counts."""
+    """The visit of a step; a member has the visit of its step, because it is entered once per visit of that step."""
     place = state.instances[path].place
     parent = state.instances[place.parent].place
     return parent.visit if isinstance(parent.step.verb, Members | Review) else place.visit
 
 
-def _file_for(asked: AttemptStarted) -> str:
-    """A file that the attempt may change, where no rule says which."""
-    glob = asked.claim[0] if asked.claim else f"work/{place_of(asked.path)}"
+def _file_for(started: AttemptStarted) -> str:
+    """A file that the attempt may change, if no rule names one."""
+    glob = started.claim[0] if started.claim else f"work/{place_of(started.path)}"
     return glob.replace("**", "changed").replace("*", "changed")
 
 
-def _usual_output(step: Step, about: str, text: str) -> Any:
-    """What meets the contract; an advisor whom no rule speaks of stops a run that the breaker has stopped."""
+def _default_output(step: Step, about: str, text: str) -> Any:
+    """A value that satisfies the contract; an advisor without a rule halts a run that the breaker stopped."""
     if step.output.schema_name == "Decision":
-        return {"action": _usual_advice(about)}
+        return {"action": _default_advice(about)}
     return example_of(step.output, text)
 
 
-def _usual_advice(about: str) -> str:
+def _default_advice(about: str) -> str:
     return "proceed" if about.removeprefix(TO_A_PERSON) == "complete" else "halt"
 
 
@@ -200,7 +200,7 @@ def _prompt_matches(pattern: str | None, step: Step) -> bool:
 
 def _kind(rule: Rule) -> tuple[AnswerKind, str]:
     if rule.error is not None:
-        return TROUBLES[rule.error]
+        return FAILURES[rule.error]
     if rule.blocked is not None:
         return "blocked", "blocked"
     if rule.exit:
@@ -209,7 +209,7 @@ def _kind(rule: Rule) -> tuple[AnswerKind, str]:
 
 
 def _changes_by_default(step: Step) -> bool:
-    """A worker that must change something does, even if no rule says what."""
+    """Whether a worker without a rule changes a file, because its step requires a change."""
     return isinstance(step.verb, Agent) and not step.verb.judge and step.verb.no_change == "fail"
 
 
@@ -218,7 +218,7 @@ def _verdict(rule: Rule, step: Step, tree: Tree | None) -> Verdict | None:
         return None
     spec = rule.verdict
     if spec is not None:
-        score = USUAL_SCORE[spec.decision] if spec.score is None else spec.score
+        score = DEFAULT_SCORES[spec.decision] if spec.score is None else spec.score
         findings = spec.findings
         if spec.decision == "reject" and not findings:
             issue = rule.text or "not good enough"
@@ -227,17 +227,17 @@ def _verdict(rule: Rule, step: Step, tree: Tree | None) -> Verdict | None:
     return Verdict("approve", 9, (), tree)
 
 
-def _used(rule: Rule, asked: AttemptStarted, step: Step) -> Amounts:
+def _used(rule: Rule, started: AttemptStarted, step: Step) -> Amounts:
     if not isinstance(step.verb, Agent) or step.verb.by_hand:
         return Amounts()
     if rule.error == "quota" and rule.usage is None and not rule.cost_usd:
-        return Amounts()  # A used-up quota refuses the call, so that there is none.
-    tokens = asked.reserve.tokens // 4
+        return Amounts()  # A used-up quota refuses the call, so nothing is used.
+    tokens = started.reserve.tokens // 4
     if rule.usage is not None:
         tokens = rule.usage.input + rule.usage.output
-    usd = asked.reserve.usd // 4 if rule.cost_usd is None else round(rule.cost_usd * 1_000_000)
+    usd = started.reserve.usd // 4 if rule.cost_usd is None else round(rule.cost_usd * 1_000_000)
     return Amounts(MicroUsd(usd), tokens, 1)
 
 
-def _delay(rule: Rule, usual: Millis) -> Millis:
-    return usual if rule.delay is None else rule.delay
+def _delay(rule: Rule, default: Millis) -> Millis:
+    return default if rule.delay is None else rule.delay

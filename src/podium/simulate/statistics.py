@@ -1,4 +1,4 @@
-"""Many simulated runs, and what they amount to."""
+"""Runs many simulations and summarizes them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from podium.core.model import Workflow
-from podium.simulate.random_world import ORDINARY, Odds, RandomWorld
+from podium.simulate.random_world import DEFAULT_ODDS, Odds, RandomWorld
 from podium.simulate.run import simulate
 from podium.views.run.trace import Trace, TracedStep, trace
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Least, half of the runs, nine of ten, most."""
+    """Minimum, median, 90th percentile and maximum."""
 
     least: float
     median: float
@@ -24,13 +24,13 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
-    """What a number of runs came to."""
+class RunStatistics:
+    """The summary of a number of runs."""
 
     runs: int
     statuses: Mapping[str, int]
     paths: tuple[tuple[str, int], ...]
-    """The most frequent ways through the workflow."""
+    """The most frequent paths through the workflow."""
     troubles: tuple[tuple[str, int], ...]
     """Where runs failed: step, outcome and reason."""
     usd: Spread
@@ -38,7 +38,7 @@ class Survey:
     calls: Spread
 
 
-def survey(
+def simulate_runs(
     workflow: Workflow,
     *,
     runs: int,
@@ -46,33 +46,37 @@ def survey(
     inputs: Mapping[str, Any],
     env: Mapping[str, str] | None = None,
     odds: Odds | None = None,
-) -> Survey:
-    """Run it that often in a random world, one seed after the other."""
-    return _summed(
-        trace(simulate(workflow, RandomWorld(seed + number, odds or ORDINARY), inputs=inputs, env=env).events)
+) -> RunStatistics:
+    """Runs the workflow that often in a random world, with consecutive seeds."""
+    return _summarize(
+        trace(
+            simulate(
+                workflow, RandomWorld(seed + number, odds or DEFAULT_ODDS), inputs=inputs, env=env
+            ).events
+        )
         for number in range(runs)
     )
 
 
-def _summed(traces: Iterable[Trace]) -> Survey:
+def _summarize(traces: Iterable[Trace]) -> RunStatistics:
     statuses: Counter[str] = Counter()
-    ways: Counter[str] = Counter()
+    paths: Counter[str] = Counter()
     troubles: Counter[str] = Counter()
     usd: list[float] = []
     time: list[float] = []
     calls: list[float] = []
-    for one in traces:
-        statuses[one.status or "waiting"] += 1
-        ways[way(one)] += 1
-        if one.status != "passed":
-            troubles[_trouble(one)] += 1
-        usd.append(one.usd)
-        time.append(one.ended - one.started)
-        calls.append(one.calls)
-    return Survey(
+    for run in traces:
+        statuses[run.status or "waiting"] += 1
+        paths[path_text(run)] += 1
+        if run.status != "passed":
+            troubles[_failure_text(run)] += 1
+        usd.append(run.usd)
+        time.append(run.ended - run.started)
+        calls.append(run.calls)
+    return RunStatistics(
         runs=len(usd),
         statuses=dict(statuses.most_common()),
-        paths=tuple(ways.most_common(5)),
+        paths=tuple(paths.most_common(5)),
         troubles=tuple(troubles.most_common(5)),
         usd=_spread(usd),
         time=_spread(time),
@@ -80,25 +84,25 @@ def _summed(traces: Iterable[Trace]) -> Survey:
     )
 
 
-def way(one: Trace) -> str:
+def path_text(run: Trace) -> str:
     """The steps of the top block in order, each with its outcome if it did not pass."""
     top = [
-        step for step in one.steps if step.role == "step" and "/" not in step.path and "[" not in step.path
+        step for step in run.steps if step.role == "step" and "/" not in step.path and "[" not in step.path
     ]
     return " > ".join(s.path if s.outcome == "passed" else f"{s.path}:{s.outcome}" for s in top)
 
 
-def _trouble(one: Trace) -> str:
-    if one.reason == "halted":
-        return f"stopped by the breaker ({one.message})"
-    for step in reversed(one.steps):
+def _failure_text(run: Trace) -> str:
+    if run.reason == "halted":
+        return f"stopped by the breaker ({run.message})"
+    for step in reversed(run.steps):
         if step.outcome not in ("passed", "skipped") and step.role == "step":
-            return f"{step.path} {said(step)}"
-    return one.status or "waits for somebody"
+            return f"{step.path} {outcome_text(step)}"
+    return run.status or "waits for an answer"
 
 
-def said(step: TracedStep) -> str:
-    """An outcome with its reason, where that says more."""
+def outcome_text(step: TracedStep) -> str:
+    """An outcome with its reason, if the reason adds something."""
     return f"{step.outcome} ({step.reason})" if step.reason not in ("", step.outcome) else step.outcome
 
 

@@ -1,4 +1,4 @@
-"""What a simulated world has to answer: the effects that a run asks for."""
+"""The interface of a simulated world, which answers the effects of a run."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from podium.core.types import Millis, Tree
 
 @dataclass(frozen=True, slots=True)
 class DelayedReport:
-    """A message that arrives after that time."""
+    """A message that arrives after the given time."""
 
     after: Millis
     message: AttemptEnded | WaitEnded | Approve | Signal
 
 
 class World(Protocol):
-    """Answers depend on what is asked, never on when: the same world can then be replayed in another order."""
+    """Answers must depend on the question, never on its time, so that a world can be replayed in another order."""
 
     def base(self) -> Tree | None:
-        """The tree a run starts from."""
+        """The tree that a run starts from."""
 
-    def attempt(self, asked: AttemptStarted, state: State) -> DelayedReport: ...
+    def attempt(self, started: AttemptStarted, state: State) -> DelayedReport: ...
 
-    def person(self, asked: ApprovalAsked, state: State, number: int) -> DelayedReport | None:
-        """The answer of the n-th of those who are asked, from 0. None: no answer."""
+    def person(self, question: ApprovalAsked, state: State, number: int) -> DelayedReport | None:
+        """The answer of the n-th person asked, counted from 0; None if there is no answer."""
 
-    def wait(self, asked: WaitStarted, state: State) -> DelayedReport | None: ...
+    def wait(self, wait: WaitStarted, state: State) -> DelayedReport | None: ...
 
-    def fact(self, asked: FactsAsked, state: State) -> Any: ...
+    def fact(self, query: FactsAsked, state: State) -> Any: ...
 
-    def join(self, asked: JoinAsked, state: State) -> JoinEnded: ...
+    def join(self, request: JoinAsked, state: State) -> JoinEnded: ...

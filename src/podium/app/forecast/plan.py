@@ -14,9 +14,9 @@ from podium.core.model import Agent, Call, Step, Workflow
 from podium.core.state import Leaf, State
 from podium.core.types import Path
 from podium.errors import ConfigurationError
-from podium.simulate.forecast.best_case import least
-from podium.simulate.forecast.witness import told, witness
-from podium.simulate.forecast.worst_case import NotYetKnown, Unbounded, Weigh, calls, worst
+from podium.simulate.forecast.best_case import best_case
+from podium.simulate.forecast.witness import witness, witness_lines
+from podium.simulate.forecast.worst_case import AttemptCost, KnownAtRunTime, Unbounded, calls, worst_case
 from podium.simulate.random_world import RandomWorld
 from podium.simulate.run import simulate
 from podium.views.format import dollars
@@ -67,7 +67,7 @@ def plan(workflow: Workflow, values: Mapping[str, Any], history: History | None 
     prices: dict[str, Price] = {}
     price = _pricing(workflow, history, prices)
     weights = {unit: _weights(unit, price) for unit in UNITS}
-    lowest = {unit: least(workflow, inputs, weigh[0]) for unit, weigh in weights.items()}
+    lowest = {unit: best_case(workflow, inputs, weigh[0]) for unit, weigh in weights.items()}
     likely = _likely(workflow, inputs, {unit: weigh[1] for unit, weigh in weights.items()})
     tops, path = _tops(workflow, inputs, {unit: weigh[2] for unit, weigh in weights.items()})
     ranges: dict[Unit, Range] = {}
@@ -98,14 +98,14 @@ def refusals(
     """Why a run would be pointless: its cheapest path exceeds a limit, or nothing bounds its width."""
     inputs, limits = assumed(workflow, values), workflow.limits
     reasons = []
-    fewest = least(workflow, inputs, _in_the_main_part(calls))
+    fewest = best_case(workflow, inputs, _in_the_main_part(calls))
     if limits.calls is not None and fewest > limits.calls:
         reasons.append(
             f"even the shortest way takes {fewest} agent calls, and limits.calls is {limits.calls}"
         )
     prices: dict[str, Price] = {}
     weigh = _weights("usd", _pricing(workflow, history, prices))[0]
-    cheapest = least(workflow, inputs, _in_the_main_part(weigh))
+    cheapest = best_case(workflow, inputs, _in_the_main_part(weigh))
     if limits.usd is not None and cheapest > limits.usd:
         past = any(price.source == "history" for price in prices.values())
         reasons.append(
@@ -113,15 +113,15 @@ def refusals(
             f"{'as earlier runs did' if past else 'as `estimate` declares'}, and limits.usd is {dollars(limits.usd)}"
         )
     try:
-        worst(workflow, inputs, calls)
-    except NotYetKnown:
+        worst_case(workflow, inputs, calls)
+    except KnownAtRunTime:
         pass
     except Unbounded as error:
         reasons.append(f'"{error.step}": {error.what}')
     return tuple(reasons)
 
 
-def _in_the_main_part(weigh: Weigh) -> Weigh:
+def _in_the_main_part(weigh: AttemptCost) -> AttemptCost:
     """Without the agents of `finally`: a run passes without them, and what cannot be paid there is skipped."""
 
     def weigh_step(step: Step, at: Path) -> int:
@@ -140,8 +140,8 @@ def check_plan(workflow: Workflow, values: Mapping[str, Any], history: History |
             hint="raise the limit, or see `podium plan FILE`",
         )
     try:
-        return worst(workflow, assumed(workflow, values), calls).either[-1]
-    except NotYetKnown:
+        return worst_case(workflow, assumed(workflow, values), calls).either[-1]
+    except KnownAtRunTime:
         return None
 
 
@@ -177,11 +177,11 @@ def _capped(usd: tuple[int, int, int] | None, cap: int) -> tuple[int, int, int]:
     return (0, cap, cap) if usd is None else (min(usd[0], cap), min(usd[1], cap), cap)
 
 
-def _weights(unit: str, price: Any) -> tuple[Weigh, Weigh, Weigh]:
+def _weights(unit: str, price: Any) -> tuple[AttemptCost, AttemptCost, AttemptCost]:
     if unit == "calls":
         return calls, calls, calls
 
-    def weigh(place: int) -> Weigh:
+    def weigh(place: int) -> AttemptCost:
         def weigh_step(step: Step, at: Path) -> int:
             if calls(step):
                 return int(getattr(price(step, at), unit)[place])
@@ -196,7 +196,9 @@ def _weights(unit: str, price: Any) -> tuple[Weigh, Weigh, Weigh]:
     return weigh(0), weigh(1), weigh(2)
 
 
-def _likely(workflow: Workflow, inputs: Mapping[str, Any], weights: Mapping[Unit, Weigh]) -> dict[Unit, int]:
+def _likely(
+    workflow: Workflow, inputs: Mapping[str, Any], weights: Mapping[Unit, AttemptCost]
+) -> dict[Unit, int]:
     """The median of many random runs."""
     sums: dict[Unit, list[int]] = {unit: [] for unit in weights}
     for seed in range(RUNS):
@@ -219,19 +221,19 @@ def _address(state: State, leaf: Leaf) -> Path:
 
 
 def _tops(
-    workflow: Workflow, inputs: Mapping[str, Any], weights: Mapping[Unit, Weigh]
+    workflow: Workflow, inputs: Mapping[str, Any], weights: Mapping[Unit, AttemptCost]
 ) -> tuple[dict[Unit, tuple[int | None, str]], tuple[str, ...]]:
     tops: dict[Unit, tuple[int | None, str]] = {}
     path: tuple[str, ...] = ()
     for unit, weigh in weights.items():
         limit = getattr(workflow.limits, unit)
         try:
-            node = worst(workflow, inputs, weigh)
+            node = worst_case(workflow, inputs, weigh)
         except Unbounded:
             tops[unit] = (limit, "" if limit is None else f"limits.{unit}")
             continue
         if unit == "calls":
-            path = told(witness(node))
+            path = witness_lines(witness(node))
         table = node.either
         grows = len(table) > 1 and table[-1] > table[-2]
         tops[unit] = (table[-1], "limits.transitions" if grows else "")

@@ -11,7 +11,7 @@ from podium.core.model import Input, Workflow
 from podium.simulate.random_world import Odds
 from podium.simulate.run import simulate
 from podium.simulate.scripted_world import ScriptedWorld
-from podium.simulate.statistics import Survey, survey
+from podium.simulate.statistics import RunStatistics, simulate_runs
 from podium.views.run.trace import Trace, trace
 from podium.workflow.scripted.cast import NO_CAST, line_of, read_cast
 
@@ -34,7 +34,7 @@ def rehearse(
     """One run in which everybody says what the cast says, and everything else goes well."""
     world = ScriptedWorld(NO_CAST if cast is None else read_cast(cast))
     run = simulate(workflow, world, inputs=assumed(workflow, inputs), env=env)
-    unplayed = () if cast is None else tuple(line_of(cast, rule) for rule in world.unplayed())
+    unplayed = () if cast is None else tuple(line_of(cast, rule) for rule in world.unmatched_rules())
     return Rehearsal(trace(run.events), unplayed)
 
 
@@ -46,9 +46,9 @@ def forecast(
     inputs: Mapping[str, Any],
     env: Mapping[str, str] | None = None,
     odds: Odds | None = None,
-) -> Survey:
+) -> RunStatistics:
     """What many runs with ordinary luck amount to."""
-    return survey(workflow, runs=runs, seed=seed, inputs=assumed(workflow, inputs), env=env, odds=odds)
+    return simulate_runs(workflow, runs=runs, seed=seed, inputs=assumed(workflow, inputs), env=env, odds=odds)
 
 
 def assumed(workflow: Workflow, values: Mapping[str, Any]) -> dict[str, Any]:

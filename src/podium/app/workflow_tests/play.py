@@ -123,7 +123,7 @@ def _play(test: TestProject, project: Project, actor: Any, played: Played) -> No
     _look(played, started, people)
     if test.cast is not None:
         used = actor.played if actor is not None else set()
-        played.unplayed = tuple(rule.path for rule in people.world.unplayed() if rule.path not in used)
+        played.unplayed = tuple(rule.path for rule in people.world.unmatched_rules() if rule.path not in used)
 
 
 def _alarm(limit: Millis) -> Callable[[], Any]:

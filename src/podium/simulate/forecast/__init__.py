@@ -1,1 +1,1 @@
-"""Worst and best case without running."""
+"""Worst and best case of a workflow, computed without running it."""

@@ -1,4 +1,4 @@
-"""The best case of a workflow: the least it can use on its way to a pass, with everything right at the first try."""
+"""The best case of a workflow: the least it can use and still pass, with everything right at the first attempt."""
 
 from __future__ import annotations
 
@@ -11,53 +11,66 @@ from podium.core.queries.graph import WORK
 from podium.core.types import Path
 from podium.simulate.forecast.breaker_costs import FAILED
 from podium.simulate.forecast.paths import exits_of
-from podium.simulate.forecast.static_values import UNKNOWN, Known, holds, items, known_in, known_of
-from podium.simulate.forecast.worst_case import Weigh
+from podium.simulate.forecast.static_values import (
+    UNKNOWN,
+    StaticValues,
+    holds,
+    item_count,
+    static_values,
+    values_in_call,
+)
+from podium.simulate.forecast.worst_case import AttemptCost
 
 
-def least(workflow: Workflow, inputs: Mapping[str, Any], weigh: Weigh) -> int:
-    return _workflow(workflow, ROOT, known_of(workflow, inputs), weigh)
+def best_case(workflow: Workflow, inputs: Mapping[str, Any], attempt_cost: AttemptCost) -> int:
+    return _workflow_minimum(workflow, ROOT, static_values(workflow, inputs), attempt_cost)
 
 
-def _workflow(workflow: Workflow, at: Path, known: Known, weigh: Weigh) -> int:
-    closing = 0 if workflow.finally_ is None else _least(workflow.finally_, child(at, FINALLY), known, weigh)
-    return _block(workflow.body, at, known, weigh) + closing
+def _workflow_minimum(workflow: Workflow, at: Path, values: StaticValues, attempt_cost: AttemptCost) -> int:
+    final = (
+        0
+        if workflow.finally_ is None
+        else _step_minimum(workflow.finally_, child(at, FINALLY), values, attempt_cost)
+    )
+    return _block_minimum(workflow.body, at, values, attempt_cost) + final
 
 
-def _least(step: Step, at: Path, known: Known, weigh: Weigh) -> int:
-    """A step that may be skipped, and a loop that may have nothing to do, cost nothing."""
-    if step.when is not None and holds(step.when, known) is not True:
+def _step_minimum(step: Step, at: Path, values: StaticValues, attempt_cost: AttemptCost) -> int:
+    """The minimum for a step; one that may be skipped and a loop that may have no items cost nothing."""
+    if step.when is not None and holds(step.when, values) is not True:
         return 0
-    judged = 0 if step.gates is None else _least(step.gates, gates(at), known, weigh)
-    return judged + _verb(step, at, known, weigh)
+    gates_minimum = 0 if step.gates is None else _step_minimum(step.gates, gates(at), values, attempt_cost)
+    return gates_minimum + _verb_minimum(step, at, values, attempt_cost)
 
 
-def _verb(step: Step, at: Path, known: Known, weigh: Weigh) -> int:
+def _verb_minimum(step: Step, at: Path, values: StaticValues, attempt_cost: AttemptCost) -> int:
     verb = step.verb
     match verb:
         case Block():
-            return _block(verb, at, known, weigh)
+            return _block_minimum(verb, at, values, attempt_cost)
         case Members() | Review() | Gates():
-            return sum(_least(member, child(at, member.name), known, weigh) for member in verb.members)
+            return sum(
+                _step_minimum(member, child(at, member.name), values, attempt_cost) for member in verb.members
+            )
         case ForEach():
-            width = 0 if verb.where is not None else items(verb, known)
-            return 0 if width is UNKNOWN else width * _least(verb.body, at, known, weigh)
+            width = 0 if verb.where is not None else item_count(verb, values)
+            return 0 if width is UNKNOWN else width * _step_minimum(verb.body, at, values, attempt_cost)
         case Repeat():
-            return 0 if verb.kind == "while" else _least(verb.body, at, known, weigh)
+            return 0 if verb.kind == "while" else _step_minimum(verb.body, at, values, attempt_cost)
         case Call():
-            return _workflow(verb.workflow, at, known_in(verb, known), weigh)
+            return _workflow_minimum(verb.workflow, at, values_in_call(verb, values), attempt_cost)
         case _:
-            return weigh(step, at) if isinstance(verb, WORK) else 0
+            return attempt_cost(step, at) if isinstance(verb, WORK) else 0
 
 
-def _block(block: Block, at: Path, known: Known, weigh: Weigh) -> int:
-    own = [_least(step, child(at, step.name), known, weigh) for step in block.steps]
+def _block_minimum(block: Block, at: Path, values: StaticValues, attempt_cost: AttemptCost) -> int:
+    own = [_step_minimum(step, child(at, step.name), values, attempt_cost) for step in block.steps]
     if block.kind != "seq":
         return sum(own)
     after = [0] * (len(own) + 1)
     for index in reversed(range(len(own))):
-        ways = [way.to for way in exits_of(block.steps, index) if way.to > index or way.to < 0]
+        targets = [exit_.to for exit_ in exits_of(block.steps, index) if exit_.to > index or exit_.to < 0]
         after[index] = own[index] + min(
-            (after[to] if to >= 0 else 0) for to in ways if to != FAILED or len(ways) == 1
+            (after[to] if to >= 0 else 0) for to in targets if to != FAILED or len(targets) == 1
         )
     return after[0]

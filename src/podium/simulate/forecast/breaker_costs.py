@@ -1,10 +1,10 @@
-"""The most from each step of a part of a sequence on, with entries beyond the breaker's free visits charged for.
+"""The maximum cost from each step of a part of a sequence, with entries beyond the breaker's free visits charged.
 
-Such an entry costs one transition more, for the question that allows it. Which entries these are depends on the whole
-way, which a table does not know. So every entry of some steps is charged a share of that transition, and what their
-free visits are charged is given back at the start: a way with more visits than are free then pays no more than it
-really does, one with fewer pays less. Each choice of steps and share is thus a bound. A whole transition is exact for
-ways that use up the free visits, none at all for those that do not, and a half lies between.
+Such an entry costs one more transition, for the question that allows it. Which entries these are depends on the whole
+path, which a table does not know. So every entry of some steps is charged a share of that transition, and the share of
+their free visits is refunded at the start: a path with more visits than are free then pays no more than it really
+costs, one with fewer pays less. Each choice of steps and share is thus an upper bound. A whole transition is exact for
+paths that use up the free visits, none at all for those that do not, and a half is in between.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from podium.core.types import CONTINUING_OUTCOMES, Outcome
-from podium.simulate.forecast.cost_tables import NEVER, Table, most_at
+from podium.simulate.forecast.cost_tables import NEVER, Table, max_at
 
 PASSED: Final = -1
 FAILED: Final = -2
 LAST: Final = (PASSED, FAILED)
-"""How a sequence ends, in the order of the two tables of whatever ends well or badly."""
+"""The two ends of a sequence, in the order of the two tables of `Ends`."""
 
 Ends = tuple[Table, Table]
-"""What a step uses at most if it ends well, and if it does not."""
+"""The maximum a step uses if it ends well, and if it does not."""
 
 
 class Exit(NamedTuple):
-    """One way to leave a step: its own end, and the step or the end of the block that this leads to."""
+    """One way to leave a step: its outcome, and the step or the end of the block that this leads to."""
 
     outcome: Outcome
     to: int
     asks: int = 0
-    """One if only an advisor's answer leads there: its question is a transition."""
+    """One if only an advisor's answer leads there, because its question is a transition."""
 
     @property
     def good(self) -> bool:
@@ -41,15 +41,15 @@ class Exit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Steps of a sequence that control never comes back to once it has left them, and what follows them."""
+    """Steps of a sequence that control never returns to after leaving them, and what follows them."""
 
     steps: range
     exits: tuple[tuple[Exit, ...], ...]
     ends: tuple[Ends, ...]
     price: int
-    """What an entry into a later step costs; a step back always costs one."""
+    """The cost of entering a later step; a step back always costs one."""
     later: Mapping[tuple[int, int], Table]
-    """The most from the entry of a later step on, to either end."""
+    """The maximum from the entry of a later step on, to either end."""
 
     @property
     def size(self) -> int:
@@ -57,75 +57,75 @@ class Part:
 
     @property
     def loops(self) -> bool:
-        return any(0 <= way.to <= index for index in self.steps for way in self.exits[index])
+        return any(0 <= exit_.to <= index for index in self.steps for exit_ in self.exits[index])
 
 
 class BreakerCosts:
-    """`asked` has the free visits of the steps that are charged: one unit for each entry, `scale` for a transition."""
+    """`charged` has the free visits of the charged steps: an entry costs one unit, a transition costs `scale` units."""
 
-    __slots__ = ("_after", "_most", "_part", "asked", "scale")
+    __slots__ = ("_after", "_most", "_part", "charged", "scale")
 
-    def __init__(self, part: Part, asked: Mapping[int, int], scale: int) -> None:
-        self._part, self.asked, self.scale = part, asked, scale
+    def __init__(self, part: Part, charged: Mapping[int, int], scale: int) -> None:
+        self._part, self.charged, self.scale = part, charged, scale
         self._most: dict[tuple[int, int], list[int]] = {(i, end): [] for i in part.steps for end in (0, 1)}
         self._after: dict[tuple[int, int, int], list[int]] = {
             (i, end, own): [] for i in part.steps for end in (0, 1) for own in (0, 1)
         }
-        for units in range(scale * (part.size - 1) + sum(asked.values()) + 1):
+        for units in range(scale * (part.size - 1) + sum(charged.values()) + 1):
             for index in reversed(part.steps):
                 for end in (0, 1):
                     self._fill(index, end, units)
 
     def most(self, index: int, end: int, t: int, visits: Mapping[int, int]) -> list[int]:
-        """From the entry of a step on, for 0 to t transitions, after so many visits of each step, this one included."""
-        free = sum(max(0, free - visits[step]) for step, free in self.asked.items())
+        """The maximum from the entry of a step on, for 0 to t transitions, after the given visits including this one."""
+        free = sum(max(0, free - visits[step]) for step, free in self.charged.items())
         return self._most[index, end][free : free + self.scale * t + 1 : self.scale]
 
     def _fill(self, index: int, end: int, units: int) -> None:
-        found = NEVER
+        highest = NEVER
         for own in (0, 1):
             after = self._after[index, end, own]
-            ways = (way for way in self._part.exits[index] if way.good == (own == 0))
-            after.append(max((self._leave(way, index, end, units) for way in ways), default=NEVER))
+            exits = (exit_ for exit_ in self._part.exits[index] if exit_.good == (own == 0))
+            after.append(max((self._leave(exit_, index, end, units) for exit_ in exits), default=NEVER))
             table = self._part.ends[index][own]
             if table[0] == table[-1]:
-                found = max(found, table[0] + after[units])
+                highest = max(highest, table[0] + after[units])
             else:
-                found = max(found, most_at(table, after[:: -self.scale]))
-        self._most[index, end].append(found if found >= 0 else NEVER)
+                highest = max(highest, max_at(table, after[:: -self.scale]))
+        self._most[index, end].append(highest if highest >= 0 else NEVER)
 
-    def _leave(self, way: Exit, index: int, end: int, units: int) -> int:
-        if way.to < 0:
-            return 0 if way.to == LAST[end] else NEVER
-        left = units - self._cost(way, index)
-        if left < 0:
-            # The limit of transitions ends the block here.
+    def _leave(self, exit_: Exit, index: int, end: int, units: int) -> int:
+        if exit_.to < 0:
+            return 0 if exit_.to == LAST[end] else NEVER
+        remaining = units - self._cost(exit_, index)
+        if remaining < 0:
+            # The limit on transitions ends the block here.
             return NEVER if end == 0 else 0
-        if way.to in self._part.steps:
-            return self._most[way.to, end][left]
-        return self._part.later[way.to, end][min(left // self.scale, self._part.size - 1)]
+        if exit_.to in self._part.steps:
+            return self._most[exit_.to, end][remaining]
+        return self._part.later[exit_.to, end][min(remaining // self.scale, self._part.size - 1)]
 
-    def _cost(self, way: Exit, index: int) -> int:
-        entry = self._part.price if way.to > index else 1
-        return self.scale * (entry + way.asks) + (way.to in self.asked)
+    def _cost(self, exit_: Exit, index: int) -> int:
+        entry = self._part.price if exit_.to > index else 1
+        return self.scale * (entry + exit_.asks) + (exit_.to in self.charged)
 
     def entries(self, index: int) -> Counter[int]:
-        """How often the dearest way enters each step before it leaves the part."""
+        """How often the most expensive path enters each step before it leaves the part."""
         units = len(self._most[index, 0]) - 1
         end = int(self._most[index, 1][-1] > self._most[index, 0][-1])
-        units -= index in self.asked
-        found: Counter[int] = Counter()
+        units -= index in self.charged
+        entries: Counter[int] = Counter()
         while index in self._part.steps and units >= 0:
-            found[index] += 1
+            entries[index] += 1
             index, units = self._next(index, end, units)
-        return found
+        return entries
 
     def _next(self, index: int, end: int, units: int) -> tuple[int, int]:
-        wanted = self._most[index, end][units]
-        for way in self._part.exits[index]:
-            table = self._part.ends[index][0 if way.good else 1]
+        target = self._most[index, end][units]
+        for exit_ in self._part.exits[index]:
+            table = self._part.ends[index][0 if exit_.good else 1]
             for inside in range(units // self.scale + 1 if table[0] != table[-1] else 1):
-                left = units - self.scale * inside
-                if table[min(inside, len(table) - 1)] + self._leave(way, index, end, left) == wanted:
-                    return way.to, left - self._cost(way, index)
+                remaining = units - self.scale * inside
+                if table[min(inside, len(table) - 1)] + self._leave(exit_, index, end, remaining) == target:
+                    return exit_.to, remaining - self._cost(exit_, index)
         return FAILED, 0

@@ -1,8 +1,8 @@
-"""Tables of "at most so much for that many transitions": how the worst cases of parts become the worst case of a whole.
+"""Tables of the maximum cost by number of transitions, and how tables of parts are combined into one.
 
-A table's t-th entry is the most that a part can use if t further transitions are spent in it. Entries never shrink.
-Most tables are concave (the next transition never brings more than the last), and those are added by merging their
-increments; the rest is added entry by entry.
+The t-th entry of a table is the maximum that a part can use if t further transitions are spent in it. Entries never
+decrease. Most tables are concave (each transition adds no more than the one before); these are combined by merging
+their increments, all others entry by entry.
 """
 
 from __future__ import annotations
@@ -17,85 +17,85 @@ from typing import Final, TypeAlias
 Table: TypeAlias = tuple[int, ...]
 
 NEVER: Final = -(10**15)
-"""What cannot happen at all."""
+"""The value of something that cannot happen."""
 
 
-def flat(value: int, size: int) -> Table:
-    """A part that no transition makes dearer."""
+def constant(value: int, size: int) -> Table:
+    """The table of a part whose cost does not depend on transitions."""
     return (value,) * size
 
 
-def best(tables: Iterable[Table]) -> Table:
-    """Whichever of them is dearest."""
+def maximum(tables: Iterable[Table]) -> Table:
+    """The entry-wise maximum."""
     return tuple(map(max, zip(*tables, strict=True)))
 
 
-def plus(a: Table, b: Table) -> Table:
-    """Both, with the transitions divided in the dearest way."""
+def combine(a: Table, b: Table) -> Table:
+    """Both parts, with the transitions divided so that the cost is highest."""
     if b[0] == b[-1]:
         a, b = b, a
     if a[0] == a[-1]:
         return tuple(max(NEVER, a[0] + value) if a[0] >= 0 <= value else NEVER for value in b)
     if _is_concave(a) and _is_concave(b):
-        steps = merge(_steps(a), _steps(b), reverse=True)
+        steps = merge(_increments(a), _increments(b), reverse=True)
         return tuple(accumulate((next(steps) for _ in a[1:]), initial=a[0] + b[0]))
-    return tuple(most_at(a, b[t::-1]) for t in range(len(a)))
+    return tuple(max_at(a, b[t::-1]) for t in range(len(a)))
 
 
-def most_at(a: Table | list[int], reversed_b: Table | list[int]) -> int:
-    """The most of two parts for as many transitions as `reversed_b` is long, less one."""
-    found = max(map(add, a, reversed_b))
-    return found if found >= 0 else NEVER
+def max_at(a: Table | list[int], reversed_b: Table | list[int]) -> int:
+    """The maximum of two parts for one transition less than the length of `reversed_b`."""
+    highest = max(map(add, a, reversed_b))
+    return highest if highest >= 0 else NEVER
 
 
-def total(tables: Iterable[Table], size: int) -> Table:
-    return reduce(plus, tables, flat(0, size))
+def combine_all(tables: Iterable[Table], size: int) -> Table:
+    return reduce(combine, tables, constant(0, size))
 
 
-def times(table: Table, number: int) -> Table:
-    """The same part that often."""
+def multiply(table: Table, number: int) -> Table:
+    """The same part `number` times."""
     if table[0] == table[-1]:
         return tuple(number * value for value in table)
     if number and _is_concave(table):
-        return tuple(_shared(table, t, number) for t in range(len(table)))
-    return total([table] * number, len(table))
+        return tuple(_multiplied_at(table, t, number) for t in range(len(table)))
+    return combine_all([table] * number, len(table))
 
 
-def _shared(table: Table, t: int, number: int) -> int:
+def _multiplied_at(table: Table, t: int, number: int) -> int:
     each, more = divmod(t, number)
     return number * table[each] + more * ((table[each + 1] - table[each]) if more else 0)
 
 
-def again(table: Table, price: int = 1) -> Table:
-    """As often as there are transitions: each round is paid with so many."""
-    found: list[int] = [0] * price
+def repeat_table(table: Table, price: int = 1) -> Table:
+    """A part that is repeated while there are transitions; each repetition costs `price` transitions."""
+    repeated: list[int] = [0] * price
     for t in range(price, len(table)):
-        found.append(max(found[t - 1], most_at(table[: t - price + 1], found[t - price :: -1])))
-    return tuple(found[: len(table)])
+        repeated.append(max(repeated[t - 1], max_at(table[: t - price + 1], repeated[t - price :: -1])))
+    return tuple(repeated[: len(table)])
 
 
-def divided(parts: Sequence[Table], t: int) -> list[int]:
-    """How the dearest division of t transitions gives each part its own."""
+def divide(parts: Sequence[Table], t: int) -> list[int]:
+    """The division of t transitions among the parts that gives the highest cost."""
     if parts and len(set(map(id, parts))) == 1 and _is_concave(parts[0]):
         each, more = divmod(t, len(parts))
         return [each + (number < more) for number in range(len(parts))]
-    rests = list(accumulate(reversed(parts), plus))[::-1]
-    found = []
-    for part, rest in zip_longest(parts, rests[1:]):
-        spent = t if rest is None else _share(part, rest, t)
-        found.append(spent)
+    remainders = list(accumulate(reversed(parts), combine))[::-1]
+    shares = []
+    for part, remainder in zip_longest(parts, remainders[1:]):
+        spent = t if remainder is None else _share(part, remainder, t)
+        shares.append(spent)
         t -= spent
-    return found
+    return shares
 
 
 def _share(a: Table, b: Table, t: int) -> int:
-    """How many of t transitions the first of two parts gets in the dearest division."""
+    """How many of t transitions the first of two parts gets in the most expensive division."""
     return max(range(t + 1), key=lambda spent: a[spent] + b[t - spent])
 
 
-def _steps(table: Table) -> list[int]:
+def _increments(table: Table) -> list[int]:
     return [after - before for before, after in pairwise(table)]
 
 
 def _is_concave(table: Table) -> bool:
-    return table[0] >= 0 and all(after <= before for before, after in pairwise(_steps(table)))
+    return table[0] >= 0 and all(after <= before for before, after in pairwise(_increments(table)))

@@ -1,6 +1,6 @@
-"""The dearest way through a sequence whose steps may send control back.
+"""The most expensive path through a sequence whose steps may lead back.
 
-Each entry is a transition. An entry that the breaker objects to costs one more, for the question that allows it.
+Each entry is a transition. An entry that exceeds the breaker costs one more, for the question that allows it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ NEXT: Final = Target("next")
 TOO_MUCH: Final = 10**9
 
 
-class Move(NamedTuple):
-    """One entry on a way: which step, how many transitions are spent inside it, how it ends."""
+class PathEntry(NamedTuple):
+    """One entry on a path: the step, the transitions spent inside it, and how it is left."""
 
     step: int
     inside: int
@@ -32,7 +32,7 @@ class Move(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """`bounds` has for each step the tables of its part, of which the least counts."""
+    """`bounds` has the tables of each step's part; the lowest of them applies."""
 
     good: Table
     bad: Table
@@ -43,20 +43,20 @@ class Walk:
     exits: tuple[tuple[Exit, ...], ...]
     bounds: tuple[tuple[BreakerCosts, ...], ...]
 
-    def way(self, t: int, *, good: bool) -> Iterator[Move]:
-        """A way to this end that a run can go: each entry pays what it costs there, and goes where most can follow."""
-        at = _Here(self, 0 if good else 1)
-        index, left = 0, t - self.price
-        while index >= 0 and left >= 0:
-            at.enter(index)
-            move = at.dearest(index, left)
+    def path(self, t: int, *, good: bool) -> Iterator[PathEntry]:
+        """A path to this end that a run can take: each entry pays its real cost and takes the most expensive continuation."""
+        position = _PathState(self, 0 if good else 1)
+        index, remaining = 0, t - self.price
+        while index >= 0 and remaining >= 0:
+            position.enter(index)
+            move = position.most_expensive(index, remaining)
             yield move
-            left -= move.inside + (at.cost(move.leaves.to) if move.leaves.to >= 0 else 0)
+            remaining -= move.inside + (position.cost(move.leaves.to) if move.leaves.to >= 0 else 0)
             index = move.leaves.to
 
 
-class _Here:
-    """Where a way has come to."""
+class _PathState:
+    """The current position on a path."""
 
     __slots__ = ("_end", "_trail", "_visits", "_walk")
 
@@ -70,71 +70,71 @@ class _Here:
         self._trail = (*self._trail[1 - TRAIL_KEPT :], index)
 
     def cost(self, to: int) -> int:
-        """What the next entry of a step costs, or more than anybody has."""
+        """The cost of the next entry of a step; more than any limit if the step cannot be entered again."""
         if not self._visits[to]:
             return self._walk.price
         step = self._walk.block.steps[to]
-        used_up = _is_used_up(step, self._walk.breaker, self._visits[to])
-        if used_up and _decides_itself(step):
+        is_used_up = _is_used_up(step, self._walk.breaker, self._visits[to])
+        if is_used_up and _decides_itself(step):
             return TOO_MUCH
-        return 1 + (used_up or self._is_cycle(to))
+        return 1 + (is_used_up or self._is_cycle(to))
 
     def _is_cycle(self, to: int) -> bool:
         times = self._walk.breaker.cycle
         return times is not None and is_cycle(self._trail, to, times)
 
-    def dearest(self, index: int, t: int) -> Move:
-        """The best of all ends of this step and all numbers of transitions that are spent inside it."""
-        found, best = Move(index, 0, Exit("failed", FAILED)), NEVER
-        for way in self._walk.exits[index]:
-            if way.asks:
-                continue  # Who plays a way lets every question be answered with "go on".
-            table = self._walk.ends[index][0 if way.good else 1]
-            after = self._after(way.to, t)
+    def most_expensive(self, index: int, t: int) -> PathEntry:
+        """The most expensive exit of this step and number of transitions spent inside it."""
+        move, highest = PathEntry(index, 0, Exit("failed", FAILED)), NEVER
+        for exit_ in self._walk.exits[index]:
+            if exit_.asks:
+                continue  # On a path, every question is answered with "proceed".
+            table = self._walk.ends[index][0 if exit_.good else 1]
+            after = self._after(exit_.to, t)
             width = 1 if table[0] == table[-1] else t + 1
             for inside, value in enumerate(map(sum, zip(table[:width], reversed(after), strict=False))):
-                if value > best:
-                    found, best = Move(index, inside, way), value
-        return found
+                if value > highest:
+                    move, highest = PathEntry(index, inside, exit_), value
+        return move
 
     def _after(self, to: int, t: int) -> Sequence[int]:
-        """What can follow at most, for 0 to t transitions that are left."""
+        """The maximum that can follow, for 0 to t remaining transitions."""
         if to < 0:
             return (0 if to == LAST[self._end] else NEVER,) * (t + 1)
         cost = min(t + 1, self.cost(to))
         ended = [NEVER if self._end == 0 else 0] * cost
         self._visits[to] += 1
-        least = [bound.most(to, self._end, t - cost, self._visits) for bound in self._walk.bounds[to]]
+        tables = [bound.most(to, self._end, t - cost, self._visits) for bound in self._walk.bounds[to]]
         self._visits[to] -= 1
-        return ended if cost > t else [*ended, *map(min, *least, least[0])]
+        return ended if cost > t else [*ended, *map(min, *tables, tables[0])]
 
 
-def walked(
+def walk_sequence(
     block: Block,
     ends: tuple[Ends, ...],
     price: int,
     breaker: Breaker,
     *,
-    advised: bool = False,
+    has_advisor: bool = False,
     shielded: bool = False,
 ) -> Walk:
-    """`price` is what an entry into the next step costs; a step back always costs one.
+    """`price` is the cost of entering the next step; a step back always costs one.
 
-    `advised`: an advisor may answer a question by sending control to another step. `shielded`: inside `finally`.
+    `has_advisor`: an advisor may answer a question by sending control to another step. `shielded`: inside `finally`.
     """
     exits = tuple(tuple(exits_of(block.steps, index, shielded=shielded)) for index in range(len(block.steps)))
-    if advised:
-        exits = tuple((*ways, *_sent_elsewhere(ways, len(exits))) for ways in exits)
+    if has_advisor:
+        exits = tuple((*step_exits, *_advisor_exits(step_exits, len(exits))) for step_exits in exits)
     most: dict[tuple[int, int], Table] = {}
     bounds: list[tuple[BreakerCosts, ...]] = [()] * len(block.steps)
     for steps in reversed(_parts(exits)):
         part = Part(steps, exits, ends, price, most)
-        found = tuple(_bounds(part, block, breaker))
+        part_bounds = tuple(_bounds(part, block, breaker))
         for index in steps:
-            bounds[index] = found
-            entered = Counter((index,))
+            bounds[index] = part_bounds
+            visits = Counter((index,))
             for end in (0, 1):
-                tables = [bound.most(index, end, part.size - 1, entered) for bound in found]
+                tables = [bound.most(index, end, part.size - 1, visits) for bound in part_bounds]
                 most[index, end] = tuple(map(min, *tables, tables[0]))
     good, bad = (
         (none,) * price + most[0, end][: len(most[0, end]) - price] for end, none in ((0, NEVER), (1, 0))
@@ -143,31 +143,33 @@ def walked(
 
 
 def _bounds(part: Part, block: Block, breaker: Breaker) -> Iterator[BreakerCosts]:
-    """Charged are the steps that the dearest way so far enters more often than is free."""
-    asked: dict[int, int] = {}
+    """Bounds that charge the steps which the most expensive path so far enters more often than is free."""
+    charged: dict[int, int] = {}
     while True:
-        bound = BreakerCosts(part, asked, 1)
+        bound = BreakerCosts(part, charged, 1)
         yield bound
         if not part.loops:
             return
         entries = bound.entries(part.steps[0])
         free = {index: _charged_after(block.steps[index], breaker) for index in entries}
-        hot = {index: most for index, most in free.items() if most is not None and entries[index] > most}
-        if hot.keys() <= asked.keys():
+        exceeded = {
+            index: limit for index, limit in free.items() if limit is not None and entries[index] > limit
+        }
+        if exceeded.keys() <= charged.keys():
             break
-        asked = {**asked, **hot}
-    if asked:
-        yield BreakerCosts(part, asked, 2)
+        charged = {**charged, **exceeded}
+    if charged:
+        yield BreakerCosts(part, charged, 2)
 
 
 def _charged_after(step: Step, breaker: Breaker) -> int | None:
-    """The free visits of a step whose further ones cost more; None where they cost nothing but their entry."""
-    taken = _decides_itself(step) and step.retry.on_exhausted == "accept_best"
-    return None if taken else _free_visits(step, breaker)
+    """The free visits of a step whose further visits cost more; None if they cost only their entry."""
+    is_accepted = _decides_itself(step) and step.retry.on_exhausted == "accept_best"
+    return None if is_accepted else _free_visits(step, breaker)
 
 
 def _free_visits(step: Step, breaker: Breaker) -> int | None:
-    """How often a step may be entered before the breaker has a say."""
+    """How often a step may be entered before the breaker asks."""
     return breaker.visits if step.retry.visits is None else step.retry.visits
 
 
@@ -177,51 +179,51 @@ def _is_used_up(step: Step, breaker: Breaker, visits: int) -> bool:
 
 
 def _decides_itself(step: Step) -> bool:
-    """Whether the file says what follows on used-up visits, so that nobody is asked and no work is done."""
+    """Whether the file says what follows after the last visit, so that no question is asked and no work is done."""
     return step.retry.stated and step.retry.on_exhausted != "human"
 
 
 def _parts(exits: tuple[tuple[Exit, ...], ...]) -> list[range]:
-    """The sequence cut into parts that control never comes back to once it has left them."""
-    found: list[range] = []
-    for index, ways in enumerate(exits):
-        first = min((way.to for way in ways if 0 <= way.to <= index), default=index)
-        while found and found[-1][-1] >= first:
-            first = min(first, found.pop()[0])
-        found.append(range(first, index + 1))
-    return found
+    """The sequence split into parts that control never returns to after leaving them."""
+    parts: list[range] = []
+    for index, step_exits in enumerate(exits):
+        first = min((exit_.to for exit_ in step_exits if 0 <= exit_.to <= index), default=index)
+        while parts and parts[-1][-1] >= first:
+            first = min(first, parts.pop()[0])
+        parts.append(range(first, index + 1))
+    return parts
 
 
 def exits_of(steps: tuple[Step, ...], index: int, *, shielded: bool = False) -> Iterator[Exit]:
-    """Every way to leave a step of a sequence; in `finally`, what cannot be paid is skipped."""
+    """Every exit of a step of a sequence; in `finally`, an agent that cannot be paid is skipped."""
     step = steps[index]
-    yield Exit("passed", _lands(step.on.get("passed", NEXT), index, len(steps)))
+    yield Exit("passed", _target_index(step.on.get("passed", NEXT), index, len(steps)))
     if _may_leave(step):
         yield Exit("passed", PASSED)
     if step.when is not None or (shielded and isinstance(step.verb, Agent)):
-        yield Exit("skipped", _lands(step.on.get("skipped", NEXT), index, len(steps)))
+        yield Exit("skipped", _target_index(step.on.get("skipped", NEXT), index, len(steps)))
     for outcome, target in step.on.items():
         if outcome not in CONTINUING_OUTCOMES:
-            # A loop that is left because something went wrong has gone wrong.
-            to = FAILED if target.kind == "break" else _lands(target, index, len(steps))
+            # A loop that is left after a failure has failed.
+            to = FAILED if target.kind == "break" else _target_index(target, index, len(steps))
             yield Exit(outcome, to)
     yield Exit("failed", FAILED)
 
 
 def _may_leave(step: Step) -> bool:
-    """Whether something in it leaves a loop around it, and with it this sequence."""
+    """Whether a step inside leaves a loop around it, and thereby this sequence."""
     inner = step.verb.steps if isinstance(step.verb, Block) else ()
     return any(t.kind == "break" for child in inner for t in child.on.values()) or any(map(_may_leave, inner))
 
 
-def _sent_elsewhere(ways: tuple[Exit, ...], size: int) -> Iterator[Exit]:
+def _advisor_exits(exits: tuple[Exit, ...], size: int) -> Iterator[Exit]:
     for good in (True, False):
-        first = next((way for way in ways if way.good == good and way.to >= 0), None)
+        first = next((exit_ for exit_ in exits if exit_.good == good and exit_.to >= 0), None)
         if first is not None:
             yield from (Exit(first.outcome, to, asks=1) for to in range(size))
 
 
-def _lands(target: Target, index: int, size: int) -> int:
+def _target_index(target: Target, index: int, size: int) -> int:
     match target.kind:
         case "step":
             return target.step

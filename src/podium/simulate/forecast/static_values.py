@@ -1,4 +1,4 @@
-"""What expressions amount to before a run: literals, inputs and variables that no step sets are known, all else is not."""
+"""Values of expressions before a run: literals, inputs and variables that no step sets; all others are unknown."""
 
 from __future__ import annotations
 
@@ -9,91 +9,91 @@ from typing import Any, Final, NamedTuple, NoReturn
 from podium.core.expressions.nodes import ExprError, NeedFact, Node
 from podium.core.expressions.templates import fill
 from podium.core.model import Call, ForEach, Set, Workflow
-from podium.simulate.loop_lists import steps_of
+from podium.simulate.loop_lists import all_steps
 
 UNKNOWN: Final = object()
 
 
-class Known(NamedTuple):
-    """What names stand for before a run."""
+class StaticValues(NamedTuple):
+    """The values of names before a run."""
 
     inputs: Mapping[str, Any]
     vars: Mapping[str, Any]
 
 
-def known_of(workflow: Workflow, inputs: Mapping[str, Any]) -> Known:
+def static_values(workflow: Workflow, inputs: Mapping[str, Any]) -> StaticValues:
     changed = {
-        name for step in steps_of(workflow) if isinstance(step.verb, Set) for name, _ in step.verb.values
+        name for step in all_steps(workflow) if isinstance(step.verb, Set) for name, _ in step.verb.values
     }
-    return Known(inputs, {name: value for name, value in workflow.vars.items() if name not in changed})
+    return StaticValues(inputs, {name: value for name, value in workflow.vars.items() if name not in changed})
 
 
-def holds(test: Node, known: Known) -> bool | None:
-    """Whether a condition is certain to hold, or certain not to."""
-    value = value_of(test, known)
+def holds(test: Node, values: StaticValues) -> bool | None:
+    """Whether a condition certainly holds or certainly does not; None if that is unknown."""
+    value = value_of(test, values)
     return value if isinstance(value, bool) else None
 
 
-def count(number: object, known: Known) -> int | None:
+def count(number: object, values: StaticValues) -> int | None:
     if isinstance(number, int):
         return number
-    value = value_of(number, known)
+    value = value_of(number, values)
     if value is UNKNOWN:
         return None
-    # As the core reads it: what is no number above zero counts as one.
+    # As the core reads it: anything but a number above zero counts as one.
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 1
 
 
-def items(verb: ForEach, known: Known) -> Any:
-    """How many items there will be at most, or UNKNOWN."""
-    value = value_of(verb.items, known)
+def item_count(verb: ForEach, values: StaticValues) -> Any:
+    """The maximum number of items, or UNKNOWN."""
+    value = value_of(verb.items, values)
     return len(value) if isinstance(value, list | tuple) else UNKNOWN
 
 
-def known_in(verb: Call, known: Known) -> Known:
-    """What is known in a sub-workflow."""
-    given = dict(verb.values)
-    found = {
-        own.name: value_of(given[own.name], known) if own.name in given else own.default
+def values_in_call(verb: Call, values: StaticValues) -> StaticValues:
+    """The values that are known in a called workflow."""
+    passed = dict(verb.values)
+    inputs = {
+        own.name: value_of(passed[own.name], values) if own.name in passed else own.default
         for own in verb.workflow.inputs
     }
-    return known_of(verb.workflow, MappingProxyType(found))
+    return static_values(verb.workflow, MappingProxyType(inputs))
 
 
-def value_of(value: Any, known: Known) -> Any:
+def value_of(value: Any, values: StaticValues) -> Any:
     try:
-        return fill(value, _Names(known))
+        return fill(value, _Names(values))
     except (NeedFact, ExprError):
         return UNKNOWN
 
 
 class _Values(Mapping[str, Any]):
-    __slots__ = ("_known",)
+    __slots__ = ("_values",)
 
-    def __init__(self, known: Mapping[str, Any]) -> None:
-        self._known = known
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
 
     def __getitem__(self, key: str) -> Any:
-        value = self._known.get(key, UNKNOWN)
+        value = self._values.get(key, UNKNOWN)
         return _unknown(key) if value is UNKNOWN else value
 
     def __iter__(self) -> NoReturn:
         _unknown("all of them")
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._values)
 
 
 class _Names:
-    """Not a missing value, which `default` would replace, but a question that nobody answers yet."""
+    """Unknown names raise NeedFact, not a missing value, because `default` would replace a missing value."""
 
-    __slots__ = ("_known",)
+    __slots__ = ("_maps",)
 
-    def __init__(self, known: Known) -> None:
-        self._known = {"inputs": _Values(known.inputs), "vars": _Values(known.vars)}
+    def __init__(self, values: StaticValues) -> None:
+        self._maps = {"inputs": _Values(values.inputs), "vars": _Values(values.vars)}
 
     def lookup(self, name: str) -> Any:
-        return self._known[name] if name in self._known else _unknown(name)
+        return self._maps[name] if name in self._maps else _unknown(name)
 
     def fact(self, query: tuple[str, str]) -> Any:
         return _unknown(query[1])

@@ -1,7 +1,7 @@
-"""The witness of the worst case: the way that causes it, place by place.
+"""The witness of the worst case: the path that causes it, instance by instance.
 
-It says for each place how it ends and how often somebody grants it one more try; the world that plays it
-(tests/simulate/worst_world.py) does the rest.
+It has the outcome of each instance and the number of extra attempts granted to it; a simulated world
+(tests/simulate/worst_world.py) makes a run follow it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from podium.core.decide.pass_rules import required_passes
 from podium.core.model import Block, Call, ForEach, Members, Repeat, Step
 from podium.core.queries.graph import WORK
 from podium.core.types import CONTINUING_OUTCOMES, Outcome, Path
-from podium.simulate.forecast.cost_tables import NEVER, Table, divided, plus
+from podium.simulate.forecast.cost_tables import NEVER, Table, combine, divide
 from podium.simulate.forecast.worst_case import Node
-from podium.simulate.loop_lists import sources
+from podium.simulate.loop_lists import list_sources
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """What the witness says of one instance."""
+class WitnessStep:
+    """What happens to one instance on the path."""
 
     outcome: Outcome = "passed"
     grants: int = 0
@@ -31,163 +31,167 @@ class Part:
     rounds: int = 0
 
 
-PLAIN: Final = Part()
+DEFAULT_STEP: Final = WitnessStep()
 
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    parts: Mapping[Path, Part]
-    """In the order they are entered."""
+    parts: Mapping[Path, WitnessStep]
+    """The instances in the order they are entered."""
     widths: Mapping[str, int]
-    """How many items a step answers with, by its name."""
+    """The number of items in a step's answer, by step name."""
 
     @property
     def widest(self) -> int:
         return max(self.widths.values(), default=1)
 
-    def at(self, path: Path) -> Part:
-        return self.parts.get(path, PLAIN)
+    def at(self, path: Path) -> WitnessStep:
+        return self.parts.get(path, DEFAULT_STEP)
 
 
-def witness(found: Node) -> Witness:
-    """The dearest way through the whole run."""
-    laid = _Laid()
-    t = len(found.good) - 1
-    laid.lay(found, ROOT, t, "passed" if found.good[t] >= found.bad[t] else "failed")
-    return Witness(laid.parts, laid.widths)
+def witness(root: Node) -> Witness:
+    """The most expensive path through the whole run."""
+    builder = _WitnessBuilder()
+    t = len(root.good) - 1
+    builder.add(root, ROOT, t, "passed" if root.good[t] >= root.bad[t] else "failed")
+    return Witness(builder.parts, builder.widths)
 
 
-class _Laid:
+class _WitnessBuilder:
     def __init__(self) -> None:
-        self.parts: dict[Path, Part] = {}
+        self.parts: dict[Path, WitnessStep] = {}
         self.widths: dict[str, int] = {}
         self._visits: Counter[tuple[Path, int]] = Counter()
 
-    def lay(self, found: Node, path: Path, t: int, outcome: Outcome) -> None:
-        """The end of this instance, and everything in it, with t transitions to spend."""
-        verb = found.step.verb
+    def add(self, node: Node, path: Path, t: int, outcome: Outcome) -> None:
+        """Adds this instance with its outcome, and everything inside it, with t transitions to spend."""
+        verb = node.step.verb
         if isinstance(verb, WORK):
-            self.parts[path] = Part(outcome, min(t, found.granted))
-        elif found.walk is not None:
-            self._note(path, Part(outcome))
-            self._walk(found, path, t, good=outcome in CONTINUING_OUTCOMES)
-        elif found.once:
-            self._again(found, path, t, outcome)
+            self.parts[path] = WitnessStep(outcome, min(t, node.granted))
+        elif node.walk is not None:
+            self._note(path, WitnessStep(outcome))
+            self._walk(node, path, t, good=outcome in CONTINUING_OUTCOMES)
+        elif node.once:
+            self._add_repeated(node, path, t, outcome)
         else:
-            self._note(path, Part(outcome, items=len(found.parts) if isinstance(verb, ForEach) else 0))
-            self._all(found, path, t, outcome)
-        if found.closing is not None:
-            self.lay(found.closing, child(path, FINALLY), len(found.closing.good) - 1, "passed")
+            self._note(path, WitnessStep(outcome, items=len(node.parts) if isinstance(verb, ForEach) else 0))
+            self._all(node, path, t, outcome)
+        if node.closing is not None:
+            self.add(node.closing, child(path, FINALLY), len(node.closing.good) - 1, "passed")
 
-    def _note(self, path: Path, part: Part) -> None:
+    def _note(self, path: Path, part: WitnessStep) -> None:
         if path != ROOT:
             self.parts[path] = part
 
-    def _walk(self, found: Node, path: Path, t: int, *, good: bool) -> None:
-        assert found.walk is not None
-        for move in found.walk.way(t, good=good):
-            part = found.parts[move.step]
-            self.lay(part, self._enter(path, part.step, move.step), move.inside, move.leaves.outcome)
+    def _walk(self, node: Node, path: Path, t: int, *, good: bool) -> None:
+        assert node.walk is not None
+        for move in node.walk.path(t, good=good):
+            part = node.parts[move.step]
+            self.add(part, self._enter(path, part.step, move.step), move.inside, move.leaves.outcome)
 
-    def _again(self, found: Node, path: Path, t: int, outcome: Outcome) -> None:
-        """Several tries, of which all but the last end badly, or several rounds, of which all but the last go well."""
-        body, loop = found.parts[0], isinstance(found.step.verb, Repeat)
-        before: Outcome = "passed" if loop else "failed"
+    def _add_repeated(self, node: Node, path: Path, t: int, outcome: Outcome) -> None:
+        """Adds several attempts, all but the last of which fail, or several rounds, all but the last of which pass."""
+        body, is_loop = node.parts[0], isinstance(node.step.verb, Repeat)
+        before: Outcome = "passed" if is_loop else "failed"
         tables = (
-            body.good if loop else body.bad,
+            body.good if is_loop else body.bad,
             body.good if outcome in CONTINUING_OUTCOMES else body.either,
         )
-        number, left = _rounds(found, tables, t, further=int(loop))
-        whole = Part(outcome, max(0, number - found.tries), rounds=number if loop else 0)
-        self._note(path, whole)
-        for place, inside in enumerate(divided([tables[0]] * (number - 1) + [tables[1]], left), start=1):
-            end = outcome if place == number else before
-            self.lay(body, iteration(path, place) if loop else path, inside, end)
-        # Each try has said something about the same place.
-        self._note(path, whole)
+        number, remaining = _rounds(node, tables, t, further=int(is_loop))
+        step = WitnessStep(outcome, max(0, number - node.tries), rounds=number if is_loop else 0)
+        self._note(path, step)
+        for position, inside in enumerate(
+            divide([tables[0]] * (number - 1) + [tables[1]], remaining), start=1
+        ):
+            end = outcome if position == number else before
+            self.add(body, iteration(path, position) if is_loop else path, inside, end)
+        # Each attempt has overwritten the entry of this path.
+        self._note(path, step)
 
-    def _all(self, found: Node, path: Path, t: int, outcome: Outcome) -> None:
-        loop = found.step.verb if isinstance(found.step.verb, ForEach) else None
-        for name, _ in () if loop is None else sources(loop):
-            self.widths[name] = min(len(found.parts), self.widths.get(name, len(found.parts)))
-        spent = divided([part.either for part in found.parts], t)
-        ends = ends_of(found.step, len(found.parts), outcome)
-        for number, (part, inside, end) in enumerate(zip(found.parts, spent, ends, strict=True)):
-            place = iteration(path, number + 1) if loop else self._enter(path, part.step, number)
-            self.lay(part, place, inside, end)
+    def _all(self, node: Node, path: Path, t: int, outcome: Outcome) -> None:
+        loop = node.step.verb if isinstance(node.step.verb, ForEach) else None
+        for name, _ in () if loop is None else list_sources(loop):
+            self.widths[name] = min(len(node.parts), self.widths.get(name, len(node.parts)))
+        spent = divide([part.either for part in node.parts], t)
+        ends = ends_of(node.step, len(node.parts), outcome)
+        for number, (part, inside, end) in enumerate(zip(node.parts, spent, ends, strict=True)):
+            part_path = iteration(path, number + 1) if loop else self._enter(path, part.step, number)
+            self.add(part, part_path, inside, end)
 
     def _enter(self, path: Path, step: Step, index: int) -> Path:
         self._visits[(path, index)] += 1
         return child(path, step.name, self._visits[(path, index)])
 
 
-def _rounds(found: Node, tables: tuple[Table, Table], t: int, *, further: int) -> tuple[int, int]:
-    """How many tries or rounds bring most for t transitions, and how many of these are left to be spent in them.
+def _rounds(node: Node, tables: tuple[Table, Table], t: int, *, further: int) -> tuple[int, int]:
+    """The number of attempts or rounds with the highest cost for t transitions, and the transitions left for them.
 
-    `tables` are of those before the last, and of the last; `further` is what each but the first costs.
+    `tables` are those of all but the last, and of the last; `further` is the cost of each but the first.
     """
     before, last = tables
-    best, choice = NEVER - 1, (1, t)
+    highest, choice = NEVER - 1, (1, t)
     total = last
-    for number in range(1, 1 + found.tries + min(t, found.granted)):
-        left = t - further * (number - 1) - max(0, number - found.tries)
-        if left < 0:
+    for number in range(1, 1 + node.tries + min(t, node.granted)):
+        remaining = t - further * (number - 1) - max(0, number - node.tries)
+        if remaining < 0:
             break
-        if total[left] > best:
-            best, choice = total[left], (number, left)
-        total = plus(before, total)
+        if total[remaining] > highest:
+            highest, choice = total[remaining], (number, remaining)
+        total = combine(before, total)
     return choice
 
 
 def ends_of(step: Step, count: int, outcome: Outcome) -> tuple[Outcome, ...]:
-    """How the members of a step have to end for the step to end like this."""
+    """The outcomes that the members of a step must have for the step to have this outcome."""
     verb = step.verb.workflow.body if isinstance(step.verb, Call) else step.verb
     if outcome in CONTINUING_OUTCOMES or not isinstance(verb, Block | Members | ForEach):
-        return _all_of("passed", count)
+        return _repeat_outcome("passed", count)
     if isinstance(verb, Block) and verb.kind == "dag":
-        # The others first: what needs a failed step is not done at all.
+        # Only steps that no other needs fail, because a step that needs a failed one does not run.
         return tuple("passed" if verb.dependents[index] else "failed" for index in range(count))
     good = max(0, required_passes(verb.rule, count) - 1) if outcome == "partial" else 0
-    return _all_of("passed", good) + _all_of("failed", count - good)
+    return _repeat_outcome("passed", good) + _repeat_outcome("failed", count - good)
 
 
-def _all_of(outcome: Outcome, count: int) -> tuple[Outcome, ...]:
+def _repeat_outcome(outcome: Outcome, count: int) -> tuple[Outcome, ...]:
     return (outcome,) * count
 
 
-LONGEST: Final = 12
-"""So many entries in a row are looked at when what repeats itself is put together."""
+MAX_REPEAT_LENGTH: Final = 12
+"""The maximum length of a repeated group of entries that is printed once."""
 
 
-def told(planned: Witness) -> tuple[str, ...]:
-    """The way through the top block as lines: what repeats itself is put together, and the rest stands in between."""
-    words = [_word(path, part) for path, part in planned.parts.items() if "/" not in path and "[" not in path]
+def witness_lines(plan: Witness) -> tuple[str, ...]:
+    """The path through the top block as lines; a repeated group is printed once, with its count."""
+    words = [
+        _step_text(path, part) for path, part in plan.parts.items() if "/" not in path and "[" not in path
+    ]
     lines: list[str] = []
-    plain: list[str] = []
+    single: list[str] = []
     at = 0
     while at < len(words):
-        length, times = max(_repeats(words, at), key=lambda found: (found[1] > 1) * found[0] * found[1])
+        length, times = max(_repeats(words, at), key=lambda repeat: (repeat[1] > 1) * repeat[0] * repeat[1])
         if times == 1:
-            plain.append(words[at])
+            single.append(words[at])
         else:
-            lines += [*_joined(plain), f"{' > '.join(words[at : at + length])}  ({times} times)"]
-            plain = []
+            lines += [*_joined(single), f"{' > '.join(words[at : at + length])}  ({times} times)"]
+            single = []
         at += length * times
-    return (*lines, *_joined(plain))
+    return (*lines, *_joined(single))
 
 
 def _joined(words: list[str]) -> list[str]:
     return [" > ".join(words)] if words else []
 
 
-def _word(path: Path, part: Part) -> str:
+def _step_text(path: Path, part: WitnessStep) -> str:
     name = path.partition("~")[0]
     ending = "" if part.outcome == "passed" else f":{part.outcome}"
     notes = ", ".join(_notes(part))
     return f"{name}{ending} ({notes})" if notes else f"{name}{ending}"
 
 
-def _notes(part: Part) -> Iterator[str]:
+def _notes(part: WitnessStep) -> Iterator[str]:
     if part.items:
         yield f"{part.items} items"
     if part.rounds:
@@ -197,11 +201,11 @@ def _notes(part: Part) -> Iterator[str]:
 
 
 def _repeats(words: list[str], at: int) -> list[tuple[int, int]]:
-    """For each length: how often in a row the next so many words are said."""
-    found = []
-    for length in range(1, LONGEST + 1):
+    """For each length: how often in a row the next group of that length occurs."""
+    repeats = []
+    for length in range(1, MAX_REPEAT_LENGTH + 1):
         times = 1
         while words[at : at + length] == words[at + times * length : at + (times + 1) * length]:
             times += 1
-        found.append((length, times))
-    return found
+        repeats.append((length, times))
+    return repeats

@@ -17,7 +17,7 @@ from podium.app.values import parse_settings
 from podium.errors import EXIT_WAITING
 from podium.frontends.cli.completion import complete_workflow
 from podium.frontends.cli.options import set_option
-from podium.simulate.statistics import Spread, Survey, said
+from podium.simulate.statistics import RunStatistics, Spread, outcome_text
 from podium.views.format import count, dollars, duration, plural
 from podium.views.run.trace import Trace, TracedStep
 
@@ -57,7 +57,7 @@ def command(
     workflow = open_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
     values, around = parse_inputs(inputs, workflow), parse_inputs(env)
     if runs is not None:
-        _tell_survey(forecast(workflow, runs=runs, seed=seed, inputs=values, env=around), as_json)
+        _tell_statistics(forecast(workflow, runs=runs, seed=seed, inputs=values, env=around), as_json)
         return 0
     rehearsal = rehearse(workflow, cast, inputs=values, env=around)
     for line in rehearsal.unplayed:
@@ -88,7 +88,7 @@ def _line(step: TracedStep) -> str:
     notes += [f"{step.attempts} attempts"] if step.attempts > 1 else []
     notes += ["degraded"] if step.degraded else []
     took = duration(step.ended - step.started)
-    return f"{mark} {indent + step.path:<36} {said(step):<20} {took:>7}  {'  '.join(notes)}".rstrip()
+    return f"{mark} {indent + step.path:<36} {outcome_text(step):<20} {took:>7}  {'  '.join(notes)}".rstrip()
 
 
 def _run_data(run: Trace) -> dict[str, Any]:
@@ -118,30 +118,30 @@ def _step_data(step: TracedStep) -> dict[str, Any]:
     }
 
 
-def _tell_survey(survey: Survey, as_json: bool) -> None:
+def _tell_statistics(statistics: RunStatistics, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(_survey_data(survey), indent=2))
+        click.echo(json.dumps(_statistics_data(statistics), indent=2))
         return
-    click.echo(f"{survey.runs} runs")
-    for status, number in survey.statuses.items():
-        click.echo(f"  {number / survey.runs:6.1%}  {status}")
+    click.echo(f"{statistics.runs} runs")
+    for status, number in statistics.statuses.items():
+        click.echo(f"  {number / statistics.runs:6.1%}  {status}")
     click.echo("\n                 least    half  9 of 10     most")
-    click.echo(_row("cost", survey.usd, dollars))
-    click.echo(_row("time", survey.time, duration))
-    click.echo(_row("calls", survey.calls, count))
-    _tell_list("the usual ways", survey.paths, survey.runs)
-    _tell_list("where runs stop", survey.troubles, survey.runs)
+    click.echo(_row("cost", statistics.usd, dollars))
+    click.echo(_row("time", statistics.time, duration))
+    click.echo(_row("calls", statistics.calls, count))
+    _tell_list("the usual ways", statistics.paths, statistics.runs)
+    _tell_list("where runs stop", statistics.troubles, statistics.runs)
 
 
-def _survey_data(survey: Survey) -> dict[str, Any]:
+def _statistics_data(statistics: RunStatistics) -> dict[str, Any]:
     return {
-        "runs": survey.runs,
-        "statuses": dict(survey.statuses),
-        "cost_usd": {key: value / MICRO for key, value in asdict(survey.usd).items()},
-        "duration_s": {key: value / 1000 for key, value in asdict(survey.time).items()},
-        "calls": asdict(survey.calls),
-        "paths": [{"path": path, "runs": number} for path, number in survey.paths],
-        "stops": [{"where": where, "runs": number} for where, number in survey.troubles],
+        "runs": statistics.runs,
+        "statuses": dict(statistics.statuses),
+        "cost_usd": {key: value / MICRO for key, value in asdict(statistics.usd).items()},
+        "duration_s": {key: value / 1000 for key, value in asdict(statistics.time).items()},
+        "calls": asdict(statistics.calls),
+        "paths": [{"path": path, "runs": number} for path, number in statistics.paths],
+        "stops": [{"where": where, "runs": number} for where, number in statistics.troubles],
     }
 
 
