@@ -57,7 +57,7 @@ crash: setup ## real processes: killed at 99 named points and a dozen random mom
 
 torture: setup ## runs killed at POINTS=60 points of each story and KILLS=500 random moments, with counts
 	@PODIUM_KILLS=$(KILLS) PODIUM_POINTS=$(POINTS) PODIUM_PAIRS=$(PAIRS) PYTEST_DEBUG_TEMPROOT=$(DISK) $(PYTEST) tests/crash
-	@PODIUM_RUNS=10000 $(PARALLEL) tests/simulate/test_worst.py
+	@PODIUM_RUNS=10000 $(PARALLEL) tests/simulate/forecast/test_worst_case.py
 
 damage: setup ## a disk that fails at many writes, bits that turn over, engines that fight for a run, with counts
 	@PODIUM_FLIPS=1000 PODIUM_FAULTS=84 PODIUM_LEVELS=100 PODIUM_FIGHTS=20 PYTEST_DEBUG_TEMPROOT=$(DISK) $(PYTEST) -s \
@@ -73,7 +73,7 @@ check: setup ## everything a change must pass: format, lint, types, layers, docs
 
 coverage: setup ## every branch of the core and the language must be tested
 	@PODIUM_HYPOTHESIS=coverage sh tools/stage.sh coverage 20m $(PARALLEL) $(FAST) --cov --cov-report=term \
-		tests/core tests/tasks tests/workflow tests/simulate tests/contracts tests/dialects tests/attempt/test_contract.py tests/attempt/test_partials.py
+		tests/core tests/tasks tests/workflow tests/simulate tests/contracts tests/attempt/test_contract.py tests/attempt/test_partials.py
 
 mutants: setup ## plant bugs in the core and see that a property catches each; COUNT=30 SEED=7 for a sample
 	@$(PY) tools/mutants.py --count $(COUNT) --seed $(SEED)

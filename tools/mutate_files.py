@@ -102,7 +102,7 @@ def mutants(seed: int, count: int) -> Iterator[Mutant]:
 
 def base_files() -> list[Path]:
     """The examples of the language, and the files of the corpus that nothing is wrong with."""
-    return sorted([*(TESTS / "examples").rglob("*.yaml"), *(TESTS / "broken").glob("ok_*.yaml")])
+    return sorted([*(TESTS / "examples").rglob("*.yaml"), *(TESTS / "lint" / "broken").glob("ok_*.yaml")])
 
 
 def _bytes(text: str, dice: random.Random) -> bytes:
@@ -258,7 +258,7 @@ class Outcome:
 def project_in(folder: Path) -> Path:
     """A project in which the files of examples and corpus find what they name."""
     for name in SIDE_FOLDERS:
-        shutil.copytree(TESTS / "broken" / name, folder / name, symlinks=True)
+        shutil.copytree(TESTS / "lint" / "broken" / name, folder / name, symlinks=True)
     for name in ("features", "templates"):
         target = folder / (".podium/templates" if name == "templates" else name)
         shutil.copytree(TESTS / "examples" / name, target, dirs_exist_ok=True)

@@ -1,4 +1,4 @@
-"""Small workflows compiled, for tests of what a file becomes."""
+"""Compiles small workflows for tests of the compiler."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEAD = "podium: 1\nname: flow\n"
 
 
 def load_text(folder: Path, text: str, files: Mapping[str, str] | None = None, **options: Any) -> Loaded:
-    """flow.yaml, which needs no header, in a project with these other files."""
+    """Loads a flow.yaml, which may omit the header, in a project with these other files."""
     head = "" if "podium:" in text else HEAD
     write(folder, {**(files or {}), "flow.yaml": head + dedent(text)})
     return load(folder / "flow.yaml", project=folder, agent_types=agent_types(), **options)
@@ -47,7 +47,7 @@ def step_of(workflow: Workflow, *names: str) -> Step:
 
 
 def only_step(folder: Path, step: str, rest: str = "", files: Mapping[str, str] | None = None) -> Step:
-    """The step `it` of a workflow that has no other; `step` is its map in flow style."""
+    """The step `it` of a workflow with no other step; `step` is its map in flow style."""
     return step_of(compile_text(folder, f"{dedent(rest)}\nsteps:\n  it: {step}\n", files), "it")
 
 

@@ -1,4 +1,4 @@
-"""Small projects for tests of what a workflow stands on: files in a folder, merged, and what came of it."""
+"""Small projects for tests of merging: writes files in a folder, merges them and returns the result."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BASE_ROLES = [
 
 
 def write(folder: Path, files: Mapping[str, str]) -> Path:
-    """The folder as a project with these files."""
+    """Writes the files and makes the folder a project."""
     (folder / ".podium").mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         path = folder / name
@@ -44,7 +44,7 @@ def write(folder: Path, files: Mapping[str, str]) -> Path:
 
 
 def with_templates(folder: Path, files: Mapping[str, str] | None = None) -> Path:
-    """A project that owns the templates of the examples."""
+    """A project with the templates of the examples."""
     shutil.copytree(EXAMPLES / "templates", folder / ".podium" / "templates")
     return write(folder, files or {})
 
@@ -58,14 +58,14 @@ def merge_project(folder: Path, name: str = "flow.yaml", **options: Any) -> Merg
 
 
 def messages(merged: Merged) -> list[str]:
-    """The problems as people read them, without the way to the files."""
+    """The problems as text, with file names instead of paths."""
     return [
         f"{Path(problem.file).name}:{problem.line}: {problem.message}" for problem in sorted(merged.problems)
     ]
 
 
 def merge_child(folder: Path, parent: str, child: str) -> Merged:
-    """What flow.yaml becomes that extends base.yaml; neither needs its header."""
+    """Merges a flow.yaml that extends base.yaml; both may omit the header."""
     head = "podium: 1\n"
     files = {"base.yaml": head + dedent(parent), "flow.yaml": head + "extends: base\n" + dedent(child)}
     return merge_project(write(folder, files))

@@ -1,4 +1,4 @@
-"""Documents for tests of what a file may say, and what is told about them."""
+"""Documents for tests of the schema, and the messages about them."""
 
 from __future__ import annotations
 

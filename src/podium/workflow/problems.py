@@ -48,6 +48,6 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     return f'did you mean "{meant}"?' if meant else ""
 
 
-def listed(words: Sequence[str], last: str) -> str:
+def join_words(words: Sequence[str], last: str) -> str:
     """The words as `a, b or c`; `last` is the conjunction."""
     return f" {last} ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

@@ -32,8 +32,8 @@ class Translation:
     def add_note(self, node: Node, text: str) -> None:
         self.notes.append((node.key, text))
 
-    def check_keys(self, node: Node, thing: str, known: Iterable[str]) -> None:
-        keys = tuple(known)
+    def check_keys(self, node: Node, thing: str, allowed: Iterable[str]) -> None:
+        keys = tuple(allowed)
         for key, value in fields(node).items():
             if key not in keys:
                 hint = did_you_mean(key, keys)

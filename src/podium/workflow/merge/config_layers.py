@@ -106,8 +106,10 @@ def merge_config(
     if command_line is not None:
         # A value that the command line allows is no longer a problem of the file.
         loosened = merge_maps(binding, without_keys(command_line, "roles"), merge_replacing)
-        left = {looser_value.value.place for looser_value in _looser_values(loosened, workflow, own_roles)}
-        looser = [value for value in looser if value.value.place in left]
+        remaining_places = {
+            looser_value.value.place for looser_value in _looser_values(loosened, workflow, own_roles)
+        }
+        looser = [value for value in looser if value.value.place in remaining_places]
     root = _merge_layer(_merge_layer(_settings(shipped), binding), _without_looser(workflow, looser))
     if command_line is not None:
         root = merge_maps(
@@ -196,14 +198,14 @@ def _looser_sandbox(binding: Node, key: str, value: Node | None) -> Iterator[Loo
         allowed = [item.value for item in items(bound)]
         for host in items(value):
             if host.value not in allowed:
-                yield LooserValue((), host, bound, f"network: {host.value} is not in {_listed(allowed)}")
+                yield LooserValue((), host, bound, f"network: {host.value} is not in {_bracketed(allowed)}")
 
 
 def _strength(node: Node) -> int:
     return SANDBOX_STRENGTHS.index(str(node.value))
 
 
-def _listed(words: Sequence[object]) -> str:
+def _bracketed(words: Sequence[object]) -> str:
     return f"[{', '.join(map(str, words))}]"
 
 

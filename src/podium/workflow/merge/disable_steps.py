@@ -146,12 +146,12 @@ def _ancestors(name: str, steps: Mapping[str, Node]) -> set[str]:
 def _shorten_lists(removed: Mapping[str, Node], step: Node) -> Node:
     """A step whose lists of steps to judge or to show omit the removed steps."""
     for key in LISTS_OF_STEPS:
-        listed = fields(step).get(key)
-        if listed is not None and isinstance(listed.value, tuple):
-            remaining = tuple(item for item in listed.value if text(item) not in removed)
+        list_node = fields(step).get(key)
+        if list_node is not None and isinstance(list_node.value, tuple):
+            remaining = tuple(item for item in list_node.value if text(item) not in removed)
             # An `of` that would become empty stays and is reported as a read.
             if remaining or key == "show":
-                step = with_field(step, key, replace(listed, value=remaining))
+                step = with_field(step, key, replace(list_node, value=remaining))
     return step
 
 

@@ -78,9 +78,9 @@ def merge(sources: Sources) -> Merged:
 
 def _config_problems(config: Node) -> Iterator[Problem]:
     """Checks a configuration on its own, because a nearer file may hide its mistakes."""
-    written = Merged(config)
-    for fault in read(Config, written.value, source=written.source).faults:
-        yield problem_at(written.origin, fault)
+    document = Merged(config)
+    for fault in read(Config, document.value, source=document.source).faults:
+        yield problem_at(document.origin, fault)
 
 
 def _roles(sources: Sources, root: Node, own: frozenset[str]) -> Roles:
@@ -91,7 +91,7 @@ def _roles(sources: Sources, root: Node, own: frozenset[str]) -> Roles:
     more = own | used_roles((root, *command_line), sources.role_names)
     while more - named:
         named |= more
-        roles = effective_roles(named, sources.layers, texts=sources.texts, known=sources.role_names)
+        roles = effective_roles(named, sources.layers, texts=sources.texts, role_names=sources.role_names)
         more = used_roles(roles.nodes.values(), sources.role_names)
     return roles
 

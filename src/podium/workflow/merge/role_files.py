@@ -62,24 +62,24 @@ def _parents(roles: Iterable[Node]) -> frozenset[str]:
     return frozenset(name for role in roles if (name := text(fields(role).get("extends"))))
 
 
-def used_roles(documents: Iterable[Node], known: frozenset[str]) -> frozenset[str]:
+def used_roles(documents: Iterable[Node], available: frozenset[str]) -> frozenset[str]:
     """The roles that documents, or other roles, name or define."""
     used: set[str] = set()
     for document in documents:
         advisor = text(fields(fields(document).get("breaker")).get("ask"))
         used.update(fields(fields(document).get("roles")), [advisor] if advisor else [])
         for step in nested_parts(document):
-            used.update(_role_names(step, known))
-    return known if ALL_ROLES in used else known & used
+            used.update(_role_names(step, available))
+    return available if ALL_ROLES in used else available & used
 
 
-def _role_names(step: Node, known: frozenset[str]) -> Iterator[str]:
+def _role_names(step: Node, available: frozenset[str]) -> Iterator[str]:
     keys = fields(step)
     for name in filter(None, map(text, items(keys.get("role")))):
         yield ALL_ROLES if INSERT in name else name
     for name in filter(None, map(text, items(keys.get("review")))):
         # A review may name an agent, which then has the base reviewer's role.
-        yield ALL_ROLES if INSERT in name else name if name in known else BASE_REVIEWER
+        yield ALL_ROLES if INSERT in name else name if name in available else BASE_REVIEWER
     if "build" in keys:
         # The components of a feature may name roles.
         yield ALL_ROLES

@@ -53,10 +53,10 @@ class Roles:
 
 
 def effective_roles(
-    names: Iterable[str], layers: Sequence[Layer], *, texts: Mapping[str, str], known: Iterable[str] = ()
+    names: Iterable[str], layers: Sequence[Layer], *, texts: Mapping[str, str], role_names: Iterable[str] = ()
 ) -> Roles:
     """The complete roles. Layers are in ascending precedence; `texts` holds the prompt files by path."""
-    candidates = tuple(sorted({*known, *(name for layer in layers for name in layer)}))
+    candidates = tuple(sorted({*role_names, *(name for layer in layers for name in layer)}))
     lineages = {name: lineage(name, layers, candidates) for name in sorted(set(names))}
     problems = [
         problem
@@ -72,12 +72,16 @@ def effective_roles(
     return Roles(nodes, tuple(dict.fromkeys(problems)))
 
 
-def lineage(name: str, layers: Sequence[Layer], known: Sequence[str]) -> Lineage:
-    return _lineage_below(name, len(layers), layers, known, {})
+def lineage(name: str, layers: Sequence[Layer], role_names: Sequence[str]) -> Lineage:
+    return _lineage_below(name, len(layers), layers, role_names, {})
 
 
 def _lineage_below(
-    name: str, level: int, layers: Sequence[Layer], known: Sequence[str], path: Mapping[str, SourceLocation]
+    name: str,
+    level: int,
+    layers: Sequence[Layer],
+    role_names: Sequence[str],
+    path: Mapping[str, SourceLocation],
 ) -> Lineage:
     """The role without the layers from `level` on. `path` maps each role on the way here to its `extends`."""
     index = next((at for at in range(level - 1, -1, -1) if name in layers[at]), None)
@@ -87,16 +91,16 @@ def _lineage_below(
     parent = fields(node).get("extends")
     parent_name = text(parent) or name
     if parent_name == name or parent is None:
-        below = _lineage_below(name, index, layers, known, path)
+        below = _lineage_below(name, index, layers, role_names, path)
         if parent is not None and not below.nodes:
             below = Lineage((), (_cycle_problem({name: parent.place}),))
     elif parent_name in path:
         cycle = dict(list({**path, name: parent.place}.items())[list(path).index(parent_name) :])
         below = Lineage((), (_cycle_problem(cycle),))
     else:
-        below = _lineage_below(parent_name, len(layers), layers, known, {**path, name: parent.place})
+        below = _lineage_below(parent_name, len(layers), layers, role_names, {**path, name: parent.place})
         if not below.nodes and not below.problems:
-            below = Lineage((), (_missing_parent(name, parent_name, parent.place, known),))
+            below = Lineage((), (_missing_parent(name, parent_name, parent.place, role_names),))
     return Lineage((*below.nodes, node), below.problems)
 
 
@@ -109,9 +113,9 @@ def _cycle_problem(path: Mapping[str, SourceLocation]) -> Problem:
     return Problem(*path[names[0]], 21, f'role "{names[0]}" extends itself', hint)
 
 
-def _missing_parent(name: str, parent_name: str, place: SourceLocation, known: Sequence[str]) -> Problem:
+def _missing_parent(name: str, parent_name: str, place: SourceLocation, role_names: Sequence[str]) -> Problem:
     message = f'role "{name}" extends "{parent_name}", which does not exist'
-    return Problem(*place, 21, message, did_you_mean(parent_name, known))
+    return Problem(*place, 21, message, did_you_mean(parent_name, role_names))
 
 
 def _merge_problems(ancestry: Lineage, texts: Mapping[str, str]) -> Iterator[Problem]:

@@ -76,9 +76,9 @@ def _list_lines(node: Node, indent: str, note: Note) -> Iterator[str]:
         if not fields(value):
             yield from _entry(f"{indent}-", value, indent + INDENT, note)
             continue
-        first, *rest = _map_lines(value, indent + INDENT, note)
+        first, *following = _map_lines(value, indent + INDENT, note)
         yield f"{indent}- {first.lstrip()}"
-        yield from rest
+        yield from following
 
 
 def _entry(head: str, node: Node, indent: str, note: Note) -> Iterator[str]:

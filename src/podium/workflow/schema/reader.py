@@ -124,13 +124,17 @@ class _Reader:
             self.fault(3, path, f'{label} has an unknown key "{key}"', hint, key=True)
 
     def check_required(self, model: type[Raw], data: Mapping[str, Any], path: DocPath, label: str) -> None:
-        missing = [key for key, known in keys_of(model).items() if known.required and key not in data]
+        missing = [
+            key for key, definition in keys_of(model).items() if definition.required and key not in data
+        ]
         for key in missing:
             if key == "podium":
                 self.fault(3, path, '"podium" is missing; write podium: 1', key=True)
             else:
                 self.fault(3, path, f'{label} needs "{key}"', key=True)
-        useless = any(_makes_map_useless(known, data, path, self.broken) for known in keys_of(model).values())
+        useless = any(
+            _makes_map_useless(definition, data, path, self.broken) for definition in keys_of(model).values()
+        )
         if useless:
             raise _Omitted
 
@@ -219,9 +223,9 @@ class _Reader:
         if not isinstance(data, bool) and data in words:
             return data
         choices = [str(word) for word in words]
-        listed = choices[0] if len(choices) == 1 else f"{', '.join(choices[:-1])} or {choices[-1]}"
+        choices_text = choices[0] if len(choices) == 1 else f"{', '.join(choices[:-1])} or {choices[-1]}"
         hint = did_you_mean(data, choices) if isinstance(data, str) else ""
-        self.fault(2, path, f"{_key_label(path)} must be {listed}", hint)
+        self.fault(2, path, f"{_key_label(path)} must be {choices_text}", hint)
         raise _Omitted
 
     def plain(self, kind: type, data: Any, path: DocPath) -> Any:

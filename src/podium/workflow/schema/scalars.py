@@ -35,7 +35,7 @@ def number(value: Any) -> float:
     raise InvalidValue("a number")
 
 
-def whole(value: Any, minimum: int = 0) -> int:
+def whole_number(value: Any, minimum: int = 0) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise InvalidValue("a whole number")
     if value < minimum:
@@ -44,11 +44,11 @@ def whole(value: Any, minimum: int = 0) -> int:
 
 
 def positive(value: Any) -> int:
-    return whole(value, 1)
+    return whole_number(value, 1)
 
 
 def score(value: Any) -> int:
-    if whole(value, 1) > 10:
+    if whole_number(value, 1) > 10:
         raise InvalidValue("at most 10")
     return int(value)
 
@@ -194,7 +194,7 @@ def _map_of(key: str) -> Schema:
 
 
 Number: TypeAlias = Annotated[float, Scalar(number, {"type": "number", "minimum": 0})]
-Whole: TypeAlias = Annotated[int, Scalar(whole, {"type": "integer", "minimum": 0})]
+Whole: TypeAlias = Annotated[int, Scalar(whole_number, {"type": "integer", "minimum": 0})]
 Positive: TypeAlias = Annotated[int, Scalar(positive, _POSITIVE)]
 Score: TypeAlias = Annotated[int, Scalar(score, {"type": "integer", "minimum": 1, "maximum": 10})]
 TimeOfDay: TypeAlias = Annotated[

@@ -117,8 +117,8 @@ def _is_component(step: Step) -> bool:
 
 
 def _check_verb(label: str, step: StepOrGate, broken: BrokenPaths) -> Iterator[FieldFault]:
-    written = [key for key in step.written_keys() if key in step.verbs and step.get(key) is not None]
-    kinds = [verb for verb in written if not (verb == "agent" and "role" in written)]
+    verbs_in_file = [key for key in step.written_keys() if key in step.verbs and step.get(key) is not None]
+    kinds = [verb for verb in verbs_in_file if not (verb == "agent" and "role" in verbs_in_file)]
     if len(kinds) > 1:
         yield FieldFault(
             4, step.at(kinds[1]), f'{label} has two verbs, "{kinds[0]}" and "{kinds[1]}"', _verb_hint(step)
@@ -145,11 +145,11 @@ def _check_keys(step: StepOrGate) -> Iterator[FieldFault]:
     verb = step.verb
     if verb is None:
         return
-    shown = "role" if verb == "agent" and step.get("role") is not None else verb
+    verb_name = "role" if verb == "agent" and step.get("role") is not None else verb
     for key in step.written_keys():
         fitting = VERBS_OF_KEY.get(key)
         if fitting is not None and verb not in fitting:
-            yield FieldFault(5, step.at(key), f'"{key}" belongs to {_list_of(fitting)}, not to "{shown}"')
+            yield FieldFault(5, step.at(key), f'"{key}" belongs to {_list_of(fitting)}, not to "{verb_name}"')
 
 
 def _list_of(words: tuple[str, ...]) -> str:

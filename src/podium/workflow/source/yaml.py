@@ -263,8 +263,8 @@ class _Builder:
         frame.wants_key = False
         frame.key, frame.key_at, frame.key_end = None, _position(event.start_mark), event.end_mark.index
         if not isinstance(value, str):
-            written = event.value or "null"
-            self._problem(event.start_mark, f"the key {written} must be text", f'write "{written}"')
+            key_text = event.value or "null"
+            self._problem(event.start_mark, f"the key {key_text} must be text", f'write "{key_text}"')
         elif value == "<<" and event.implicit[0]:
             self._problem(event.start_mark, "merge keys are not allowed")
         elif value in frame.value:

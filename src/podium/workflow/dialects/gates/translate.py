@@ -200,9 +200,9 @@ def _gate(step: Node, pipeline: Pipeline, translation: Translation) -> Node | No
         )
         return None
     translation.check_keys(gate, f'gate "{name}"', GATE)
-    for part, known in PARTS.items():
+    for part, allowed in PARTS.items():
         if part in fields(gate):
-            translation.check_keys(fields(gate)[part], f'{part} of gate "{name}"', known)
+            translation.check_keys(fields(gate)[part], f'{part} of gate "{name}"', allowed)
     return gate
 
 
@@ -255,7 +255,7 @@ def _performer(step: Node, translation: Translation) -> dict[str, Any]:
             f"use one of {', '.join(LAUNCHES)}",
         )
     if launch is not None and launch.value == "interactive":
-        return {"agent": new_node("human", launch), "done": _done(step, translation)}
+        return {"agent": new_node("human", launch), "done": _done_signal(step, translation)}
     if fields(step).get("signal") is not None:
         translation.add_note(fields(step)["signal"], "a headless agent is done when its process ends")
     return {"role": _role(entries.get("type", agent))}
@@ -266,7 +266,7 @@ def _role(node: Node) -> Node:
     return new_node(ROLES.get(name, name), node)
 
 
-def _done(step: Node, translation: Translation) -> Any:
+def _done_signal(step: Node, translation: Translation) -> Any:
     signal = fields(step).get("signal")
     if signal is None:
         return None

@@ -25,9 +25,9 @@ def check_actions(name: str, state: Node, translation: Translation) -> None:
     for action in items(fields(state).get("on_enter")):
         translation.check_keys(action, f'on_enter of "{name}"', ACTIONS)
         for word, node in fields(action).items():
-            known = ACTIONS.get(word, ())
-            if known and node.value not in known:
-                hint = did_you_mean(str(node.value), known) or f"use one of {', '.join(known)}"
+            allowed = ACTIONS.get(word, ())
+            if allowed and node.value not in allowed:
+                hint = did_you_mean(str(node.value), allowed) or f"use one of {', '.join(allowed)}"
                 translation.add_problem(node, 2, f'on_enter does not support {word}: "{node.value}"', hint)
             if word == "log" and text(fields(state).get("type")) != "terminal":
                 translation.add_note(node, "the log of the run already records that a state was entered")

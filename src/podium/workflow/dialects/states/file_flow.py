@@ -79,12 +79,8 @@ def _inputs(others: Mapping[int, tuple[Node, ...]]) -> dict[str, Any]:
 
 
 def _path(node: Node, inputs: Mapping[str, Any]) -> str:
-    written = (text(node) or "").replace("{date}", "${{ run.date }}")
+    path = (text(node) or "").replace("{date}", "${{ run.date }}")
     story = inputs.get("story")
-    if (
-        story is not None
-        and fields(story).get("default", node).value == written
-        and "default" in fields(story)
-    ):
+    if story is not None and fields(story).get("default", node).value == path and "default" in fields(story):
         return "${{ inputs.story }}"
-    return written.replace("{story}", "${{ inputs.story }}")
+    return path.replace("{story}", "${{ inputs.story }}")

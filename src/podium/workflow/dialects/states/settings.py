@@ -243,8 +243,8 @@ def _threshold(name: str, rule: Node, translation: Translation) -> Node:
     numbers = re.findall(r">(=?)\s*([0-9]+(?:\.[0-9]+)?)", str(condition.value))
     if not numbers and name != "cycle_detection":
         translation.add_problem(condition, 2, f'the condition of "{name}" has no number', "write: ... >= 3")
-    inclusive, written = numbers[-1] if numbers else ("", "1")
-    number = float(written)
+    inclusive, threshold = numbers[-1] if numbers else ("", "1")
+    number = float(threshold)
     match name:
         case "state_visit_limit":
             return new_node(max(1, int(number) - 1 if inclusive else int(number)), condition)

@@ -35,36 +35,36 @@ class States:
     personas: frozenset[str]
     """Agents of the file that have a persona of their own and therefore become roles."""
 
-    def target(self, node: Node, here: str) -> Any:
-        written = text(node) or ""
-        if written in self.ends:
-            return self.ends[written]
+    def target(self, node: Node, current: str) -> Any:
+        name_in_file = text(node) or ""
+        if name_in_file in self.ends:
+            return self.ends[name_in_file]
         order = list(self.work)
-        follows = order.index(here) + 1 < len(order) and order[order.index(here) + 1] == written
-        return "next" if follows else self.names[written]
+        follows = order.index(current) + 1 < len(order) and order[order.index(current) + 1] == name_in_file
+        return "next" if follows else self.names[name_in_file]
 
     def before(self, name: str) -> list[str]:
         order = list(self.work)
         index = order.index(name)
         return [self.names[order[index - 1]]] if index else []
 
-    def agent(self, written: str) -> str:
-        return name_of(written)
+    def agent(self, name_in_file: str) -> str:
+        return name_of(name_in_file)
 
     def is_persona(self, name: str) -> bool:
         return name in self.personas
 
     def role(self, node: Node | None) -> Node | None:
         """The role for a persona; a persona that is a file gets the name of the file."""
-        written = text(node)
-        if node is None or written is None:
+        name_in_file = text(node)
+        if node is None or name_in_file is None:
             return None
-        return new_node(role_name(written), node)
+        return new_node(role_name(name_in_file), node)
 
 
-def role_name(written: str) -> str:
+def role_name(name_in_file: str) -> str:
     """The role `writer` for `prompts/writer_persona.md`."""
-    stem = written.rpartition("/")[2].partition(".")[0]
+    stem = name_in_file.rpartition("/")[2].partition(".")[0]
     return name_of(stem.removesuffix("_persona"))
 
 
@@ -100,13 +100,13 @@ def read_states(node: Node, agents: Node | None, translation: Translation) -> St
 
 def _first(name: str, state: Node, states: Mapping[str, Node], translation: Translation) -> str | None:
     following = fields(state).get("next", state)
-    written = text(following)
-    if written not in states:
-        message = f'next of "{name}" leads to "{written}", which is not a state'
+    name_in_file = text(following)
+    if name_in_file not in states:
+        message = f'next of "{name}" leads to "{name_in_file}", which is not a state'
         translation.add_problem(
-            following, 7, message, did_you_mean(str(written), states) or "name the first state"
+            following, 7, message, did_you_mean(str(name_in_file), states) or "name the first state"
         )
-    return written
+    return name_in_file
 
 
 def _is_error(state: Node) -> bool:

@@ -138,13 +138,13 @@ def _prompt(name: str, state: Node, files: FileFlow) -> str:
 def _output(state: Node) -> Any:
     """The name of the output file, without its folder, because the step decides the folder."""
     file = fields(state).get("output")
-    written = text(file)
-    if file is None or written is None:
+    path = text(file)
+    if file is None or path is None:
         return None
-    schema = "Audit" if written.endswith(".json") else None
+    schema = "Audit" if path.endswith(".json") else None
     return {
         "schema": schema,
-        "file": new_node(written.rpartition("/")[2].replace("{agent}", "${{ member }}"), file),
+        "file": new_node(path.rpartition("/")[2].replace("{agent}", "${{ member }}"), file),
     }
 
 

@@ -52,20 +52,20 @@ def _not(node: Node, scope: Scope, translation: Translation) -> str:
 
 
 def _step_ok(node: Node, scope: Scope, translation: Translation) -> str:
-    return scope.passed(_written(node, translation))
+    return scope.passed(_text_value(node, translation))
 
 
 def _file_exists(node: Node, scope: Scope, translation: Translation) -> str:
-    written = _written(node, translation)
-    maker = scope.maker_of(written)
+    file_name = _text_value(node, translation)
+    maker = scope.maker_of(file_name)
     if maker is not None:
         return scope.passed(maker)
-    parts = split_references(written)
+    parts = split_references(file_name)
     if all(isinstance(part, str) for part in parts):
         path = scope.path(node)
         if path.startswith(("/", "../")):
             translation.add_problem(
-                node, 24, f'"{written}" leaves the project', f"paths begin in {scope.folder}/"
+                node, 24, f'"{file_name}" leaves the project', f"paths begin in {scope.folder}/"
             )
         return f"exists({quoted(path)})"
     folder = quoted(f"{scope.folder}/")
@@ -73,7 +73,7 @@ def _file_exists(node: Node, scope: Scope, translation: Translation) -> str:
 
 
 def _env_set(node: Node, scope: Scope, translation: Translation) -> str:
-    name = _written(node, translation)
+    name = _text_value(node, translation)
     scope.env.add(name)
     return f"{quoted(name)} in env"
 
@@ -122,11 +122,11 @@ def _number(node: Node, scope: Scope, translation: Translation) -> str:
 
 def _expression(node: Node, scope: Scope, translation: Translation, *, before: str = "") -> str:
     """A text, because every value is a text in the steps format; a number is written out."""
-    parts = split_references(before + _written(node, translation))
+    parts = split_references(before + _text_value(node, translation))
     return scope.as_text(parts, as_expression(parts, scope.meaning(node, translation)))
 
 
-def _written(node: Node, translation: Translation) -> str:
+def _text_value(node: Node, translation: Translation) -> str:
     """A text; a number or boolean counts as the text it was written as."""
     if isinstance(node.value, str):
         return node.value

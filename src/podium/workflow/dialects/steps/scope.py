@@ -71,10 +71,10 @@ class Scope:
 
     def path(self, node: Node) -> str:
         """A path from the root of the project; a path that leaves the project is reported later by the reader."""
-        written = text(node) or ""
-        if posixpath.isabs(written):
-            return written
-        return posixpath.normpath(posixpath.join(FOLDER, written))
+        relative_path = text(node) or ""
+        if posixpath.isabs(relative_path):
+            return relative_path
+        return posixpath.normpath(posixpath.join(FOLDER, relative_path))
 
     def as_text(self, parts: Sequence[Part], expression: str) -> str:
         """The expression for these parts, converted to text if it would be a number."""
@@ -100,24 +100,24 @@ class Scope:
         return of
 
     def _expression(self, name: str, node: Node) -> str | None:
-        space, _, rest = name.partition(".")
-        if not rest:
+        space, _, remainder = name.partition(".")
+        if not remainder:
             return name_of(name) if name in self.item else None
         match space:
             case "loop":
-                return LOOP.get(rest)
+                return LOOP.get(remainder)
             case "context":
-                self.read.setdefault(name_of(rest), node)
-                return f"vars.{name_of(rest)}"
+                self.read.setdefault(name_of(remainder), node)
+                return f"vars.{name_of(remainder)}"
             case "env":
-                return f"env.{rest}"
+                return f"env.{remainder}"
             case "steps":
-                return self._result(rest)
+                return self._result(remainder)
             case _:
-                return f"{name_of(space)}.{rest}" if space in self.item else None
+                return f"{name_of(space)}.{remainder}" if space in self.item else None
 
-    def _result(self, rest: str) -> str | None:
-        step, _, result = rest.rpartition(".")
+    def _result(self, remainder: str) -> str | None:
+        step, _, result = remainder.rpartition(".")
         if result not in RESULTS:
             return None
         return self.exit_code(step) if result == "exit_code" else f"steps.{self.names[step]}.{result}"

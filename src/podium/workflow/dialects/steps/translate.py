@@ -63,10 +63,10 @@ def translate(root: Node, kind: Kind, translation: Translation) -> Node | None:
 def _check_version(node: Node | None, translation: Translation) -> None:
     if node is None:
         return
-    written = node.source or str(node.value)
-    if written.partition(".")[0] != "1":
+    version = node.source or str(node.value)
+    if version.partition(".")[0] != "1":
         translation.add_problem(
-            node, 2, f'version "{written}" of the steps format is not supported', 'write version: "1.0"'
+            node, 2, f'version "{version}" of the steps format is not supported', 'write version: "1.0"'
         )
 
 
@@ -133,8 +133,8 @@ def _block(
 ) -> dict[str, Node]:
     block: dict[str, Node] = {}
     for step in steps:
-        written = fields(step).get("name")
-        if text(written) is None:
+        name_node = fields(step).get("name")
+        if text(name_node) is None:
             translation.add_problem(step, 2, "this step has no name", "add name: with a text")
         name = scope.names[_name(step)]
         if name in block:

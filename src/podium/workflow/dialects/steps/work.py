@@ -56,10 +56,10 @@ def provider(step: Node, scope: Scope, translation: Translation, *, secrets: Nod
 
 
 def _word(node: Node, scope: Scope, translation: Translation) -> Node:
-    written = node.value if isinstance(node.value, str) else node.source
-    if written is None:
+    text_value = node.value if isinstance(node.value, str) else node.source
+    if text_value is None:
         return node
-    return new_node(as_value(split_references(written), scope.meaning(node, translation)), node)
+    return new_node(as_value(split_references(text_value), scope.meaning(node, translation)), node)
 
 
 def _attempts(step: Node, translation: Translation) -> Any:

@@ -69,16 +69,16 @@ def _rule(rule: Node, translation: Translation) -> Node:
 
 
 def _condition(node: Node, translation: Translation) -> str:
-    written = str(node.value)
-    comparison = MEASURED.fullmatch(written)
+    condition = str(node.value)
+    comparison = MEASURED.fullmatch(condition)
     if comparison is not None and comparison["what"] in MEASURES:
         return f"{MEASURES[comparison['what']]} {comparison['sign']} {comparison['number']}"
-    word = written.removeprefix("no_")
+    word = condition.removeprefix("no_")
     if word not in PATHS:
-        known = (*MEASURES, *PATHS)
+        words = (*MEASURES, *PATHS)
         translation.add_problem(
-            node, 32, f'"{written}" is not a condition that can be measured', did_you_mean(word, known)
+            node, 32, f'"{condition}" is not a condition that can be measured', did_you_mean(word, words)
         )
         return "true"
     touched = f"touched({', '.join(repr(path) for path in PATHS[word])})"
-    return touched if word == written else f"not {touched}"
+    return touched if word == condition else f"not {touched}"

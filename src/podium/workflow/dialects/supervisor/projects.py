@@ -33,15 +33,15 @@ def project_workflow(root: Node, translation: Translation) -> Node:
     )
 
 
-def _check_needs(needs: Mapping[str, Node], known: set[str], translation: Translation) -> None:
+def _check_needs(needs: Mapping[str, Node], names: set[str], translation: Translation) -> None:
     for name, node in needs.items():
         translation.check_keys(node, f'dependencies of "{name}"', ("depends_on",))
-        if name not in known:
-            translation.add_problem(node, 38, f'project "{name}" does not exist', did_you_mean(name, known))
+        if name not in names:
+            translation.add_problem(node, 38, f'project "{name}" does not exist', did_you_mean(name, names))
         for each in items(fields(node).get("depends_on")):
-            if each.value not in known:
+            if each.value not in names:
                 message = f'"{name}" depends on "{each.value}", which is not a project'
-                translation.add_problem(each, 38, message, did_you_mean(str(each.value), known))
+                translation.add_problem(each, 38, message, did_you_mean(str(each.value), names))
 
 
 def _project(node: Node, needs: Any, translation: Translation) -> Node:

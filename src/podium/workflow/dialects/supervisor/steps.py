@@ -49,14 +49,14 @@ class Plan:
     names: Names
     steps: Mapping[str, Node]
     """The steps of this file, in their order."""
-    known: frozenset[str]
+    available: frozenset[str]
     """The steps of this file and, as far as known, of the templates it extends."""
     switches: frozenset[str] = frozenset()
     """Settings of the template, which become inputs."""
 
     @property
     def title(self) -> str:
-        return TITLE if "plan" in self.known else "${{ inputs.task }}"
+        return TITLE if "plan" in self.available else "${{ inputs.task }}"
 
     def follows(self, name: str, target: str) -> bool:
         order = list(self.steps)
@@ -120,7 +120,7 @@ def _work(name: str, node: Node, plan: Plan, translation: Translation) -> dict[s
 
 
 def _prompt(name: str, plan: Plan) -> str:
-    if name == "plan" or "plan" not in plan.known:
+    if name == "plan" or "plan" not in plan.available:
         return "{{ inputs.task }}"
     return "{{ inputs.task }}\n{{ steps.plan.output | json }}"
 
@@ -186,8 +186,8 @@ def _judged(name: str, node: Node, plan: Plan) -> Any:
     back = fields(node).get("on_reject")
     if back is not None:
         return new_node(plan.names[str(back.value)], back)
-    wanted = "plan" if name.startswith("plan") else "implement"
-    return plan.names[wanted] if wanted in plan.known else None
+    default_step = "plan" if name.startswith("plan") else "implement"
+    return plan.names[default_step] if default_step in plan.available else None
 
 
 def approval_before(name: str, node: Node, plan: Plan) -> dict[str, Any] | None:
@@ -223,14 +223,14 @@ def _command(node: Node, plan: Plan, translation: Translation) -> dict[str, Any]
 
 def _run(command: Node, plan: Plan) -> dict[str, Any]:
     """One line is split into words; several lines are a script that gets its variables from the environment."""
-    written = str(command.value)
-    if "\n" not in written.strip():
-        return {"run": new_node(written.strip(), command)}
-    names = dict.fromkeys(re.findall(r"\$\{([A-Z_]+)\}", written))
+    script = str(command.value)
+    if "\n" not in script.strip():
+        return {"run": new_node(script.strip(), command)}
+    names = dict.fromkeys(re.findall(r"\$\{([A-Z_]+)\}", script))
     return {
         "run": {"script": command},
         "env": [f"{name}={plan.title}" if name.startswith("PR_") else name for name in names] or None,
-        "network": ["api.github.com"] if re.match(r"\s*gh\b", written) else None,
+        "network": ["api.github.com"] if re.match(r"\s*gh\b", script) else None,
         "output": "text",
     }
 

@@ -144,8 +144,10 @@ def _template(root: Node, translation: Translation) -> Node:
     extends = entries.get("extends")
     if extends is None:
         _check_targets(root, translation)
-    known = frozenset(own_steps) | (INHERITED if extends is not None else frozenset())
-    plan = Plan(Names(list(own_steps)), own_steps, known, switches=frozenset(fields(entries.get("settings"))))
+    available = frozenset(own_steps) | (INHERITED if extends is not None else frozenset())
+    plan = Plan(
+        Names(list(own_steps)), own_steps, available, switches=frozenset(fields(entries.get("settings")))
+    )
     steps = _all_steps(plan, translation, is_child=extends is not None)
     gates, steps = _with_hooks(entries.get("hooks"), steps, translation)
     inputs = {

@@ -47,13 +47,13 @@ def _configuration(root: Node, translation: Translation) -> Node | None:
     if not any(key in PARTS and PARTS[key][0](node) for key, node in fields(root).items()):
         return None
     translation.check_keys(root, "a supervisor-format configuration", PARTS)
-    whole: dict[str, Any] = {}
+    configuration: dict[str, Any] = {}
     for key, node in fields(root).items():
         part = PARTS[key][1](node, translation) if key in PARTS else {}
-        roles = {**whole.get("roles", {}), **part.pop("roles", {})}
-        whole |= part
-        whole |= {"roles": roles} if roles else {}
-    return new_node(whole, root)
+        roles = {**configuration.get("roles", {}), **part.pop("roles", {})}
+        configuration |= part
+        configuration |= {"roles": roles} if roles else {}
+    return new_node(configuration, root)
 
 
 def _limits(node: Node, translation: Translation) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from podium.workflow.lint.analysis.control_flow import flow_of
 from podium.workflow.lint.analysis.cycles import find_cycles
 from podium.workflow.lint.analysis.survey import Block, FileSurvey, StepSite
-from podium.workflow.problems import Problem, did_you_mean, listed
+from podium.workflow.problems import Problem, did_you_mean, join_words
 
 
 def check(survey: FileSurvey) -> Iterator[Problem]:
@@ -36,7 +36,7 @@ def _mixed_needs(block: Block, sites: tuple[StepSite, ...]) -> Iterator[Problem]
     with_needs = next(name for name, step in block.steps.items() if step.needs is not None)
     if without_needs:
         first, *others = without_needs
-        hint = f"also without needs: {listed([site.name for site in others], 'and')}" if others else ""
+        hint = f"also without needs: {join_words([site.name for site in others], 'and')}" if others else ""
         message = f'"{first.name}" has no "needs" but "{with_needs}" has; write needs: [] to start it at once'
         yield first.problem(10, message=message, hint=hint, key=True)
 

@@ -86,9 +86,9 @@ def _policies(context: WorkflowSource) -> Iterator[Problem]:
 
 
 def _level(context: WorkflowSource, judge: StepOrGate) -> Iterator[Problem]:
-    known = (*LEVELS, *context.file.policies)
-    if judge.level is not None and INSERT not in judge.level and judge.level not in known:
-        hint = did_you_mean(judge.level, known)
+    levels = (*LEVELS, *context.file.policies)
+    if judge.level is not None and INSERT not in judge.level and judge.level not in levels:
+        hint = did_you_mean(judge.level, levels)
         yield context.problem(
             32, judge.at("level"), f'level or policy "{judge.level}" does not exist', hint=hint
         )
@@ -117,13 +117,13 @@ def _is_about_change(when: str) -> bool:
 
 def _gate_names(survey: FileSurvey) -> Iterator[Problem]:
     """Rule 36."""
-    known = survey.context.file.gates
+    gates = survey.context.file.gates
     owners: list[tuple[WorkflowSource, tuple[str | Gate, ...], DocPath]] = [
         (survey.context, role.gates, role.at("gates")) for role in survey.context.file.roles.values()
     ]
     owners += [(site.context, site.step.gates, site.step.at("gates")) for site in survey.sites]
     for context, entries, path in owners:
         for number, entry in enumerate(entries):
-            if isinstance(entry, str) and entry not in known:
-                hint = did_you_mean(entry, known)
+            if isinstance(entry, str) and entry not in gates:
+                hint = did_you_mean(entry, gates)
                 yield context.problem(36, (*path, number), f'gate "{entry}" is not defined', hint=hint)

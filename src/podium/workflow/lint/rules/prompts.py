@@ -26,17 +26,17 @@ FOLDER = "prompts"
 
 
 def check_prompt(context: WorkflowSource, scope: Scope, field: TextField) -> Iterator[Problem]:
-    written = context.prompt(field.text)
-    if written is None:
+    prompt_source = context.prompt(field.text)
+    if prompt_source is None:
         if not may_leave_project(context, field.text):
             yield context.problem(20, field.path, f"{field.text} does not exist")
         return
-    if has_insert(written.text):
+    if has_insert(prompt_source.text):
         yield _problem_in_prompt(
-            context, field, Violation(18, '"${{ }}" in a prompt; write "{{ }}"'), written.file or "", 1
+            context, field, Violation(18, '"${{ }}" in a prompt; write "{{ }}"'), prompt_source.file or "", 1
         )
         return
-    prompt = _parse_cached(context, scope, written)
+    prompt = _parse_cached(context, scope, prompt_source)
     if isinstance(prompt, PromptError):
         yield _problem_in_prompt(
             context, field, Violation(20, prompt.message, prompt.hint or ""), prompt.file, prompt.line
@@ -45,16 +45,18 @@ def check_prompt(context: WorkflowSource, scope: Scope, field: TextField) -> Ite
         yield from _reads(context, scope, field, prompt)
 
 
-def _parse_cached(context: WorkflowSource, scope: Scope, written: model.Prompt) -> Prompt | PromptError:
+def _parse_cached(context: WorkflowSource, scope: Scope, prompt_source: model.Prompt) -> Prompt | PromptError:
     """The parsed prompt, cached; a text without a file has an empty name."""
-    name, cache = written.file or "", scope.facts.prompts
-    if (written.text, name) not in cache:
+    name, cache = prompt_source.file or "", scope.facts.prompts
+    if (prompt_source.text, name) not in cache:
         folder = context.project / (Path(name).parent if name else FOLDER)
         try:
-            cache[written.text, name] = _parse(written.text, folder, name, context.partial_texts())
+            cache[prompt_source.text, name] = _parse(
+                prompt_source.text, folder, name, context.partial_texts()
+            )
         except PromptError as error:
-            cache[written.text, name] = error
-    return cache[written.text, name]
+            cache[prompt_source.text, name] = error
+    return cache[prompt_source.text, name]
 
 
 def _parse(text: str, folder: Path, name: str, partials: Mapping[str, str]) -> Prompt:

@@ -60,10 +60,10 @@ def _retries(survey: FileSurvey) -> Iterator[tuple[WorkflowSource, Retry | str |
 
 def _preset(context: WorkflowSource, retry: Retry | str | None, path: DocPath) -> Iterator[Problem]:
     """Rule 21 for the name of a retry preset."""
-    known = (*PRESETS, *context.file.retries)
-    if isinstance(retry, str) and retry not in known:
+    presets = (*PRESETS, *context.file.retries)
+    if isinstance(retry, str) and retry not in presets:
         yield context.problem(
-            21, path, f'retry preset "{retry}" does not exist', hint=did_you_mean(retry, known)
+            21, path, f'retry preset "{retry}" does not exist', hint=did_you_mean(retry, presets)
         )
 
 

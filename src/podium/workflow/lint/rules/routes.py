@@ -10,7 +10,7 @@ from podium.workflow.lint.analysis.control_flow import is_above
 from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
 from podium.workflow.lint.rules.naming import TARGETS
 from podium.workflow.outcomes import possible_outcomes
-from podium.workflow.problems import Problem, did_you_mean, listed
+from podium.workflow.problems import Problem, did_you_mean, join_words
 from podium.workflow.schema.step import VERBS
 
 WORDS: Final = (*(outcome for outcome in OUTCOMES if outcome in ROUTABLE), "else")
@@ -39,7 +39,7 @@ def _outcome(site: StepSite, word: str, possible: tuple[Outcome, ...]) -> Iterat
     elif word == "else" and not failures:
         yield site.problem(8, "on", word, message=f'"{verb}" never fails', hint='remove "else"', key=True)
     elif word != "else" and word not in possible:
-        hint = f"it can end {listed(possible, 'or')}"
+        hint = f"it can end {join_words(possible, 'or')}"
         yield site.problem(8, "on", word, message=f'"{verb}" never ends "{word}"', hint=hint, key=True)
 
 
@@ -83,7 +83,7 @@ def _strict(site: StepSite, possible: tuple[Outcome, ...]) -> Iterator[Problem]:
         if outcome not in on and outcome != "skipped" and (outcome in CONTINUING_OUTCOMES or "else" not in on)
     ]
     if unrouted and site.step.verb is not None:
-        quoted = listed([f'"{outcome}"' for outcome in unrouted], "and")
+        quoted = join_words([f'"{outcome}"' for outcome in unrouted], "and")
         yield site.problem(30, message=f'strict: "{site.name}" does not route {quoted}', key=True)
 
 

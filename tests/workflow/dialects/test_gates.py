@@ -7,8 +7,8 @@ import pytest
 from podium.core.messages import Approve
 from podium.core.types import Path as StepPath
 from podium.errors import ConfigurationError
-from tests.dialects.kit import ScriptedProject, status
-from tests.dialects.test_blocks import top_level_steps
+from tests.workflow.dialects.kit import ScriptedProject, status
+from tests.workflow.dialects.test_blocks import top_level_steps
 
 FLOW = """
 workflow: {id: two-steps, name: Two steps}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.dialects.kit import ScriptedProject
 from tests.engine import conftest
+from tests.workflow.dialects.kit import ScriptedProject
 
 apart = conftest.apart
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).resolve().parents[3] / "shared" / "seeds"
+FOLDER = Path(__file__).resolve().parents[4] / "shared" / "seeds"
 COUNT = 53
 
 

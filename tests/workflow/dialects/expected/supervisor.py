@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.dialects.expected.kinds import Blocks, Expectation, Key, Runs
+from tests.workflow.dialects.expected.kinds import Blocks, Expectation, Key, Runs
 
 TESTED: Key = ("S3", "Workflow with Test Engineering", 1)
 BASE: Key = ("S3", "Template System Design", 1)

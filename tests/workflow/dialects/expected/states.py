@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.dialects.expected.kinds import Blocks, Expectation, Key, Loads, Runs
+from tests.workflow.dialects.expected.kinds import Blocks, Expectation, Key, Loads, Runs
 
 PIPELINE: Key = ("S0", "workflow_config.yaml", 1)
 RULES: Key = ("S0", "Rules (Config)", 1)

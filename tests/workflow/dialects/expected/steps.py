@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textwrap import indent
 
-from tests.dialects.expected.kinds import Blocks, Contradicts, Expectation, Key, Runs
+from tests.workflow.dialects.expected.kinds import Blocks, Contradicts, Expectation, Key, Runs
 
 SUBSTITUTION: Key = ("S1", "Variable Substitution", 1)
 PREDICATES: Key = ("S1", "Condition Model", 1)

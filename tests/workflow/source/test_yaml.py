@@ -1,4 +1,4 @@
-"""The strict loader: values, places, and every fault in the words of a person, the same with both parsers."""
+"""The strict YAML reader: values, positions, and the same plain message for each fault with both parsers."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ PARSERS = [pyyaml.SafeLoader, getattr(pyyaml, "CSafeLoader", pyyaml.SafeLoader)]
 
 
 @pytest.fixture(params=PARSERS, ids=["python", "libyaml"])
-def both(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def both_parsers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(strict, "Loader", request.param)
 
 
-def loaded(text: str) -> Document:
+def load_text(text: str) -> Document:
     return load(text, name="flow.yaml")
 
 
-@pytest.mark.usefixtures("both")
+@pytest.mark.usefixtures("both_parsers")
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -76,8 +76,8 @@ def loaded(text: str) -> Document:
         ("'<<': 1", {"<<": 1}),
     ],
 )
-def test_scalars_are_those_of_yaml_1_2_and_no_others(text: str, value: Any) -> None:
-    document = loaded(text)
+def test_scalars_follow_yaml_1_2_only(text: str, value: Any) -> None:
+    document = load_text(text)
 
     assert document.problems == ()
     assert document.value == value
@@ -146,17 +146,17 @@ FAULTS = [
 ]
 
 
-@pytest.mark.usefixtures("both")
+@pytest.mark.usefixtures("both_parsers")
 @pytest.mark.parametrize(("text", "line", "col", "message"), FAULTS)
-def test_a_fault_is_named_at_its_place(text: str, line: int, col: int, message: str) -> None:
-    problem = loaded(text).problems[0]
+def test_a_fault_is_reported_with_its_position(text: str, line: int, col: int, message: str) -> None:
+    problem = load_text(text).problems[0]
 
     assert (problem.message, problem.line, problem.col) == (message, line, col)
     assert problem.file == "flow.yaml"
     assert problem.rule in (1, 2)
 
 
-@pytest.mark.usefixtures("both")
+@pytest.mark.usefixtures("both_parsers")
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -167,14 +167,14 @@ def test_a_fault_is_named_at_its_place(text: str, line: int, col: int, message: 
         ("a: {x: ?}", "needs quotes inside {...} and [...]"),
     ],
 )
-def test_a_fault_that_the_parsers_place_differently_has_the_same_words(text: str, message: str) -> None:
-    document = loaded(text)
+def test_a_fault_that_the_parsers_place_differently_has_the_same_message(text: str, message: str) -> None:
+    document = load_text(text)
 
     assert message in document.problems[0].message
     assert document.problems[0].line == 1
 
 
-def test_a_fault_nobody_has_words_for_is_told_as_the_parser_says_it() -> None:
+def test_an_unknown_fault_is_reported_in_the_parsers_words() -> None:
     mark = pyyaml.Mark("x", 0, 0, 0, None, 0)
     error = pyyaml.MarkedYAMLError(None, None, "something quite new", mark)
 
@@ -182,12 +182,12 @@ def test_a_fault_nobody_has_words_for_is_told_as_the_parser_says_it() -> None:
     assert explain(pyyaml.YAMLError(), "").message == "the character U+0000 is not allowed"
 
 
-def test_all_faults_are_found_at_once() -> None:
+def test_all_faults_are_reported_at_once() -> None:
     text = "a:\n  - {b: 1, b: 2}\n  - &x y\n  - *x\n  - !t z\nc: 1\nc: [d\n"
 
-    found = [(problem.line, problem.message) for problem in loaded(text).problems]
+    actual = [(problem.line, problem.message) for problem in load_text(text).problems]
 
-    assert found == [
+    assert actual == [
         (2, 'duplicate key "b"'),
         (3, "anchors are not allowed"),
         (4, "aliases are not allowed"),
@@ -197,15 +197,15 @@ def test_all_faults_are_found_at_once() -> None:
     ]
 
 
-def test_what_stands_beside_a_fault_is_still_read() -> None:
-    document = loaded("a: 1\na: {x: [1]}\n? {k: 1}\n: skipped\nb: [*x, 2]\n<<: 3\n")
+def test_values_next_to_a_fault_are_still_read() -> None:
+    document = load_text("a: 1\na: {x: [1]}\n? {k: 1}\n: skipped\nb: [*x, 2]\n<<: 3\n")
 
     assert document.value == {"a": 1, "b": [None, 2]}
 
 
-def test_a_file_of_faults_ends_at_the_hundredth() -> None:
-    assert len(loaded("x: y\n" * 1000).problems) == strict.MAX_PROBLEMS
-    assert len(loaded("{" + "a:1, " * 1000 + "}").problems) == strict.MAX_PROBLEMS
+def test_reading_stops_after_a_hundred_faults() -> None:
+    assert len(load_text("x: y\n" * 1000).problems) == strict.MAX_PROBLEMS
+    assert len(load_text("{" + "a:1, " * 1000 + "}").problems) == strict.MAX_PROBLEMS
 
 
 SAMPLE = """\
@@ -236,48 +236,50 @@ version: 1.10
         (("nothing",), False, 1, 1),
     ],
 )
-def test_every_value_and_key_has_its_place(
+def test_every_value_and_key_has_its_position(
     path: tuple[str | int, ...], key: bool, line: int, col: int
 ) -> None:
-    assert loaded(SAMPLE).position(path, key=key) == Position(line, col)
+    assert load_text(SAMPLE).position(path, key=key) == Position(line, col)
 
 
-def test_a_number_remembers_how_it_was_written() -> None:
-    document = loaded(SAMPLE)
+def test_the_written_form_of_a_number_is_kept() -> None:
+    document = load_text(SAMPLE)
 
     assert document.source(("version",)) == "1.10"
     assert document.source(("steps", "plan", "role")) is None
     assert document.source(("nothing",)) is None
 
 
-@pytest.mark.usefixtures("both")
+@pytest.mark.usefixtures("both_parsers")
 @pytest.mark.parametrize(
     "text",
     ["[" * MAX_BYTES, "{" * MAX_BYTES, "- " * (MAX_BYTES // 2), "? " * (MAX_BYTES // 2), "{a: " * 200_000],
 )
 def test_a_file_of_nothing_but_brackets_fails_fast(text: str) -> None:
     with work_within(10):
-        problems = loaded(text).problems
+        problems = load_text(text).problems
 
     assert any("nested more than 50 deep" in problem.message for problem in problems)
 
 
 def test_fifty_levels_are_allowed() -> None:
-    assert loaded("[" * 50 + "]" * 50).problems == ()
+    assert load_text("[" * 50 + "]" * 50).problems == ()
 
 
-def test_a_long_file_is_read_without_a_blow_up() -> None:
+def test_a_long_file_is_read_within_its_work_bound() -> None:
     """114 KB take 0.2 s."""
     step = "  step_%d:\n    role: implementer\n    gates: [tests, {run: make lint}]\n    timeout: 5m\n"
     text = "steps:\n" + "".join(step % number for number in range(1500))
     assert len(text) > 114_000
 
     with work_within(5):
-        assert loaded(text).problems == ()
+        assert load_text(text).problems == ()
 
 
 def test_a_text_that_is_too_long_is_refused() -> None:
-    assert loaded("a" * (MAX_BYTES + 1)).problems[0].message == f"this file is larger than {MAX_BYTES} bytes"
+    assert (
+        load_text("a" * (MAX_BYTES + 1)).problems[0].message == f"this file is larger than {MAX_BYTES} bytes"
+    )
 
 
 @pytest.mark.parametrize(
@@ -307,9 +309,9 @@ def test_a_file_is_read_and_a_missing_one_is_a_problem(tmp_path: Path) -> None:
 
 
 @given(values)
-def test_what_is_written_as_yaml_is_read_back(value: Any) -> None:
+def test_a_value_written_as_yaml_is_read_back(value: Any) -> None:
     text = pyyaml.safe_dump(value, default_style='"', allow_unicode=True, default_flow_style=False)
-    document = loaded(re.sub(r'!!(int|float|bool|null) "([^"]*)"', r"\2", text))
+    document = load_text(re.sub(r'!!(int|float|bool|null) "([^"]*)"', r"\2", text))
 
     assert document.problems == ()
     assert document.value == value
@@ -317,7 +319,7 @@ def test_what_is_written_as_yaml_is_read_back(value: Any) -> None:
 
 @given(st.text(alphabet="ab:-[]{}?,'\"#&*!|>%@ \n\t1.", max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
-    document = loaded(text)
+    document = load_text(text)
 
     for problem in document.problems:
         assert problem.line >= 1
@@ -325,7 +327,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         assert problem.message
 
 
-def test_problems_are_shown_in_the_order_of_their_places() -> None:
+def test_problems_are_sorted_by_position() -> None:
     later = Problem("f.yaml", 9, 1, 3, "b", "try c")
     warning = Problem("f.yaml", 2, 5, 28, "a", warning=True)
 
@@ -334,7 +336,7 @@ def test_problems_are_shown_in_the_order_of_their_places() -> None:
     assert warning.render() == "f.yaml:2:5: warning: a"
 
 
-def test_the_nearest_word_is_found_if_there_is_one() -> None:
+def test_the_nearest_word_is_suggested_if_there_is_one() -> None:
     assert nearest("promt", ["prompt", "role"]) == "prompt"
     assert nearest("x", ["prompt", "role"]) is None
     assert nearest("prompt" * 10_000, ["prompt"]) is None

@@ -8,8 +8,8 @@ import pytest
 
 from podium.core.messages import Approve
 from podium.errors import ConfigurationError
-from tests.dialects.kit import ScriptedProject, status
-from tests.dialects.test_blocks import top_level_steps
+from tests.workflow.dialects.kit import ScriptedProject, status
+from tests.workflow.dialects.test_blocks import top_level_steps
 
 pytestmark = pytest.mark.slow
 

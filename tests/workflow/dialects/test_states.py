@@ -7,7 +7,7 @@ import pytest
 from podium.app.author.load import converted
 from podium.core.events import StepEntered
 from podium.errors import ConfigurationError
-from tests.dialects.kit import ScriptedProject, status, steps_of
+from tests.workflow.dialects.kit import ScriptedProject, status, steps_of
 
 MINIMAL = """
 states:

@@ -11,8 +11,8 @@ import pytest
 from podium.adapters.exporters.gates.labels import GateLabels, file_name, gate_of
 from podium.app.run.serve import Service
 from podium.core.hash_chain import RunId
-from tests.dialects.kit import ScriptedProject, status
 from tests.engine.kit import git
+from tests.workflow.dialects.kit import ScriptedProject, status
 
 pytestmark = pytest.mark.slow
 

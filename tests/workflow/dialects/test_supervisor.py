@@ -8,8 +8,8 @@ from podium.app.author.load import converted
 from podium.core.events import AttemptStarted
 from podium.core.messages import Approve
 from podium.errors import ConfigurationError
-from tests.dialects.kit import ScriptedProject, status
-from tests.dialects.test_blocks import top_level_steps
+from tests.workflow.dialects.kit import ScriptedProject, status
+from tests.workflow.dialects.test_blocks import top_level_steps
 
 FLOW = """
 workflow:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from podium.errors import ConfigurationError
-from tests.dialects.kit import ScriptedProject, status
+from tests.workflow.dialects.kit import ScriptedProject, status
 
 TELL = "import os; print(os.environ.get('DEMO_KEY', 'none'), os.environ.get('OTHER_KEY', 'none'))"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.dialects.expected.kinds import Blocks, Expectation, Key, Runs
+from tests.workflow.dialects.expected.kinds import Blocks, Expectation, Key, Runs
 
 SCHEMA: Key = ("S2", "Schema", 1)
 EXAMPLE: Key = ("S2", "Annotated Example", 1)

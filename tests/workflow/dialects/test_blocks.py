@@ -14,14 +14,14 @@ from podium.app.author.load import check, converted, resolved
 from podium.core.messages import Approve
 from podium.views.run.view import RunView
 from podium.workflow.source.yaml import load
-from tests.dialects.blocks import COUNT, blocks
-from tests.dialects.expected import gates as expected_gates
-from tests.dialects.expected import states as expected_states
-from tests.dialects.expected import steps as expected_steps
-from tests.dialects.expected import supervisor as expected_supervisor
-from tests.dialects.expected import supervisor_files
-from tests.dialects.expected.kinds import Contradicts, Expectation, Key, Loads, Runs
-from tests.dialects.kit import ScriptedProject, status
+from tests.workflow.dialects.blocks import COUNT, blocks
+from tests.workflow.dialects.expected import gates as expected_gates
+from tests.workflow.dialects.expected import states as expected_states
+from tests.workflow.dialects.expected import steps as expected_steps
+from tests.workflow.dialects.expected import supervisor as expected_supervisor
+from tests.workflow.dialects.expected import supervisor_files
+from tests.workflow.dialects.expected.kinds import Contradicts, Expectation, Key, Loads, Runs
+from tests.workflow.dialects.kit import ScriptedProject, status
 
 pytestmark = pytest.mark.slow
 

@@ -13,8 +13,8 @@ from podium.app.run.run_step import step_run
 from podium.app.run.start import RunRequest
 from podium.errors import ConfigurationError, PathViolation
 from podium.wiring import open_project
-from tests.dialects.kit import ScriptedProject, status, steps_of
 from tests.engine.kit import drive
+from tests.workflow.dialects.kit import ScriptedProject, status, steps_of
 
 HEAD = 'version: "1.0"\nname: demo\nstrict_flow: true\n'
 

@@ -21,7 +21,7 @@ from tests.simulate.worst_world import Worst
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 FILES = sorted(
     file
     for pattern in ("*/workflow.yaml", "slug/workflows/slug.yaml", "from_hand_to_agents/[1-9]_*.yaml")

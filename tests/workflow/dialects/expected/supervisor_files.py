@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.dialects.expected.kinds import Expectation, Key, Loads
+from tests.workflow.dialects.expected.kinds import Expectation, Key, Loads
 
 CONFIG = ".podium/config.yaml"
 BUILD = """podium: 1

@@ -7,7 +7,7 @@ import pytest
 from podium.errors import ConfigurationError
 from podium.workflow.dialects.steps.text import as_expression, as_prompt, as_value, split_references
 from podium.workflow.dialects.translation import name_of
-from tests.dialects.kit import ScriptedProject, status, steps_of
+from tests.workflow.dialects.kit import ScriptedProject, status, steps_of
 
 HEAD = 'version: "1.0"\nname: My Flow\n'
 
