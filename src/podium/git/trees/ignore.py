@@ -1,27 +1,29 @@
 """The rules of .gitignore files, which exclude untracked files from a capture.
 
 We do not use git's matcher, because it would read the rules from the agent's work tree. The semantics are those of
-gitignore(5); a test compares them with `git check-ignore`. A pattern may come from an agent, so matching never
-backtracks past an earlier star; its cost is at most the product of the two lengths.
+gitignore(5), by bytes as in git; a property compares them with `git check-ignore`. A pattern may come from an agent, so
+matching never backtracks past an earlier star; its cost is at most the product of the two lengths.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-DEEP: Final = "**"
+DEEP: Final = b"**"
 MAX_BYTES: Final = 1 << 20
 """Rule files are truncated to this length, which no hand-written file reaches."""
+LONGEST_NAME: Final = 255
+"""Bytes of a name on Linux; a pattern that demands more matches nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    names: tuple[str, ...]
+    names: tuple[bytes, ...]
     """The pattern, split at its slashes; a single name that is not `anchored` matches in every folder below."""
     anchored: bool
     negated: bool
@@ -34,42 +36,88 @@ Rules: TypeAlias = Mapping[str, tuple[Rule, ...]]
 
 def parse_rules(content: bytes) -> tuple[Rule, ...]:
     lines = content[:MAX_BYTES].removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    parsed = (_parse(os.fsdecode(line.removesuffix(b"\r"))) for line in lines)
+    parsed = (_parse(line.removesuffix(b"\r")) for line in lines)
     return tuple(rule for rule in parsed if rule is not None)
 
 
 def is_ignored(folder: str, name: str, *, is_folder: bool, rules: Rules, outer: Iterable[Rule] = ()) -> bool:
     """Whether a name is ignored in a folder that is not ignored; `outer` are rules from outside .gitignore files."""
-    path = [*folder.split("/"), name] if folder else [name]
-    for depth in range(len(path) - 1, -1, -1):
-        verdict = _last_match(rules.get("/".join(path[:depth]), ()), path[depth:], is_folder=is_folder)
+    folders = folder.split("/") if folder else []
+    path = os.fsencode(f"{folder}/{name}" if folder else name).split(b"/")
+    for depth in range(len(folders), -1, -1):
+        verdict = _last_match(rules.get("/".join(folders[:depth]), ()), path[depth:], is_folder=is_folder)
         if verdict is not None:
             return verdict
     return _last_match(outer, path, is_folder=is_folder) or False
 
 
-def _parse(line: str) -> Rule | None:
-    if line.startswith("#"):
+def _parse(line: bytes) -> Rule | None:
+    if line.startswith(b"#"):
         return None
     line = _without_trailing_spaces(line)
-    negated = line.startswith("!")
-    line = line.removeprefix("!")
-    only_folders = line.endswith("/")
-    line = line.removesuffix("/")
-    if not line:
-        return None
-    anchored = "/" in line
-    return Rule(tuple(line.removeprefix("/").split("/")), anchored, negated, only_folders)
+    negated = line.startswith(b"!")
+    line = line.removeprefix(b"!")
+    only_folders = line.endswith(b"/")
+    line = line.removesuffix(b"/")
+    anchored = b"/" in line
+    names = _split(line.removeprefix(b"/"))
+    return Rule(names, anchored, negated, only_folders) if line and names else None
 
 
-def _without_trailing_spaces(line: str) -> str:
-    stripped = line.rstrip(" ")
+def _without_trailing_spaces(line: bytes) -> bytes:
+    stripped = line.rstrip(b" ")
     # A backslash keeps one space, unless it is itself escaped.
-    backslashes = len(stripped) - len(stripped.rstrip("\\"))
-    return stripped + " " if backslashes % 2 and len(stripped) < len(line) else stripped
+    backslashes = len(stripped) - len(stripped.rstrip(b"\\"))
+    return stripped + b" " if backslashes % 2 and len(stripped) < len(line) else stripped
 
 
-def _last_match(rules: Iterable[Rule], path: list[str], *, is_folder: bool) -> bool | None:
+def _split(pattern: bytes) -> tuple[bytes, ...] | None:
+    """The pattern split at its slashes, except within brackets; None for a pattern that git never matches."""
+    is_simple = b"[" not in pattern and b"\\" not in pattern
+    names = pattern.split(b"/") if is_simple else _split_at_elements(pattern)
+    if not names:
+        return None
+    if len(names) > 1 and _is_deep(names[-1]):
+        # A final `**` matches what is below the folder, not the folder itself.
+        names.append(b"*")
+    return tuple(DEEP if _is_deep(name) else name for name in names)
+
+
+def _split_at_elements(pattern: bytes) -> list[bytes]:
+    """Empty for a pattern that git never matches."""
+    names: list[bytes] = []
+    start = at = 0
+    while at < len(pattern):
+        end = _end_of_element(pattern, at)
+        if end is None:
+            return []
+        if pattern[at:end] in (b"/", b"\\/"):
+            names.append(pattern[start:at])
+            if end - at == 2 and _is_deep(names[-1]):
+                # Before an escaped slash, `**` matches at least one folder.
+                names.append(b"*")
+            start = end
+        at = end
+    return [*names, pattern[start:]]
+
+
+def _is_deep(name: bytes) -> bool:
+    return len(name) > 1 and not name.strip(b"*")
+
+
+def _end_of_element(pattern: bytes, at: int) -> int | None:
+    """The end of the element at this index; None for a final backslash or an unclosed bracket."""
+    match pattern[at : at + 1]:
+        case b"\\":
+            return at + 2 if at + 2 <= len(pattern) else None
+        case b"[":
+            char_set = _read_set(pattern, at)
+            return None if char_set is None else char_set[1]
+        case _:
+            return at + 1
+
+
+def _last_match(rules: Iterable[Rule], path: list[bytes], *, is_folder: bool) -> bool | None:
     """The verdict of the last matching rule; None if no rule matches."""
     verdict = None
     for rule in rules:
@@ -80,12 +128,10 @@ def _last_match(rules: Iterable[Rule], path: list[str], *, is_folder: bool) -> b
     return verdict
 
 
-def _matches(names: tuple[str, ...], path: list[str]) -> bool:
+def _matches(names: tuple[bytes, ...], path: list[bytes]) -> bool:
     """Each `**` matches as little as possible; if a later name does not match, the last `**` takes one name more."""
     name_index = path_index = 0
     retry: tuple[int, int] | None = None
-    # A final `**` matches what is below the folder, not the folder itself.
-    names = (*names, "*") if names[-1] == DEEP else names
     while path_index < len(path):
         if name_index < len(names) and names[name_index] == DEEP:
             name_index += 1
@@ -101,79 +147,85 @@ def _matches(names: tuple[str, ...], path: list[str]) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _name_test(pattern: str) -> re.Pattern[str]:
-    pieces: list[str] = [""]
-    remaining = pattern
-    while remaining:
-        part, remaining = _first_element(remaining)
-        if part == "*":
-            pieces.append("")
+def _name_test(pattern: bytes) -> re.Pattern[bytes]:
+    pieces: list[list[bytes]] = [[]]
+    at = 0
+    while at < len(pattern):
+        end = _end_of_element(pattern, at)
+        assert end is not None, "such a pattern makes no rule"
+        if pattern[at:end] == b"*":
+            pieces.append([])
         else:
-            pieces[-1] += part
+            pieces[-1].append(_element(pattern, at, end))
+        at = end
+    if sum(map(len, pieces)) > LONGEST_NAME:
+        # Compiling a pattern of a megabyte would take minutes.
+        return re.compile(b"(?!)")
+    first, *others = (b"".join(piece) for piece in pieces)
     # The earliest match of the next piece is always good enough, so a star never needs to be retried.
-    middle = "".join(f"(?>.*?{piece})" for piece in pieces[1:-1] if piece)
-    last = f".*{pieces[-1]}" if len(pieces) > 1 else ""
-    return re.compile(f"(?s:{pieces[0]}{middle}{last})\\Z")
+    middle = b"".join(b"(?>.*?%s)" % piece for piece in others[:-1] if piece)
+    last = b".*" + others[-1] if others else b""
+    return re.compile(b"(?s:" + first + middle + last + b")\\Z")
 
 
-def _first_element(pattern: str) -> tuple[str, str]:
-    """The regular expression of the first element of a pattern ("*" for a star), and the rest of the pattern."""
-    char, pattern = pattern[0], pattern[1:]
-    match char:
-        case "*":
-            return "*", pattern
-        case "?":
-            return ".", pattern
-        case "\\":
-            # A backslash at the end matches nothing at all.
-            return (re.escape(pattern[0]), pattern[1:]) if pattern else ("(?!)", "")
-        case "[":
-            return _bracket(pattern)
+def _element(pattern: bytes, at: int, end: int) -> bytes:
+    """The regular expression of one element other than a star."""
+    match pattern[at : at + 1]:
+        case b"?":
+            return b"."
+        case b"[":
+            char_set = _read_set(pattern, at)
+            assert char_set is not None
+            return b"[" + b"".join(_ranges(char_set[0])) + b"]" if char_set[0] else b"(?!)"
         case _:
-            return re.escape(char), pattern
+            return re.escape(pattern[end - 1 : end])
+
+
+def _ranges(members: frozenset[int]) -> Iterator[bytes]:
+    """The bytes as ranges of a regular expression."""
+    for low in sorted(byte for byte in members if byte - 1 not in members):
+        high = next(byte for byte in range(low, 256) if byte + 1 not in members)
+        yield b"\\x%02x-\\x%02x" % (low, high)
 
 
 _CLASSES: Final = {
-    "alnum": "a-zA-Z0-9",
-    "alpha": "a-zA-Z",
-    "blank": " \\t",
-    "cntrl": "\\x00-\\x1f\\x7f",
-    "digit": "0-9",
-    "graph": "!-~",
-    "lower": "a-z",
-    "print": " -~",
-    "punct": "!-/:-@\\[-`{-~",
-    "space": "\\s",
-    "upper": "A-Z",
-    "xdigit": "0-9a-fA-F",
+    name: frozenset(re.findall(b"[%s]" % signs, bytes(range(256))))
+    for name, signs in {
+        b"alnum": b"a-zA-Z0-9",
+        b"alpha": b"a-zA-Z",
+        b"blank": b" \\t",
+        b"cntrl": b"\\x00-\\x1f\\x7f",
+        b"digit": b"0-9",
+        b"graph": b"!-~",
+        b"lower": b"a-z",
+        b"print": b" -~",
+        b"punct": b"!-/:-@\\[-`{-~",
+        b"space": b"\\s",
+        b"upper": b"A-Z",
+        b"xdigit": b"0-9a-fA-F",
+    }.items()
 }
-_IN_BRACKET: Final = re.compile(
-    r"(?P<negated>[!^])?"
-    r"(?P<body>\]?(?:\[:[a-z]+:\]|\\.|[^\]\\])*)\]",
-    re.DOTALL,
-)
 _MEMBER: Final = re.compile(
-    r"\[:(?P<cls>[a-z]+):\]|(?P<low>\\.|.)(?:-(?P<high>\\.|[^\]]))?",
+    rb"\[:(?P<cls>[^]]{0,32}):\]|(?P<low>\\.|[^\\])(?:-(?P<high>\\.|[^]\\]))?",
     re.DOTALL,
 )
 
 
-def _bracket(pattern: str) -> tuple[str, str]:
-    """A set of characters; one without a closing bracket or with an unknown class matches nothing."""
-    match = _IN_BRACKET.match(pattern)
-    if match is None:
-        return "(?!)", ""
-    members = []
-    for member in _MEMBER.finditer(match["body"]):
-        if member["cls"]:
-            if member["cls"] not in _CLASSES:
-                return "(?!)", ""
-            members.append(_CLASSES[member["cls"]])
+def _read_set(pattern: bytes, at: int) -> tuple[frozenset[int], int] | None:
+    """The bytes that a bracket matches, and its end; None if it is not closed or names an unknown class."""
+    start = at + 2 if pattern[at + 1 : at + 2] in (b"!", b"^") else at + 1
+    members: set[int] = set()
+    here = start
+    while here == start or pattern[here : here + 1] != b"]":
+        member = _MEMBER.match(pattern, here)
+        if member is None or (member["cls"] is not None and member["cls"] not in _CLASSES):
+            return None
+        if member["cls"] is not None:
+            members.update(sign[0] for sign in _CLASSES[member["cls"]])
         else:
             low, high = member["low"][-1], (member["high"] or member["low"])[-1]
-            if low <= high:
-                members.append(f"{re.escape(low)}-{re.escape(high)}")
-    inside = "".join(members)
-    if not inside:
-        return ("." if match["negated"] else "(?!)"), pattern[match.end() :]
-    return f"[{'^' if match['negated'] else ''}{inside}]", pattern[match.end() :]
+            # The lower bound counts even if the range is empty.
+            members.update((low, *range(low, high + 1)))
+        here = member.end()
+    is_negated = start == at + 2
+    return frozenset(range(256)) - members if is_negated else frozenset(members), here + 1
