@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 from difflib import unified_diff
 from typing import Any, Final, Literal, TypeAlias, get_args
 
+from podium.core.expressions.values import plain_json
 from podium.core.types import MicroUsd, Millis
 from podium.errors import ConfigurationError
 from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Usage
@@ -162,9 +163,9 @@ def encode_recording(recording: Recording) -> bytes:
         },
     }
     try:
-        return (json.dumps(data, indent=1, ensure_ascii=False, default=_plain) + "\n").encode("utf-8")
+        return (json.dumps(plain_json(data), indent=1, ensure_ascii=False) + "\n").encode("utf-8")
     except UnicodeEncodeError:
-        return (json.dumps(data, indent=1, default=_plain) + "\n").encode("ascii")
+        return (json.dumps(plain_json(data), indent=1) + "\n").encode("ascii")
 
 
 def decode_recording(content: bytes, name: str) -> Recording:
@@ -244,7 +245,3 @@ def _lines(text: str) -> str | list[str]:
 
 def _text(lines: str | list[str]) -> str:
     return lines if isinstance(lines, str) else "\n".join(lines)
-
-
-def _plain(value: Any) -> Any:
-    return dict(value) if isinstance(value, Mapping) else list(value)

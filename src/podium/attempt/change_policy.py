@@ -14,6 +14,7 @@ from podium.core.globs import glob_matches
 from podium.core.model import Agent, Step
 from podium.core.types import Reason
 from podium.git.trees.names import fold_name
+from podium.views.format import first_of
 
 SHOWN: Final = 20
 
@@ -61,5 +62,4 @@ def _any(patterns: Iterable[str], path: str) -> bool:
 
 
 def _list(paths: list[str]) -> str:
-    more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
-    return ", ".join(paths[:SHOWN]) + more
+    return first_of(paths, SHOWN)

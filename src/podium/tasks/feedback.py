@@ -19,6 +19,7 @@ from podium.core.types import CONTINUING_OUTCOMES, Path
 from podium.tasks.partials import render_partial
 from podium.tasks.review_rounds import findings_up_to
 from podium.tasks.task import FeedbackEntry
+from podium.views.format import first_of
 from podium.workflow.prompts.quoting import fence, truncate_middle
 
 MOST: Final = MAX_TEXT // 2
@@ -42,8 +43,7 @@ def objections(state: State, instance: Instance) -> str:
 
 def about_protected(paths: tuple[str, ...]) -> str:
     """For the next attempt, if nobody allows the change."""
-    more = f" and {len(paths) - SHOWN_PATHS} more" if len(paths) > SHOWN_PATHS else ""
-    return f"protected files were changed: {', '.join(paths[:SHOWN_PATHS])}{more}; leave them as they were"
+    return f"protected files were changed: {first_of(paths, SHOWN_PATHS)}; leave them as they were"
 
 
 def _entry(state: State, leaf: Leaf, source: str) -> FeedbackEntry:

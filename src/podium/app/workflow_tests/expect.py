@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from podium.app.workflow_tests.play import Played, SentPrompt
 from podium.core.addresses import without_visit
+from podium.core.expressions.values import plain_json
 from podium.views.run.view import RunView, StepView
 from podium.workflow.problems import did_you_mean
 from podium.workflow.scripted.cast import place_of
@@ -199,12 +200,8 @@ def _amount(about: str, bounds: Bounds | None, actual: float, *, unknown: int = 
 
 
 def _json(value: Any) -> list[str]:
-    text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, default=_plain)
+    text = json.dumps(plain_json(value), indent=1, sort_keys=True, ensure_ascii=False)
     return text.splitlines()
-
-
-def _plain(value: Any) -> Any:
-    return dict(value) if isinstance(value, Mapping) else list(value)
 
 
 def _difference(expected: list[str], actual: list[str]) -> str:

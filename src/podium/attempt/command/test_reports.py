@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 from xml.etree import ElementTree as ET
 
+from podium.views.format import first_of
+
 Status: TypeAlias = Literal["passed", "failed", "error", "skipped"]
 
 RED: Final = ("failed", "error")
@@ -181,5 +183,4 @@ def _is_number(text: str) -> bool:
 
 
 def shown(names: list[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+    return first_of(names, SHOWN)

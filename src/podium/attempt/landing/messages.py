@@ -11,6 +11,7 @@ from podium.git.trees.diff import changed_paths
 from podium.git.trees.merge import Clash
 from podium.git.trees.names import escape_path
 from podium.tasks.task import LandWork
+from podium.views.format import first_of
 
 EXCERPT: Final = 2_000
 SHOWN: Final = 20
@@ -19,10 +20,9 @@ SHOWN: Final = 20
 
 def in_the_way(landing: Landing, found: InTheWay) -> str:
     paths = [escape_path(path) for path in found.paths]
-    more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
     told = (
         f'"{landing.branch}" is checked out, and your own uncommitted work is in the way: '
-        f"{', '.join(paths[:SHOWN])}{more}. Commit it or put it aside, then carry on"
+        f"{first_of(paths, SHOWN)}. Commit it or put it aside, then carry on"
     )
     if any(path.endswith("/") for path in paths):
         told += (

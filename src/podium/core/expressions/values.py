@@ -160,6 +160,13 @@ def plain(value: Json, meter: Meter, depth: int = 0) -> Any:
     return value
 
 
+def plain_json(value: Any) -> Any:
+    """The value with plain dicts and lists, for the JSON encoder; without the bounds of expressions."""
+    if isinstance(value, Mapping):
+        return {key: plain_json(item) for key, item in value.items()}
+    return [plain_json(item) for item in value] if isinstance(value, list | tuple) else value
+
+
 def as_json(value: Json, meter: Meter, indent: int | None = None) -> str:
     text = json.dumps(plain(value, meter), ensure_ascii=False, allow_nan=False, indent=indent)
     bounded(text)

@@ -13,7 +13,7 @@ from podium.app.run.rerun import Part, RerunPreview
 from podium.errors import ConfigurationError
 from podium.frontends.cli.background import drive_in_background
 from podium.frontends.cli.foreground import Foreground, is_terminal
-from podium.views.format import dollars
+from podium.views.format import dollars, first_of
 
 SHOWN = 12
 
@@ -84,9 +84,8 @@ def _line(label: str, parts: tuple[Part, ...], about: str) -> str:
     if not parts:
         return f"{label:<11}  nothing"
     cost = sum(part.cost for part in parts)
-    more = f" and {len(parts) - SHOWN} more" if len(parts) > SHOWN else ""
-    paths = ", ".join(part.path for part in parts[:SHOWN])
-    return f"{label:<11}  {len(parts)} ({dollars(cost)} {about}): {paths}{more}"
+    paths = first_of([part.path for part in parts], SHOWN)
+    return f"{label:<11}  {len(parts)} ({dollars(cost)} {about}): {paths}"
 
 
 def _data(part: Part) -> dict[str, object]:

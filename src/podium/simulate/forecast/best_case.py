@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, assert_never
 
 from podium.core.addresses import FINALLY, ROOT, child, gates
-from podium.core.model import Block, Call, ForEach, Gates, Members, Repeat, Review, Step, Workflow
-from podium.core.queries.graph import WORK
+from podium.core.model import (
+    Agent,
+    Block,
+    Call,
+    Check,
+    Command,
+    ForEach,
+    Gates,
+    Git,
+    Human,
+    Members,
+    Repeat,
+    Review,
+    Set,
+    Step,
+    Wait,
+    Workflow,
+    Write,
+)
 from podium.core.types import Path
 from podium.simulate.forecast.breaker_costs import FAILED
 from podium.simulate.forecast.paths import exits_of
@@ -59,8 +76,12 @@ def _verb_minimum(step: Step, at: Path, values: StaticValues, attempt_cost: Atte
             return 0 if verb.kind == "while" else _step_minimum(verb.body, at, values, attempt_cost)
         case Call():
             return _workflow_minimum(verb.workflow, at, values_in_call(verb, values), attempt_cost)
+        case Agent() | Command() | Git() | Write():
+            return attempt_cost(step, at)
+        case Check() | Set() | Human() | Wait():
+            return 0
         case _:
-            return attempt_cost(step, at) if isinstance(verb, WORK) else 0
+            assert_never(verb)
 
 
 def _block_minimum(block: Block, at: Path, values: StaticValues, attempt_cost: AttemptCost) -> int:

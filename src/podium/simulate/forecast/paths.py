@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, assert_never
 
 from podium.core.decide.breaker import is_cycle
 from podium.core.evolve.scopes import TRAIL_KEPT
@@ -231,5 +231,7 @@ def _target_index(target: Target, index: int, size: int) -> int:
             return index + 1 if index + 1 < size else PASSED
         case "fail":
             return FAILED
-        case _:
+        case "end" | "break":
             return PASSED
+        case _:
+            assert_never(target.kind)

@@ -21,6 +21,7 @@ from podium.core.model import Agent, Human, Wait
 from podium.core.queries.graph import PRICE, actions_of
 from podium.core.state import Instance, Leaf, State, is_parkable
 from podium.core.types import Millis
+from podium.views.format import first_of
 from podium.views.plain import one_line
 from podium.views.run.builder import kind_of_question
 from podium.views.run.checks import with_checks
@@ -53,9 +54,7 @@ def _named_files(state: State, leaf: Leaf) -> str:
     answer = owner.answer if isinstance(owner, Leaf) and leaf.place.about == "protected" else None
     if answer is None:
         return ""
-    names = [*answer.protected[:MOST_FILES]]
-    more = [f"and {len(answer.protected) - MOST_FILES} more"] if len(answer.protected) > MOST_FILES else []
-    return f" {', '.join(one_line(name, 200) for name in (*names, *more))}"
+    return f" {first_of([one_line(name, 200) for name in answer.protected], MOST_FILES)}"
 
 
 def with_state(view: RunView, state: State, render: Render = as_written) -> RunView:

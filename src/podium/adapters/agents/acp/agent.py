@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from podium.adapters.agents.acp import CREDENTIALS
-from podium.adapters.agents.shared.json_lines import Answer, JsonLines, read_answer
+from podium.adapters.agents.shared.json_lines import Answer, JsonLines, count_of, read_answer
 from podium.adapters.agents.shared.settings import wrong
 from podium.credentials import key_names
 from podium.errors import ConfigurationError
@@ -215,22 +215,17 @@ def _usage(reply: Mapping[str, Any], *, calls: int) -> Usage:
     match reply:
         case {"usage": dict(told)}:
             return Usage(
-                input=_count(told, "inputTokens"),
-                output=_count(told, "outputTokens"),
-                cached=_count(told, "cachedReadTokens"),
+                input=count_of(told, "inputTokens"),
+                output=count_of(told, "outputTokens"),
+                cached=count_of(told, "cachedReadTokens"),
                 calls=calls,
             )
         case {"_meta": {"quota": {"token_count": dict(told)}}}:
             return Usage(
-                input=_count(told, "input_tokens"), output=_count(told, "output_tokens"), calls=calls
+                input=count_of(told, "input_tokens"), output=count_of(told, "output_tokens"), calls=calls
             )
         case _:
             return Usage(calls=calls)
-
-
-def _count(told: Mapping[str, Any], key: str) -> int:
-    found = told.get(key)
-    return found if type(found) is int and found > 0 else 0
 
 
 def _text(value: Any) -> str:

@@ -20,15 +20,16 @@ import anyio
 
 from podium.adapters.agents.api import CREDENTIALS
 from podium.adapters.agents.shared.http import Answer, BrokenOff, Silent, Unreachable, post
+from podium.adapters.agents.shared.json_lines import count_of
 from podium.adapters.agents.shared.settings import (
     address,
     count,
     messages,
-    plain,
     seconds,
     temperature,
     wrong,
 )
+from podium.core.expressions.values import plain_json
 from podium.core.types import MicroUsd, Millis
 from podium.credentials import key_names, missing
 from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Usage
@@ -110,7 +111,7 @@ def _body(request: AgentRequest) -> dict[str, Any]:
         "temperature": temperature(request),
         "max_tokens": count(request, "max_tokens"),
     }
-    schema = plain(request.schema) if request.schema else None
+    schema = plain_json(request.schema) if request.schema else None
     if schema:
         shape = {"name": "answer", "schema": schema}
         optional["response_format"] = {"type": "json_schema", "json_schema": shape}
@@ -126,9 +127,9 @@ def _usage(body: Mapping[str, Any]) -> Usage:
     said = body.get("usage")
     found: Mapping[str, Any] = said if isinstance(said, dict) else {}
     details = found.get("prompt_tokens_details")
-    cached = _count(details if isinstance(details, dict) else {}, "cached_tokens")
-    prompt = _count(found, "prompt_tokens")
-    return Usage(input=max(0, prompt - cached), output=_count(found, "completion_tokens"), cached=cached)
+    cached = count_of(details if isinstance(details, dict) else {}, "cached_tokens")
+    prompt = count_of(found, "prompt_tokens")
+    return Usage(input=max(0, prompt - cached), output=count_of(found, "completion_tokens"), cached=cached)
 
 
 def _refused(answer: Answer, body: Mapping[str, Any], at: Millis) -> AgentResult:
@@ -178,8 +179,3 @@ def _moment(text: str, at: Millis) -> Millis | None:
 
 def _failed(trouble: AgentTrouble, detail: str) -> AgentResult:
     return AgentResult(trouble=trouble, detail=detail)
-
-
-def _count(record: Mapping[str, Any], key: str) -> int:
-    found = record.get(key)
-    return found if type(found) is int and found > 0 else 0

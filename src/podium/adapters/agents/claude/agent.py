@@ -21,6 +21,7 @@ from podium.adapters.agents.claude import AGENT, CREDENTIALS
 from podium.adapters.agents.claude.stream import ClaudeConversation
 from podium.adapters.agents.shared.broker import DUMMY_KEY, URL, host_of, is_brokered, service
 from podium.adapters.agents.shared.settings import address
+from podium.core.expressions.values import plain_json
 from podium.credentials import key_names, missing
 from podium.errors import ConfigurationError
 from podium.ports.agent import AgentRequest, ProgramSpec
@@ -203,14 +204,8 @@ def _schema(request: AgentRequest) -> str | None:
     """For claude's own mechanism, a tool that gives the value: so it must be an object. Others are asked for in words."""
     if request.schema is None or request.schema.get("type") != "object":
         return None
-    text = json.dumps(_plain(request.schema))
+    text = json.dumps(plain_json(request.schema))
     return text if len(text) <= MAX_SCHEMA else None
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _environment(request: AgentRequest) -> dict[str, str]:

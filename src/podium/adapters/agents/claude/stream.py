@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from podium.adapters.agents.shared.json_lines import JsonLines
+from podium.adapters.agents.shared.json_lines import JsonLines, count_of
 from podium.core.types import MicroUsd, Millis
 from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Progress, Usage
 from podium.process.launch import Finished
@@ -119,10 +119,10 @@ class ClaudeConversation:
         usage, name = message.get("usage"), message.get("id")
         if isinstance(usage, dict) and isinstance(name, str):
             self._calls[name] = Usage(
-                input=_count(usage, "input_tokens") + _count(usage, "cache_creation_input_tokens"),
-                output=_count(usage, "output_tokens"),
-                cached=_count(usage, "cache_read_input_tokens"),
-                written=_count(usage, "cache_creation_input_tokens"),
+                input=count_of(usage, "input_tokens") + count_of(usage, "cache_creation_input_tokens"),
+                output=count_of(usage, "output_tokens"),
+                cached=count_of(usage, "cache_read_input_tokens"),
+                written=count_of(usage, "cache_creation_input_tokens"),
             )
 
     def _judged(self, finished: Finished) -> tuple[AgentTrouble | None, str]:
@@ -195,11 +195,11 @@ class ClaudeConversation:
             found = [model for model in models.values() if isinstance(model, dict)]
             return Usage(
                 input=sum(
-                    _count(one, "inputTokens") + _count(one, "cacheCreationInputTokens") for one in found
+                    count_of(one, "inputTokens") + count_of(one, "cacheCreationInputTokens") for one in found
                 ),
-                output=sum(_count(one, "outputTokens") for one in found),
-                cached=sum(_count(one, "cacheReadInputTokens") for one in found),
-                written=sum(_count(one, "cacheCreationInputTokens") for one in found),
+                output=sum(count_of(one, "outputTokens") for one in found),
+                cached=sum(count_of(one, "cacheReadInputTokens") for one in found),
+                written=sum(count_of(one, "cacheCreationInputTokens") for one in found),
                 calls=max(len(self._calls), 1),
             )
         # Killed before its end. What went in is exact; of what came out each message tells a placeholder.
@@ -219,7 +219,9 @@ class ClaudeConversation:
 
     def _window(self) -> int | None:
         models = (self._last or {}).get("modelUsage")
-        sizes = [_count(one, "contextWindow") for one in models.values()] if isinstance(models, dict) else []
+        sizes = (
+            [count_of(one, "contextWindow") for one in models.values()] if isinstance(models, dict) else []
+        )
         return max(sizes, default=0) or None
 
     def _cost(self) -> MicroUsd | None:
@@ -246,11 +248,6 @@ def _block(block: Any) -> Progress | None:
             return Progress("tool", f"{name} {about}".strip())
         case _:
             return None
-
-
-def _count(usage: Mapping[str, Any], key: str) -> int:
-    found = usage.get(key)
-    return found if type(found) is int and found > 0 else 0
 
 
 def _list(value: Any) -> list[Any]:

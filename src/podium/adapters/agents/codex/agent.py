@@ -20,7 +20,8 @@ from podium.adapters.agents.codex import AGENT, CREDENTIALS, EFFORTS
 from podium.adapters.agents.codex.stream import CodexConversation
 from podium.adapters.agents.codex.strict_schema import strict
 from podium.adapters.agents.shared.broker import DUMMY_KEY, URL, host_of, is_brokered, service
-from podium.adapters.agents.shared.settings import address, plain, seconds, wrong
+from podium.adapters.agents.shared.settings import address, seconds, wrong
+from podium.core.expressions.values import plain_json
 from podium.credentials import key_names, missing
 from podium.ports.agent import AgentRequest, ProgramSpec
 from podium.ports.sandbox import Service
@@ -72,7 +73,7 @@ class Codex:
         schema = None if request.schema is None else strict(request.schema)
         files = {f"{FOLDER}/config.toml": _config(request)}
         if schema is not None:
-            files[SCHEMA_FILE] = json.dumps(plain(schema), ensure_ascii=False, indent=1)
+            files[SCHEMA_FILE] = json.dumps(plain_json(schema), ensure_ascii=False, indent=1)
         session = request.session
         going_on = () if session is None else ("resume", session.id)
         program = ProgramSpec(

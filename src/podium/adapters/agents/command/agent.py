@@ -26,7 +26,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, get_args
 
-from podium.core.expressions.values import MAX_TEXT
+from podium.core.expressions.values import MAX_TEXT, plain_json
 from podium.core.types import MicroUsd, Millis
 from podium.errors import ConfigurationError
 from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, ProgramSpec, Progress, Usage
@@ -71,7 +71,7 @@ class Command:
         files = {
             "prompt_file": (PROMPT_FILE, prompt),
             "system_file": (SYSTEM_FILE, request.system),
-            "schema_file": (SCHEMA_FILE, json.dumps(_plain(request.schema), indent=2)),
+            "schema_file": (SCHEMA_FILE, json.dumps(plain_json(request.schema), indent=2)),
         }
         program = ProgramSpec(
             argv=tuple(_PLACEHOLDER.sub(lambda found: values[found[1]], word) for word in template),
@@ -167,13 +167,6 @@ def _wrong(request: AgentRequest, key: str, fact: str) -> ConfigurationError:
 
 def _both(system: str, prompt: str) -> str:
     return f"{system}\n\n{prompt}" if system else prompt
-
-
-def _plain(value: Any) -> Any:
-    """Frozen settings as the JSON encoder knows them."""
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _bytes(text: str) -> bytes:

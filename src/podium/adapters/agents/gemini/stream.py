@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from podium.adapters.agents.shared.json_lines import Answer, JsonLines, read_answer
+from podium.adapters.agents.shared.json_lines import Answer, JsonLines, count_of, read_answer
 from podium.core.expressions.values import MAX_TEXT
 from podium.core.types import Millis
 from podium.ports.agent import AgentResult, AgentTrouble, Progress, Usage
@@ -195,14 +195,9 @@ def _retry_at(result: Mapping[str, Any]) -> Millis | None:
 def _usage(result: Mapping[str, Any], calls: int) -> Usage:
     stats = result.get("stats")
     total, prompt, fresh, cached, answered = (
-        _count(stats, key) for key in ("total_tokens", "input_tokens", "input", "cached", "output_tokens")
+        count_of(stats, key) for key in ("total_tokens", "input_tokens", "input", "cached", "output_tokens")
     )
     return Usage(input=fresh, output=max(answered, total - prompt), cached=cached, calls=calls)
-
-
-def _count(stats: Any, key: str) -> int:
-    found = stats.get(key) if isinstance(stats, dict) else 0
-    return found if type(found) is int and found > 0 else 0
 
 
 def _spent(result: Mapping[str, Any]) -> Iterable[Progress]:
@@ -210,7 +205,7 @@ def _spent(result: Mapping[str, Any]) -> Iterable[Progress]:
     models = stats.get("models") if isinstance(stats, dict) else None
     for name, counts in (models if isinstance(models, dict) else {}).items():
         yield Progress(
-            "usage", f"{name}: {_count(counts, 'input_tokens')} in, {_count(counts, 'output_tokens')} out"
+            "usage", f"{name}: {count_of(counts, 'input_tokens')} in, {count_of(counts, 'output_tokens')} out"
         )
 
 

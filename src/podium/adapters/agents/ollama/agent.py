@@ -22,7 +22,9 @@ import anyio
 from podium.adapters.agents.ollama.gpus import Gpu, find_gpus
 from podium.adapters.agents.ollama.tiers import tier_for
 from podium.adapters.agents.shared.http import Answer, BrokenOff, Silent, Unreachable, post
-from podium.adapters.agents.shared.settings import address, count, messages, plain, seconds, temperature
+from podium.adapters.agents.shared.json_lines import count_of
+from podium.adapters.agents.shared.settings import address, count, messages, seconds, temperature
+from podium.core.expressions.values import plain_json
 from podium.core.types import MicroUsd
 from podium.errors import ConfigurationError
 from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Usage
@@ -111,7 +113,7 @@ def understood(answer: Answer, model: str, *, wants_value: bool) -> AgentResult:
     if answer.status != 200:
         return _refused(answer, model)
     text, last, fault = _read(answer.body)
-    usage = Usage(input=_count(last, "prompt_eval_count"), output=_count(last, "eval_count"))
+    usage = Usage(input=count_of(last, "prompt_eval_count"), output=count_of(last, "eval_count"))
     if fault:
         return AgentResult(text=text, usage=usage, cost=FREE, trouble="transient", detail=fault)
     if last.get("done_reason") == "length":
@@ -135,7 +137,7 @@ def _body(request: AgentRequest, model: str) -> dict[str, Any]:
         # Without it the server cuts off what does not fit into its small default, and says nothing.
         "num_ctx": count(request, "context_window"),
     }
-    schema = None if request.schema is None else plain(request.schema) or "json"
+    schema = None if request.schema is None else plain_json(request.schema) or "json"
     return {
         "model": model,
         "messages": messages(request),
@@ -185,8 +187,3 @@ def _refused(answer: Answer, model: str) -> AgentResult:
 
 def _failed(trouble: AgentTrouble, detail: str) -> AgentResult:
     return AgentResult(trouble=trouble, detail=detail, cost=FREE)
-
-
-def _count(record: Mapping[str, Any], key: str) -> int:
-    found = record.get(key)
-    return found if type(found) is int and found > 0 else 0

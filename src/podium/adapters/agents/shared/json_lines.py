@@ -41,6 +41,12 @@ def _record(line: bytes) -> Mapping[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
+def count_of(record: Any, key: str) -> int:
+    """The positive integer under a key of a program's record; 0 for anything else."""
+    value = record.get(key) if isinstance(record, Mapping) else None
+    return value if type(value) is int and value > 0 else 0
+
+
 class Answer(NamedTuple):
     value: Any = None
     has_value: bool = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
@@ -68,13 +68,6 @@ def messages(request: AgentRequest) -> list[dict[str, str]]:
         )
     ]
     return [*system, *before, {"role": "user", "content": request.prompt}]
-
-
-def plain(value: Any) -> Any:
-    """Frozen settings as the JSON encoder knows them."""
-    if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
-    return [plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _read(request: AgentRequest, key: str, reader: Callable[[Any], T]) -> T | None:

@@ -20,7 +20,7 @@ from podium.frontends.cli.foreground import Foreground, is_terminal
 from podium.frontends.cli.gitignore import offer_ignore_lines
 from podium.frontends.cli.open_run import in_project_of_file
 from podium.frontends.cli.options import set_option
-from podium.views.format import dollars, duration, plural
+from podium.views.format import dollars, duration, first_of, plural
 
 if TYPE_CHECKING:
     from podium.app.project import Project
@@ -193,5 +193,4 @@ def _warn(started: StartedRun) -> None:
 
 
 def _some(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+    return first_of(names, SHOWN)

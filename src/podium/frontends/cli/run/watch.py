@@ -35,6 +35,7 @@ from podium.frontends.cli.confirm_rerun import as_text
 from podium.frontends.cli.foreground import Foreground
 from podium.frontends.cli.open_run import in_project_of_file
 from podium.frontends.cli.output import complain
+from podium.views.format import first_of
 
 SHOWN: Final = 3
 
@@ -155,8 +156,7 @@ def _next(
 
 
 def _tell(paths: Sequence[str]) -> None:
-    more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
-    click.echo(f"changed: {', '.join(paths[:SHOWN])}{more}", err=True)
+    click.echo(f"changed: {first_of(paths, SHOWN)}", err=True)
 
 
 def _tried(start: Callable[[], StartedRun]) -> StartedRun | None:
