@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.kit import Project, closing, new_project
-from tests.process.tricks import LEXICAL, LINKED, plant
+from tests.files.tricks import LEXICAL, LINKED, plant
 
 FILE = "workflows/w.yaml"
 AUDIT = Path(__file__).parent / "audit"

@@ -20,7 +20,7 @@ from podium.process.run import run
 from podium.process.sweep import sweep
 from podium.redaction.mask import Mask
 from tests.process.kit import PATIENCE_S, Heard, finish, is_gone, launch, new_marker, python, until_async
-from tests.process.test_mask import SECRET, SEVEN
+from tests.redaction.test_mask import SECRET, SEVEN
 from tests.timing import given_time
 
 

@@ -3,7 +3,7 @@
 The number of steps is estimated from the shape of the pattern: every choice multiplies the ways to match, and a
 repeat adds one way more than the longest run of its characters. The first estimate is for the worst text of that
 length; if that is too much, the second is for the runs in this text. The estimate is an upper bound in units of about
-1 ns; tests/core/test_pattern.py and tools/fuzz.py compare it with measured time.
+1 ns; tests/core/expressions/test_pattern.py and tools/fuzz.py compare it with measured time.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ import pytest
 
 from podium.core.types import Tree
 from podium.git.branches.land import InTheWay, Landed, land
+from tests.git.branches.test_land import landing, prepared
 from tests.git.kit import Project, git, new_project, put
-from tests.git.test_land import landing, prepared
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 
 from podium.errors import EXIT_PATH, PathViolation
 from podium.files.inside import Mode, inside, open_inside
-from tests.process.tricks import LEXICAL, LINKED, SPECIAL, plant
+from tests.files.tricks import LEXICAL, LINKED, SPECIAL, plant
 
 TRICKS = {**LEXICAL, **LINKED}
 CAN_MAKE_DEVICES = os.geteuid() == 0

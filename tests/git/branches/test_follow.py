@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from podium.git.branches.land import Landed, Landing, Piece, follow, land
+from tests.git.branches.test_land import landing, prepared, status
 from tests.git.kit import Project, git, put
-from tests.git.test_land import landing, prepared, status
 
 
 def killed_before_the_files_followed(project: Project, request: Landing) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from podium.git.branches.land import Landed, land, prepare
+from tests.git.branches.test_land import landing, prepared
 from tests.git.kit import Project, git
-from tests.git.test_land import landing, prepared
 
 
 @pytest.mark.req("R156")

@@ -8,8 +8,8 @@ import pytest
 
 from podium.git.branches.land import Landed, Nothing, Prepared, follow, land, prepare
 from podium.git.branches.user_worktree import IndexLocked
+from tests.git.branches.test_land import landing, prepared, status
 from tests.git.kit import Project, git, put
-from tests.git.test_land import landing, prepared, status
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from podium.git.branches.land import Landed, land, prepare
 from podium.git.branches.publish import Published, Unpublished, publish
 from podium.git.command import GitError
 from podium.git.repository import Person, Signature, attempt_ref, keep, write_commit
+from tests.git.branches.test_land import landing, prepared
 from tests.git.kit import SIGNED, Project, git, put
-from tests.git.test_land import landing, prepared
 
 
 @pytest.fixture
