@@ -174,14 +174,14 @@ def test_a_host_of_no_proxy_is_called_directly(monkeypatch: pytest.MonkeyPatch, 
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (b"HTTP/1.1 407 Login first\r\n\r\n", "refuses: 407 Login first"),
-        (b"SSH-2.0\r\n\r\n", "does not answer in HTTP/1.1"),
-        (b"HTTP/1.1 200 OK\r\n\r\nmore", "does not answer in HTTP/1.1"),
-        (b"HTTP/1.1 20", "hung up"),
+        (b"HTTP/1.1 407 Login first\r\n\r\n", "refused the connection: 407 Login first"),
+        (b"SSH-2.0\r\n\r\n", "did not respond with HTTP/1.1"),
+        (b"HTTP/1.1 200 OK\r\n\r\nmore", "did not respond with HTTP/1.1"),
+        (b"HTTP/1.1 20", "closed the connection"),
         (b"HTTP/1.1 200 OK\r\n\r\n", "hung up"),
     ],
 )
-def test_what_is_wrong_with_a_proxy_is_told_with_its_name_and_without_its_password(
+def test_a_proxy_failure_names_the_proxy_without_its_password(
     monkeypatch: pytest.MonkeyPatch, answer: bytes, words: str
 ) -> None:
     """The last one agrees, and hangs up when TLS begins."""

@@ -74,7 +74,7 @@ class Upstream:
 
     @cached_property
     def proxy(self) -> UserProxy | None:
-        """Raises OSError."""
+        """The user's proxy for this API, if any; raises OSError."""
         return proxy_for(self._url)
 
     async def connect(self) -> ByteStream:
@@ -102,7 +102,7 @@ class Upstream:
             fields.append(("Content-Length", str(length)))
         origin = ""
         if self.proxy is not None and not self.tls:
-            # A proxy for plain HTTP is told the whole address; through a tunnel it sees none of this.
+            # A plain HTTP request to a proxy needs the whole address; through a tunnel the proxy does not see it.
             origin = f"http://{self.authority}"
             if self.proxy.authorization is not None:
                 fields.append(("Proxy-Authorization", self.proxy.authorization))

@@ -1,4 +1,4 @@
-"""Connects to a host through the user's proxy; TLS is spoken with the host itself, so the proxy sees only its name."""
+"""Connects to a host through the user's proxy; TLS is end-to-end with the host, so the proxy sees only its name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STATUS: Final = re.compile(rb"HTTP/1\.[01] ([1-5][0-9]{2}(?: [\t -~\x80-\xff]*)
 
 
 async def connect_proxy(proxy: UserProxy, trust: ssl.SSLContext) -> ByteStream:
-    """Raises OSError."""
+    """Connect to the proxy itself; raises OSError."""
     if not proxy.tls:
         return await anyio.connect_tcp(proxy.host, proxy.port)
     return await anyio.connect_tcp(
@@ -27,7 +27,7 @@ async def connect_proxy(proxy: UserProxy, trust: ssl.SSLContext) -> ByteStream:
 
 
 async def open_tunnel(proxy: UserProxy, host: str, port: int, trust: ssl.SSLContext) -> ByteStream:
-    """A TLS connection to a host. Raises OSError."""
+    """Open a TLS connection to a host through the proxy; raises OSError."""
     stream = await connect_proxy(proxy, trust)
     try:
         target = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
@@ -35,7 +35,7 @@ async def open_tunnel(proxy: UserProxy, host: str, port: int, trust: ssl.SSLCont
         if proxy.authorization is not None:
             fields.append(f"Proxy-Authorization: {proxy.authorization}")
         await stream.send("\r\n".join([*fields, "", ""]).encode("latin-1"))
-        await _read_consent(stream, proxy)
+        await _read_connect_response(stream, proxy)
         return await TLSStream.wrap(
             stream, server_side=False, hostname=host, ssl_context=trust, standard_compatible=False
         )
@@ -44,7 +44,7 @@ async def open_tunnel(proxy: UserProxy, host: str, port: int, trust: ssl.SSLCont
         raise
 
 
-async def _read_consent(stream: ByteStream, proxy: UserProxy) -> None:
+async def _read_connect_response(stream: ByteStream, proxy: UserProxy) -> None:
     source = BufferedByteReceiveStream(stream)
     try:
         head = await source.receive_until(END, MOST_HEAD)
@@ -54,9 +54,11 @@ async def _read_consent(stream: ByteStream, proxy: UserProxy) -> None:
         anyio.DelimiterNotFound,
         anyio.BrokenResourceError,
     ) as error:
-        raise ProxyFailed(f"the proxy {proxy.name} hung up") from error
+        raise ProxyFailed(f"the proxy {proxy.name} closed the connection") from error
     status = _STATUS.fullmatch(head.partition(b"\r\n")[0])
     if status is None or source.buffer:
-        raise ProxyFailed(f"the proxy {proxy.name} does not answer in HTTP/1.1")
+        raise ProxyFailed(f"the proxy {proxy.name} did not respond with HTTP/1.1")
     if not status[1].startswith(b"2"):
-        raise ProxyFailed(f"the proxy {proxy.name} refuses: {status[1][:100].decode('latin-1')}")
+        raise ProxyFailed(
+            f"the proxy {proxy.name} refused the connection: {status[1][:100].decode('latin-1')}"
+        )

@@ -1,8 +1,8 @@
-"""The proxy that the user's environment names for a URL.
+"""The proxy for a URL, from the user's environment.
 
-HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY are read as curl reads them, in either case. An address of this machine is
-never asked of a proxy, as in Go: a local model must stay reachable where a company's proxy is set. A proxy's password
-is part of its URL, so no message names more than its host and port.
+HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY are read like in curl, in upper or lower case. As in Go, addresses of
+this machine never go through a proxy, because a local model must stay reachable behind a company's proxy. A proxy's URL
+may contain a password, so messages name only its host and port.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class UserProxy:
 
 
 def proxy_for(url: str) -> UserProxy | None:
-    """None: the host is called directly. Raises ProxyFailed for a proxy of a kind that is not spoken here."""
+    """The proxy for a URL; None for a direct connection. Raises ProxyFailed for an unsupported kind of proxy."""
     parts = urlsplit(url)
     proxy = _setting(f"{parts.scheme}_proxy") or _setting("all_proxy")
     if not proxy or _is_exempt(parts.hostname or "", parts.port or PORTS[parts.scheme]):
@@ -63,13 +63,13 @@ def _is_exempt(host: str, port: int) -> bool:
 
 
 def _covers(entry: str, host: str) -> bool:
-    """Whether an entry is the host or a domain above it; .example.com and *.example.com mean example.com as well."""
+    """Whether an entry is the host or a parent domain; .example.com and *.example.com also mean example.com."""
     domain = entry.removeprefix("*").removeprefix(".")
     return bool(domain) and f".{host}".endswith(f".{domain}")
 
 
 def _contains(entry: str, address: IPv4Address | IPv6Address) -> bool:
-    """Whether an entry is the address or a network with it, such as 10.0.0.0/8."""
+    """Whether an entry is the address or a network that contains it, such as 10.0.0.0/8."""
     try:
         return address in ip_network(entry.strip("[]"), strict=False)
     except ValueError:
@@ -77,7 +77,7 @@ def _contains(entry: str, address: IPv4Address | IPv6Address) -> bool:
 
 
 def _parse(proxy: str) -> UserProxy:
-    """A proxy without a scheme speaks HTTP."""
+    """Parse the URL of a proxy; without a scheme it is HTTP."""
     try:
         parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
         port = parts.port
