@@ -62,7 +62,7 @@ def test_the_exit_code_of_run_is_that_of_the_run(
 @pytest.mark.parametrize(
     ("args", "expected", "message"),
     [
-        (("run", "none.yaml"), 2, "cannot be read"),
+        (("run", "none.yaml"), 2, "cannot read this file: no such file"),
         (("run", "flow.yaml", "-i", "x=1"), 2, 'no input "x"'),
         (("run", "flow.yaml", "--var", "x=1"), 2, 'no variable "x"'),
         (("run", "../flow.yaml"), 3, "leaves the project"),

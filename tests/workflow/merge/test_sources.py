@@ -223,7 +223,7 @@ def test_a_missing_workflow_is_a_problem(tmp_path: Path) -> None:
 
     (problem,) = sources.problems
     assert problem.file == str(tmp_path / "nothing.yaml")
-    assert problem.message == "cannot read this file"
+    assert problem.message == "cannot read this file: no such file or directory"
     assert sources.chain == ()
 
 

@@ -303,8 +303,7 @@ def test_a_file_is_read_and_a_missing_one_is_a_problem(tmp_path: Path) -> None:
 
     assert read(tmp_path / "f.yaml").value == {"a": 1}
     (problem,) = read(tmp_path / "none.yaml").problems
-    assert problem.message == "cannot read this file"
-    assert problem.hint == "no such file or directory"
+    assert problem.message == "cannot read this file: no such file or directory"
     assert problem.file == str(tmp_path / "none.yaml")
 
 

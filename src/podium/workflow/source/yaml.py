@@ -92,7 +92,7 @@ def read(path: Path, *, name: str | None = None) -> Document:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        return _unreadable(file_name, "cannot read this file", (error.strerror or str(error)).lower())
+        return _unreadable(file_name, f"cannot read this file: {(error.strerror or str(error)).lower()}")
     if len(data) > MAX_BYTES:
         return _unreadable(file_name, f"this file is larger than {MAX_BYTES} bytes")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
