@@ -94,6 +94,7 @@ def test_everything_happens_at_most_once(case: Case) -> None:
 
 
 @given(cases(TIMELESS), st.integers(1, 5))
+@example(make_case(255, TIMELESS), 1)  # two members of a block fail, in either order
 @example(make_case(692, TIMELESS), 1)  # a scope is retried after its members ended in another order
 def test_the_order_of_completions_does_not_change_the_view(case: Case, pace: int) -> None:
     """P7: under the conditions of core.md 9, timing has no influence."""
