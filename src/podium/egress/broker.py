@@ -21,8 +21,18 @@ from anyio.abc import ByteReceiveStream, ByteStream, SocketAttribute, SocketStre
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from podium.egress.allowed_calls import Rule, check, rules
-from podium.egress.refusal import LINGER_S, refuse
-from podium.egress.request_head import END, MOST_HEAD, PIECE, Head, HungUp, Refused, body_length, read_head
+from podium.egress.request_head import (
+    END,
+    LINGER_S,
+    MOST_HEAD,
+    PIECE,
+    Head,
+    HungUp,
+    Refused,
+    body_length,
+    read_head,
+    refuse,
+)
 from podium.egress.tunnel import connect_proxy, open_tunnel
 from podium.egress.user_proxy import UserProxy, proxy_for
 from podium.ports.sandbox import EgressDecision, OnDecision, Service

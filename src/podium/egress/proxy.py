@@ -9,8 +9,7 @@ from anyio.abc import ByteReceiveStream, ByteStream, SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from podium.egress.hosts import NotPublic, Resolve
-from podium.egress.refusal import refuse
-from podium.egress.request_head import PIECE, Head, HungUp, Refused, read_head
+from podium.egress.request_head import PIECE, Head, HungUp, Refused, read_head, refuse
 from podium.ports.sandbox import EgressDecision, OnDecision
 
 CONNECT_S: Final = 15.0

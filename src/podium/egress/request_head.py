@@ -1,4 +1,4 @@
-"""Reads the head of an HTTP/1.1 request with a strict grammar without optional forms.
+"""Reads the head of an HTTP/1.1 request with a strict grammar without optional forms, and answers a refused request.
 
 A head is parsed completely or refused, and the forwarded head is written from the parsed values, so that the server
 cannot read another request in it than we did.
@@ -6,11 +6,14 @@ cannot read another request in it than we did.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Final
 
 import anyio
+from anyio.abc import ByteStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 MOST_HEAD: Final = 64 * 1024
@@ -18,6 +21,8 @@ MOST_FIELDS: Final = 128
 HEAD_S: Final = 30.0
 END: Final = b"\r\n\r\n"
 PIECE: Final = 64 * 1024
+LINGER_S: Final = 2.0
+"""How long a refused caller may go on sending before its stream is closed."""
 
 _REQUEST: Final = re.compile(rb"([A-Z]{1,16}) ([!-~]{1,8192}) HTTP/1\.([01])")
 # No space before the colon, no folded line, no control character: each has been used to smuggle a request.
@@ -90,3 +95,22 @@ def body_length(head: Head) -> int:
     if len(lengths) > 1 or not all(_LENGTH.fullmatch(length) for length in lengths):
         raise Refused(400, "Content-Length must be one number and occur once")
     return int(lengths[0]) if lengths else 0
+
+
+async def refuse(stream: ByteStream, reader: BufferedByteReceiveStream, refused: Refused) -> None:
+    """Answer, then close the stream so that the answer arrives."""
+    await stream.send(_answer(refused))
+    await stream.send_eof()
+    # Closing a stream with unread data resets it, and the answer would be lost.
+    with anyio.move_on_after(LINGER_S):
+        while True:
+            await reader.receive(PIECE)
+
+
+def _answer(refused: Refused) -> bytes:
+    body = json.dumps({"error": {"type": "podium_egress", "message": f"podium: {refused.reason}"}}).encode()
+    head = (
+        f"HTTP/1.1 {refused.status} {HTTPStatus(refused.status).phrase}\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode() + body

@@ -1,26 +1,31 @@
-"""Runs the broker and the proxy for one sandbox."""
+"""Runs the broker and the proxy for one sandbox, and says how a process inside reaches them."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
 import anyio
 from anyio.abc import SocketStream
 
+from podium.egress import forwarder
 from podium.egress.broker import Upstream, broker
 from podium.egress.hosts import Resolve, allowed_hosts, public_addresses
 from podium.egress.proxy import proxy
-from podium.ports.sandbox import OnDecision, Service
+from podium.ports.sandbox import BROKER, PROXY, OnDecision, SandboxPolicy, Service
 
 BROKER_SOCKET: Final = "broker.sock"
 PROXY_SOCKET: Final = "proxy.sock"
 AT_ONCE: Final = 64
 """Maximum connections of each kind; further ones wait, so that the sandbox cannot exhaust our descriptors."""
 BACKLOG: Final = 256
+INSIDE: Final = Path("/run/podium")
+"""Where a sandbox mounts the folder with the sockets."""
 
 _Handler: TypeAlias = Callable[[SocketStream], Awaitable[None]]
 
@@ -99,3 +104,26 @@ async def _handle(handler: _Handler, stream: SocketStream) -> None:
     except* (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, OSError):
         # A peer hung up in the middle of a connection.
         pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelaySetup:
+    argv: tuple[str, ...]
+    """The prefix for the argv of the process."""
+    reads: tuple[Path, ...]
+    """Files that this prefix needs to read."""
+
+
+def relay_setup(policy: SandboxPolicy) -> RelaySetup | None:
+    """The relay for a policy; None if the policy allows no way out."""
+    relays = [(BROKER, BROKER_SOCKET)] if policy.service is not None else []
+    if policy.network and policy.network != "open":
+        relays.append((PROXY, PROXY_SOCKET))
+    if not relays:
+        return None
+    python, script = Path(sys.executable).resolve(), Path(forwarder.__file__).resolve()
+    pairs = (f"{host}:{port}={INSIDE / socket}" for (host, port), socket in relays)
+    return RelaySetup(
+        argv=(str(python), "-I", "-S", str(script), *pairs, "--"),
+        reads=(Path(sys.base_prefix).resolve(), script),
+    )

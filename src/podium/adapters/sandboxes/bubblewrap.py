@@ -77,8 +77,8 @@ async def egress_policy(
     if policy.network == "open" or not (policy.network or policy.service):
         yield policy, ()
         return
-    from podium.egress.sandbox_setup import INSIDE, relay_setup
-    from podium.egress.server import serving  # Slow to import, and most processes need no egress.
+    # Slow to import, and most processes need no egress.
+    from podium.egress.server import INSIDE, relay_setup, serving
 
     relay = relay_setup(policy)
     assert relay is not None, "the policy has a service or a host"

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from podium.core.fast_dataclass import dataclass
-from podium.workflow.dialects.states.entry_actions import check_actions, ending
 from podium.workflow.dialects.translation import Names, Translation, name_of, new_node
 from podium.workflow.problems import did_you_mean
-from podium.workflow.source.nodes import Node, fields, text
+from podium.workflow.source.nodes import Node, fields, items, text
 
 TYPES: Final = ("initial", "fan-out", "single", "orchestrator-task", "human-approval", "terminal")
 WORDS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -23,6 +22,12 @@ INITIAL: Final = ("type", "description", "next", "on_enter")
 TERMINAL: Final = ("type", "description", "error", "status", "on_enter")
 ENDS: Final = {"complete": "end", "halt": "fail"}
 """Targets that a file may use without defining them."""
+ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "log": (),
+    "validate": ("input_exists",),
+    "generate": ("run_summary.md",),
+}
+"""The actions of `on_enter` and the values each may have; a log may have any text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +80,7 @@ def read_states(node: Node, agents: Node | None, translation: Translation) -> St
     first: str | None = None
     for name, state in states.items():
         kind = text(fields(state).get("type"))
-        check_actions(name, state, translation)
+        _check_actions(name, state, translation)
         if kind not in TYPES:
             where = fields(state).get("type", state)
             translation.add_problem(
@@ -86,7 +91,7 @@ def read_states(node: Node, agents: Node | None, translation: Translation) -> St
             first = first or _first(name, state, states, translation)
         elif kind == "terminal":
             translation.check_keys(state, f'state "{name}"', TERMINAL)
-            ends[name] = ending("fail" if _is_error(state) else "end", state)
+            ends[name] = _ending("fail" if _is_error(state) else "end", state)
         else:
             work[name] = state
             ends.pop(name, None)
@@ -119,3 +124,23 @@ def is_gate(state: Node) -> bool:
     """Whether a single agent judges, that is, answers proceed, retry or halt."""
     transitions = fields(state).get("transitions")
     return transitions is None or bool(set(fields(transitions)) & {"proceed", "retry", "halt"})
+
+
+def _check_actions(name: str, state: Node, translation: Translation) -> None:
+    """Every run has a log of its transitions and a summary, and an input file must exist anyway, so actions only matter
+    in a terminal state: the text of its `log` becomes the message of the run."""
+    for action in items(fields(state).get("on_enter")):
+        translation.check_keys(action, f'on_enter of "{name}"', ACTIONS)
+        for word, node in fields(action).items():
+            allowed = ACTIONS.get(word, ())
+            if allowed and node.value not in allowed:
+                hint = did_you_mean(str(node.value), allowed) or f"use one of {', '.join(allowed)}"
+                translation.add_problem(node, 2, f'on_enter does not support {word}: "{node.value}"', hint)
+            if word == "log" and text(fields(state).get("type")) != "terminal":
+                translation.add_note(node, "the log of the run already records that a state was entered")
+
+
+def _ending(word: str, state: Node) -> Any:
+    """Where a terminal state leads, with the text of its last log action."""
+    logs = [node for action in items(fields(state).get("on_enter")) if (node := fields(action).get("log"))]
+    return {word: new_node(logs[-1].value, logs[-1])} if logs else word
