@@ -95,8 +95,15 @@ class Project:
         assert isinstance(runtime, LocalRuntime)
         return runtime.store
 
-    def begin(self, file: Path, inputs: Mapping[str, Any] | None = None, **options: Any) -> StartedRun:
-        definition = self.facade.load(file)
+    def begin(
+        self,
+        file: Path,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        settings: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> StartedRun:
+        definition = self.facade.load(file, settings=settings)
         request = RunRequest(definition=definition, inputs=inputs or {}, sandbox="none", **options)
         return self.facade.commands.start(request)
 
