@@ -22,7 +22,6 @@ from podium.core.model import (
     ForEach,
     Gates,
     Human,
-    Prompt,
     Repeat,
     Review,
     Set,
@@ -32,6 +31,7 @@ from podium.core.model import (
     Workflow,
 )
 from podium.core.policy import Breaker, Limits, Retry
+from podium.core.settings import Prompt
 from podium.core.types import Millis
 from podium.simulate.random_world import NO_FAILURES, Odds, RandomWorld
 from podium.simulate.run import SimulatedRun, simulate

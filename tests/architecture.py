@@ -48,7 +48,7 @@ INNER_ORDERS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("effects", "messages", "codec"),
         ("events",),
         ("model",),
-        ("policy", "payloads", "addresses"),
+        ("policy", "payloads", "addresses", "settings"),
         ("expressions",),
         ("types", "globs", "hash_chain", "persistent_map", "fast_dataclass"),
     ),

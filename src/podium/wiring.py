@@ -310,9 +310,9 @@ def sandbox_chooser(context: RunContext) -> Callable[[Step, bool], Sandbox]:
     typed = context.sandbox
 
     def choose(step: Step, inplace: bool) -> Sandbox:
-        named = dict(step.settings.get("sandbox") or {})
-        level = typed if typed not in (None, "auto") else named.get("level")
-        chosen = choose_sandbox(level, str(named.get("image") or ""))
+        named = step.settings.sandbox
+        level = typed if typed not in (None, "auto") else named.level
+        chosen = choose_sandbox(level, str(named.image or ""))
         if not inplace or chosen.owner is None:
             return chosen
         # Root's processes are walled in as nobody, to whom the project itself cannot be lent.

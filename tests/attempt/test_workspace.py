@@ -20,6 +20,7 @@ from podium.attempt.workspace.workspace import (
 from podium.core.events import AttemptStarted
 from podium.core.model import Agent, Step
 from podium.core.payloads import Amounts
+from podium.core.settings import StepSettings, WorkspaceSettings
 from podium.core.types import Millis, Tree
 from podium.core.types import Path as Address
 from tests.attempt.runs import Bench, bench
@@ -32,8 +33,8 @@ def asked(tree: Tree | None, attempt: int = 1) -> AttemptStarted:
     return AttemptStarted(Millis(1_700_000_000_000), Address("it"), attempt, Amounts(), base=tree, start=tree)
 
 
-def step(**settings: Any) -> Step:
-    return Step("it", Agent(), settings=settings)
+def step(**workspace: Any) -> Step:
+    return Step("it", Agent(), settings=StepSettings(workspace=WorkspaceSettings(**workspace)))
 
 
 def visit(
@@ -226,7 +227,7 @@ def test_copies_are_there_and_are_nobodys_work(project: Project, tmp_path: Path)
         assert not (workspace.folder / "other.txt").exists()
         put(workspace.folder, {"mine": "m"})
 
-    taken = visit(bench_, project.tree(), do, of=step(workspace={"copy": (".env.test", "cache/**")}))
+    taken = visit(bench_, project.tree(), do, of=step(copy=(".env.test", "cache/**")))
 
     assert taken.files == ("mine",)
 
@@ -235,9 +236,7 @@ def test_copies_are_there_and_are_nobodys_work(project: Project, tmp_path: Path)
 def test_set_up_runs_before_and_tear_down_after(project: Project, tmp_path: Path) -> None:
     bench_ = bench(project, tmp_path, FLOW)
     mark = tmp_path / "torn"
-    own = step(
-        workspace={"setup": (("mkdir", "deps"), ("touch", "deps/done")), "teardown": (("touch", str(mark)),)}
-    )
+    own = step(setup=(("mkdir", "deps"), ("touch", "deps/done")), teardown=(("touch", str(mark)),))
 
     def do(workspace: Workspace) -> None:
         assert (workspace.folder / "deps" / "done").exists()

@@ -19,7 +19,6 @@ from podium.core.model import (
     Gates,
     Human,
     Oversight,
-    Prompt,
     Review,
     Set,
     Step,
@@ -29,6 +28,7 @@ from podium.core.model import (
 )
 from podium.core.payloads import RunFacts, Verdict
 from podium.core.policy import Limits
+from podium.core.settings import Prompt
 from podium.core.state import Instance, State
 from podium.core.turn import Turn, turn
 from podium.core.types import Millis, Outcome, Path, Tree

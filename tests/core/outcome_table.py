@@ -36,7 +36,6 @@ from podium.core.model import (
     Human,
     Members,
     Oversight,
-    Prompt,
     Repeat,
     Review,
     Set,
@@ -47,6 +46,7 @@ from podium.core.model import (
 )
 from podium.core.payloads import RefusedMember, Verdict
 from podium.core.policy import Limits, Retry
+from podium.core.settings import Prompt
 from podium.core.state import State
 from podium.core.types import AnswerKind, Millis, Outcome, Path, Tree
 from podium.simulate.world import DelayedReport

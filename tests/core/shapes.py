@@ -6,9 +6,10 @@ from types import MappingProxyType
 from typing import Final
 
 from podium.core.expressions.nodes import Arith, Call, Compare, Const, Field, Name, Node
-from podium.core.model import Agent, Output, Prompt, Step
+from podium.core.model import Agent, Output, Step
 from podium.core.policy import Estimate
 from podium.core.queries.graph import ACTIONS
+from podium.core.settings import Prompt
 from podium.core.types import MicroUsd
 
 VARS: Final = ("a", "b", "c")

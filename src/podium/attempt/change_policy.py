@@ -37,7 +37,7 @@ def protected(step: Step, names: Names, taken: CapturedChange) -> tuple[str, ...
     """What was changed although it is to be left alone; a person may allow it. Work by hand is a person's already."""
     if isinstance(step.verb, Agent) and step.verb.by_hand:
         return ()
-    globs = fill_argv(step.settings.get("protect") or (), names)
+    globs = fill_argv(step.settings.protect, names)
     # Also under a spelling that is the same file on other systems: .Claude/ steers an agent there as .claude/ does.
     same = tuple(fold_name(glob) for glob in globs)
     return tuple(path for path in taken.files if _any(globs, path) or _any(same, fold_name(path)))

@@ -74,7 +74,7 @@ def build_launch(  # noqa: PLR0913  # what differs from launch to launch; the re
 
 def folder_of(step: Step, names: Names, workspace: Workspace) -> Path:
     """Where processes of a step start, as they see it. Raises PathViolation for one outside of the workspace."""
-    named = as_text(fill(step.settings.get("dir", "."), names), Meter())
+    named = as_text(fill(step.settings.dir or ".", names), Meter())
     if named == ".":
         return workspace.seen
     folder = inside(workspace.folder, named)
@@ -131,7 +131,7 @@ def declared_env(step: Step, names: Names) -> tuple[list[str], dict[str, str]]:
     """The variables that a step passes on, and those that it sets."""
     passed: list[str] = []
     own: dict[str, str] = {}
-    for entry in step.settings.get("env") or ():
+    for entry in step.settings.env:
         name, sign, value = as_text(fill(entry, names), Meter()).partition("=")
         if sign:
             own[name] = value
@@ -141,7 +141,7 @@ def declared_env(step: Step, names: Names) -> tuple[list[str], dict[str, str]]:
 
 
 def _secrets(site: Site, step: Step) -> dict[str, str]:
-    declared = tuple(step.settings.get("secrets") or ())
+    declared = step.settings.secrets
     for name in declared:
         if name not in site.secrets:
             raise ConfigurationError(
@@ -160,15 +160,15 @@ def _walls(
     network: tuple[str, ...] | None,
     **outward: Any,
 ) -> SandboxPolicy:
-    sandbox = dict(step.settings.get("sandbox") or {})
-    said = step.settings.get("network") if network is None else network
-    cpu = fill(sandbox.get("cpu"), names)
+    sandbox = step.settings.sandbox
+    said = step.settings.network if network is None else network
+    cpu = fill(sandbox.cpu, names)
     return SandboxPolicy(
         writable=(workspace.home, workspace.tmp),
         mounts=(*_mounts(site, step, workspace), *(Mount(path, path) for path in reads)),
         hidden=(site.state_dir,) if workspace.kind == "project" and site.state_dir.is_dir() else (),
         network="open" if said == "open" else tuple(said or ()),
-        memory_bytes=_bytes(fill(sandbox.get("memory"), names)),
+        memory_bytes=_bytes(fill(sandbox.memory, names)),
         cpus=float(cpu) if isinstance(cpu, int | float) else None,
         **outward,
     )

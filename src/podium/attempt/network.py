@@ -27,12 +27,12 @@ def is_walled(site: Site, step: Step) -> bool:
 
 def is_brokered(site: Site, step: Step) -> bool:
     """Whether an agent of this step reaches its model by a broker only."""
-    return is_walled(site, step) and step.settings.get("network") != "open"
+    return is_walled(site, step) and step.settings.network != "open"
 
 
 def network_of(step: Step, program: ProgramSpec) -> tuple[str, ...] | None:
     """What its vendor needs, besides what the step allows; None leaves it to the step."""
-    said = step.settings.get("network")
+    said = step.settings.network
     return None if said == "open" else (*(said or ()), *program.network)
 
 

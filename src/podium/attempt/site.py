@@ -106,7 +106,7 @@ class Site:
 
     def is_inplace(self, step: Step) -> bool:
         """Whether a step works in the project itself."""
-        return self.repository is None or dict(step.settings.get("workspace") or {}).get("mode") == "inplace"
+        return self.repository is None or step.settings.workspace.mode == "inplace"
 
     @property
     def artifacts_dir(self) -> Path:

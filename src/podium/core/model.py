@@ -28,6 +28,7 @@ from podium.core.policy import (
     PolicyRule,
     Retry,
 )
+from podium.core.settings import Prompt, StepSettings
 from podium.core.types import Level, Millis, Outcome, Severity
 
 Fields: TypeAlias = Mapping[str, Any]
@@ -60,14 +61,6 @@ class Output:
     choices: tuple[str, ...] = ()
     file: Value = None
     files: tuple[Value, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """A prompt or question: its source text and the file it came from."""
-
-    text: str
-    file: str | None = None
 
 
 # Verbs of leaves.
@@ -300,8 +293,7 @@ class Step:
     """The values of `with`; expressions read them as `with.x`."""
     description: str = ""
     line: int = 0
-    settings: Fields = field(default_factory=no_fields)
-    """context, protect, workspace, dir, sandbox, network, secrets, env, runs_on, tools, system, ..."""
+    settings: StepSettings = StepSettings()
 
 
 @dataclass(frozen=True, slots=True)

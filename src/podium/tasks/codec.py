@@ -13,7 +13,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from typing import Any, Final, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from podium.core import events, model, payloads, policy
+from podium.core import events, model, payloads, policy, settings
 from podium.core.codec import CodecError
 from podium.core.expressions import nodes, templates
 from podium.tasks import names, run_context, task
@@ -207,14 +207,14 @@ def _tuple_reader(where: str, args: tuple[Any, ...], frozen: bool) -> Callable[[
     return read_each
 
 
-_COMPILED: Final = frozenset(module.__name__ for module in (nodes, templates, policy, model))
+_COMPILED: Final = frozenset(module.__name__ for module in (nodes, templates, policy, settings, model))
 _COMPILED_FIELDS: Final = frozenset(
     {(names.Deferred, "value"), (task.AgentWork, "config"), (run_context.AgentUse, "config")}
 )
 # Two classes have the name Call: a call of a function in an expression, and of another workflow.
 _TAGS: Final[dict[type[Any], str]] = {
     cls: "CallWorkflow" if cls is model.Call else cls.__name__
-    for module in (nodes, templates, policy, payloads, events, model, names, task, run_context)
+    for module in (nodes, templates, policy, settings, payloads, events, model, names, task, run_context)
     for cls in vars(module).values()
     if isinstance(cls, type) and is_dataclass(cls) and cls.__module__ == module.__name__
 }

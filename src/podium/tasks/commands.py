@@ -15,6 +15,7 @@ from podium.core.model import Command, Gates, Step
 from podium.core.payloads import Amounts
 from podium.core.queries.graph import tree_in_view, workflow_of
 from podium.core.queries.names import InstanceNames
+from podium.core.settings import written_values
 from podium.core.state import Instance, Leaf, State
 from podium.core.types import Millis, Path, Tree
 from podium.tasks.names import capture
@@ -60,7 +61,7 @@ def command_key(step: Step, names: Names) -> tuple[Any, ...]:
     """What makes a command this one and no other, with its values: an item or an input may choose what it tests."""
     verb = step.verb
     assert isinstance(verb, Command)
-    around = (step.settings.get(key) for key in ("dir", "env", "protect", "workspace", "network", "secrets"))
+    around = written_values(step.settings, ("dir", "env", "protect", "workspace", "network", "secrets"))
     filled = (to_plain(fill(value, names)) for value in (verb.stdin, *around))
     return (fill_argv(verb.argv, names), verb.script, verb.shell, report_paths(verb, names), *filled)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from podium.core.expressions.templates import Value, references
-from podium.core.model import Agent, Command, Fields, Gates, Git, Prompt, Step, Wait, Write
+from podium.core.model import Agent, Command, Fields, Gates, Git, Step, Wait, Write
+from podium.core.settings import FILLED_IN, Prompt, written_values
 from podium.workflow.prompts.prompt import PromptError, plain_prompt
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def _role_is_computed(step: Step) -> bool:
 
 
 def _values(step: Step, config: Fields) -> Iterator[Value]:
-    yield from (step.output.file, *step.output.files, dict(step.settings))
+    yield from (step.output.file, *step.output.files, *written_values(step.settings, FILLED_IN))
     yield from step.touches if isinstance(step.touches, tuple) else (step.touches,)
     match step.verb:
         case Agent() as verb:
@@ -86,9 +87,8 @@ def _prompts(step: Step) -> Iterator[Prompt]:
     if isinstance(step.verb, Agent):
         if step.verb.prompt is not None:
             yield step.verb.prompt
-        system: Mapping[str, Any] | None = step.settings.get("system")
-        if system is not None:
-            yield Prompt(system["text"])
+        if step.settings.system is not None:
+            yield step.settings.system
         yield from (Prompt(text) for text in step.retry.degrade)
 
 

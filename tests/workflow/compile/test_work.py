@@ -10,6 +10,7 @@ from podium.core.expressions.nodes import Field, Name
 from podium.core.expressions.templates import Text
 from podium.core.model import Agent, Check, Command, Git, Human, Members, Review, Wait
 from podium.core.policy import Estimate
+from podium.core.settings import ContextSettings, Prompt, SandboxSettings
 from podium.core.types import MicroUsd, Millis
 from podium.workflow.compile.values import split_command
 from tests.workflow.compiling import compile_text, errors, gates_of, only_step, step_of, verb_of
@@ -79,13 +80,13 @@ def test_a_step_inherits_the_settings_of_its_role(tmp_path: Path) -> None:
     assert (step.limits.usd, step.limits.calls) == (2_000_000, 1)
     assert dict(step.parameters) == {"tone": "dry", "depth": 2}
     settings = step.settings
-    assert settings["context"] == {"include": ("a.md", "b.md", "c.md"), "budget": 5000}
-    assert settings["system"] == {"text": "You write."}
-    assert settings["tools"] == ("read",)
-    assert settings["candidates"] == ("gemini", "codex")
-    assert settings["sandbox"] == {"level": "limits"}
-    assert (settings["runs_on"], settings["dir"], settings["env"]) == (("gpu",), "sub", ("CI", "A=1"))
-    assert settings["protect"][-1] == "y.md"
+    assert settings.context == ContextSettings(include=("a.md", "b.md", "c.md"), budget=5000)
+    assert settings.system == Prompt("You write.")
+    assert settings.tools == ("read",)
+    assert settings.candidates == ("gemini", "codex")
+    assert settings.sandbox == SandboxSettings(level="limits")
+    assert (settings.runs_on, settings.dir, settings.env) == (("gpu",), "sub", ("CI", "A=1"))
+    assert settings.protect[-1] == "y.md"
 
 
 def test_the_steps_settings_override_those_of_the_role(tmp_path: Path) -> None:
@@ -100,7 +101,7 @@ def test_the_steps_settings_override_those_of_the_role(tmp_path: Path) -> None:
     assert (agent.agent, agent.model) == ("claude", Field(Name("inputs"), "m"))
     assert (agent.continuity, agent.no_change, agent.fallback) == (0, "pass", ("gemini",))
     assert agent.estimate == Estimate(MicroUsd(100_000), 5_000)
-    assert step.settings["tools"] == ("edit",)
+    assert step.settings.tools == ("edit",)
     assert step.touches == ("a/**",)
     assert not step.repeatable
 
@@ -200,7 +201,7 @@ def test_a_command_has_its_own_keys(tmp_path: Path) -> None:
     )
     assert verb.coverage == {"report": "c.xml", "min": 80}
     assert (step.touches, step.output.kind, step.repeatable) == (("out",), "lines", False)
-    assert step.settings["secrets"] == ("T",)
+    assert step.settings.secrets == ("T",)
 
 
 def test_a_script_is_kept_unchanged(tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ def _unwalled(step: Step, workflow: Workflow, machine: HostCapabilities, uses_mo
     """Sandboxes that are requested or needed, and do not work here."""
     if machine.typed not in (None, "auto"):
         return  # The user chose it, knowing what it does not enforce.
-    level = dict(step.settings.get("sandbox") or {}).get("level")
+    level = step.settings.sandbox.level
     if level == "container" and machine.uncontained:
         yield f"sandbox container: {machine.uncontained}; or --sandbox limits runs it in a weaker sandbox"
     if level in ("container", *WEAK) or not machine.unwalled:

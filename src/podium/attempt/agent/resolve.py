@@ -12,7 +12,8 @@ from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import Value, fill
 from podium.core.expressions.values import Meter, as_text
-from podium.core.model import Agent, Fields, Prompt, Step
+from podium.core.model import Agent, Fields, Step
+from podium.core.settings import Prompt
 from podium.credentials import with_auth
 from podium.errors import ConfigurationError
 from podium.files.inside import inside
@@ -56,7 +57,7 @@ def worker_for(
     role = _text(verb.role, names)
     known = _role(config, role) if not isinstance(verb.role, str) and role is not None else {}
     agents = config.get("agents") or {}
-    agent = _agent(verb, asked, names, known=known, candidates=step.settings.get("candidates") or ())
+    agent = _agent(verb, asked, names, known=known, candidates=step.settings.candidates)
     agent = agent or usual_agent(site.agents, agents, site.host_env)
     if agent is None:
         return NoAgent(
@@ -91,7 +92,7 @@ def worker_for(
 
 def _is_unwalled(site: Site, step: Step, needed: str) -> bool:
     weak = SANDBOX_LEVELS.index(needed) > SANDBOX_LEVELS.index(site.sandbox_of(step).level)
-    typed = dict(step.settings.get("sandbox") or {}).get("level") in ("none", "limits")
+    typed = step.settings.sandbox.level in ("none", "limits")
     return weak and not typed and not site.context.accepts_weak_sandbox
 
 
@@ -129,10 +130,7 @@ def _agent(
 
 
 def _system(site: Site, step: Step, known: Mapping[str, Any]) -> Prompt | None:
-    compiled = step.settings.get("system")
-    if compiled is not None:
-        return Prompt(compiled["text"], compiled.get("file"))
-    return _written(site, known.get("system"))
+    return step.settings.system or _written(site, known.get("system"))
 
 
 def _written(site: Site, text: str | None) -> Prompt | None:

@@ -39,6 +39,7 @@ from podium.attempt.workspace.workspace import Workspace, opened, start_of
 from podium.core.events import AttemptEnded
 from podium.core.expressions.templates import Value, fill_argv
 from podium.core.model import Agent, Step
+from podium.core.settings import written_values
 from podium.core.types import Millis, Tree
 from podium.credentials import key_names, read_returned_login
 from podium.errors import ConfigurationError
@@ -87,7 +88,7 @@ def _values(step: Step) -> tuple[Value, ...]:
     assert isinstance(verb, Agent)
     wanted = ("dir", "env", "sandbox", "workspace", "protect", "context")
     touches = step.touches if isinstance(step.touches, tuple) else (step.touches,)
-    settings = (step.settings.get(key) for key in wanted)
+    settings = written_values(step.settings, wanted)
     return (verb.role, verb.agent, verb.model, step.output.file, *step.output.files, *settings, *touches)
 
 
@@ -115,7 +116,7 @@ def _asked_of(asking: AgentAttempt, worker: ResolvedAgent) -> tuple[Any, ...]:
         text.replace(asking.nonce, "").replace(asking.site.run, "") for text in (story.system, story.prompt)
     )
     output = (step.output.kind, step.output.choices, fill_argv(step.output.files, asking.names))
-    limits = (step.settings.get(key) for key in ("tools", "network", "env", "dir"))
+    limits = written_values(step.settings, ("tools", "network", "env", "dir"))
     who = (worker.agent, worker.type, worker.model, worker.config)
     return ("agent", *who, *words, _schema(asking), globs_of(step, asking.names), *output, *limits)
 
@@ -280,7 +281,7 @@ def _request(
         root=workspace.seen,
         cwd=folder_of(step, asking.names, workspace),
         home=workspace.home,
-        tools=step.settings.get("tools"),
+        tools=step.settings.tools,
         lasting=goes_on(asking),
         session=session,
         env=_keys(asking.site, worker),

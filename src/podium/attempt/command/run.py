@@ -33,6 +33,7 @@ from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import Value, fill, fill_argv
 from podium.core.expressions.values import Meter, as_text
 from podium.core.model import Command, Step
+from podium.core.settings import written_values
 from podium.core.types import Path, Reason, Tree
 from podium.errors import ConfigurationError
 from podium.tasks.prior_results import request_key
@@ -122,7 +123,7 @@ async def _judged(case: CommandAttempt, before: Tree | None, *, again: bool = Fa
 async def _laid_out(case: CommandAttempt, tree: Tree | None) -> AsyncIterator[Workspace]:
     """A checkout with the protected files as they were before the work; of what is kept, none may be exchanged."""
     site = case.site
-    protected = fill_argv(case.step.settings.get("protect") or (), case.names)
+    protected = fill_argv(case.step.settings.protect, case.names)
     if site.repository is not None and tree is not None and not _keeps(case.step, case.names):
         tree = await to_thread.run_sync(restore_files, site.repository, tree, case.untouched, protected)
     async with opened(site, case.asked, case.step, kind="checkout", names=case.names, tree=tree) as workspace:
@@ -306,7 +307,7 @@ def _asked_of(step: Step, names: Names) -> tuple[Any, ...]:
     plain = (verb.script, verb.shell, verb.must_fail_before, verb.exit_codes, dict(verb.coverage or {}))
     contract = (step.output.kind, step.output.schema, step.output.choices)
     filled = (fill(value, names) for value in values_of(step))
-    return ("command", *plain, *contract, step.settings.get("network"), *filled)
+    return ("command", *plain, *contract, step.settings.network or None, *filled)
 
 
 def values_of(step: Step) -> tuple[Value, ...]:
@@ -314,7 +315,7 @@ def values_of(step: Step) -> tuple[Value, ...]:
     verb = step.verb
     assert isinstance(verb, Command)
     report = dict(verb.coverage or {}).get("report")
-    settings = (step.settings.get(key) for key in ("dir", "env", "sandbox", "workspace", "protect"))
+    settings = written_values(step.settings, ("dir", "env", "sandbox", "workspace", "protect"))
     touches = step.touches if isinstance(step.touches, tuple) else (step.touches,)
     output = (step.output.file, *step.output.files)
     return (*verb.argv, verb.stdin, verb.junit, report, *settings, *touches, *output)

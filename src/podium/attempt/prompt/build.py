@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +18,7 @@ from podium.attempt.prompt.packed_files import context_of
 from podium.attempt.prompt.review_material import material_of
 from podium.attempt.prompt.tree_files import TreeFiles, files_of
 from podium.attempt.site import Site
-from podium.core import model
+from podium.core import settings
 from podium.core.expressions.nodes import Names
 from podium.redaction.scan import scrub
 from podium.tasks.partials import partials_of, render_partial
@@ -87,7 +87,7 @@ class _Names(Mapping[str, Any]):
 
 
 def _own(
-    asking: AgentAttempt, written: model.Prompt | None, names: _Names, files: Callable[[], TreeFiles]
+    asking: AgentAttempt, written: settings.Prompt | None, names: _Names, files: Callable[[], TreeFiles]
 ) -> tuple[str, bool]:
     """What the author wrote, and whether the feedback has its place in it."""
     if written is None:
@@ -107,12 +107,12 @@ def _unwritten(asking: AgentAttempt) -> str:
 
 
 def _rendered(
-    asking: AgentAttempt, written: model.Prompt, names: Mapping[str, Any], files: Callable[[], TreeFiles]
+    asking: AgentAttempt, written: settings.Prompt, names: Mapping[str, Any], files: Callable[[], TreeFiles]
 ) -> str:
     return render(_parsed(asking, written), names, fact=lambda query: files().fact(query))
 
 
-def _parsed(asking: AgentAttempt, written: model.Prompt) -> Prompt:
+def _parsed(asking: AgentAttempt, written: settings.Prompt) -> Prompt:
     name = written.file or ""
     folder = asking.site.project / (Path(name).parent if name else FOLDER)
     return parse_prompt(written.text, folder=folder, name=name, partials=partials_of(asking.work.config))
@@ -121,15 +121,15 @@ def _parsed(asking: AgentAttempt, written: model.Prompt) -> Prompt:
 def _additions(asking: AgentAttempt, names: _Names, files: Callable[[], TreeFiles]) -> Iterator[str]:
     site, asked, step, config = asking.site, asking.asked, asking.step, asking.work.config
     if asked.degrade:
-        rung = model.Prompt(step.retry.degrade[asked.degrade - 1])
+        rung = settings.Prompt(step.retry.degrade[asked.degrade - 1])
         yield _rendered(asking, rung, names, files)
     if asked.guidance:
         yield render_partial(config, "guidance", {"guidance": asked.guidance})
-    context = dict(step.settings.get("context") or {})
+    context = step.settings.context
     if asking.work.review is not None:
         yield material_of(site, asking.work.review, config, tree=asked.start, nonce=asking.nonce)
-        context.pop("diff", None)  # The change it judges stands above already.
-    if context:
+        context = replace(context, diff=None)  # The change it judges stands above already.
+    if settings.present(context):
         since = asking.work.run_start
         packed = context_of(site, context, asking.names, files(), since=since, tree=asked.start)
         yield render_partial(config, "files", packed) if packed else ""

@@ -47,7 +47,7 @@ def _success(step: Step, names: Names, touches: tuple[str, ...] | None) -> Itera
         yield _condition("only" if touches else "unchanged", files=touches)
     if verb.no_change == "fail":
         yield _condition("changed")
-    protected = _words(step.settings.get("protect") or (), names)
+    protected = _words(step.settings.protect, names)
     if protected and touches != ():
         yield _condition("protected", files=protected)
     for glob in _words(step.output.files, names):

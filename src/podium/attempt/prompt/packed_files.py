@@ -8,9 +8,10 @@ from typing import Any, Final
 from podium.attempt.prompt.tree_files import TreeFiles
 from podium.attempt.site import Site
 from podium.core.expressions.nodes import Names
-from podium.core.expressions.templates import fill
+from podium.core.expressions.templates import fill_argv
 from podium.core.expressions.values import MAX_TEXT
 from podium.core.globs import glob_matches
+from podium.core.settings import ContextSettings
 from podium.core.types import Tree
 from podium.errors import ConfigurationError
 from podium.git.trees.diff import diff
@@ -28,7 +29,7 @@ GRAPH_WORDS: Final = ("$TARGET_IMPORTS", "$TARGET", "$INTERFACES", "$PUBLIC_API"
 
 def context_of(
     site: Site,
-    said: Mapping[str, Any],
+    settings: ContextSettings,
     names: Names,
     files: TreeFiles,
     *,
@@ -36,19 +37,21 @@ def context_of(
     tree: Tree | None,
 ) -> Mapping[str, Any]:
     """What the section of a prompt with its files is made of; empty if nothing was asked for."""
-    wanted: dict[str, Any] = {key: fill(value, names) for key, value in said.items()}
-    room = int(wanted.get("budget") or BUDGET) * BYTES_PER_TOKEN
-    always, asked = _paths(files, wanted, "always"), _paths(files, wanted, "include")
-    required, room = _required(files, always, room)
+    always, include, exclude = (
+        fill_argv(globs, names) for globs in (settings.always, settings.include, settings.exclude)
+    )
+    room = (settings.budget or BUDGET) * BYTES_PER_TOKEN
+    first, rest = _paths(files, always, exclude), _paths(files, include, exclude)
+    required, room = _required(files, first, room)
     changes: dict[str, Any] = {"wanted": False, "diff": "", "cut": False}
-    if wanted.get("diff") and site.repository is not None and since is not None and tree is not None:
+    if settings.diff and site.repository is not None and since is not None and tree is not None:
         changed = diff(site.repository, since, tree, limit=min(room // 2, MOST))
         room -= len(changed.text)
         fenced = fence(changed.text, "diff") if changed.text else ""
         changes = {"wanted": True, "diff": fenced, "cut": changed.cut}
-    packed, left_out = _packed(files, [path for path in asked if path not in always], room)
+    packed, left_out = _packed(files, [path for path in rest if path not in first], room)
     packed = [*required, *packed]
-    words = _words(wanted)
+    words = [entry for entry in (*always, *include) if entry.startswith(GRAPH_WORDS)]
     if not (changes["wanted"] or packed or left_out or words):
         return {}
     return {
@@ -59,21 +62,9 @@ def context_of(
     }
 
 
-def _words(wanted: Mapping[str, Any]) -> list[str]:
-    said = [*_texts(wanted.get("always")), *_texts(wanted.get("include"))]
-    return [entry for entry in said if entry.startswith(GRAPH_WORDS)]
-
-
-def _paths(files: TreeFiles, wanted: Mapping[str, Any], key: str) -> list[str]:
-    globs = [entry for entry in _texts(wanted.get(key)) if not entry.startswith(GRAPH_WORDS)]
-    excluded = _texts(wanted.get("exclude"))
-    return [path for path in files.matching(globs) if not any(glob_matches(g, path) for g in excluded)]
-
-
-def _texts(value: Any) -> Sequence[str]:
-    if value is None:
-        return ()
-    return (value,) if isinstance(value, str) else tuple(str(entry) for entry in value)
+def _paths(files: TreeFiles, globs: Sequence[str], exclude: Sequence[str]) -> list[str]:
+    matching = files.matching([glob for glob in globs if not glob.startswith(GRAPH_WORDS)])
+    return [path for path in matching if not any(glob_matches(glob, path) for glob in exclude)]
 
 
 def _required(files: TreeFiles, paths: Sequence[str], room: int) -> tuple[list[dict[str, str]], int]:

@@ -95,14 +95,14 @@ def lend_artifacts(site: Site, folder: Path) -> None:
 
 
 def wanted(step: Step, names: Names | None) -> SetupRequest:
-    raw = dict(step.settings.get("workspace") or {})
+    declared = step.settings.workspace
     known: Names = names or _NoNames()
-    folder = fill(step.settings.get("dir", "."), known)
+    folder = fill(step.settings.dir or ".", known)
     return SetupRequest(
-        copy=fill_argv(raw.get("copy") or (), known),
-        setup=tuple(fill_argv(argv, known) for argv in raw.get("setup") or ()),
-        teardown=tuple(fill_argv(argv, known) for argv in raw.get("teardown") or ()),
-        ports=int(raw.get("ports") or 0),
+        copy=fill_argv(declared.copy, known),
+        setup=tuple(fill_argv(argv, known) for argv in declared.setup),
+        teardown=tuple(fill_argv(argv, known) for argv in declared.teardown),
+        ports=declared.ports or 0,
         folder=folder if isinstance(folder, str) else "",
     )
 

@@ -17,7 +17,6 @@ from podium.core.model import (
     Human,
     Join,
     Members,
-    Prompt,
     Repeat,
     Review,
     ScopeVerb,
@@ -26,6 +25,7 @@ from podium.core.model import (
     Workflow,
     Write,
 )
+from podium.core.settings import Prompt
 from podium.core.state import Instance, Leaf, Order, Placement, Scope, State
 from podium.core.types import CONTINUING_OUTCOMES, Path, Tree
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from podium.core.model import NO_FIELDS, Agent, Check, Command, ForEach, Gates, Review, Step, Verb
+from podium.core.model import Agent, Check, Command, ForEach, Gates, Review, Step, Verb
 from podium.core.policy import Retry
+from podium.core.settings import StepSettings
 from podium.workflow.compile import policy
 from podium.workflow.compile.leaves import command, human, oversight, retry_layers
 from podium.workflow.compile.settings import parameters, settings
@@ -97,7 +98,7 @@ def _gate(context: CompileContext, name: str, raw: Gate) -> Step:
         touches=(),
         description=raw.description,
         line=context.line(raw.path),
-        settings=settings(context, raw) if raw.verb == "run" else NO_FIELDS,
+        settings=settings(context, raw) if raw.verb == "run" else StepSettings(),
     )
 
 

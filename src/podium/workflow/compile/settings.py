@@ -8,6 +8,7 @@ from typing import Any
 
 from podium.core.expressions.templates import Value
 from podium.core.model import Fields, Output
+from podium.core.settings import ContextSettings, Prompt, SandboxSettings, StepSettings, WorkspaceSettings
 from podium.workflow.compile.values import CompileContext, freeze, present_fields
 from podium.workflow.contracts.builtin import BUILTIN, TYPES
 from podium.workflow.expressions.types import ShorthandError, parse_shorthand, to_json_schema
@@ -17,32 +18,26 @@ from podium.workflow.schema.file import Role
 from podium.workflow.schema.step import Step, StepOrGate
 
 
-def settings(context: CompileContext, step: StepOrGate, role: Role | None = None) -> Fields:
+def settings(context: CompileContext, step: StepOrGate, role: Role | None = None) -> StepSettings:
     """The complete settings of a step, so that an attempt need not read the file or the role."""
     file = context.source.file
-    return present_fields(
-        {
-            **(_worker_settings(context, step, role) if step.verb in {"agent", "review"} else {}),
-            **(
-                {"workspace": _merge_maps(context, file.workspace, step.workspace)}
-                if isinstance(step, Step)
-                else {}
-            ),
-            "protect": (
-                *file.protect,
-                *_own_files(context),
-                *context.protect,
-                *context.values(step.protect, step.at("protect")),
-            ),
-            "dir": context.value(step.dir, step.at("dir")),
-            "sandbox": _merge_maps(
-                context, file.sandbox, role.sandbox if role is not None else None, step.sandbox
-            ),
-            "network": network(context, step, role),
-            "secrets": step.secrets,
-            "env": (*file.env, *context.values(step.env, step.at("env"))),
-            "runs_on": step.runs_on or (role.runs_on if role is not None else None),
-        }
+    workspace = _merge_maps(context, file.workspace, step.workspace) if isinstance(step, Step) else {}
+    own_sandbox = role.sandbox if role is not None else None
+    return StepSettings(
+        dir=context.value(step.dir, step.at("dir")),
+        env=(*file.env, *context.values(step.env, step.at("env"))),
+        secrets=step.secrets,
+        network=network(context, step, role),
+        protect=(
+            *file.protect,
+            *_own_files(context),
+            *context.protect,
+            *context.values(step.protect, step.at("protect")),
+        ),
+        sandbox=SandboxSettings(**_merge_maps(context, file.sandbox, own_sandbox, step.sandbox)),
+        workspace=WorkspaceSettings(**workspace),
+        runs_on=step.runs_on or (role.runs_on if role is not None else None) or (),
+        **(_worker_settings(context, step, role) if step.verb in {"agent", "review"} else {}),
     )
 
 
@@ -54,7 +49,7 @@ def _worker_settings(context: CompileContext, step: StepOrGate, role: Role | Non
         "context": _context(context, context.source.file.context, own, step.context),
         "tools": tools or (role.tools if role is not None else None),
         "system": _system(context, role),
-        "candidates": role.candidates if role is not None else None,
+        "candidates": (role.candidates if role is not None else None) or (),
     }
 
 
@@ -75,28 +70,27 @@ def network(context: CompileContext, step: StepOrGate, role: Role | None) -> str
     return None
 
 
-def _system(context: CompileContext, role: Role | None) -> Fields | None:
+def _system(context: CompileContext, role: Role | None) -> Prompt | None:
     if role is None or role.system is None:
         return None
-    prompt = context.prompt(role.system, role.at("system"))
-    return present_fields({"text": prompt.text, "file": prompt.file})
+    return context.prompt(role.system, role.at("system"))
 
 
-def _context(context: CompileContext, *layers: parts.Context | None) -> Fields | None:
+def _context(context: CompileContext, *layers: parts.Context | None) -> ContextSettings:
     """Merges layers: lists are appended, other values replaced by the nearest."""
     merged: dict[str, Any] = {}
     for layer in filter(None, layers):
         for key in layer.written_keys():
             value = context.value(layer.get(key), layer.at(key))
             merged[key] = (*merged.get(key, ()), *value) if isinstance(value, tuple) else value
-    return present_fields(merged) if merged else None
+    return ContextSettings(**merged)
 
 
-def _merge_maps(context: CompileContext, *layers: Raw | None) -> Fields | None:
-    merged: dict[str, Value] = {}
+def _merge_maps(context: CompileContext, *layers: Raw | None) -> dict[str, Any]:
+    merged: dict[str, Any] = {}
     for layer in filter(None, layers):
         merged |= {key: context.value(layer.get(key), layer.at(key)) for key in layer.written_keys()}
-    return present_fields(merged) if merged else None
+    return merged
 
 
 def parameters(context: CompileContext, raw: StepOrGate, role: Role | None) -> tuple[tuple[str, Value], ...]:

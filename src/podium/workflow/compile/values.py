@@ -12,8 +12,9 @@ from typing import Any, Final
 from podium.core.expressions.nodes import Const, Node
 from podium.core.expressions.templates import Value
 from podium.core.fast_dataclass import dataclass
-from podium.core.model import Fields, Prompt
+from podium.core.model import Fields
 from podium.core.policy import Count
+from podium.core.settings import Prompt
 from podium.workflow.context import WorkflowSource
 from podium.workflow.expressions.parser import ExpressionError, parse_expression, parse_value
 from podium.workflow.problems import Problem

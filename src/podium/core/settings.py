@@ -1,0 +1,94 @@
+"""The settings of a step that only its attempts need: where and how its processes run, and what its agent is given.
+
+The core passes them on unread. A value may contain inserts, which the attempt fills in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import Any, Final, Literal
+
+from podium.core.expressions.templates import Value
+from podium.core.fast_dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt or question: its source text and the file it came from."""
+
+    text: str
+    file: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxSettings:
+    level: str | None = None
+    image: Value = None
+    memory: Value = None
+    cpu: Value = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceSettings:
+    mode: Literal["private", "inplace"] | None = None
+    setup: tuple[tuple[Value, ...], ...] = ()
+    copy: tuple[Value, ...] = ()
+    ports: int | None = None
+    teardown: tuple[tuple[Value, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSettings:
+    """The files that are packed into the prompt of an agent."""
+
+    include: tuple[Value, ...] = ()
+    always: tuple[Value, ...] = ()
+    exclude: tuple[Value, ...] = ()
+    diff: bool | None = None
+    budget: int | None = None
+    strategy: Value = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepSettings:
+    """The settings of the file, the role and the step, merged."""
+
+    dir: Value = None
+    """Where processes start, in the workspace; None is its root."""
+    env: tuple[Value, ...] = ()
+    """Names of variables that are passed on, and NAME=VALUE for those that are set."""
+    secrets: tuple[str, ...] = ()
+    network: str | tuple[str, ...] | None = None
+    """`open`, or the hosts that processes may reach."""
+    protect: tuple[Value, ...] = ()
+    """Globs of files that the step may not change."""
+    sandbox: SandboxSettings = SandboxSettings()
+    workspace: WorkspaceSettings = WorkspaceSettings()
+    runs_on: tuple[str, ...] = ()
+    tools: tuple[str, ...] | None = None
+    candidates: tuple[str, ...] = ()
+    """The agents among which `agent: auto` chooses."""
+    system: Prompt | None = None
+    context: ContextSettings = ContextSettings()
+
+
+FILLED_IN: Final = ("dir", "env", "protect", "sandbox", "workspace", "context")
+"""The settings that may contain inserts."""
+
+
+def present(settings: object) -> dict[str, Any] | None:
+    """The settings of a record that were made, by name; None if there are none."""
+    values = {field.name: getattr(settings, field.name) for field in fields(settings)}  # type: ignore[arg-type]
+    return {name: value for name, value in values.items() if value not in (None, ())} or None
+
+
+def written_values(settings: StepSettings, names: Iterable[str]) -> tuple[Value, ...]:
+    """The values of these settings, for whoever fills them in or compares them; None for each that was not made."""
+    return tuple(_value(getattr(settings, name)) for name in names)
+
+
+def _value(setting: Any) -> Value:
+    if isinstance(setting, SandboxSettings | WorkspaceSettings | ContextSettings):
+        return present(setting)
+    return None if setting == () else setting
