@@ -22,7 +22,7 @@ import anyio
 from bench.engine import RUN, Cost, bare, chain_of, commit, us
 from podium.adapters.sandboxes.none import NoSandbox
 from podium.adapters.stores.sqlite import SqliteStore
-from podium.attempt.site import Site
+from podium.attempt.host import Host
 from podium.core.hash_chain import FIRST_HASH
 from podium.core.messages import Start
 from podium.core.payloads import RunFacts
@@ -64,12 +64,12 @@ def costs() -> tuple[Cost, ...]:
 
 
 class _Setup(NamedTuple):
-    """One run, whose site is ready."""
+    """One run, whose host is ready."""
 
-    site: Site
+    host: Host
 
-    def site_of(self, _: RunHead) -> Site:
-        return self.site
+    def host_of(self, _: RunHead) -> Host:
+        return self.host
 
     def exporters_of(self, _head: RunHead, _mask: Mask) -> tuple[()]:
         return ()
@@ -110,7 +110,7 @@ def _steps() -> list[float]:
         store = SqliteStore(folder / ".podium/podium.db")
         store.create(RunHead(RUN, "bench", workflow.fingerprint, 0, 0, 0, FIRST_HASH))
         store.post(RUN, "start", encode_command(Start(RunFacts(RUN, "bench"))))
-        site = Site(
+        host = Host(
             context=RunContext(RUN),
             workflow=workflow,
             project=folder,
@@ -122,7 +122,7 @@ def _steps() -> list[float]:
             marker="podium-bench",
             mask=Mask(),
         )
-        runtime = LocalRuntime(store, ProjectPaths(folder), _Setup(site))
+        runtime = LocalRuntime(store, ProjectPaths(folder), _Setup(host))
         state = anyio.run(
             partial(runtime.drive, RUN, park=True, on_turn=lambda _: turns.append(time.perf_counter()))
         )

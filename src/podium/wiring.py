@@ -15,9 +15,9 @@ from podium.files.project_paths import ProjectPaths, cache_dir
 if TYPE_CHECKING:
     from podium.adapters.agents.registry import InstalledAgents
     from podium.adapters.agents.scripted.agent import Scripted
-    from podium.app.project import Project, SiteFor
+    from podium.app.project import HostFor, Project
     from podium.app.workflow_tests.stage import TestProject
-    from podium.attempt.site import Site
+    from podium.attempt.host import Host
     from podium.core.hash_chain import RunId
     from podium.core.model import Step, Workflow
     from podium.credentials import Logins
@@ -49,7 +49,7 @@ def open_project(
     *,
     user_dir: Path | None = None,
     create: bool = False,
-    site_for: SiteFor | None = None,
+    host_for: HostFor | None = None,
     state_dir: Path | None = None,
 ) -> Project:
     """The project with this root, with the adapters behind its ports; `state_dir` keeps its runs somewhere else."""
@@ -61,7 +61,7 @@ def open_project(
     return Project(
         paths,
         user_dir=user_dir,
-        site_for=site_for or make_site,
+        host_for=host_for or make_host,
         exporters_for=exporters_for,
         make_runtime=lambda project: LocalRuntime(store, paths, project),
     )
@@ -85,11 +85,11 @@ def open_stage(root: Path, staged: TestProject) -> tuple[Project, Scripted | Non
 
     actor = None if staged.cast is None else Scripted(staged.cast, staged.source)
     stand_in = actor if staged.replay is None else Recorded(staged.replay)
-    site_for = partial(make_site, stand_in=stand_in, env={**os.environ, **staged.env})
-    return open_project(root, create=True, site_for=site_for), actor
+    host_for = partial(make_host, stand_in=stand_in, env={**os.environ, **staged.env})
+    return open_project(root, create=True, host_for=host_for), actor
 
 
-def make_site(
+def make_host(
     run: RunId,
     workflow: Workflow,
     project: Path,
@@ -99,7 +99,7 @@ def make_site(
     replay: str | None = None,
     stand_in: Agent | None = None,
     env: Mapping[str, str] = os.environ,
-) -> Site:
+) -> Host:
     """Where a run works on this machine. `sandbox` is a level the user has typed; `stand_in` plays all agents."""
     from podium.adapters.agents.registry import InstalledAgents
     from podium.app.run.preflight import uses_model_agents
@@ -118,20 +118,20 @@ def make_site(
         replay=replay,
         is_played=is_played,
     )
-    return site_for_run(context, workflow, project, stand_in=stand_in, env=env)
+    return host_for_run(context, workflow, project, stand_in=stand_in, env=env)
 
 
-def site_for_run(
+def host_for_run(
     context: RunContext,
     workflow: Workflow,
     project: Path,
     *,
     stand_in: Agent | None = None,
     env: Mapping[str, str] = os.environ,
-) -> Site:
+) -> Host:
     """Where the tasks of a run are carried out on this machine."""
     from podium.adapters.prices import public_price
-    from podium.attempt.site import Site
+    from podium.attempt.host import Host
     from podium.credentials import read_keys, tokens_of
     from podium.git.repository import find
     from podium.redaction.mask import Mask
@@ -153,7 +153,7 @@ def site_for_run(
         if logins.renew(kind, content):
             mask.learn(tokens_of({kind: content}))
 
-    return Site(
+    return Host(
         context=context,
         workflow=workflow,
         project=project,
@@ -174,16 +174,16 @@ def site_for_run(
     )
 
 
-def make_looking_site(workflow: Workflow, project: Path) -> Site:
+def make_preview_host(workflow: Workflow, project: Path) -> Host:
     """For looking only: nothing is made, no secret is read, and files are those of the folder."""
     from podium.adapters.agents.registry import InstalledAgents
     from podium.adapters.sandboxes.none import NoSandbox
-    from podium.attempt.site import Site
+    from podium.attempt.host import Host
     from podium.core.hash_chain import RunId
     from podium.redaction.mask import Mask
     from podium.tasks.run_context import RunContext
 
-    return Site(
+    return Host(
         context=RunContext(RunId("rehearsal"), sandbox="none"),
         workflow=workflow,
         project=project,

@@ -10,7 +10,7 @@ from podium.app.author.load import open_workflow
 from podium.app.forecast.prompt import PromptRecord, told_by_file, told_in_run
 from podium.errors import ConfigurationError
 from podium.files.project_paths import ProjectPaths
-from podium.wiring import make_looking_site
+from podium.wiring import make_preview_host
 from tests.engine.kit import TEAM, Project
 
 STEPS = """\
@@ -42,7 +42,7 @@ def foretold(project: Project, step: str) -> PromptRecord:
         step,
         inputs={"task": "hello"},
         cast=project.root / "cast.yaml",
-        site_for=lambda flow: make_looking_site(flow, project.root),
+        host_for=lambda flow: make_preview_host(flow, project.root),
     )
 
 

@@ -40,7 +40,7 @@ class Asked(Bench):
     seen: list[tuple[str, Progress]] = field(default_factory=list)
 
     async def _agent(self, asked: AttemptStarted, state: State) -> AttemptEnded:
-        return await perform_attempt(asked, state, self.site)
+        return await perform_attempt(asked, state, self.host)
 
     async def _perform(self, effect: Any, state: State) -> Message:
         match effect:
@@ -54,7 +54,7 @@ class Asked(Bench):
                 return await super()._perform(effect, state)
 
     def log(self, path: str, attempt: int, name: str) -> str:
-        return (self.site.log_dir(path, attempt) / name).read_text()
+        return (self.host.log_dir(path, attempt) / name).read_text()
 
 
 def ask(
@@ -86,5 +86,5 @@ def ask(
         on_progress=lambda path, progress: seen.append((path, progress)),
         **more,
     ).given(agents=AGENTS)
-    asked = Asked(made.site, made.root, clock=clock, answers=answers or {}, seen=seen)
+    asked = Asked(made.host, made.root, clock=clock, answers=answers or {}, seen=seen)
     return asked, asked.play(inputs)

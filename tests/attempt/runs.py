@@ -11,8 +11,8 @@ import anyio
 
 from podium.adapters.sandboxes.limits import LimitsSandbox
 from podium.attempt.change_policy import objection
+from podium.attempt.host import Host
 from podium.attempt.result import attempt_ended
-from podium.attempt.site import Site
 from podium.attempt.workspace.workspace import CaptureRefused, captured, opened
 from podium.core.effects import AskPerson, FindFact, JoinTrees, RunAttempt, Watch
 from podium.core.events import AttemptEnded, AttemptStarted, Event, JoinEnded, StepEnded
@@ -39,9 +39,9 @@ Edit = Callable[[Path, int], None]
 """What a worker does: told its folder and the number of its attempt."""
 
 
-async def perform_attempt(started: AttemptStarted, state: State, site: Site) -> AttemptEnded:
+async def perform_attempt(started: AttemptStarted, state: State, host: Host) -> AttemptEnded:
     """One attempt as the engine makes it: its task is built from the state, then carried out."""
-    work = work_for(RunAttempt(started), state, site)
+    work = work_for(RunAttempt(started), state, host)
     assert work is not None
     ended = await work()
     assert isinstance(ended, AttemptEnded)
@@ -75,9 +75,9 @@ class Played:
 
 @dataclass
 class Bench:
-    """A project, a workflow and a site. Changing the site is done before `play`."""
+    """A project, a workflow and a host. Changing the host is done before `play`."""
 
-    site: Site
+    host: Host
     root: Path
     edits: Mapping[str, Edit] = field(default_factory=dict)
     before: Callable[[Any, State], None] | None = None
@@ -87,19 +87,19 @@ class Bench:
         return anyio.run(self._play, dict(inputs or {}))
 
     def given(self, **changes: Any) -> Bench:
-        return replace(self, site=replace(self.site, **changes))
+        return replace(self, host=replace(self.host, **changes))
 
     async def _play(self, inputs: dict[str, Any]) -> Played:
-        site = self.site
-        repository = site.repository
+        host = self.host
+        repository = host.repository
         head = None if repository is None else await anyio.to_thread.run_sync(read_head, repository)
         base = "" if head is None or head.commit is None else head.commit
-        facts = RunFacts(site.run, site.workflow.name, branch="main", base=base, date="2026-01-01")
+        facts = RunFacts(host.run, host.workflow.name, branch="main", base=base, date="2026-01-01")
         start = Start(facts, inputs, {}, None if head is None else head.tree)
-        played = Played(initial(site.workflow), [])
+        played = Played(initial(host.workflow), [])
         todo: list[Message] = [start]
         while todo and played.state.ended is None:
-            taken = turn(played.state, todo.pop(0), site.now())
+            taken = turn(played.state, todo.pop(0), host.now())
             assert not isinstance(taken, Refusal), taken
             played.state = taken.state
             played.events.extend(taken.events)
@@ -115,7 +115,7 @@ class Bench:
                 verb = state.instances[asked.path].place.step.verb
                 return await (self._agent if isinstance(verb, Agent) else self._perform_attempt)(asked, state)
             case JoinTrees() | FindFact() | Watch():
-                work = work_for(effect, state, self.site)
+                work = work_for(effect, state, self.host)
                 assert work is not None
                 report = await work()
                 assert report is not None
@@ -126,27 +126,27 @@ class Bench:
                 raise AssertionError(effect)
 
     async def _perform_attempt(self, asked: AttemptStarted, state: State) -> AttemptEnded:
-        return await perform_attempt(asked, state, self.site)
+        return await perform_attempt(asked, state, self.host)
 
     async def _agent(self, asked: AttemptStarted, state: State) -> AttemptEnded:
         leaf = state.instances[asked.path]
         step = leaf.place.step
         names = InstanceNames(state, leaf)
-        async with opened(self.site, asked, step, kind="clone", names=names) as workspace:
+        async with opened(self.host, asked, step, kind="clone", names=names) as workspace:
             edit = self.edits.get(asked.path.split("~")[0])
             if edit is not None:
                 edit(workspace.folder, asked.attempt)
-            taken = await captured(self.site, workspace, asked)
+            taken = await captured(self.host, workspace, asked)
         if isinstance(taken, CaptureRefused):
             told = {"text": "", "message": taken.message}
-            return attempt_ended(self.site, asked, "failed", taken.reason, result=told, tree=asked.start)
-        found = objection(self.site, step, names, taken)
+            return attempt_ended(self.host, asked, "failed", taken.reason, result=told, tree=asked.start)
+        found = objection(self.host, step, names, taken)
         text = f"{asked.path} {asked.attempt}"
         result: dict[str, Any] = {"text": text, "output": text, "files": list(taken.files)}
         if found is not None:
             result["message"] = found[1]
-            return attempt_ended(self.site, asked, "failed", found[0], result=result, tree=taken.tree)
-        return attempt_ended(self.site, asked, "ok", result=result, tree=taken.tree, change=taken.change)
+            return attempt_ended(self.host, asked, "failed", found[0], result=result, tree=taken.tree)
+        return attempt_ended(self.host, asked, "ok", result=result, tree=taken.tree, change=taken.change)
 
 
 def bench(
@@ -158,14 +158,14 @@ def bench(
     sandbox: Sandbox | None = None,
     **more: Any,
 ) -> Bench:
-    """A site for a workflow; the file itself lies outside the project, so that it is no part of the tree."""
+    """A host for a workflow; the file itself lies outside the project, so that it is no part of the tree."""
     flows = folder / "flows"
     flows.mkdir(exist_ok=True)
     workflow: Workflow = compile_text(flows, text)
     repository = project.repository if isinstance(project, Project) else None
     root = project.root if isinstance(project, Project) else project
     base = None if repository is None else read_head(repository).commit
-    site = Site(
+    host = Host(
         context=RunContext(
             more.pop("run", RUN),
             base_commit=base,
@@ -185,7 +185,7 @@ def bench(
         host_env=more.pop("host_env", {"PATH": "/usr/local/bin:/usr/bin:/bin"}),
         **more,
     )
-    return Bench(site, root, edits or {})
+    return Bench(host, root, edits or {})
 
 
 def writes(files: Mapping[str, str]) -> Edit:

@@ -53,7 +53,7 @@ def test_the_real_output_of_a_failed_gate_is_in_the_next_prompt(project: Project
     assert played.ending("it").outcome == "passed"
     assert len(played.answers("it")) == 2
     assert '"grep -n x = 2 src/app.py" passes (two)' in asked.log("it", 1, "prompt.md")
-    kept = asked.site.run_dir / "feedback/it/1.md"
+    kept = asked.host.run_dir / "feedback/it/1.md"
     assert kept.read_text().startswith("# it#1/two\n\n")
 
 
@@ -352,15 +352,15 @@ def test_a_cancelled_agent_is_dead_and_its_workspace_gone(project: Project, tmp_
     class Cancelling(Asked):
         async def _agent(self, asked: AttemptStarted, state: State) -> AttemptEnded:
             with anyio.CancelScope() as scope:
-                site = replace(self.site, marker=marker, on_progress=lambda *_: scope.cancel())
-                await perform_attempt(asked, state, site)
+                host = replace(self.host, marker=marker, on_progress=lambda *_: scope.cancel())
+                await perform_attempt(asked, state, host)
             assert scope.cancelled_caught
-            return AttemptEnded(self.site.now(), asked.path, asked.attempt, "cancelled")
+            return AttemptEnded(self.host.now(), asked.path, asked.attempt, "cancelled")
 
     made, _ = ask(project, tmp_path, WORK, "[]")
     (project.root / "cast.yaml").write_text("[{write: {src/a.py: x}, error: timeout}]\n")
-    played = Cancelling(made.site, made.root, clock=made.clock).play()
+    played = Cancelling(made.host, made.root, clock=made.clock).play()
 
     assert played.answer("it").kind == "cancelled"
-    assert not [path for path in made.site.work_dir.rglob("*") if path.is_file()]
+    assert not [path for path in made.host.work_dir.rglob("*") if path.is_file()]
     assert sweep(marker) == ()

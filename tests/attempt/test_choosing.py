@@ -115,11 +115,11 @@ def test_a_long_answer_is_cut_in_the_record_and_whole_on_disk(project: Project, 
     assert "[truncated: the first 8192 of 20000 bytes]" in played.result("it")["text"]
     assert len(asked.log("it", 1, "answer.md")) == len(asked.log("it", 1, "stdout.log")) == 20_000
 
-    assert not list(asked.site.run_dir.glob("outputs/*")), "it is kept once"
+    assert not list(asked.host.run_dir.glob("outputs/*")), "it is kept once"
 
     quiet, _ = ask(project, tmp_path, dedent(flow) + "record: {stdout: false}\n")
-    assert not list(quiet.site.run_dir.glob("outputs/*"))
-    assert (quiet.site.log_dir("it", 1) / "answer.md").exists()
+    assert not list(quiet.host.run_dir.glob("outputs/*"))
+    assert (quiet.host.log_dir("it", 1) / "answer.md").exists()
 
 
 def test_a_folder_that_may_not_be_taken_over_fails_the_attempt(project: Project, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 
 from podium.attempt import artifacts
-from podium.attempt.site import Site
+from podium.attempt.host import Host
 from podium.core.model import Output
 from podium.errors import PathViolation
 from podium.redaction.mask import Mask
@@ -233,34 +233,34 @@ def test_the_validator_agrees_with_jsonschema(value: Any, schema: Any) -> None:
     assert (not faults_of(value, schema)) == expected
 
 
-def site_of(project: Project, folder: Path, **more: Any) -> Site:
-    return bench(project, folder, 'steps: {it: {run: ["true"]}}', **more).site
+def host_of(project: Project, folder: Path, **more: Any) -> Host:
+    return bench(project, folder, 'steps: {it: {run: ["true"]}}', **more).host
 
 
 def test_an_artifact_is_kept_by_its_content_and_published_when_its_step_has_passed(
     project: Project, tmp_path: Path
 ) -> None:
     """R154"""
-    site = site_of(project, tmp_path, mask=Mask({"T": "hidden-token"}))
+    host = host_of(project, tmp_path, mask=Mask({"T": "hidden-token"}))
 
-    kept = artifacts.keep(site, "out/plan.json", {"title": "a hidden-token"})
+    kept = artifacts.keep(host, "out/plan.json", {"title": "a hidden-token"})
 
-    blob = site.state_dir / "blobs" / kept["hash"]
+    blob = host.state_dir / "blobs" / kept["hash"]
     assert blob.read_text() == '{\n  "title": "a ***"\n}\n'
-    assert not site.artifacts_dir.exists()
-    assert artifacts.keep(site, "out/plan.json", {"title": "a hidden-token"}) == kept
-    places = artifacts.publish(site, "each[2]/draft~3/claude", {"artifacts": [kept]})
-    assert places == (site.artifacts_dir / "each/2/draft/claude/out/plan.json",)
+    assert not host.artifacts_dir.exists()
+    assert artifacts.keep(host, "out/plan.json", {"title": "a hidden-token"}) == kept
+    places = artifacts.publish(host, "each[2]/draft~3/claude", {"artifacts": [kept]})
+    assert places == (host.artifacts_dir / "each/2/draft/claude/out/plan.json",)
     assert places[0].read_bytes() == blob.read_bytes()
-    assert artifacts.publish(site, "it", None) == ()
+    assert artifacts.publish(host, "it", None) == ()
 
 
 def test_an_artifact_cannot_leave_its_folder(project: Project, tmp_path: Path) -> None:
-    site = site_of(project, tmp_path)
+    host = host_of(project, tmp_path)
     for name in ("../x", "/x", "a/../../x"):
         with pytest.raises(PathViolation):
-            artifacts.keep(site, name, "text")
-    assert not (site.state_dir / "blobs").exists()
+            artifacts.keep(host, name, "text")
+    assert not (host.state_dir / "blobs").exists()
 
 
 def test_the_result_of_an_agent_names_its_artifact(project: Project, tmp_path: Path) -> None:
@@ -269,4 +269,4 @@ def test_the_result_of_an_agent_names_its_artifact(project: Project, tmp_path: P
 
     [artifact] = played.result("it")["artifacts"]
     assert artifact["file"] == "notes-flow.md"
-    assert (asked.site.state_dir / "blobs" / artifact["hash"]).read_text() == "some notes"
+    assert (asked.host.state_dir / "blobs" / artifact["hash"]).read_text() == "some notes"

@@ -22,7 +22,7 @@ def test_a_later_step_that_fails_speaks_to_the_step_it_goes_back_to(project: Pro
     prompt = asked.log("it~2", 1, "prompt.md")
     assert 'The command "test" failed with exit code 7.' in prompt
     assert "wrong number" in prompt
-    assert (asked.site.run_dir / "feedback/it/1.md").read_text().startswith("# test\n")
+    assert (asked.host.run_dir / "feedback/it/1.md").read_text().startswith("# test\n")
     assert played.state.ended is not None and played.state.ended.outcome == "passed"
 
 

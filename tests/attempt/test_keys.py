@@ -16,7 +16,7 @@ from podium.ports.agent import AgentRequest, ProgramSpec
 from podium.ports.agent_type import Credentials
 from podium.redaction.mask import Mask
 from podium.tasks.run_context import RunContext
-from podium.wiring import agent_uses, agents_for, make_site, played_by, used_agents
+from podium.wiring import agent_uses, agents_for, make_host, played_by, used_agents
 from tests.attempt.asked import AGENTS, Asked, ask
 from tests.git.kit import Project
 from tests.installed import agent
@@ -40,15 +40,15 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def files(asked: Asked) -> bytes:
-    return b"".join(path.read_bytes() for path in asked.site.state_dir.rglob("*") if path.is_file())
+    return b"".join(path.read_bytes() for path in asked.host.state_dir.rglob("*") if path.is_file())
 
 
 @pytest.mark.req("R187")
 def test_an_agent_gets_the_keys_it_asks_for_and_they_are_written_nowhere(
     project: Project, tmp_path: Path
 ) -> None:
-    host = {"PATH": "/usr/bin:/bin", "THEIR_KEY": KEY, "OTHER_KEY": "sk-other-0000"}
-    asked, played = ask(project, tmp_path, FLOW, host_env=host, mask=Mask({"THEIR_KEY": KEY}))
+    env = {"PATH": "/usr/bin:/bin", "THEIR_KEY": KEY, "OTHER_KEY": "sk-other-0000"}
+    asked, played = ask(project, tmp_path, FLOW, host_env=env, mask=Mask({"THEIR_KEY": KEY}))
 
     assert "my key is ***" in played.result("a")["text"]
     assert KEY.encode() not in files(asked)
@@ -71,7 +71,7 @@ def test_an_agent_that_becomes_known_in_the_run_needs_its_walls_too(
 
 
 @pytest.mark.req("R187")
-def test_a_site_hides_the_keys_and_logins_of_all_agents_of_a_workflow_and_of_those_it_calls(
+def test_a_host_hides_the_keys_and_logins_of_all_agents_of_a_workflow_and_of_those_it_calls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "home"
@@ -100,9 +100,9 @@ def test_a_site_hides_the_keys_and_logins_of_all_agents_of_a_workflow_and_of_tho
     for name, value in env.items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
-    site = make_site(RunId("20260101-a"), workflow, tmp_path, sandbox="limits")
+    host = make_host(RunId("20260101-a"), workflow, tmp_path, sandbox="limits")
 
-    assert [site.mask.hides(value) for value in (KEY, "sk-inner-0000", token, "sk-loose-0000")] == [
+    assert [host.mask.hides(value) for value in (KEY, "sk-inner-0000", token, "sk-loose-0000")] == [
         True, True, True, False,
     ]  # fmt: skip
     _, unused = agents_for(agent_uses(open_workflow(tmp_path / "inner.yaml", project=tmp_path)), env)

@@ -46,7 +46,7 @@ def when_landing(bench_: Bench, do: Any) -> None:
 
 def again_of(bench_: Bench, first: tuple[AttemptStarted, State]) -> AttemptEnded:
     asked, state = first
-    return anyio.run(perform_attempt, asked, state, bench_.site)
+    return anyio.run(perform_attempt, asked, state, bench_.host)
 
 
 def commit_elsewhere(project: Project, files: dict[str, str]) -> None:

@@ -62,7 +62,7 @@ def test_what_a_gate_said_is_worded_by_the_project_too_and_kept_so(project: Proj
     asked, _ = ask(project, tmp_path, flow, "[{match: {attempt: 2}, write: {a.txt: a}}]", files=own(texts))
 
     assert "## Feedback on the work so far\n\ncommand there: 1 " in asked.log("it", 2, "prompt.md")
-    assert "command there: 1 " in (asked.site.run_dir / "feedback/it/1.md").read_text("utf-8")
+    assert "command there: 1 " in (asked.host.run_dir / "feedback/it/1.md").read_text("utf-8")
 
 
 def test_an_included_partial_is_read_when_the_prompt_is_written(project: Project, tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_a_cancelled_attempt_ends_its_process_and_removes_its_home(project: Proj
     async def go() -> bool:
         with anyio.CancelScope() as scope:
             async with anyio.create_task_group() as group:
-                group.start_soon(perform_attempt, asked, state, bench_.site)
+                group.start_soon(perform_attempt, asked, state, bench_.host)
                 await until_async(mark.exists)
                 scope.cancel()
         return scope.cancelled_caught
@@ -115,7 +115,7 @@ def test_a_cancelled_attempt_ends_its_process_and_removes_its_home(project: Proj
     assert [path.name[0] for path in (tmp_path / "work").iterdir()] == ["c"]
 
 
-def test_the_time_of_an_attempt_comes_from_the_site(project: Project, tmp_path: Path) -> None:
+def test_the_time_of_an_attempt_comes_from_the_host(project: Project, tmp_path: Path) -> None:
     played = bench(project, tmp_path, "steps:\n  it: {run: [ls]}\n", now=lambda: Millis(7)).play()
 
     assert played.answer("it").at == 7
@@ -137,6 +137,6 @@ def test_a_git_that_fails_is_an_error_with_its_words(project: Project, tmp_path:
     asked, state = asked_of(bench_)
     lost = replace(asked, start=Tree("0" * 39 + "1"))
 
-    ended = anyio.run(perform_attempt, lost, state, bench_.site)
+    ended = anyio.run(perform_attempt, lost, state, bench_.host)
 
     assert (ended.kind, ended.reason) == ("error", "git")

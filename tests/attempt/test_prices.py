@@ -11,7 +11,7 @@ from podium.adapters.agents.command.agent import Command
 from podium.adapters.prices import public_price
 from podium.attempt.agent.resolve import ResolvedAgent
 from podium.attempt.agent.usage import is_refused, priced, used_of
-from podium.attempt.site import no_price
+from podium.attempt.host import no_price
 from podium.core.types import MicroUsd
 from podium.ports.agent import AgentResult, Usage
 from tests.installed import agent

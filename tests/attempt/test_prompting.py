@@ -111,7 +111,7 @@ def test_the_latest_feedback_is_given_in_full_and_earlier_ones_in_short(
     assert "number 2\nsaid\nmore" in third and "number 1\nsaid\nmore" not in third
     assert third.count('The command "one" failed') == 2
     assert third.count('The command "two" failed') == 2
-    names = sorted(path.name for path in (asked.site.run_dir / "feedback/it").iterdir())
+    names = sorted(path.name for path in (asked.host.run_dir / "feedback/it").iterdir())
     assert names == ["1.md", "2.md", "3.md", "4.md"]
 
 
@@ -157,7 +157,7 @@ def test_what_is_recorded_is_what_record_says(project: Project, tmp_path: Path) 
         steps: {it: {agent: w, prompt: Do it}}
     """
     quiet, _ = ask(project, tmp_path, flow)
-    assert [path.name for path in quiet.site.log_dir("it", 1).iterdir()] == ["attempt.json"]
+    assert [path.name for path in quiet.host.log_dir("it", 1).iterdir()] == ["attempt.json"]
 
     loud, played = ask(
         project,
@@ -166,7 +166,7 @@ def test_what_is_recorded_is_what_record_says(project: Project, tmp_path: Path) 
         "[{text: hi, cost_usd: 0.5, usage: {input: 7, output: 3}}]",
     )
     facts = json.loads(loud.log("it", 1, "attempt.json"))
-    assert sorted(path.name for path in loud.site.log_dir("it", 1).iterdir()) == [
+    assert sorted(path.name for path in loud.host.log_dir("it", 1).iterdir()) == [
         "answer.md", "attempt.json", "inputs.json", "progress.jsonl", "prompt.md", "stdout.log",
     ]  # fmt: skip
     assert (facts["cost_usd"], facts["usage"]["input"], facts["exit_code"]) == (0.5, 7, 0)
@@ -196,7 +196,7 @@ def test_a_secret_reaches_no_file_and_no_event(project: Project, tmp_path: Path)
     assert "Say ***" in asked.log("it", 1, "prompt.md")
     hits = [
         path
-        for path in asked.site.run_dir.rglob("*")
+        for path in asked.host.run_dir.rglob("*")
         if path.is_file() and secret.encode() in path.read_bytes()
     ]
     assert hits == []
@@ -210,7 +210,7 @@ def test_guidance_of_a_person_reaches_the_next_agent(project: Project, tmp_path:
             return await super()._agent(replace(asked, guidance=("Use tabs.", "Be brief.")), state)
 
     made, _ = ask(project, tmp_path, "steps: {it: {agent: w, prompt: Do it}}")
-    guided = Guided(made.site, made.root, clock=made.clock)
+    guided = Guided(made.host, made.root, clock=made.clock)
     guided.play()
 
     assert "## Guidance from the person who runs this\n\nUse tabs.\n\nBe brief." in guided.log(
@@ -223,7 +223,7 @@ def test_what_an_agent_is_asked_is_on_disk_before_it_answers(project: Project, t
     seen: list[str] = []
     flow = "steps: {it: {agent: w, prompt: Do it}}"
     made, _ = ask(project, tmp_path, flow)
-    prompt = made.site.log_dir("it", 1) / "prompt.md"
+    prompt = made.host.log_dir("it", 1) / "prompt.md"
     prompt.unlink()
     made.given(on_progress=lambda *_: seen.append(prompt.read_text())).play()
 

@@ -48,9 +48,9 @@ def visit(
 ) -> Any:
     async def go() -> Any:
         started = asked(tree, attempt)
-        async with opened(bench_.site, started, of or step(), kind=kind) as workspace:
+        async with opened(bench_.host, started, of or step(), kind=kind) as workspace:
             do(workspace)
-            return await captured(bench_.site, workspace, started)
+            return await captured(bench_.host, workspace, started)
 
     return anyio.run(go)
 
@@ -92,7 +92,7 @@ def test_published_artifacts_can_be_read_and_are_not_captured(
     project: Project, tmp_path: Path, kind: Literal["clone", "checkout"]
 ) -> None:
     bench_ = bench(project, tmp_path, FLOW)
-    put(bench_.site.artifacts_dir, {"plan/plan.md": "the plan", "draft/claude/d.md": "d"})
+    put(bench_.host.artifacts_dir, {"plan/plan.md": "the plan", "draft/claude/d.md": "d"})
 
     def do(workspace: Workspace) -> None:
         path = workspace.folder / ".podium" / "artifacts" / "plan" / "plan.md"
@@ -196,7 +196,7 @@ def test_what_a_crash_left_is_swept(project: Project, tmp_path: Path) -> None:
     put(tmp_path / "work", {"w0000/tree/file": "x", "c1111/file": "y"})
     visit(bench_, project.tree(), lambda _: None, kind="checkout")
 
-    anyio.run(clear, bench_.site)
+    anyio.run(clear, bench_.host)
 
     assert not (tmp_path / "work").exists()
 
@@ -207,7 +207,7 @@ def test_a_cancelled_attempt_leaves_no_workspace(project: Project, tmp_path: Pat
 
     async def go() -> None:
         with anyio.CancelScope() as scope:
-            async with opened(bench_.site, started, step(), kind="clone"):
+            async with opened(bench_.host, started, step(), kind="clone"):
                 scope.cancel()
                 await anyio.sleep_forever()
 
@@ -289,7 +289,7 @@ def test_a_link_in_the_place_of_the_artifacts_is_not_followed(project: Project, 
     git(project.root, "add", "-f", ".podium")
     git(project.root, "commit", "-q", "-m", "a link")
     bench_ = bench(project, tmp_path, FLOW).given(state_dir=tmp_path / "state")
-    put(bench_.site.artifacts_dir, {"plan/plan.md": "the plan"})
+    put(bench_.host.artifacts_dir, {"plan/plan.md": "the plan"})
 
     played = bench_.play()
 
@@ -302,7 +302,7 @@ def test_more_idle_checkouts_than_are_of_use_are_removed(project: Project, tmp_p
     started = asked(project.tree())
 
     async def use() -> None:
-        async with opened(bench_.site, started, step(), kind="checkout"):
+        async with opened(bench_.host, started, step(), kind="checkout"):
             inside.append(1)
             if len(inside) == 6:
                 all_there.set()

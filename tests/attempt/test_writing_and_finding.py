@@ -59,7 +59,7 @@ class _Everybody(dict):  # type: ignore[type-arg]  # every worker does the same
 
 
 def find(bench_: Bench, function: str, argument: str, tree: Tree | None) -> object:
-    return anyio.run(answer, bench_.site, (function, argument), tree)
+    return anyio.run(answer, bench_.host, (function, argument), tree)
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,8 @@ def site_packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert built.returncode == 0, built.stderr
     with zipfile.ZipFile(folder / built.stdout.split()[-1]) as wheel:
-        wheel.extractall(folder / "site")
-    return folder / "site"
+        wheel.extractall(folder / "host")
+    return folder / "host"
 
 
 @pytest.fixture(scope="module")
@@ -152,15 +152,15 @@ def test_a_registration_that_cannot_be_used_is_told_with_its_package_and_the_nex
     project: Project, tmp_path: Path, name: str, text: str | None, fact: str
 ) -> None:
     """Looking at all agents tells it beside the list; a file that names the agent is refused."""
-    site = tmp_path / "site"
-    info = site / "podium_painter-1.0.dist-info"
+    host = tmp_path / "host"
+    info = host / "podium_painter-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: podium-painter\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(f"[podium.agents]\n{name} = podium_painter:AGENT\n")
-    (site / "podium_painter").mkdir()
+    (host / "podium_painter").mkdir()
     code = (EXAMPLE / "src/podium_painter/__init__.py").read_text() if text is None else f"{text}\n"
-    (site / "podium_painter/__init__.py").write_text(code)
-    project.python_path[:] = [str(site)]
+    (host / "podium_painter/__init__.py").write_text(code)
+    project.python_path[:] = [str(host)]
     message = f'package podium-painter 1.0: its agent "{name}" cannot be used: {fact}'
     hint = "hint: update it: pip install --upgrade podium-painter; or remove it: pip uninstall podium-painter"
 

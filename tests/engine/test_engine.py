@@ -48,7 +48,7 @@ def test_the_log_alone_gives_the_state_again_and_its_chain_is_whole(project: Pro
     state = drive(project.facade, begun.run, park=True)
 
     records = project.store.read(begun.run)
-    again = fold(begun.site.workflow, [decode(json.loads(record.body)) for record in records])
+    again = fold(begun.host.workflow, [decode(json.loads(record.body)) for record in records])
 
     assert first_fault(records) is None
     assert again == state._replace(root=again.root)
@@ -224,7 +224,7 @@ def test_a_cancelled_run_ends_its_processes_and_runs_finally(project: Project) -
 def test_a_run_has_one_owner_and_a_second_is_told_who(project: Project) -> None:
     begun = project.begin(project.flow("  a: {run: [echo, x]}\n"))
 
-    with lease(begun.site.run_dir), pytest.raises(AlreadyOwned, match=r"driven by process \d+"):
+    with lease(begun.host.run_dir), pytest.raises(AlreadyOwned, match=r"driven by process \d+"):
         drive(project.facade, begun.run, park=True)
 
 

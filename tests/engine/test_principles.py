@@ -67,7 +67,7 @@ def test_handing_over_feedback_leaves_the_definition_as_it_was(project: Project)
     steps = "  it: {agent: w, prompt: work, gates: [{run: [test, -e, good]}]}\n"
     file = project.flow(steps, head=TEAM, cast=cast)
     begun = project.begin(file)
-    before = begun.site.workflow
+    before = begun.host.workflow
     told = repr(before)
 
     state = project.resume(begun.run)
@@ -140,13 +140,13 @@ class House:
 
 @pytest.mark.req("R013")
 def test_a_new_kind_of_agent_is_one_class_that_the_engine_is_handed(project: Project) -> None:
-    real = project.facade.site_for
+    real = project.facade.host_for
 
-    def site_for(*args: Any, **options: Any) -> Any:
-        site = real(*args, **options)
-        return replace(site, agents={**site.agents, "house": agent("house", House())})
+    def host_for(*args: Any, **options: Any) -> Any:
+        host = real(*args, **options)
+        return replace(host, agents={**host.agents, "house": agent("house", House())})
 
-    project.facade.site_for = site_for
+    project.facade.host_for = host_for
     head = f"{HEAD}agents: {{mine: {{type: house}}}}\n"
     _, state = project.run(project.flow("  it: {agent: mine, prompt: work, touches: []}\n", head=head))
 

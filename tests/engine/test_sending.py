@@ -9,7 +9,7 @@ import anyio.from_thread
 import pytest
 
 from podium.app.run.send import SendResult, send
-from podium.attempt.site import Site
+from podium.attempt.host import Host
 from podium.core.messages import Approve, Cancel, Pause
 from podium.core.types import Path as StepPath
 from podium.engine.lease import lease
@@ -63,7 +63,7 @@ def test_a_letter_is_left_to_whoever_owns_the_run_by_then(project: Project) -> N
     async def both() -> None:
         owned = anyio.Event()
 
-        def site_for(*_: object, **__: object) -> Site:
+        def host_for(*_: object, **__: object) -> Host:
             owner.enter_context(lease(folder))
             anyio.from_thread.run_sync(owned.set)
             raise ConfigurationError("not on this machine")
@@ -73,7 +73,7 @@ def test_a_letter_is_left_to_whoever_owns_the_run_by_then(project: Project) -> N
             (command,) = project.store.commands(run)
             project.store.answer(command, DONE)
 
-        project.facade.site_for = site_for
+        project.facade.host_for = host_for
         async with anyio.create_task_group() as group:
             group.start_soon(answers)
             heard.append(await send(project.facade, run, Cancel("ann")))

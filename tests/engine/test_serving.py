@@ -48,8 +48,8 @@ class World:
     def carry(self, run: RunId) -> State:
         """What the process does that the service starts."""
         facade = self.project.facade
-        site = facade.site_of(facade.run(run))
-        facade.sites[run] = replace(site, now=lambda: self.time)
+        host = facade.host_of(facade.run(run))
+        facade.hosts[run] = replace(host, now=lambda: self.time)
         state = drive(facade, run, park="clock")
         self.service.note(run)
         return state
@@ -154,9 +154,9 @@ def test_a_run_is_left_alone_that_is_paused_owned_or_has_just_been_made(world: W
 
     world.time = Millis(0)
     begun = world.project.begin(world.project.root / "flow.yaml")
-    world.time = Millis(begun.site.now() + 1000)
+    world.time = Millis(begun.host.now() + 1000)
     assert [name for name, _ in world.service.ready()] == []
-    world.time = Millis(begun.site.now() + 20_000)
+    world.time = Millis(begun.host.now() + 20_000)
     assert world.service.ready() == ((begun.run, "a command is queued"),)
 
 

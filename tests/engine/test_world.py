@@ -50,14 +50,14 @@ def test_a_bug_in_an_adapter_is_an_error_of_its_step_and_is_noted(project: Proje
     )
     begun = project.begin(flow)
     broken = {"scripted": agent("scripted", Broken())}  # type: ignore[arg-type]
-    project.facade.sites[begun.run] = replace(begun.site, agents=broken)
+    project.facade.hosts[begun.run] = replace(begun.host, agents=broken)
 
     state = drive(project.facade, begun.run, park=True)
 
     assert state.ended is not None
     assert state.ended.status == "failed"
     assert outcome(state, "a") == "error"
-    assert "ZeroDivisionError" in (begun.site.run_dir / "internal_errors.log").read_text("utf-8")
+    assert "ZeroDivisionError" in (begun.host.run_dir / "internal_errors.log").read_text("utf-8")
 
 
 def test_without_a_repository_steps_work_in_the_folder_itself(folder: Project) -> None:

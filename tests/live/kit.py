@@ -113,7 +113,7 @@ class Live(Asked):
 
     async def _agent(self, asked: AttemptStarted, state: State) -> AttemptEnded:
         began, asked_before = time.monotonic(), len(self.server.requests)
-        end = await perform_attempt(asked, state, self.site)
+        end = await perform_attempt(asked, state, self.host)
         self.took.append((time.monotonic() - began, len(self.server.requests) - asked_before))
         if self.after is not None:
             self.server.rules[:] = [self.after]
@@ -161,7 +161,7 @@ def play(
         marker=MARKER,
     )
     after = program.good if recovers else None
-    played = live(made.site, made.root, clock=clock, seen=seen, server=server, after=after)
+    played = live(made.host, made.root, clock=clock, seen=seen, server=server, after=after)
     return played, played.play()
 
 

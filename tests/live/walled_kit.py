@@ -72,11 +72,11 @@ class Walled:
 
     @property
     def decisions(self) -> list[Mapping[str, Any]]:
-        records = self.live.site.run_dir.rglob(RECORD)
+        records = self.live.host.run_dir.rglob(RECORD)
         return [json.loads(line) for record in records for line in record.read_text().splitlines()]
 
     def everything_written(self) -> bytes:
-        files = [path for path in self.live.site.state_dir.rglob("*") if path.is_file()]
+        files = [path for path in self.live.host.state_dir.rglob("*") if path.is_file()]
         return b"".join(path.read_bytes() for path in files)
 
 
@@ -103,7 +103,7 @@ def play(
     ).given(
         agents=agents, sandbox=sandbox or BubblewrapSandbox(), marker=f"podium-walled-{os.getpid()}", **more
     )
-    live = Once(made.site, made.root, clock=clock, seen=seen)
+    live = Once(made.host, made.root, clock=clock, seen=seen)
     return Walled(live, live.play())
 
 

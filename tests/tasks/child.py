@@ -13,14 +13,14 @@ from podium.core.codec import encode
 from podium.core.model import Block, Workflow
 from podium.tasks.codec import decode, decode_task
 from podium.tasks.run_context import RunContext
-from podium.wiring import site_for_run
+from podium.wiring import host_for_run
 
 
 def main(project: Path) -> None:
     message = json.load(sys.stdin)
     context = decode(RunContext, message["context"])
-    site = site_for_run(context, Workflow(name="", body=Block("seq", ())), project)
-    report = anyio.run(perform, decode_task(message["task"]), site)
+    host = host_for_run(context, Workflow(name="", body=Block("seq", ())), project)
+    report = anyio.run(perform, decode_task(message["task"]), host)
     json.dump(None if report is None else encode(report), sys.stdout)  # type: ignore[arg-type]  # reports are events
 
 

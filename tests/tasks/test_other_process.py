@@ -15,7 +15,7 @@ from typing import Any
 import anyio
 import pytest
 
-from podium.attempt.site import Site
+from podium.attempt.host import Host
 from podium.core.codec import decode, encode
 from podium.core.effects import AskPerson, RunAttempt
 from podium.core.messages import Approve, Report
@@ -62,9 +62,9 @@ class Others:
     root: Path
     kinds: Counter[str] = field(default_factory=Counter)
 
-    async def perform(self, task: Task, site: Site) -> Report | None:
+    async def perform(self, task: Task, host: Host) -> Report | None:
         self.kinds[type(task).__name__ if not hasattr(task, "work") else type(task.work).__name__] += 1
-        message = {"task": codec.encode(task), "context": codec.encode(site.context)}
+        message = {"task": codec.encode(task), "context": codec.encode(host.context)}
         done = await anyio.run_process(
             [sys.executable, "-m", "tests.tasks.child", str(self.root)],
             input=json.dumps(message).encode(),

@@ -26,7 +26,7 @@ from podium.ports.store import RunHead, Store
 from podium.redaction.mask import Mask
 from podium.simulate.run import simulate
 from podium.simulate.scripted_world import ScriptedWorld
-from podium.wiring import exporters_for, make_site
+from podium.wiring import exporters_for, make_host
 from podium.workflow.scripted.cast import NO_CAST, read_cast
 
 FLOW = """\
@@ -94,7 +94,7 @@ def facade_of(store: Store, folder: Path = Path()) -> Facade:
     return Facade(
         paths,
         user_dir=None,
-        site_for=make_site,
+        host_for=make_host,
         exporters_for=exporters_for,
         make_runtime=lambda project: LocalRuntime(store, paths, project),
     )

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from podium.app.author.load import LoadedWorkflow
     from podium.app.commands import Commands
     from podium.app.queries import Queries
-    from podium.attempt.site import Site
+    from podium.attempt.host import Host
     from podium.core.hash_chain import RunId
     from podium.ports.runtime import Runtime
     from podium.ports.store import RunHead
     from podium.redaction.mask import Mask
 
-SiteFor: TypeAlias = "Callable[..., Site]"
-"""The site of a run: (run, workflow, root, sandbox=level)."""
+HostFor: TypeAlias = "Callable[..., Host]"
+"""The host of a run: (run, workflow, root, sandbox=level)."""
 LATEST: Final = ("latest", "@1")
 
 
@@ -34,15 +34,15 @@ class Project:
         paths: ProjectPaths,
         *,
         user_dir: Path | None,
-        site_for: SiteFor,
+        host_for: HostFor,
         exporters_for: ExportersFor,
         make_runtime: Callable[[Project], Runtime],
     ) -> None:
         self.paths = paths
         self.user_dir = user_dir
-        self.sites: dict[RunId, Site] = {}
+        self.hosts: dict[RunId, Host] = {}
         """Sites of runs that were started here and are not driven yet: each is used once."""
-        self.site_for = site_for
+        self.host_for = host_for
         self._exporters_for = exporters_for
         self.runtime = make_runtime(self)
 
@@ -90,11 +90,11 @@ class Project:
 
         return load_workflow(file, user_dir=self.user_dir, project=self.root, settings=settings)
 
-    def site_of(self, head: RunHead) -> Site:
-        """The site of a stored run: as it was started here, else made from its definition as it is now."""
+    def host_of(self, head: RunHead) -> Host:
+        """The host of a stored run: as it was started here, else made from its definition as it is now."""
         from podium.app.run.start import open_run
 
-        started = self.sites.pop(head.run, None)
+        started = self.hosts.pop(head.run, None)
         return open_run(self, head) if started is None else started
 
     def exporters_of(self, head: RunHead, mask: Mask) -> tuple[RunExporter, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from podium.attempt.site import Site
+from podium.attempt.host import Host
 from podium.core.globs import glob_matches
 from podium.core.types import Tree
 from podium.files.inside import inside
@@ -23,29 +23,29 @@ ARTIFACTS: Final = "artifacts"
 """The field of a result that lists what was kept: `file` and `hash`."""
 
 
-def keep(site: Site, file: str, value: Any) -> Mapping[str, str]:
+def keep(host: Host, file: str, value: Any) -> Mapping[str, str]:
     """Stores a text or a value by the hash of its content; what is published later refers to it."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2) + "\n"
-    content = site.mask.apply(text.encode("utf-8", "surrogateescape"))
+    content = host.mask.apply(text.encode("utf-8", "surrogateescape"))
     # Named before anything is written: a path that leaves the folder is a violation, not an artifact.
-    inside(site.artifacts_dir, file)
+    inside(host.artifacts_dir, file)
     name = hashlib.sha256(content).hexdigest()
-    blob = blob_path(site, name)
+    blob = blob_path(host, name)
     if not blob.exists():
         write_bytes(blob, content)
     return {"file": file, "hash": name}
 
 
-def blob_path(site: Site, name: str) -> Path:
-    return site.state_dir / "blobs" / name
+def blob_path(host: Host, name: str) -> Path:
+    return host.state_dir / "blobs" / name
 
 
-def publish(site: Site, path: str, result: Mapping[str, Any] | None) -> tuple[Path, ...]:
+def publish(host: Host, path: str, result: Mapping[str, Any] | None) -> tuple[Path, ...]:
     """Puts what a step that has passed kept where people and later steps look for it."""
     published: list[Path] = []
     for artifact in (result or {}).get(ARTIFACTS, ()):
-        place = inside(site.artifacts_dir, f"{folder_of(path)}/{artifact['file']}")
-        blob = blob_path(site, artifact["hash"])
+        place = inside(host.artifacts_dir, f"{folder_of(path)}/{artifact['file']}")
+        blob = blob_path(host, artifact["hash"])
         write_bytes(place, blob.read_bytes(), by_way_of=blob.parent)
         published.append(place)
     return tuple(published)
@@ -65,12 +65,12 @@ def write_bytes(place: Path, content: bytes, *, by_way_of: Path | None = None) -
     Path(temporary).replace(place)
 
 
-def missing_files(site: Site, globs: Iterable[str], tree: Tree | None, folder: Path) -> str | None:
+def missing_files(host: Host, globs: Iterable[str], tree: Tree | None, folder: Path) -> str | None:
     """What of the promised files is absent or empty, in words; None if all is there.
 
     Looked for in the captured tree; outside of git, in the folder itself.
     """
-    sizes = _in_folder(folder) if site.repository is None or tree is None else _in_tree(site, tree)
+    sizes = _in_folder(folder) if host.repository is None or tree is None else _in_tree(host, tree)
     faults: list[str] = []
     for glob in globs:
         found = [is_empty for path, is_empty in sizes.items() if glob_matches(glob, path)]
@@ -81,8 +81,8 @@ def missing_files(site: Site, globs: Iterable[str], tree: Tree | None, folder: P
     return "; ".join(faults) or None
 
 
-def _in_tree(site: Site, tree: Tree) -> Mapping[str, bool]:
-    repository = site.repository
+def _in_tree(host: Host, tree: Tree) -> Mapping[str, bool]:
+    repository = host.repository
     assert repository is not None
     empty = name_of(repository.objects, "blob", b"")
     return {path: entry.name == empty for path, entry in files(read_listing(trees(repository), tree))}

@@ -16,9 +16,9 @@ from podium.attempt.agent import assess
 from podium.attempt.agent.agent_attempt import AgentAttempt
 from podium.attempt.change_policy import globs_of
 from podium.attempt.file_facts import known_names
+from podium.attempt.host import Host
 from podium.attempt.prompt import build
 from podium.attempt.reuse import find_prior
-from podium.attempt.site import Site
 from podium.attempt.wait import wait_until
 from podium.attempt.workspace.workspace import Workspace, clone_at, start_of
 from podium.core.events import AttemptEnded, AttemptStarted
@@ -35,37 +35,37 @@ TASK: Final = "TASK.md"
 WORK: Final = "work"
 
 
-def folder_of(site: Site, asked: AttemptStarted) -> Path:
-    return site.run_dir / "by_hand" / asked.path.replace("/", "+") / str(asked.attempt)
+def folder_of(host: Host, asked: AttemptStarted) -> Path:
+    return host.run_dir / "by_hand" / asked.path.replace("/", "+") / str(asked.attempt)
 
 
-async def prepare_manual_work(task: AttemptTask, site: Site) -> AttemptEnded | None:
+async def prepare_manual_work(task: AttemptTask, host: Host) -> AttemptEnded | None:
     """Writes the task and its files for a person. Ends at once, or when what the step calls `done` has happened."""
-    asking = await _asking(task, site)
+    asking = await _asking(task, host)
     text = await to_thread.run_sync(_task_text, asking)
-    prior = await find_prior(site, task, _key(asking, text))
+    prior = await find_prior(host, task, _key(asking, text))
     if prior is not None:
         return prior
     await to_thread.run_sync(_lay_out, asking, text)
     wait = asking.verb.done
     if wait is None:
         return None
-    seen = await wait_until(wait, asking.names, asking.work.run_branch, site)
+    seen = await wait_until(wait, asking.names, asking.work.run_branch, host)
     return await collect_manual_work(
-        CollectTask(task, text=str(seen.get("text", "")), answer=seen.get("output")), site
+        CollectTask(task, text=str(seen.get("text", "")), answer=seen.get("output")), host
     )
 
 
-async def collect_manual_work(collect: CollectTask, site: Site) -> AttemptEnded:
+async def collect_manual_work(collect: CollectTask, host: Host) -> AttemptEnded:
     """What the person has done, checked against the step's contract and its `touches`."""
-    asking = await _asking(collect.task, site)
+    asking = await _asking(collect.task, host)
     asked, text, answer = asking.asked, collect.text, collect.answer
-    folder = folder_of(site, asked) / WORK
+    folder = folder_of(host, asked) / WORK
     snapshot = None
-    if site.repository is not None and folder.is_dir():
-        snapshot = await to_thread.run_sync(_snapshot, site, site.repository, asked)
+    if host.repository is not None and folder.is_dir():
+        snapshot = await to_thread.run_sync(_snapshot, host, host.repository, asked)
     home = folder.parent
-    workspace = Workspace(folder if snapshot is not None else site.project, home, home, snapshot, "clone")
+    workspace = Workspace(folder if snapshot is not None else host.project, home, home, snapshot, "clone")
     said = AgentResult(
         text=text,
         value=answer,
@@ -79,11 +79,11 @@ async def collect_manual_work(collect: CollectTask, site: Site) -> AttemptEnded:
     return replace(await assess.work_of(asking, workspace, said), key=key)
 
 
-async def _asking(task: AttemptTask, site: Site) -> AgentAttempt:
+async def _asking(task: AttemptTask, host: Host) -> AgentAttempt:
     step = task.step
     touches = step.touches if isinstance(step.touches, tuple) else (step.touches,)
-    names = await known_names(site, task.names(), (*step.output.files, *touches), task.started.start)
-    return AgentAttempt(site, task, names, secrets.token_hex(8))
+    names = await known_names(host, task.names(), (*step.output.files, *touches), task.started.start)
+    return AgentAttempt(host, task, names, secrets.token_hex(8))
 
 
 def _task_text(asking: AgentAttempt) -> str:
@@ -93,25 +93,25 @@ def _task_text(asking: AgentAttempt) -> str:
 def _key(asking: AgentAttempt, task: str) -> str:
     """All that a person is asked for; who it was does not matter."""
     step = asking.step
-    words = task.replace(asking.nonce, "").replace(asking.site.run, "")
+    words = task.replace(asking.nonce, "").replace(asking.host.run, "")
     output = (step.output.kind, step.output.schema, step.output.choices)
     files = fill_argv(step.output.files, asking.names)
     return request_key(asking.asked, "by_hand", words, *output, files, globs_of(step, asking.names))
 
 
 def _lay_out(asking: AgentAttempt, task: str) -> None:
-    site, asked = asking.site, asking.asked
-    folder = folder_of(site, asked)
+    host, asked = asking.host, asking.asked
+    folder = folder_of(host, asked)
     if (folder / TASK).exists():
         return  # By an owner before us; what the person has done since is theirs.
     folder.mkdir(parents=True, exist_ok=True)
-    if site.repository is not None and not (folder / WORK).exists():
-        clone_at(site, site.repository, asked, folder / WORK)
-    where = f"The files are in {WORK}/, a clone of its own." if site.repository is not None else ""
-    done = f"When it is done: podium approve {site.run} {asked.path}"
+    if host.repository is not None and not (folder / WORK).exists():
+        clone_at(host, host.repository, asked, folder / WORK)
+    where = f"The files are in {WORK}/, a clone of its own." if host.repository is not None else ""
+    done = f"When it is done: podium approve {host.run} {asked.path}"
     (folder / TASK).write_bytes(encode_utf8(f"{task}\n---\n{where}\n{done}\n"))
 
 
-def _snapshot(site: Site, repository: Repository, asked: AttemptStarted) -> Snapshot:
-    tree = start_of(site, repository, asked)
+def _snapshot(host: Host, repository: Repository, asked: AttemptStarted) -> Snapshot:
+    tree = start_of(host, repository, asked)
     return read_snapshot(trees(repository), tree, read_outer_rules(repository))

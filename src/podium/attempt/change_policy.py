@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from podium.attempt.site import Site
+from podium.attempt.host import Host
 from podium.attempt.workspace.workspace import CapturedChange
 from podium.core.expressions.nodes import Names, Node
 from podium.core.expressions.templates import fill, fill_argv
@@ -19,7 +19,7 @@ from podium.views.format import first_of
 SHOWN: Final = 20
 
 
-def objection(site: Site, step: Step, names: Names, taken: CapturedChange) -> tuple[Reason, str] | None:
+def objection(host: Host, step: Step, names: Names, taken: CapturedChange) -> tuple[Reason, str] | None:
     """Why this change may not be taken, in words for the next attempt; None if it may."""
     allowed = globs_of(step, names)
     if allowed is not None:
@@ -27,7 +27,7 @@ def objection(site: Site, step: Step, names: Names, taken: CapturedChange) -> tu
         if outside:
             may = f"allowed are only: {', '.join(allowed)}" if allowed else "nothing may be changed here"
             return "touches", f"the change goes beyond what this step may touch: {_list(outside)}; {may}"
-    if _must_change(step) and not taken.files and site.repository is not None:
+    if _must_change(step) and not taken.files and host.repository is not None:
         where = f" in {', '.join(allowed)}" if allowed else ""
         return "no_change", f"nothing was changed{where}, but this step is there to change files"
     return None

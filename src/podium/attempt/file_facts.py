@@ -12,7 +12,7 @@ from typing import Any
 
 from anyio import to_thread
 
-from podium.attempt.site import Site
+from podium.attempt.host import Host
 from podium.core.events import FactsFound
 from podium.core.expressions.nodes import ExprError, Names, NeedFact
 from podium.core.expressions.templates import Value, fill
@@ -30,24 +30,24 @@ from podium.tasks.names import TaskNames
 from podium.tasks.task import FactTask
 
 
-async def find(task: FactTask, site: Site) -> FactsFound:
+async def find(task: FactTask, host: Host) -> FactsFound:
     asked = task.asked
-    value = await answer(site, (asked.function, asked.argument), asked.tree)
-    return FactsFound(site.now(), asked.path, asked.function, asked.argument, asked.tree, value)
+    value = await answer(host, (asked.function, asked.argument), asked.tree)
+    return FactsFound(host.now(), asked.path, asked.function, asked.argument, asked.tree, value)
 
 
-async def answer(site: Site, query: tuple[str, str], tree: Tree | None) -> Any:
+async def answer(host: Host, query: tuple[str, str], tree: Tree | None) -> Any:
     # A workflow that works in the project itself leaves its files there and in no tree.
-    is_folder = site.repository is None or tree is None or site.context.works_in_project
+    is_folder = host.repository is None or tree is None or host.context.works_in_project
     look = _look_in_folder if is_folder else _look_in_tree
-    return await to_thread.run_sync(look, site, query, tree)
+    return await to_thread.run_sync(look, host, query, tree)
 
 
-async def known_names(site: Site, names: TaskNames, values: Iterable[Value], tree: Tree | None) -> Names:
+async def known_names(host: Host, names: TaskNames, values: Iterable[Value], tree: Tree | None) -> Names:
     """The names with every fact these values ask for; other faults of the values show when they are used."""
     for value in values:
         while (query := _asks(value, names)) is not None:
-            names.facts[query] = await answer(site, query, tree)
+            names.facts[query] = await answer(host, query, tree)
     return names
 
 
@@ -61,23 +61,23 @@ def _asks(value: Value, names: Names) -> tuple[str, str] | None:
     return None
 
 
-def _look_in_tree(site: Site, query: tuple[str, str], tree: Tree | None) -> Any:
-    assert site.repository is not None
+def _look_in_tree(host: Host, query: tuple[str, str], tree: Tree | None) -> Any:
+    assert host.repository is not None
     assert tree is not None
     function, argument = query
-    listing = read_listing(trees(site.repository), tree)
+    listing = read_listing(trees(host.repository), tree)
     if function == "glob":
         return _matching(argument, (path for path, _ in files(listing)))
     folder, _, name = "/".join(part for part in argument.split("/") if part not in ("", ".")).rpartition("/")
     return path_fault(argument) is None and (not name or name in listing.get(folder, {}))
 
 
-def _look_in_folder(site: Site, query: tuple[str, str], _tree: Tree | None) -> Any:
+def _look_in_folder(host: Host, query: tuple[str, str], _tree: Tree | None) -> Any:
     function, argument = query
     if function == "glob":
-        return _matching(argument, _files_below(site.project))
+        return _matching(argument, _files_below(host.project))
     try:
-        return inside(site.project, argument).exists()
+        return inside(host.project, argument).exists()
     except PathViolation:
         return False
 

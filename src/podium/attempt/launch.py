@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from podium.attempt.host import Host
 from podium.attempt.network import proxy_env
-from podium.attempt.site import Site
 from podium.attempt.workspace.toolchain import without_editable
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import fill
@@ -32,7 +32,7 @@ _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 
 
 def build_launch(  # noqa: PLR0913  # what differs from launch to launch; the rest is the step's
-    site: Site,
+    host: Host,
     step: Step,
     names: Names,
     workspace: Workspace,
@@ -49,7 +49,7 @@ def build_launch(  # noqa: PLR0913  # what differs from launch to launch; the re
 ) -> tuple[Launch, SandboxPolicy]:
     """What to start and how freely. Raises PathViolation, ConfigurationError, ExprError before anything has begun."""
     walls = _walls(
-        site,
+        host,
         step,
         names,
         workspace,
@@ -61,13 +61,13 @@ def build_launch(  # noqa: PLR0913  # what differs from launch to launch; the re
     launch = Launch(
         argv=argv,
         cwd=folder_of(step, names, workspace),
-        env=environment(site, step, names, workspace, {**(extra_env or {}), **proxy_env(site, step, walls)}),
-        marker=site.marker,
+        env=environment(host, step, names, workspace, {**(extra_env or {}), **proxy_env(host, step, walls)}),
+        marker=host.marker,
         stdin=stdin,
         timeout_s=timeout_s,
-        mask=site.mask,
+        mask=host.mask,
         plain=plain,
-        spill_dir=site.run_dir / "outputs",
+        spill_dir=host.run_dir / "outputs",
     )
     return launch, walls
 
@@ -84,7 +84,7 @@ def folder_of(step: Step, names: Names, workspace: Workspace) -> Path:
 
 
 def environment(
-    site: Site, step: Step, names: Names, workspace: Workspace, extra: Mapping[str, str]
+    host: Host, step: Step, names: Names, workspace: Workspace, extra: Mapping[str, str]
 ) -> dict[str, str]:
     """A minimal one, what the step's `env` passes on or sets, and the secrets it names; nothing else (R184, C15)."""
     passed, own = declared_env(step, names)
@@ -98,22 +98,22 @@ def environment(
             # So that git in a checkout, which has no .git, does not find a repository further up.
             "GIT_CEILING_DIRECTORIES": str(workspace.seen.parent),
         },
-        _secrets(site, step),
+        _secrets(host, step),
         inherit=passed,
-        host=site.host_env,
+        host=host.host_env,
     )
-    env["PATH"] = without_editable(site.project, site.sandbox_of(step).level, env["PATH"])
+    env["PATH"] = without_editable(host.project, host.sandbox_of(step).level, env["PATH"])
     return env
 
 
-def forward_output(site: Site, path: str) -> OnOutput:
+def forward_output(host: Host, path: str) -> OnOutput:
     """Passes on what a process says while it says it; a character may be cut between two pieces."""
     decoders = {name: codecs.getincrementaldecoder("utf-8")("replace") for name in ("stdout", "stderr")}
 
     def on_output(stream: StreamName, data: bytes) -> None:
         text = decoders[stream].decode(data)
         if text:
-            site.on_progress(path, Progress("text", text))
+            host.on_progress(path, Progress("text", text))
 
     return on_output
 
@@ -140,18 +140,18 @@ def declared_env(step: Step, names: Names) -> tuple[list[str], dict[str, str]]:
     return passed, own
 
 
-def _secrets(site: Site, step: Step) -> dict[str, str]:
+def _secrets(host: Host, step: Step) -> dict[str, str]:
     declared = step.settings.secrets
     for name in declared:
-        if name not in site.secrets:
+        if name not in host.secrets:
             raise ConfigurationError(
                 f'secret "{name}" of step "{step.name}" has no value', hint=f"set {name} in your environment"
             )
-    return {name: site.secrets[name] for name in declared}
+    return {name: host.secrets[name] for name in declared}
 
 
 def _walls(
-    site: Site,
+    host: Host,
     step: Step,
     names: Names,
     workspace: Workspace,
@@ -165,8 +165,8 @@ def _walls(
     cpu = fill(sandbox.cpu, names)
     return SandboxPolicy(
         writable=(workspace.home, workspace.tmp),
-        mounts=(*_mounts(site, step, workspace), *(Mount(path, path) for path in reads)),
-        hidden=(site.state_dir,) if workspace.kind == "project" and site.state_dir.is_dir() else (),
+        mounts=(*_mounts(host, step, workspace), *(Mount(path, path) for path in reads)),
+        hidden=(host.state_dir,) if workspace.kind == "project" and host.state_dir.is_dir() else (),
         network="open" if said == "open" else tuple(said or ()),
         memory_bytes=_bytes(fill(sandbox.memory, names)),
         cpus=float(cpu) if isinstance(cpu, int | float) else None,
@@ -174,17 +174,17 @@ def _walls(
     )
 
 
-def _mounts(site: Site, step: Step, workspace: Workspace) -> Iterator[Mount]:
+def _mounts(host: Host, step: Step, workspace: Workspace) -> Iterator[Mount]:
     """The workspace in the project's place, and the project's own toolchain in it. Whoever only judges writes nothing."""
     judges = isinstance(step.verb, Agent) and step.verb.judge
     yield Mount(workspace.folder, workspace.seen, writable=not judges)
     for name in workspace.links:
         # An earlier process of this workspace may have put a link there, through which the mount would land elsewhere.
         if _is_folder(workspace.folder, name):
-            yield Mount(site.project / name, workspace.seen / name)
-    if workspace.kind == "project" and (site.project / ".git").exists():
+            yield Mount(host.project / name, workspace.seen / name)
+    if workspace.kind == "project" and (host.project / ".git").exists():
         # A hook or a filter in there would be run by the next git of the user.
-        yield Mount(site.project / ".git", site.project / ".git")
+        yield Mount(host.project / ".git", host.project / ".git")
 
 
 def _is_folder(root: Path, name: str) -> bool:

@@ -6,10 +6,10 @@ from typing import assert_never
 
 from podium.attempt import by_hand, file_facts, wait, write_interfaces
 from podium.attempt.command import run as command
+from podium.attempt.host import Host
 from podium.attempt.landing import join as joining
 from podium.attempt.landing import land as landing
 from podium.attempt.result import attempt_ended
-from podium.attempt.site import Site
 from podium.attempt.workspace.setup import SetupFailed
 from podium.attempt.workspace.toolchain import EditableInstall
 from podium.core.events import AttemptEnded, AttemptStarted
@@ -32,61 +32,61 @@ from podium.tasks.task import (
 )
 
 
-async def perform(task: Task, site: Site) -> Report | None:
+async def perform(task: Task, host: Host) -> Report | None:
     """None: a person has been handed the work. Cancelling ends its processes and removes its workspace."""
     match task:
         case AttemptTask(by_hand=True):
-            return await by_hand.prepare_manual_work(task, site)
+            return await by_hand.prepare_manual_work(task, host)
         case AttemptTask():
-            return await attempt(task, site)
+            return await attempt(task, host)
         case CollectTask():
-            return await by_hand.collect_manual_work(task, site)
+            return await by_hand.collect_manual_work(task, host)
         case WatchTask():
-            return await wait.watch(task, site)
+            return await wait.watch(task, host)
         case FactTask():
-            return await file_facts.find(task, site)
+            return await file_facts.find(task, host)
         case JoinTask():
-            return await joining.join(task, site)
+            return await joining.join(task, host)
         case _:
             assert_never(task)
 
 
-async def attempt(task: AttemptTask, site: Site) -> AttemptEnded:
+async def attempt(task: AttemptTask, host: Host) -> AttemptEnded:
     try:
-        return await _work(task, site)
+        return await _work(task, host)
     except (PodiumError, ExprError, NeedFact) as error:
-        return failed(task.started, site, error)
+        return failed(task.started, host, error)
     except OSError as error:
         if disk_fault(error) is not None:
             raise
         # A missing permission, for example: a person can mend it and resume.
-        return _failed(task.started, site, "system", f"the system refused: {error}")
+        return _failed(task.started, host, "system", f"the system refused: {error}")
 
 
-def failed(started: AttemptStarted, site: Site, error: PodiumError | ExprError | NeedFact) -> AttemptEnded:
+def failed(started: AttemptStarted, host: Host, error: PodiumError | ExprError | NeedFact) -> AttemptEnded:
     """The end of an attempt that could not be made."""
     match error:
         case PodiumError():
-            return _failed(started, site, _reason_of(error), error.message, error.hint)
+            return _failed(started, host, _reason_of(error), error.message, error.hint)
         case ExprError():
-            return _failed(started, site, "expression", str(error))
+            return _failed(started, host, "expression", str(error))
         case NeedFact(query=(function, argument)):
-            return _failed(started, site, "expression", f'{function}("{argument}") cannot be asked here')
+            return _failed(started, host, "expression", f'{function}("{argument}") cannot be asked here')
 
 
-async def _work(task: AttemptTask, site: Site) -> AttemptEnded:
+async def _work(task: AttemptTask, host: Host) -> AttemptEnded:
     match task.work:
         case AgentWork():
             # Prompts and adapters are heavy, and many runs have commands only.
             from podium.attempt.agent import run as agent
 
-            return await agent.work(task, site)
+            return await agent.work(task, host)
         case CommandWork():
-            return await command.work(task, site)
+            return await command.work(task, host)
         case LandWork():
-            return await landing.work(task, site)
+            return await landing.work(task, host)
         case WriteWork():
-            return await write_interfaces.work(task, site)
+            return await write_interfaces.work(task, host)
         case _:
             assert_never(task.work)
 
@@ -108,9 +108,9 @@ def _reason_of(error: PodiumError) -> Reason:
 
 
 def _failed(
-    started: AttemptStarted, site: Site, reason: Reason, message: str, hint: str | None = None
+    started: AttemptStarted, host: Host, reason: Reason, message: str, hint: str | None = None
 ) -> AttemptEnded:
-    text = site.mask.text(message if hint is None else f"{message}\nhint: {hint}")
+    text = host.mask.text(message if hint is None else f"{message}\nhint: {hint}")
     return attempt_ended(
-        site, started, "error", reason, result={"text": "", "message": text}, tree=started.start
+        host, started, "error", reason, result={"text": "", "message": text}, tree=started.start
     )

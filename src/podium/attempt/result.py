@@ -6,14 +6,14 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from podium.attempt.site import Site
+from podium.attempt.host import Host
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.payloads import Amounts
 from podium.core.types import AnswerKind, Reason, Tree
 
 
 def attempt_ended(
-    site: Site,
+    host: Host,
     asked: AttemptStarted,
     kind: AnswerKind,
     reason: Reason = "",
@@ -24,7 +24,7 @@ def attempt_ended(
 ) -> AttemptEnded:
     """It cost nothing: a process of the user's own is not counted in money or tokens."""
     return AttemptEnded(
-        at=site.now(),
+        at=host.now(),
         path=asked.path,
         attempt=asked.attempt,
         kind=kind,

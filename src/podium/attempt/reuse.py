@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from anyio import to_thread
 
-from podium.attempt.site import Site
+from podium.attempt.host import Host
 from podium.attempt.workspace.workspace import keep_attempt
 from podium.core.events import ApprovalAsked, ApprovalGiven, AttemptEnded, JoinEnded
 from podium.core.payloads import Amounts
@@ -18,28 +18,28 @@ from podium.tasks.task import AttemptTask, JoinTask
 
 
 async def reuse_or(
-    site: Site, task: AttemptTask, key: str, work: Callable[[], Awaitable[AttemptEnded]]
+    host: Host, task: AttemptTask, key: str, work: Callable[[], Awaitable[AttemptEnded]]
 ) -> AttemptEnded:
     """The answer that was given to exactly this before, else what the work gives, marked for those who come later."""
-    return await find_prior(site, task, key) or replace(await work(), key=key)
+    return await find_prior(host, task, key) or replace(await work(), key=key)
 
 
-async def find_prior(site: Site, task: AttemptTask, key: str) -> AttemptEnded | None:
+async def find_prior(host: Host, task: AttemptTask, key: str) -> AttemptEnded | None:
     """The answer that was given to exactly this before. Raises NoPriorResult where nothing else may be done.
 
     Where the run counts on it and it is not there any more, the next attempt has to pay for one.
     """
-    answer = await to_thread.run_sync(_answer, site, task, key) if task.prior else None
-    if answer is None and site.is_rehearsal:
+    answer = await to_thread.run_sync(_answer, host, task, key) if task.prior else None
+    if answer is None and host.is_rehearsal:
         raise NoPriorResult
     if answer is None and task.started.taken:
-        return AttemptEnded(site.now(), task.started.path, task.started.attempt, "transient", GONE)
+        return AttemptEnded(host.now(), task.started.path, task.started.attempt, "transient", GONE)
     return answer
 
 
-def prior_approvals(site: Site, asked: ApprovalAsked) -> tuple[ApprovalGiven, ...]:
+def prior_approvals(host: Host, asked: ApprovalAsked) -> tuple[ApprovalGiven, ...]:
     """What people have said to exactly this question about exactly this tree."""
-    found = None if site.past is None else site.past.approvals.get(asked.path)
+    found = None if host.past is None else host.past.approvals.get(asked.path)
     if found is None:
         return ()
     then, given = found
@@ -47,29 +47,29 @@ def prior_approvals(site: Site, asked: ApprovalAsked) -> tuple[ApprovalGiven, ..
     return tuple(given) if is_same else ()
 
 
-def joined(site: Site, task: JoinTask) -> JoinEnded | None:
+def joined(host: Host, task: JoinTask) -> JoinEnded | None:
     """How the very same trees were joined before."""
     end = task.prior
-    if end is None or site.repository is None or end.tree is None:
+    if end is None or host.repository is None or end.tree is None:
         return None
-    return replace(end, at=site.now()) if has_tree(site.repository, end.tree) else None
+    return replace(end, at=host.now()) if has_tree(host.repository, end.tree) else None
 
 
-def _answer(site: Site, task: AttemptTask, key: str) -> AttemptEnded | None:
+def _answer(host: Host, task: AttemptTask, key: str) -> AttemptEnded | None:
     """It costs nothing, its tree belongs to this run too from now on, and its log stays where it was."""
     # An attempt that was cut short from outside is not among them, so the numbers may differ.
     same = (end for end in task.prior if end.key == key and end.attempt >= task.started.attempt)
     answer = next(same, None)
     if answer is None:
         return None
-    if site.repository is not None and answer.tree is not None:
-        if not has_tree(site.repository, answer.tree):
+    if host.repository is not None and answer.tree is not None:
+        if not has_tree(host.repository, answer.tree):
             return None
-        if not site.is_rehearsal:
-            keep_attempt(site, site.repository, task.started, answer.tree)
+        if not host.is_rehearsal:
+            keep_attempt(host, host.repository, task.started, answer.tree)
     return replace(
         answer,
-        at=site.now(),
+        at=host.now(),
         attempt=task.started.attempt,
         result=None
         if answer.result is None

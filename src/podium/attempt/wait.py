@@ -15,7 +15,7 @@ from anyio import to_thread
 
 from podium.attempt.command.run import run_in
 from podium.attempt.file_facts import known_names
-from podium.attempt.site import Site
+from podium.attempt.host import Host
 from podium.attempt.workspace.workspace import opened
 from podium.core.events import AttemptStarted, WaitEnded
 from podium.core.expressions.nodes import ExprError, Names
@@ -38,23 +38,23 @@ MAX_BYTES: Final = 1 << 20
 Found = Mapping[str, Any] | None
 
 
-async def watch(task: WatchTask, site: Site) -> WaitEnded:
+async def watch(task: WatchTask, host: Host) -> WaitEnded:
     """Returns when it is there; only the step's timeout, which is the engine's, ends it otherwise."""
     path, verb = task.started.path, task.step.verb
     assert isinstance(verb, Wait)
     try:
-        names = await known_names(site, task.names(), tuple(verb.detail.values()), task.view)
+        names = await known_names(host, task.names(), tuple(verb.detail.values()), task.view)
         if verb.what == "poll":
-            return await _poll(task, site, verb, names)
-        look, every_s = _looking(verb, names, task.run_branch, site)
-        return WaitEnded(site.now(), path, "ok", await _until(look, every_s))
+            return await _poll(task, host, verb, names)
+        look, every_s = _looking(verb, names, task.run_branch, host)
+        return WaitEnded(host.now(), path, "ok", await _until(look, every_s))
     except (PodiumError, ExprError) as error:
         reason = "path" if isinstance(error, PathViolation) else "error"
-        message = site.mask.text(error.message if isinstance(error, PodiumError) else str(error))
-        return WaitEnded(site.now(), path, "error", {"text": "", "message": message}, reason)
+        message = host.mask.text(error.message if isinstance(error, PodiumError) else str(error))
+        return WaitEnded(host.now(), path, "error", {"text": "", "message": message}, reason)
 
 
-async def wait_until(wait: Wait, names: Names, run_branch: str, site: Site) -> Mapping[str, Any]:
+async def wait_until(wait: Wait, names: Names, run_branch: str, host: Host) -> Mapping[str, Any]:
     """For a person who works by hand: what tells that the work is done."""
     if wait.timer is not None:
         await anyio.sleep(wait.timer / 1000)
@@ -64,7 +64,7 @@ async def wait_until(wait: Wait, names: Names, run_branch: str, site: Site) -> M
             f"done: {wait.what} is not carried out yet",
             hint="use file, commit, step or timer, or leave it out",
         )
-    look, every_s = _looking(wait, names, run_branch, site)
+    look, every_s = _looking(wait, names, run_branch, host)
     return await _until(look, every_s)
 
 
@@ -77,20 +77,20 @@ async def _until(look: Callable[[], Awaitable[Found]], every_s: float) -> Mappin
 
 
 def _looking(
-    verb: Wait, names: Names, run_branch: str, site: Site
+    verb: Wait, names: Names, run_branch: str, host: Host
 ) -> tuple[Callable[[], Awaitable[Found]], float]:
     wanted = as_text(fill(verb.detail[verb.what], names), Meter())
     match verb.what:
         case "file":
             # Refused before anything is looked at, and not once per look.
-            inside(site.project, wanted)
-            return _File(site.project, wanted).look, LOOK_S
+            inside(host.project, wanted)
+            return _File(host.project, wanted).look, LOOK_S
         case "commit":
             branch = fill(verb.detail.get("branch"), names)
             branch = run_branch if branch is None else as_text(branch, Meter())
-            return _commits(wanted, branch, site), LOOK_S
+            return _commits(wanted, branch, host), LOOK_S
         case "step":
-            return _step(wanted, site), LOOK_AT_RUNS_S
+            return _step(wanted, host), LOOK_AT_RUNS_S
         case _:
             raise AssertionError(f"{verb.what} is not looked for here")
 
@@ -131,8 +131,8 @@ class _File:
         return found
 
 
-def _commits(wanted: str, branch: str, site: Site) -> Callable[[], Awaitable[Found]]:
-    repository = site.repository
+def _commits(wanted: str, branch: str, host: Host) -> Callable[[], Awaitable[Found]]:
+    repository = host.repository
     if repository is None:
         raise ConfigurationError("there is no git repository here, so no commit can come")
     ref = f"refs/heads/{branch}" if branch else "HEAD"
@@ -143,7 +143,7 @@ def _commits(wanted: str, branch: str, site: Site) -> Callable[[], Awaitable[Fou
         if tip is None or tip == seen[0]:
             return None
         seen[0] = tip
-        return _commit_with(repository, wanted, tip, site.base_commit)
+        return _commit_with(repository, wanted, tip, host.base_commit)
 
     async def looking() -> Found:
         return await to_thread.run_sync(look)
@@ -162,26 +162,26 @@ def _commit_with(repository: Repository, wanted: str, tip: str, base: str | None
     return {"output": {"commit": commit, "message": subject}, "text": subject}
 
 
-def _step(wanted: str, site: Site) -> Callable[[], Awaitable[Found]]:
+def _step(wanted: str, host: Host) -> Callable[[], Awaitable[Found]]:
     workflow, sign, step = wanted.partition("/")
     if not (workflow and sign and step):
         raise ConfigurationError(f'wait.step "{wanted}" is not of the form workflow/step')
 
     async def look() -> Found:
         # In this thread, whose connection to the store it is.
-        passed = site.passed_steps(workflow, step)
+        passed = host.passed_steps(workflow, step)
         return {"output": wanted, "text": f"{wanted} has passed"} if passed else None
 
     return look
 
 
-async def _poll(task: WatchTask, site: Site, verb: Wait, names: Names) -> WaitEnded:
+async def _poll(task: WatchTask, host: Host, verb: Wait, names: Names) -> WaitEnded:
     path = task.started.path
     step = Step(
         name=task.step.name, verb=Command(argv=verb.detail["argv"]), touches=(), settings=task.step.settings
     )
     start = AttemptStarted(
-        site.now(),
+        host.now(),
         path,
         1,
         Amounts(),
@@ -191,14 +191,14 @@ async def _poll(task: WatchTask, site: Site, verb: Wait, names: Names) -> WaitEn
     )
     pending = tuple(verb.detail.get("pending") or ())
     while True:
-        async with opened(site, start, step, kind="checkout", names=names) as workspace:
-            ran = await run_in(site, start, step, names, workspace)
+        async with opened(host, start, step, kind="checkout", names=names) as workspace:
+            ran = await run_in(host, start, step, names, workspace)
         code = ran.finished.exit_code
         if ran.kind == "ok":
             output = {"output": str(ran.result["text"]).rstrip("\n")}
-            return WaitEnded(site.now(), path, "ok", {**ran.result, **output})
+            return WaitEnded(host.now(), path, "ok", {**ran.result, **output})
         if ran.kind == "error":
-            return WaitEnded(site.now(), path, "error", ran.result, ran.reason)
+            return WaitEnded(host.now(), path, "error", ran.result, ran.reason)
         if code not in pending:
-            return WaitEnded(site.now(), path, "failed", ran.result, "poll")
+            return WaitEnded(host.now(), path, "failed", ran.result, "poll")
         await anyio.sleep(int(verb.detail["every"]) / 1000)

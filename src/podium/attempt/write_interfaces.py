@@ -8,9 +8,9 @@ from typing import Any
 from anyio import to_thread
 
 from podium.attempt.file_facts import known_names
+from podium.attempt.host import Host
 from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
-from podium.attempt.site import Site
 from podium.attempt.workspace.workspace import CaptureRefused, Workspace, captured, opened
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.expressions.nodes import Names
@@ -22,30 +22,30 @@ from podium.tasks.prior_results import request_key
 from podium.tasks.task import AttemptTask
 
 
-async def work(task: AttemptTask, site: Site) -> AttemptEnded:
+async def work(task: AttemptTask, host: Host) -> AttemptEnded:
     asked, step = task.started, task.step
     verb = step.verb
     assert isinstance(verb, Write)
-    names = await known_names(site, task.names(), (verb.files,), task.view)
+    names = await known_names(host, task.names(), (verb.files,), task.view)
     texts = _texts(fill(verb.files, names))
     key = request_key(asked, "write", texts)
-    return await reuse_or(site, task, key, lambda: _written(asked, site, step, names, texts))
+    return await reuse_or(host, task, key, lambda: _written(asked, host, step, names, texts))
 
 
 async def _written(
-    asked: AttemptStarted, site: Site, step: Step, names: Names, texts: Mapping[str, str]
+    asked: AttemptStarted, host: Host, step: Step, names: Names, texts: Mapping[str, str]
 ) -> AttemptEnded:
-    async with opened(site, asked, step, kind="checkout", names=names) as workspace:
+    async with opened(host, asked, step, kind="checkout", names=names) as workspace:
         await to_thread.run_sync(_write, workspace, texts)
-        taken = await captured(site, workspace, asked)
+        taken = await captured(host, workspace, asked)
     if isinstance(taken, CaptureRefused):
         told = {"text": "", "message": taken.message}
-        return attempt_ended(site, asked, "failed", taken.reason, result=told, tree=asked.start)
-    written = list(taken.files) if site.repository is not None else list(texts)
+        return attempt_ended(host, asked, "failed", taken.reason, result=told, tree=asked.start)
+    written = list(taken.files) if host.repository is not None else list(texts)
     text = "\n".join(texts)
     result = {"text": text, "output": text, "files": written}
     return attempt_ended(
-        site, asked, "ok", result=result, tree=taken.tree or asked.start, change=taken.change
+        host, asked, "ok", result=result, tree=taken.tree or asked.start, change=taken.change
     )
 
 

@@ -37,7 +37,7 @@ from podium.runtime.commands import decode_reply, encode_command
 from podium.runtime.records import events_of, read_records
 
 if TYPE_CHECKING:
-    from podium.attempt.site import Site
+    from podium.attempt.host import Host
 
 LOOK_S: Final = 0.02
 """How often the reply to a command is looked for."""
@@ -49,7 +49,7 @@ WITHDRAWN: Final = "withdrawn: its sender could not drive the run"
 class RunSetup(Protocol):
     """Finds the definition of a stored run and prepares this machine for it."""
 
-    def site_of(self, head: RunHead) -> Site: ...
+    def host_of(self, head: RunHead) -> Host: ...
 
     def exporters_of(self, head: RunHead, mask: Mask) -> tuple[RunExporter, ...]: ...
 
@@ -98,11 +98,11 @@ class LocalRuntime:
     def _record(self, run: RunId, command: Pause | Guide) -> Reply:
         from podium.engine.log import open_log
 
-        site = self._setup.site_of(self._head(run))
-        with lease(site.run_dir):
-            log = open_log(self.store, run, site.workflow, site.run_dir)
+        host = self._setup.host_of(self._head(run))
+        with lease(host.run_dir):
+            log = open_log(self.store, run, host.workflow, host.run_dir)
             try:
-                result = log.handle(command, site.now(), cause="note")
+                result = log.handle(command, host.now(), cause="note")
             finally:
                 log.close()
         return result if isinstance(result, Refusal) else Accepted()
@@ -125,11 +125,11 @@ class LocalRuntime:
         from podium.engine.run_owner import own_run
 
         head = self._head(run)
-        site = await anyio.to_thread.run_sync(self._setup.site_of, head)  # It calls git, which blocks.
-        exporters = self._setup.exporters_of(head, site.mask)
-        async with own_run(self.store, site, exporters) as (log, site, first):
+        host = await anyio.to_thread.run_sync(self._setup.host_of, head)  # It calls git, which blocks.
+        exporters = self._setup.exporters_of(head, host.mask)
+        async with own_run(self.store, host, exporters) as (log, host, first):
             if log.state.ended is None:
-                loop = RunLoop(log, site, self.store, park=park, on_turn=on_turn, exporters=exporters)
+                loop = RunLoop(log, host, self.store, park=park, on_turn=on_turn, exporters=exporters)
                 await loop.drive(*first, *commands)
         return log.state
 

@@ -16,8 +16,8 @@ import anyio
 from anyio.abc import TaskGroup
 
 from podium.attempt.artifacts import publish
+from podium.attempt.host import Host
 from podium.attempt.reuse import prior_approvals
-from podium.attempt.site import Site
 from podium.core.effects import AskPerson, CancelAttempt, Effect, EffectKey, RunAttempt
 from podium.core.events import AttemptEnded, Event, StepEnded
 from podium.core.messages import Approve, Message, Recover, Refusal, Report
@@ -55,7 +55,7 @@ class RunLoop:
     def __init__(
         self,
         log: Log,
-        site: Site,
+        host: Host,
         store: Store,
         *,
         park: Park,
@@ -63,14 +63,14 @@ class RunLoop:
         exporters: Sequence[RunExporter] = (),
     ) -> None:
         self._log = log
-        self._site = site
+        self._host = host
         self._store = store
         self._park = park
         self._on_turn = on_turn
         self._incoming: deque[_Incoming] = deque()
         self._wake = anyio.Event()
         self._timers = Timers()
-        self._inbox = InboxFiles(site.state_dir, site.run, question_renderer(site.project), exporters)
+        self._inbox = InboxFiles(host.state_dir, host.run, question_renderer(host.project), exporters)
         self._running: dict[anyio.CancelScope, EffectKey] = {}
         """Manual work may be prepared and collected at the same time, so a key can occur twice."""
         self._read: set[int] = set()
@@ -91,7 +91,7 @@ class RunLoop:
 
     async def _next(self) -> _Incoming | None:
         while True:
-            now = self._site.now()
+            now = self._host.now()
             fired = self._timers.due(now)
             if fired is not None:
                 return _Incoming(fired, "timer")
@@ -114,7 +114,7 @@ class RunLoop:
         if not (state.paused or (self._park and waits_for_person(state, or_time=self._park == "clock"))):
             return False
         due = self._timers.next()
-        if self._park == "clock" and due is not None and due - self._site.now() < SHORT:
+        if self._park == "clock" and due is not None and due - self._host.now() < SHORT:
             return False
         self._collect()
         return not self._incoming
@@ -122,14 +122,14 @@ class RunLoop:
     def _handle(self, incoming: _Incoming) -> None:
         before = len(self._log.events)
         effects = self._log.handle(
-            incoming.message, self._site.now(), cause=incoming.cause, queued=incoming.queued
+            incoming.message, self._host.now(), cause=incoming.cause, queued=incoming.queued
         )
         if isinstance(effects, Refusal):
             self._refused(incoming, effects)
             return
         # A new owner performs every effect that has no answer yet, not only those of this turn.
         recovers = isinstance(incoming.message, Recover)
-        publish_passed(self._site, self._log.events[0 if recovers else before :])
+        publish_passed(self._host, self._log.events[0 if recovers else before :])
         for effect in tuple(self._log.state.pending.values()) if recovers else effects:
             self._perform(effect)
         self._stop_unneeded()
@@ -153,9 +153,9 @@ class RunLoop:
             self._cancel(effect)
             return
         if isinstance(effect, AskPerson):
-            for approval in prior_approvals(self._site, effect.asked):
+            for approval in prior_approvals(self._host, effect.asked):
                 self._post(commands.approval(approval), "past")
-        work = perform.work_for(effect, self._log.state, self._site)
+        work = perform.work_for(effect, self._log.state, self._host)
         if work is not None:
             key: EffectKey = (perform.kind_of(effect), effect.asked.path)  # type: ignore[union-attr]  # no timer
             self._start(key, effect, work)
@@ -175,11 +175,11 @@ class RunLoop:
             except Exception as error:
                 if disk_fault(error) is not None:
                     raise  # Everything tried next would fail too; the run can be resumed when there is room.
-                report = perform.broken(effect, error, self._site)
+                report = perform.broken(effect, error, self._host)
                 self._note(traceback.format_exc())
         del self._running[scope]
         if scope.cancelled_caught and isinstance(effect, RunAttempt):
-            report = AttemptEnded(self._site.now(), effect.asked.path, effect.asked.attempt, "cancelled")
+            report = AttemptEnded(self._host.now(), effect.asked.path, effect.asked.attempt, "cancelled")
         if report is not None:
             self._post(report, "world")
         else:
@@ -190,7 +190,7 @@ class RunLoop:
             return
         # It never started in this process, or its report is already posted and will be handled instead.
         path, attempt = effect.asked.path, effect.asked.attempt
-        self._post(AttemptEnded(self._site.now(), path, attempt, "cancelled"), "engine")
+        self._post(AttemptEnded(self._host.now(), path, attempt, "cancelled"), "engine")
 
     def _stop_unneeded(self) -> None:
         """Stop effects that are no longer pending, such as a watch whose wait was ended by its time or a jump."""
@@ -229,7 +229,7 @@ class RunLoop:
 
     def _read_command(self, queued: QueuedCommand) -> None:
         # People write secrets too, by mistake or on purpose; commands are stored, so they are masked first.
-        body = each_text(queued.body, self._site.mask.text)
+        body = each_text(queued.body, self._host.mask.text)
         command = commands.decode_command(replace(queued, body=body))
         if isinstance(command, str):
             self._log.reply(queued, command)
@@ -245,18 +245,18 @@ class RunLoop:
             self._log.reply(queued, f"{command.path} is not waiting for work done by hand")
             return
         self._log.reply(queued, commands.DONE)
-        work = perform.handed_in(effect, command, self._log.state, self._site)
+        work = perform.handed_in(effect, command, self._log.state, self._host)
         self._start(("attempt", command.path), effect, work)
 
     def _note(self, text: str) -> None:
-        folder = self._site.run_dir
+        folder = self._host.run_dir
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / "internal_errors.log").open("a", encoding="utf-8") as file:
-            file.write(self._site.mask.text(text))
+            file.write(self._host.mask.text(text))
 
 
-def publish_passed(site: Site, events: Iterable[Event]) -> None:
+def publish_passed(host: Host, events: Iterable[Event]) -> None:
     """Publish the artifacts of steps that have passed, before anything starts that may read them."""
     for event in events:
         if isinstance(event, StepEnded) and event.outcome == "passed" and event.result:
-            publish(site, event.path, event.result)
+            publish(host, event.path, event.result)

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import anyio
 
-from podium.attempt.site import Site
+from podium.attempt.host import Host
 from podium.attempt.workspace import workspace
 from podium.core.addresses import without_visit
 from podium.core.hash_chain import RunId
@@ -35,34 +35,34 @@ WRITE_S: Final = 0.5
 
 class OwnedRun(NamedTuple):
     log: Log
-    site: Site
+    host: Host
     first: tuple[Message, ...]
     """What the loop handles first."""
 
 
 @asynccontextmanager
-async def own_run(store: Store, site: Site, exporters: Sequence[RunExporter]) -> AsyncIterator[OwnedRun]:
+async def own_run(store: Store, host: Host, exporters: Sequence[RunExporter]) -> AsyncIterator[OwnedRun]:
     """Own a run while inside: no other process drives it, and its folder follows its log."""
-    with lease(site.run_dir):
-        head = store.head(site.run)
+    with lease(host.run_dir):
+        head = store.head(host.run)
         if head is not None and head.last_seq:
             # First: a run that cannot be driven, because its file was changed, must not leave anything either.
-            await clean_up(site)
-        log = open_log(store, site.run, site.workflow, site.run_dir)
-        render = question_renderer(site.project)
-        folder = RunFolder(site.run_dir, site.mask, render=render, exporters=exporters)
+            await clean_up(host)
+        log = open_log(store, host.run, host.workflow, host.run_dir)
+        render = question_renderer(host.project)
+        folder = RunFolder(host.run_dir, host.mask, render=render, exporters=exporters)
         try:
             if log.state.ended is not None:
-                await _finish(store, log, site, folder)
-                yield OwnedRun(log, site, ())
+                await _finish(store, log, host, folder)
+                yield OwnedRun(log, host, ())
                 return
-            site = replace(
-                site,
-                context=replace(site.context, base_commit=_facts(store, log).base or None),
-                passed_steps=partial(has_passed, store, site.run),
+            host = replace(
+                host,
+                context=replace(host.context, base_commit=_facts(store, log).base or None),
+                passed_steps=partial(has_passed, store, host.run),
             )
-            async with _written(folder, log, site):
-                yield OwnedRun(log, site, (Recover(log.epoch),) if log.events else ())
+            async with _written(folder, log, host):
+                yield OwnedRun(log, host, (Recover(log.epoch),) if log.events else ())
         finally:
             log.close()
 
@@ -78,12 +78,12 @@ def has_passed(store: Store, run: RunId, workflow: str, step: str) -> bool:
     return bool(outcomes) and outcomes[-1] == "passed"
 
 
-async def clean_up(site: Site) -> None:
+async def clean_up(host: Host) -> None:
     """Remove what an owner that died has left: processes, workspaces, locks of its git."""
-    await anyio.to_thread.run_sync(sweep, site.marker)
-    await workspace.clear(site)
-    if site.repository is not None:
-        await anyio.to_thread.run_sync(clear_locks, site.repository, site.run)
+    await anyio.to_thread.run_sync(sweep, host.marker)
+    await workspace.clear(host)
+    if host.repository is not None:
+        await anyio.to_thread.run_sync(clear_locks, host.repository, host.run)
 
 
 def _facts(store: Store, log: Log) -> RunFacts:
@@ -97,17 +97,17 @@ def _facts(store: Store, log: Log) -> RunFacts:
     raise StoreError(f"run {log.run} was never started", hint="start a new one with: podium run")
 
 
-async def _finish(store: Store, log: Log, site: Site, folder: RunFolder) -> None:
+async def _finish(store: Store, log: Log, host: Host, folder: RunFolder) -> None:
     """Complete the files of a run that has ended: its owner may have died after the last event."""
     assert log.state.ended is not None
-    publish_passed(site, log.events)
+    publish_passed(host, log.events)
     await _write(folder, log)
-    for queued in store.commands(site.run):
-        log.reply(queued, f"run {site.run} has ended: {log.state.ended.status}")
+    for queued in store.commands(host.run):
+        log.reply(queued, f"run {host.run} has ended: {log.state.ended.status}")
 
 
 @asynccontextmanager
-async def _written(folder: RunFolder, log: Log, site: Site) -> AsyncIterator[None]:
+async def _written(folder: RunFolder, log: Log, host: Host) -> AsyncIterator[None]:
     """Keep the run folder up to date; at the end write it once more and remove the workspaces."""
     try:
         async with anyio.create_task_group() as group:
@@ -118,7 +118,7 @@ async def _written(folder: RunFolder, log: Log, site: Site) -> AsyncIterator[Non
         # Also after an interrupt: the files tell how far the run has come.
         with anyio.CancelScope(shield=True):
             await _write(folder, log)
-            await workspace.clear(site)
+            await workspace.clear(host)
 
 
 async def _keep_written(folder: RunFolder, log: Log) -> None:

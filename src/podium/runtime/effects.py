@@ -7,9 +7,9 @@ from typing import TypeAlias, assert_never
 
 from anyio import to_thread
 
+from podium.attempt.host import Host
 from podium.attempt.perform import failed, perform
 from podium.attempt.reuse import prior_approvals
-from podium.attempt.site import Site
 from podium.core.effects import (
     AskPerson,
     CancelAttempt,
@@ -37,26 +37,26 @@ from podium.tasks.task import CollectTask
 Work: TypeAlias = Callable[[], Awaitable[Report | None]]
 
 
-def work_for(effect: Effect, state: State, site: Site) -> Work | None:
+def work_for(effect: Effect, state: State, host: Host) -> Work | None:
     """What carries out an effect; None for effects that need no work."""
     if isinstance(effect, RunAttempt):
-        return lambda: _attempt(effect, state, site)
-    task = task_of(effect, state, site.past)
-    return None if task is None else lambda: perform(task, site)
+        return lambda: _attempt(effect, state, host)
+    task = task_of(effect, state, host.past)
+    return None if task is None else lambda: perform(task, host)
 
 
-async def _attempt(effect: RunAttempt, state: State, site: Site) -> Report | None:
+async def _attempt(effect: RunAttempt, state: State, host: Host) -> Report | None:
     """Making the task may fail too: it renders what objected to earlier work in partials of the project."""
     try:
         if isinstance(state.instances[effect.asked.path].place.step.verb, Agent):
             # In a thread: the first one imports the library for prompts.
-            task = await to_thread.run_sync(task_of, effect, state, site.past)
+            task = await to_thread.run_sync(task_of, effect, state, host.past)
         else:
-            task = task_of(effect, state, site.past)
+            task = task_of(effect, state, host.past)
     except (PodiumError, ExprError, NeedFact) as error:
-        return failed(effect.asked, site, error)
+        return failed(effect.asked, host, error)
     assert task is not None
-    return await perform(task, site)
+    return await perform(task, host)
 
 
 def kind_of(effect: Effect) -> EffectKind:
@@ -77,21 +77,21 @@ def kind_of(effect: Effect) -> EffectKind:
             assert_never(effect)
 
 
-def handed_in(effect: RunAttempt, done: ManualWorkDone, state: State, site: Site) -> Work:
+def handed_in(effect: RunAttempt, done: ManualWorkDone, state: State, host: Host) -> Work:
     """What collects the work of a person who says that it is done."""
 
     def collect() -> Awaitable[Report | None]:
-        task = attempt_task(effect.asked, state, site.past, by_hand=True)
-        return perform(CollectTask(task, text=done.text, answer=done.answer, failed=done.failed), site)
+        task = attempt_task(effect.asked, state, host.past, by_hand=True)
+        return perform(CollectTask(task, text=done.text, answer=done.answer, failed=done.failed), host)
 
     return collect
 
 
-def broken(effect: Effect, error: Exception, site: Site) -> Report | None:
+def broken(effect: Effect, error: Exception, host: Host) -> Report | None:
     """What is reported when performing an effect failed by no fault of the workflow."""
-    at = site.now()
+    at = host.now()
     message = error.message if isinstance(error, PodiumError) else f"{type(error).__name__}: {error}"
-    message = site.mask.text(message)
+    message = host.mask.text(message)
     match effect:
         case RunAttempt(asked=started):
             result = {"text": "", "message": message}
@@ -108,25 +108,25 @@ def broken(effect: Effect, error: Exception, site: Site) -> Report | None:
             return None
 
 
-async def prior_answers(effect: Effect, state: State, site: Site) -> tuple[Message, ...]:
+async def prior_answers(effect: Effect, state: State, host: Host) -> tuple[Message, ...]:
     """What an earlier run answers to an effect; nothing where a process or a person would be needed."""
     match effect:
         case RunAttempt():
-            end = await _unless_new(effect, state, site)
+            end = await _unless_new(effect, state, host)
             return (end,) if isinstance(end, AttemptEnded) and end.reused else ()
         case CancelAttempt(asked=started):
-            return (AttemptEnded(site.now(), started.path, started.attempt, "cancelled"),)
+            return (AttemptEnded(host.now(), started.path, started.attempt, "cancelled"),)
         case AskPerson(asked=question):
-            return tuple(map(approval, prior_approvals(site, question)))
+            return tuple(map(approval, prior_approvals(host, question)))
         case FindFact() | JoinTrees():
-            report = await _unless_new(effect, state, site)
+            report = await _unless_new(effect, state, host)
             return () if report is None else (report,)
         case _:
             return ()
 
 
-async def _unless_new(effect: Effect, state: State, site: Site) -> Report | None:
-    work = work_for(effect, state, site)
+async def _unless_new(effect: Effect, state: State, host: Host) -> Report | None:
+    work = work_for(effect, state, host)
     assert work is not None
     try:
         return await work()

@@ -61,12 +61,12 @@ def play(folder: Path, flow: str, port: int = 1, **more: Any) -> tuple[Asked, Pl
     clock = Clock()
     made = bench(project, folder, flow, now=clock, mask=Mask({"TOKEN": "s3cret-of-the-house"}))
     made = made.given(sandbox=BubblewrapSandbox(leads_to(port)), **more)
-    asked = Asked(made.site, made.root, clock=clock)
+    asked = Asked(made.host, made.root, clock=clock)
     return asked, asked.play()
 
 
 def records(asked: Asked) -> list[Mapping[str, Any]]:
-    found = asked.site.run_dir.rglob(RECORD)
+    found = asked.host.run_dir.rglob(RECORD)
     return [json.loads(line) for record in found for line in record.read_text().splitlines()]
 
 

@@ -14,7 +14,7 @@ from podium.core.events import StepEnded
 from podium.core.hash_chain import RunId
 from podium.core.state import State
 from podium.ports.agent import AgentRequest, ProgramSpec
-from podium.wiring import make_site, open_project
+from podium.wiring import make_host, open_project
 from tests.engine.kit import Project
 from tests.installed import agent
 
@@ -34,14 +34,14 @@ class ScriptedProject(Project):
         self.write(CAST, "[]\n")
         programs = _install_programs(root.parent / "programs")
 
-        def site_for(*args: Any, **options: Any) -> Any:
-            site = make_site(*args, **options)
-            path = f"{programs}:{site.host_env.get('PATH', '')}"
-            simulated = {name: agent(name, SimulatedAgent(), credentials=None) for name in site.agents}
-            return replace(site, agents=simulated, host_env={**site.host_env, "PATH": path})
+        def host_for(*args: Any, **options: Any) -> Any:
+            host = make_host(*args, **options)
+            path = f"{programs}:{host.host_env.get('PATH', '')}"
+            simulated = {name: agent(name, SimulatedAgent(), credentials=None) for name in host.agents}
+            return replace(host, agents=simulated, host_env={**host.host_env, "PATH": path})
 
         self.facade.close()
-        self.facade = open_project(root, create=True, site_for=site_for)
+        self.facade = open_project(root, create=True, host_for=host_for)
 
     def write_workflow(self, text: str, *, cast: str = "[]\n", name: str = "flow.yaml") -> Path:
         self.write(CAST, cast)

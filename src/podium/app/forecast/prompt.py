@@ -18,9 +18,9 @@ from podium.app.forecast.simulate import assumed
 from podium.app.query.logs import log_files
 from podium.attempt.agent.resolve import NoAgent, worker_for
 from podium.attempt.agent.run import asking_of
+from podium.attempt.host import Host
 from podium.attempt.prompt.build import render_prompt
 from podium.attempt.prompt.packed_files import BYTES_PER_TOKEN
-from podium.attempt.site import Site
 from podium.core.events import AttemptStarted, Event
 from podium.core.model import Agent, Workflow
 from podium.core.state import State
@@ -90,10 +90,10 @@ def told_by_file(
     *,
     inputs: Mapping[str, Any],
     cast: Path | None,
-    site_for: Callable[[Workflow], Site],
+    host_for: Callable[[Workflow], Host],
 ) -> PromptRecord:
     state, started = _reached(workflow, step, inputs, cast)
-    return anyio.run(_worked_out, state, started, site_for(workflow))
+    return anyio.run(_worked_out, state, started, host_for(workflow))
 
 
 def _reached(
@@ -131,11 +131,11 @@ def _means(step: str, path: str, state: State) -> bool:
     return step in (path, place.step.name) or (around == step and "#" not in path)
 
 
-async def _worked_out(state: State, started: AttemptStarted, site: Site) -> PromptRecord:
+async def _worked_out(state: State, started: AttemptStarted, host: Host) -> PromptRecord:
     # The trees of a rehearsal exist nowhere; what is looked up is looked up in the project's folder.
-    asking = await asking_of(attempt_task(replace(started, start=None, base=None), state), site)
+    asking = await asking_of(attempt_task(replace(started, start=None, base=None), state), host)
     by_hand, config = asking.verb.by_hand, asking.work.config
-    worker = None if by_hand else worker_for(site, config, asking.step, asking.asked, asking.names)
+    worker = None if by_hand else worker_for(host, config, asking.step, asking.asked, asking.names)
     if isinstance(worker, NoAgent):
         raise ConfigurationError(worker.message)
     texts = await to_thread.run_sync(render_prompt, asking, worker)

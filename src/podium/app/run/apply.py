@@ -44,25 +44,25 @@ def apply(project: Project, run: RunId, *, branch: str | None = None, message: s
 
     As a `git: {land}` step would: if the branch has moved, every command that had passed runs again on the result.
     """
-    site = project.site_of(project.run(run))
-    if site.repository is None:
+    host = project.host_of(project.run(run))
+    if host.repository is None:
         raise ConfigurationError("there is no git repository here", hint="the work is in your files already")
-    state = fold(site.workflow, events_of(project.runtime.events(run)))
+    state = fold(host.workflow, events_of(project.runtime.events(run)))
     tree = _verified_tree(state, run)
-    onto = branch or read_head(site.repository).branch
+    onto = branch or read_head(host.repository).branch
     if onto is None:
         raise ConfigurationError("no branch is checked out", hint=f"podium apply {run} --branch NAME")
     assert state.started is not None
     assert state.ended is not None
-    site = replace(site, context=replace(site.context, base_commit=state.started.run.base or None))
+    host = replace(host, context=replace(host.context, base_commit=state.started.run.base or None))
     started = AttemptStarted(state.ended.at, APPLY, 1, Amounts(), base=tree, start=tree)
 
     async def main() -> AttemptEnded:
         try:
-            return await land_head(landing_task(started, state, onto), site, onto, message)
+            return await land_head(landing_task(started, state, onto), host, onto, message)
         finally:
             with anyio.CancelScope(shield=True):
-                await workspace.clear(site)
+                await workspace.clear(host)
 
     with project.runtime.reserve(run):
         end = anyio.run(main)

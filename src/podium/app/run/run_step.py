@@ -28,8 +28,8 @@ def step_run(apart: Project, request: RunRequest, step: str) -> Iterator[Started
     try:
         yield started
     finally:
-        if started.site.repository is not None:
-            _forget(started.site.repository, started.run)
+        if started.host.repository is not None:
+            _forget(started.host.repository, started.run)
 
 
 def only(workflow: Workflow, path: str) -> Workflow:
@@ -42,7 +42,7 @@ def only(workflow: Workflow, path: str) -> Workflow:
 
 def change_of(started: StartedRun, state: State) -> str:
     """What the step has changed, as a diff."""
-    repository, base = started.site.repository, None if state.started is None else state.started.tree
+    repository, base = started.host.repository, None if state.started is None else state.started.tree
     root = state.instances.get(ROOT)
     head = getattr(root, "head", None)
     if repository is None or base is None or head in (None, base):

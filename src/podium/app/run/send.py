@@ -62,8 +62,8 @@ async def send(
     while isinstance(reply := await project.runtime.send(run, command, key=key), NoOwner):
         try:
             if not drives:
-                site = await anyio.to_thread.run_sync(project.site_of, head)  # It calls git, which blocks.
-                check_unchanged(head, site.workflow)
+                host = await anyio.to_thread.run_sync(project.host_of, head)  # It calls git, which blocks.
+                check_unchanged(head, host.workflow)
                 return SendResult(None)
             state = await drive(project, run, park=park, observer=observer, signals=signals)
         except AlreadyOwned:

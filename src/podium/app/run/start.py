@@ -1,4 +1,4 @@
-"""Start a run: find everything that can be wrong with it, then create it; and find the site of a stored run."""
+"""Start a run: find everything that can be wrong with it, then create it; and find the host of a stored run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from podium.app.run.preflight import (
     unsupported,
 )
 from podium.app.values import own_name
-from podium.attempt.site import Site
+from podium.attempt.host import Host
 from podium.core.hash_chain import RunId
 from podium.core.messages import Start
 from podium.core.model import Workflow
@@ -91,7 +91,7 @@ class StartedRun:
     """A run that was created and can be driven."""
 
     run: RunId
-    site: Site
+    host: Host
     uncommitted: tuple[str, ...] = ()
     """Files of the user that the run does not see."""
     unenforced: tuple[str, ...] = ()
@@ -119,50 +119,50 @@ def start_run(
     if narrow is not None:
         workflow = narrow(workflow)
     run = new_id()
-    site = make_site(project, run, workflow, source)
-    check_preflight(site, source)
-    tree, facts, uncommitted = _base(site, workflow, dirty=request.dirty)
-    if site.repository is not None:
+    host = make_host(project, run, workflow, source)
+    check_preflight(host, source)
+    tree, facts, uncommitted = _base(host, workflow, dirty=request.dirty)
+    if host.repository is not None:
         check_branch(workflow, facts.branch)
     facts = replace(
         facts,
         usual=usual_of(workflow, read_history(project.runtime, workflow.name)),
         unpriced=agents_without_price(workflow, agent_types()) if workflow.unknown_cost == "ask" else (),
         # Simulated agents cost nothing now, whatever they cost when they were recorded.
-        accepts=("*",) if site.context.is_played else request.accepts,
+        accepts=("*",) if host.context.is_played else request.accepts,
     )
-    start = start_message(site, facts, request.inputs, tree, no_human=request.no_human)
-    create(project, site, definition, source, start)
-    unenforced = () if site.repository is not None else unenforced_touches(workflow)
-    return StartedRun(run, site, uncommitted, unenforced)
+    start = start_message(host, facts, request.inputs, tree, no_human=request.no_human)
+    create(project, host, definition, source, start)
+    unenforced = () if host.repository is not None else unenforced_touches(workflow)
+    return StartedRun(run, host, uncommitted, unenforced)
 
 
 def start_message(
-    site: Site, facts: RunFacts, inputs: Mapping[str, Any], tree: Tree | None, *, no_human: bool
+    host: Host, facts: RunFacts, inputs: Mapping[str, Any], tree: Tree | None, *, no_human: bool
 ) -> Start:
-    workflow = site.workflow
+    workflow = host.workflow
     defaults = {item.name: item.default for item in workflow.inputs if not item.required}
-    env = {name: site.host_env[name] for name in workflow.env if name in site.host_env}
-    return Start(facts, {**defaults, **inputs}, masked_env(site.mask, env), tree, no_human)
+    env = {name: host.host_env[name] for name in workflow.env if name in host.host_env}
+    return Start(facts, {**defaults, **inputs}, masked_env(host.mask, env), tree, no_human)
 
 
-def create(project: Project, site: Site, definition: LoadedWorkflow, source: RunSource, start: Start) -> None:
+def create(project: Project, host: Host, definition: LoadedWorkflow, source: RunSource, start: Start) -> None:
     """The run exists from here on; nothing of it has happened yet."""
-    reject_secret_values(site.mask, start, source.vars, source.settings)
-    kept = keep_definition(project, definition, site.mask)
+    reject_secret_values(host.mask, start, source.vars, source.settings)
+    kept = keep_definition(project, definition, host.mask)
     text = json.dumps(asdict(replace(source, kept=kept)))
     project.runtime.start(
-        RunSpec(run=site.run, workflow=site.workflow, created=site.now(), source=text, start=start)
+        RunSpec(run=host.run, workflow=host.workflow, created=host.now(), source=text, start=start)
     )
-    project.sites[site.run] = site
+    project.hosts[host.run] = host
 
 
-def check_preflight(site: Site, source: RunSource) -> None:
+def check_preflight(host: Host, source: RunSource) -> None:
     """Raises ConfigurationError for what cannot be done on this machine."""
-    workflow = site.workflow
+    workflow = host.workflow
     # Simulated agents need no sandbox.
-    typed = "limits" if site.context.is_played else source.sandbox
-    unable = unsupported(workflow, HostCapabilities(site.agents, typed, site.unwalled, site.uncontained))
+    typed = "limits" if host.context.is_played else source.sandbox
+    unable = unsupported(workflow, HostCapabilities(host.agents, typed, host.unwalled, host.uncontained))
     if unable:
         lines = "\n".join(f"  {line}" for line in unable)
         raise ConfigurationError(
@@ -171,14 +171,14 @@ def check_preflight(site: Site, source: RunSource) -> None:
         )
     if (
         workflow.unknown_cost == "refuse"
-        and not site.context.is_played
+        and not host.context.is_played
         and (names := agents_without_price(workflow, agent_types()))
     ):
         raise ConfigurationError(
             f'{source.file} uses "{names[0]}", whose price is unknown, and limits.unknown_cost is refuse',
             hint=f"write agents.{names[0]}.price, or unknown_cost: ask",
         )
-    unable = () if site.context.is_played else agents_not_ready(workflow, site.agents, site.host_env)
+    unable = () if host.context.is_played else agents_not_ready(workflow, host.agents, host.host_env)
     if unable:
         lines = "\n".join(f"  {line}" for line in unable)
         raise ConfigurationError(f"{source.file}: these agents are not ready:\n{lines}")
@@ -218,25 +218,25 @@ def workflow_of(project: Project, head: RunHead) -> Workflow:
     return apply_source(load_source(project, source).workflow, source)
 
 
-def open_run(project: Project, head: RunHead) -> Site:
-    """The site of a stored run, with its definition as it is now."""
-    return make_site(project, head.run, workflow_of(project, head), RunSource.of(head))
+def open_run(project: Project, head: RunHead) -> Host:
+    """The host of a stored run, with its definition as it is now."""
+    return make_host(project, head.run, workflow_of(project, head), RunSource.of(head))
 
 
-def make_site(project: Project, run: RunId, workflow: Workflow, source: RunSource) -> Site:
+def make_host(project: Project, run: RunId, workflow: Workflow, source: RunSource) -> Host:
     options = {"sandbox": source.sandbox, "record": source.record, "replay": source.replay}
-    site: Site = project.site_for(run, workflow, project.root, **options)
-    site = replace(site, state_dir=project.paths.state_dir)
-    if site.record is not None and site.repository is None:
+    host: Host = project.host_for(run, workflow, project.root, **options)
+    host = replace(host, state_dir=project.paths.state_dir)
+    if host.record is not None and host.repository is None:
         raise ConfigurationError(
             "--record needs a git repository, which tells what agents have changed",
             hint="git init, and commit",
         )
     if source.past is None:
-        return site
+        return host
     events = events_of(project.runtime.events(RunId(source.past)))
     without = frozenset(CorePath(path) for path in source.without)
-    return replace(site, past=prior_results_of(RunId(source.past), events, without=without))
+    return replace(host, past=prior_results_of(RunId(source.past), events, without=without))
 
 
 def new_id() -> RunId:
@@ -245,22 +245,22 @@ def new_id() -> RunId:
     return RunId(f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{tail}")
 
 
-def _base(site: Site, workflow: Workflow, *, dirty: bool) -> tuple[Tree | None, RunFacts, tuple[str, ...]]:
+def _base(host: Host, workflow: Workflow, *, dirty: bool) -> tuple[Tree | None, RunFacts, tuple[str, ...]]:
     now = datetime.now().astimezone()
     offset = now.utcoffset()
     facts = RunFacts(
-        id=site.run,
+        id=host.run,
         name=workflow.name,
         date=f"{now:%Y-%m-%d}",
         utc_offset=0 if offset is None else int(offset.total_seconds() // 60),
     )
-    if site.repository is None:
+    if host.repository is None:
         return None, facts, ()
-    head = read_head(site.repository)
+    head = read_head(host.repository)
     facts = replace(facts, branch=head.branch or "", base=head.commit or "")
-    changed = read_uncommitted(site.repository)
+    changed = read_uncommitted(host.repository)
     if not changed:
         return head.tree, facts, ()
     if dirty:
-        return tree_with_uncommitted(site.repository), facts, ()
+        return tree_with_uncommitted(host.repository), facts, ()
     return head.tree, facts, changed

@@ -197,8 +197,8 @@ def _look(played: Played, started: StartedRun, people: ScriptedPeople) -> None:
     played.trace, played.view = trace(people.events), run_view(people.events)
     played.message = played.message or _why(played.view)
     played.outputs = dict(played.view.outputs)
-    played.prompts = tuple(_prompts(started.site.run_dir / "agent_logs", people.state))
-    played.artifacts = _texts_below(started.site.artifacts_dir)
+    played.prompts = tuple(_prompts(started.host.run_dir / "agent_logs", people.state))
+    played.artifacts = _texts_below(started.host.artifacts_dir)
     played.files = {} if played.view.tree is None else _texts_of(started, Tree(played.view.tree))
 
 
@@ -234,7 +234,7 @@ def _texts_below(folder: Path) -> dict[str, str]:
 
 
 def _texts_of(started: StartedRun, tree: Tree) -> dict[str, str]:
-    repository = started.site.repository
+    repository = started.host.repository
     assert repository is not None
     git = trees(repository)
     blobs = [

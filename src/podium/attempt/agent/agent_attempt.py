@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from podium.attempt.agent.resolve import ResolvedAgent
-from podium.attempt.site import Site
+from podium.attempt.host import Host
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.model import Agent, Step
@@ -35,7 +35,7 @@ class AgentExchange:
 
 @dataclass(frozen=True, slots=True)
 class AgentAttempt:
-    site: Site
+    host: Host
     task: AttemptTask
     names: Names
     nonce: str

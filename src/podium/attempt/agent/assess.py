@@ -13,9 +13,9 @@ from podium.attempt.agent import usage as accounting
 from podium.attempt.agent.agent_attempt import AgentAttempt
 from podium.attempt.agent.verdict import verdict_of
 from podium.attempt.change_policy import objection, protected
+from podium.attempt.host import Host
 from podium.attempt.prompt.excerpt import BLOCKED
 from podium.attempt.result import attempt_ended, digest
-from podium.attempt.site import Site
 from podium.attempt.workspace.workspace import CapturedChange, CaptureRefused, Workspace, captured
 from podium.core.events import AttemptEnded
 from podium.core.expressions.templates import fill, fill_argv
@@ -97,7 +97,7 @@ def _troubled(
     fields = {"text": truncate_for_log(result.text), "message": truncate_for_log(result.detail or trouble)}
     if trouble == "blocked":
         fields["notes"] = truncate_for_log(result.detail)
-    end = attempt_ended(asking.site, asking.asked, kind, reason, result=fields, tree=tree)
+    end = attempt_ended(asking.host, asking.asked, kind, reason, result=fields, tree=tree)
     return replace(end, retry_at=result.retry_at)
 
 
@@ -119,21 +119,21 @@ def _verdict(asking: AgentAttempt, result: AgentResult) -> AttemptEnded:
     )
     if isinstance(found, OutputFault):
         fields["message"] = found.message
-        return attempt_ended(asking.site, asking.asked, "malformed", "contract", result=fields, tree=start)
+        return attempt_ended(asking.host, asking.asked, "malformed", "contract", result=fields, tree=start)
     seen = {"decision": found.decision, "score": found.score, "by": [asking.step.name], "tree": start}
     fields |= {"summary": truncate_for_log(found.summary), "verdict": seen}
-    end = attempt_ended(asking.site, asking.asked, "ok", result=fields, tree=start)
+    end = attempt_ended(asking.host, asking.asked, "ok", result=fields, tree=start)
     return replace(end, verdict=found, digest=digest(result.text, start))
 
 
 async def work_of(asking: AgentAttempt, workspace: Workspace, result: AgentResult) -> AttemptEnded:
-    site, asked = asking.site, asking.asked
-    taken = await captured(site, workspace, asked)
+    host, asked = asking.host, asking.asked
+    taken = await captured(host, workspace, asked)
     if isinstance(taken, CaptureRefused):
         fields = {"text": truncate_for_log(result.text), "message": taken.message}
-        return attempt_ended(site, asked, "failed", taken.reason, result=fields, tree=asked.start)
+        return attempt_ended(host, asked, "failed", taken.reason, result=fields, tree=asked.start)
     end = await _answered(asking, workspace, result, taken)
-    shown = await to_thread.run_sync(_change_text, site, asked.base, taken.tree)
+    shown = await to_thread.run_sync(_change_text, host, asked.base, taken.tree)
     known = {**(end.result or {}), "files": list(taken.files), "diff": truncate_for_log(shown)}
     likeness = await to_thread.run_sync(_likeness, asking, f"{result.text}\n{shown}")
     return replace(
@@ -151,10 +151,10 @@ async def _answered(
 ) -> AttemptEnded:
     """Files that may not be taken weigh most. Whose answer breaks off may not have come to its change, so that
     it is asked again before it is blamed for having made none."""
-    site, asked, step = asking.site, asking.asked, asking.step
+    host, asked, step = asking.host, asking.asked, asking.step
     if result.trouble is not None and result.trouble != "malformed":
         return _troubled(asking, result, result.trouble, taken.tree)
-    refusal = objection(site, step, asking.names, taken)
+    refusal = objection(host, step, asking.names, taken)
     if refusal is not None and refusal[0] != "no_change":
         return _refused(asking, result, *refusal)
     if result.trouble is not None:
@@ -168,7 +168,7 @@ async def _answered(
         return _refused(asking, result, "contract", f"the answer has more than {MAX_TEXT} characters")
     globs = fill_argv(step.output.files, asking.names)
     tree = taken.tree or asked.start
-    missing = await to_thread.run_sync(artifacts.missing_files, site, globs, tree, workspace.folder)
+    missing = await to_thread.run_sync(artifacts.missing_files, host, globs, tree, workspace.folder)
     if missing is not None:
         return _refused(asking, result, "contract", missing)
     end = await _good(asking, result, value)
@@ -180,12 +180,12 @@ def _refused(
 ) -> AttemptEnded:
     fields = {"text": truncate_for_log(result.text), "message": message}
     return attempt_ended(
-        asking.site, asking.asked, "malformed" if malformed else "failed", reason, result=fields, tree=None
+        asking.host, asking.asked, "malformed" if malformed else "failed", reason, result=fields, tree=None
     )
 
 
 async def _good(asking: AgentAttempt, result: AgentResult, value: Value) -> AttemptEnded:
-    site, step = asking.site, asking.step
+    host, step = asking.host, asking.step
     # A text is what the step was for, and is read on; beside a parsed answer the words are for the record.
     text = result.text if step.output.kind == "text" else truncate_for_log(result.text)
     fields: dict[str, Any] = {"text": text, "output": value.value}
@@ -194,12 +194,12 @@ async def _good(asking: AgentAttempt, result: AgentResult, value: Value) -> Atte
         kind, notes = said
         reason = "blocked" if kind == "blocked" else "failed"
         return attempt_ended(
-            site, asking.asked, kind, reason, result={**fields, "notes": notes, "message": notes}, tree=None
+            host, asking.asked, kind, reason, result={**fields, "notes": notes, "message": notes}, tree=None
         )
     if step.output.file is not None:
         file = as_text(fill(step.output.file, asking.names), Meter())
-        fields[artifacts.ARTIFACTS] = [await to_thread.run_sync(artifacts.keep, site, file, value.value)]
-    return attempt_ended(site, asking.asked, "ok", result=fields, tree=None)
+        fields[artifacts.ARTIFACTS] = [await to_thread.run_sync(artifacts.keep, host, file, value.value)]
+    return attempt_ended(host, asking.asked, "ok", result=fields, tree=None)
 
 
 def _admitted(asking: AgentAttempt, value: Any) -> tuple[AnswerKind, str] | None:
@@ -210,10 +210,10 @@ def _admitted(asking: AgentAttempt, value: Any) -> tuple[AnswerKind, str] | None
     return ("blocked" if value["status"] == "blocked" else "failed"), notes
 
 
-def _change_text(site: Site, base: Tree | None, tree: Tree | None) -> str:
-    if site.repository is None or base is None or tree is None or base == tree:
+def _change_text(host: Host, base: Tree | None, tree: Tree | None) -> str:
+    if host.repository is None or base is None or tree is None or base == tree:
         return ""
-    return diff(site.repository, base, tree, limit=4 * RECORD).text
+    return diff(host.repository, base, tree, limit=4 * RECORD).text
 
 
 def _likeness(asking: AgentAttempt, essence: str) -> int | None:
@@ -221,7 +221,7 @@ def _likeness(asking: AgentAttempt, essence: str) -> int | None:
     before = asking.work.previous
     if before is None:
         return None
-    change = _change_text(asking.site, asking.asked.base, before.tree)
+    change = _change_text(asking.host, asking.asked.base, before.tree)
     return accounting.likeness(f"{before.text}\n{change}", essence)
 
 

@@ -27,10 +27,10 @@ MODES: Final[Mapping[str, Mode]] = {"100644": "file", "100755": "program", "1200
 
 def write_recording(asking: AgentAttempt, request: AgentRequest, end: AttemptEnded) -> None:
     """Through the mask, all of it. What has no answer was no exchange."""
-    folder, worker, result = asking.site.record, asking.story.worker, asking.story.result
+    folder, worker, result = asking.host.record, asking.story.worker, asking.story.result
     if folder is None or worker is None or result is None:
         return
-    mask = asking.site.mask
+    mask = asking.host.mask
     recording = Recording(
         path=request.path,
         attempt=request.attempt,
@@ -57,11 +57,11 @@ def _result(request: AgentRequest, end: AttemptEnded, result: AgentResult) -> Ag
 
 
 def _files(asking: AgentAttempt, end: AttemptEnded) -> dict[str, RecordedFile | None]:
-    repository = asking.site.repository
+    repository = asking.host.repository
     if repository is None or end.tree is None or asking.verb.judge:
         return {}
-    start = start_of(asking.site, repository, asking.asked)
+    start = start_of(asking.host, repository, asking.asked)
     return {
-        path: None if mode not in MODES else RecordedFile(asking.site.mask.apply(content), MODES[mode])
+        path: None if mode not in MODES else RecordedFile(asking.host.mask.apply(content), MODES[mode])
         for path, mode, content in changed_contents(repository, start, end.tree)
     }

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from podium.attempt.host import Host
 from podium.attempt.programs import usual_agent
-from podium.attempt.site import Site
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import Value, fill
@@ -49,7 +49,7 @@ class NoAgent:
 
 
 def worker_for(
-    site: Site, config: Fields, step: Step, asked: AttemptStarted, names: Names
+    host: Host, config: Fields, step: Step, asked: AttemptStarted, names: Names
 ) -> ResolvedAgent | NoAgent:
     """Raises ConfigurationError, ExprError. `config` is that of the workflow the step stands in."""
     verb = step.verb
@@ -58,19 +58,19 @@ def worker_for(
     known = _role(config, role) if not isinstance(verb.role, str) and role is not None else {}
     agents = config.get("agents") or {}
     agent = _agent(verb, asked, names, known=known, candidates=step.settings.candidates)
-    agent = agent or usual_agent(site.agents, agents, site.host_env)
+    agent = agent or usual_agent(host.agents, agents, host.host_env)
     if agent is None:
         return NoAgent(
-            f"no agent is named, and none is enabled that works without being named; {_there(site)}"
+            f"no agent is named, and none is enabled that works without being named; {_there(host)}"
         )
     own: Any = fill(agents.get(agent, {}), names)
     if own.get("enabled") is False:
         return NoAgent(f'agent "{agent}" is switched off (agents.{agent}.enabled)')
     kind = str(own.get("type") or agent)
-    installed = site.agents.get(kind)
+    installed = host.agents.get(kind)
     if installed is None:
-        return NoAgent(f'agent "{agent}" is of type "{kind}", which is not there; {_there(site)}')
-    if _is_unwalled(site, step, installed.type.capabilities.needs):
+        return NoAgent(f'agent "{agent}" is of type "{kind}", which is not there; {_there(host)}')
+    if _is_unwalled(host, step, installed.type.capabilities.needs):
         # Agents that a file names were refused before the run; this one became known only now.
         return NoAgent(
             f'agent "{agent}" needs stronger walls than there are; --sandbox limits '
@@ -82,22 +82,22 @@ def worker_for(
         type=kind,
         role=role,
         model=model or own.get("model") or installed.type.model or None,
-        config=with_auth(installed, own, site.host_env),
+        config=with_auth(installed, own, host.host_env),
         installed=installed,
-        system=_system(site, step, known),
-        prompt=verb.prompt or _written(site, known.get("prompt")),
+        system=_system(host, step, known),
+        prompt=verb.prompt or _written(host, known.get("prompt")),
         parameters=known.get("with") or {},
     )
 
 
-def _is_unwalled(site: Site, step: Step, needed: str) -> bool:
-    weak = SANDBOX_LEVELS.index(needed) > SANDBOX_LEVELS.index(site.sandbox_of(step).level)
+def _is_unwalled(host: Host, step: Step, needed: str) -> bool:
+    weak = SANDBOX_LEVELS.index(needed) > SANDBOX_LEVELS.index(host.sandbox_of(step).level)
     typed = step.settings.sandbox.level in ("none", "limits")
-    return weak and not typed and not site.context.accepts_weak_sandbox
+    return weak and not typed and not host.context.accepts_weak_sandbox
 
 
-def _there(site: Site) -> str:
-    return f"there are {', '.join(sorted(site.agents))}" if site.agents else "there are no agents at all"
+def _there(host: Host) -> str:
+    return f"there are {', '.join(sorted(host.agents))}" if host.agents else "there are no agents at all"
 
 
 def _text(value: Value, names: Names) -> str | None:
@@ -129,15 +129,15 @@ def _agent(
     return None if named is None else str(named)
 
 
-def _system(site: Site, step: Step, known: Mapping[str, Any]) -> Prompt | None:
-    return step.settings.system or _written(site, known.get("system"))
+def _system(host: Host, step: Step, known: Mapping[str, Any]) -> Prompt | None:
+    return step.settings.system or _written(host, known.get("system"))
 
 
-def _written(site: Site, text: str | None) -> Prompt | None:
+def _written(host: Host, text: str | None) -> Prompt | None:
     """A text of a role that only the run could name; it may be a file."""
     if text is None or not is_prompt_file(text):
         return None if text is None else Prompt(text)
-    path = inside(site.project, text)
+    path = inside(host.project, text)
     if not path.is_file():
         raise ConfigurationError(f"{text} does not exist")
     return Prompt(path.read_text("utf-8"), text)

@@ -29,11 +29,11 @@ from podium.attempt.agent.verdict import echo_of, review_schema
 from podium.attempt.change_policy import globs_of
 from podium.attempt.command.judge_tree import strip_agent_instructions
 from podium.attempt.file_facts import known_names
+from podium.attempt.host import Host
 from podium.attempt.launch import build_launch, folder_of, note, sandbox_record
 from podium.attempt.prompt import build
 from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
-from podium.attempt.site import Site
 from podium.attempt.workspace.ownership import Owner, give_ownership
 from podium.attempt.workspace.workspace import Workspace, opened, start_of
 from podium.core.events import AttemptEnded
@@ -55,16 +55,16 @@ SEEN: Final = 2000
 """So many things an agent was seen doing are kept for the log."""
 
 
-async def work(task: AttemptTask, site: Site) -> AttemptEnded:
-    asking = await asking_of(task, site)
+async def work(task: AttemptTask, host: Host) -> AttemptEnded:
+    asking = await asking_of(task, host)
     end = await _worked(asking)
     if end.reused:
         return end
     await to_thread.run_sync(write_story, asking, asking.work.config.get("record") or {}, end)
     if asking.story.request is not None:
         await to_thread.run_sync(write_recording, asking, asking.story.request, end)
-    log = site.log_dir(asking.asked.path, asking.asked.attempt).relative_to(site.run_dir).as_posix()
-    message = site.mask.text(str((end.result or {}).get("message", "")))
+    log = host.log_dir(asking.asked.path, asking.asked.attempt).relative_to(host.run_dir).as_posix()
+    message = host.mask.text(str((end.result or {}).get("message", "")))
     more = {"message": message, "removed": dict(asking.story.removed)}
     return replace(
         end,
@@ -77,9 +77,9 @@ async def work(task: AttemptTask, site: Site) -> AttemptEnded:
     )
 
 
-async def asking_of(task: AttemptTask, site: Site) -> AgentAttempt:
-    names = await known_names(site, task.names(), _values(task.step), task.started.start)
-    return AgentAttempt(site, task, names, secrets.token_hex(8))
+async def asking_of(task: AttemptTask, host: Host) -> AgentAttempt:
+    names = await known_names(host, task.names(), _values(task.step), task.started.start)
+    return AgentAttempt(host, task, names, secrets.token_hex(8))
 
 
 def _values(step: Step) -> tuple[Value, ...]:
@@ -93,11 +93,11 @@ def _values(step: Step) -> tuple[Value, ...]:
 
 
 async def _worked(asking: AgentAttempt) -> AttemptEnded:
-    site, asked = asking.site, asking.asked
-    worker = worker_for(site, asking.work.config, asking.step, asked, asking.names)
+    host, asked = asking.host, asking.asked
+    worker = worker_for(host, asking.work.config, asking.step, asked, asking.names)
     if isinstance(worker, NoAgent):
         result = {"message": worker.message}
-        return attempt_ended(site, asked, "unavailable", "unavailable", result=result, tree=asked.start)
+        return attempt_ended(host, asked, "unavailable", "unavailable", result=result, tree=asked.start)
     asking.story.worker = worker
     told = await to_thread.run_sync(build.render_prompt, asking, worker)
     asking.story.system, asking.story.prompt, asking.story.removed = told.system, told.prompt, told.removed
@@ -105,7 +105,7 @@ async def _worked(asking: AgentAttempt) -> AttemptEnded:
         # What it answers depends on a conversation, which another run does not have.
         return await _answered(asking, worker)
     return await reuse_or(
-        site, asking.task, request_key(asked, *_asked_of(asking, worker)), lambda: _answered(asking, worker)
+        host, asking.task, request_key(asked, *_asked_of(asking, worker)), lambda: _answered(asking, worker)
     )
 
 
@@ -113,7 +113,7 @@ def _asked_of(asking: AgentAttempt, worker: ResolvedAgent) -> tuple[Any, ...]:
     """All that its answer depends on, besides the trees; without what only this run can know."""
     step, story = asking.step, asking.story
     words = (
-        text.replace(asking.nonce, "").replace(asking.site.run, "") for text in (story.system, story.prompt)
+        text.replace(asking.nonce, "").replace(asking.host.run, "") for text in (story.system, story.prompt)
     )
     output = (step.output.kind, step.output.choices, fill_argv(step.output.files, asking.names))
     limits = written_values(step.settings, ("tools", "network", "env", "dir"))
@@ -122,25 +122,25 @@ def _asked_of(asking: AgentAttempt, worker: ResolvedAgent) -> tuple[Any, ...]:
 
 
 async def _answered(asking: AgentAttempt, worker: ResolvedAgent) -> AttemptEnded:
-    site, asked = asking.site, asking.asked
+    host, asked = asking.host, asking.asked
     if asking.story.removed:
         what = ", ".join(f"{name} ({times})" for name, times in asking.story.removed.items())
-        site.on_progress(asked.path, note(f"redacted from the prompt (looks like a secret): {what}"))
+        host.on_progress(asked.path, note(f"redacted from the prompt (looks like a secret): {what}"))
     await to_thread.run_sync(write_question, asking, asking.work.config.get("record") or {})
     kind: Literal["clone", "checkout"] = "checkout" if asking.verb.judge else "clone"
     tree = await to_thread.run_sync(_judged_tree, asking) if asking.verb.judge else None
-    async with opened(site, asked, asking.step, kind=kind, names=asking.names, tree=tree) as workspace:
+    async with opened(host, asked, asking.step, kind=kind, names=asking.names, tree=tree) as workspace:
         finished = await _run(asking, worker, workspace)
         return await assess.assess(asking, workspace, finished)
 
 
 def _judged_tree(asking: AgentAttempt) -> Tree | None:
     """What a reviewer looks around in: what it judges, without what would tell it how to."""
-    repository = asking.site.repository
+    repository = asking.host.repository
     return (
         None
         if repository is None
-        else strip_agent_instructions(repository, start_of(asking.site, repository, asking.asked))
+        else strip_agent_instructions(repository, start_of(asking.host, repository, asking.asked))
     )
 
 
@@ -156,21 +156,21 @@ async def _run(asking: AgentAttempt, worker: ResolvedAgent, workspace: Workspace
         return None
     program, conversation = worker.adapter.prepare(request)
     asking.story.argv = program.argv
-    sandbox = asking.site.sandbox_of(asking.step)
+    sandbox = asking.host.sandbox_of(asking.step)
     await to_thread.run_sync(_put, workspace.home, program.files, sandbox.owner)
     launch, walls = build_launch(
-        asking.site,
+        asking.host,
         asking.step,
         asking.names,
         workspace,
         argv=program.argv,
-        extra_env={**_environment(asking.site, worker), **program.env},
+        extra_env={**_environment(asking.host, worker), **program.env},
         stdin=program.stdin,
         timeout_s=math.inf if asking.asked.timeout is None else asking.asked.timeout / 1000,
         reads=program.reads,
         network=network.network_of(asking.step, program),
         service=program.service,
-        on_decision=network.decided(asking.site, asking.asked.path, asking.asked.attempt),
+        on_decision=network.decided(asking.host, asking.asked.path, asking.asked.attempt),
     )
     launch = bounded(launch, program, worker.config)
     try:
@@ -179,7 +179,7 @@ async def _run(asking: AgentAttempt, worker: ResolvedAgent, workspace: Workspace
         # Also if it was cancelled: the vendor may have taken the old token back.
         if program.login is not None:
             with CancelScope(shield=True):
-                await to_thread.run_sync(_keep_login, asking.site, worker.type, workspace.home, program.login)
+                await to_thread.run_sync(_keep_login, asking.host, worker.type, workspace.home, program.login)
     asking.story.finished, asking.story.walls = finished, sandbox_record(sandbox, walls)
     answer = stalled(conversation.finish(finished), finished, asking.story.seen)
     result = asking.story.result = await _understood(asking, worker, answer)
@@ -188,17 +188,17 @@ async def _run(asking: AgentAttempt, worker: ResolvedAgent, workspace: Workspace
     return finished
 
 
-def _keep_login(site: Site, kind: str, home: Path, name: str) -> None:
+def _keep_login(host: Host, kind: str, home: Path, name: str) -> None:
     content = read_returned_login(home, name)
     if content is not None:
-        site.keep_login(kind, content)
+        host.keep_login(kind, content)
 
 
 async def _understood(asking: AgentAttempt, worker: ResolvedAgent, answer: AgentResult) -> AgentResult:
     """Masked as a whole: a secret may have come in two pieces, which no mask of a stream can see."""
     # In a thread: the first price that is looked up loads the table.
-    priced = await to_thread.run_sync(usage.priced, answer, worker, asking.site.price_of)
-    told = with_texts(priced, asking.site.mask.text)
+    priced = await to_thread.run_sync(usage.priced, answer, worker, asking.host.price_of)
+    told = with_texts(priced, asking.host.mask.text)
     return replace(told, text=_whole(told.text), detail=_whole(told.detail))
 
 
@@ -214,7 +214,7 @@ def _listener(asking: AgentAttempt, conversation: OutputParser) -> OnOutput:
         for progress in conversation.feed(data):
             if len(asking.story.seen) < SEEN:
                 asking.story.seen.append(progress)
-            asking.site.on_progress(asking.asked.path, progress)
+            asking.host.on_progress(asking.asked.path, progress)
 
     return heard
 
@@ -230,26 +230,26 @@ def _put(home: Path, files: Mapping[str, bytes], owner: Owner | None) -> None:
         give_ownership(home, owner)
 
 
-def _environment(site: Site, worker: ResolvedAgent) -> dict[str, str]:
+def _environment(host: Host, worker: ResolvedAgent) -> dict[str, str]:
     """`agents.NAME.env`: like that of a step, a name passes on and `NAME=value` sets."""
     pairs = (str(entry).partition("=") for entry in worker.config.get("env") or ())
     return {
-        name: value if sign else site.host_env[name]
+        name: value if sign else host.host_env[name]
         for name, sign, value in pairs
-        if sign or name in site.host_env
+        if sign or name in host.host_env
     }
 
 
-def _keys(site: Site, worker: ResolvedAgent) -> dict[str, str]:
+def _keys(host: Host, worker: ResolvedAgent) -> dict[str, str]:
     """The user's own keys that the adapter asks for by name, and only those."""
     found = {
-        name: site.host_env[name]
+        name: host.host_env[name]
         for name in key_names(worker.installed.type.credentials, worker.config)
-        if site.host_env.get(name)
+        if host.host_env.get(name)
     }
     for name, value in found.items():
-        if not site.mask.hides(value):
-            # Whoever made the site did not expect it, so that it would stand in every log.
+        if not host.mask.hides(value):
+            # Whoever made the host did not expect it, so that it would stand in every log.
             raise ConfigurationError(
                 f'agent "{worker.agent}" takes its key from {name}, which this run does not hide',
                 hint=f"name the variable itself, or declare it: secrets: [{name}]",
@@ -277,16 +277,16 @@ def _request(
         nonce=asking.nonce,
         tree=echo_of(asked.start) if judge else "",
         must_touch=() if judge else _must_touch(asking),
-        project=asking.site.project,
+        project=asking.host.project,
         root=workspace.seen,
         cwd=folder_of(step, asking.names, workspace),
         home=workspace.home,
         tools=step.settings.tools,
         lasting=goes_on(asking),
         session=session,
-        env=_keys(asking.site, worker),
-        walled=network.is_walled(asking.site, step),
-        brokered=network.is_brokered(asking.site, step),
+        env=_keys(asking.host, worker),
+        walled=network.is_walled(asking.host, step),
+        brokered=network.is_brokered(asking.host, step),
         login=worker.installed.login() if worker.config.get("auth") == "login" else None,
     )
 

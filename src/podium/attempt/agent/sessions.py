@@ -61,7 +61,7 @@ def keep_session(
     request = asking.story.request
     if request is None or not request.lasting or result.trouble is not None:
         return
-    before, mask = request.session, asking.site.mask
+    before, mask = request.session, asking.host.mask
     turns = () if before is None else before.turns
     usage = Usage(calls=0) if before is None else before.usage
     told = {
@@ -79,7 +79,7 @@ def keep_session(
 
 
 def _place(asking: AgentAttempt, worker: ResolvedAgent) -> Path:
-    return asking.site.run_dir / FOLDER / f"{worker.role or worker.agent}.json"
+    return asking.host.run_dir / FOLDER / f"{worker.role or worker.agent}.json"
 
 
 def _session(told: Mapping[str, Any]) -> PriorSession:

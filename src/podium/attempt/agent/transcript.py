@@ -30,8 +30,8 @@ def write_question(asking: AgentAttempt, record: Mapping[str, Any]) -> None:
 
 def write_story(asking: AgentAttempt, record: Mapping[str, Any], ended: AttemptEnded) -> None:
     """What it did and said. `record` are the switches; what is not switched off is kept."""
-    site, story, asked = asking.site, asking.story, asking.asked
-    folder = site.log_dir(asked.path, asked.attempt)
+    host, story, asked = asking.host, asking.story, asking.asked
+    folder = host.log_dir(asked.path, asked.attempt)
     texts: dict[str, str] = {"attempt.json": _json(_facts(asking, ended))}
     if record.get("outputs", True) and story.result is not None:
         texts["answer.md"] = story.result.text
@@ -56,11 +56,11 @@ def _joined(seen: Iterable[Progress]) -> Iterator[Progress]:
 
 def _write(asking: AgentAttempt, texts: Mapping[str, str]) -> None:
     """Through the mask, all of it."""
-    site, asked = asking.site, asking.asked
+    host, asked = asking.host, asking.asked
     for name, text in texts.items():
         if text:
-            content = site.mask.text(text).encode("utf-8", "backslashreplace")
-            write_bytes(site.log_dir(asked.path, asked.attempt) / name, content)
+            content = host.mask.text(text).encode("utf-8", "backslashreplace")
+            write_bytes(host.log_dir(asked.path, asked.attempt) / name, content)
 
 
 def _keep_stream(place: Path, captured: CapturedOutput, *, wanted: bool) -> None:
@@ -76,11 +76,11 @@ def _keep_stream(place: Path, captured: CapturedOutput, *, wanted: bool) -> None
 
 
 def _facts(asking: AgentAttempt, ended: AttemptEnded) -> dict[str, Any]:
-    site, story, asked = asking.site, asking.story, asking.asked
+    host, story, asked = asking.host, asking.story, asking.asked
     worker, finished, result = story.worker, story.finished, story.result
-    sandbox = site.sandbox_of(asking.step)
+    sandbox = host.sandbox_of(asking.step)
     return {
-        "run": site.run,
+        "run": host.run,
         "path": asked.path,
         "attempt": asked.attempt,
         "started_at": asked.at,

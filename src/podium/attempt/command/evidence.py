@@ -21,8 +21,8 @@ from podium.attempt.command.test_reports import (
     shown,
     to_json,
 )
+from podium.attempt.host import Host
 from podium.attempt.launch import declared_env
-from podium.attempt.site import Site
 from podium.attempt.workspace.workspace import Workspace
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
@@ -98,10 +98,10 @@ def look(verb: Command, names: Names, folder: Path, base: BaselineTests) -> Repo
     return ReportCheck(covered.message, {**seen.result, **covered.result}, seen.tests)
 
 
-def uncompared(seen: ReportCheck, base: BaselineTests, site: Site, compared: Trees) -> ReportCheck:
+def uncompared(seen: ReportCheck, base: BaselineTests, host: Host, compared: Trees) -> ReportCheck:
     """What counts where the tree from before tells of no tests: that no file of tests is gone since."""
     why = f"on the tree from before, {base.unknown}"
-    gone = _gone(site, compared)
+    gone = _gone(host, compared)
     if not gone:
         return replace(seen, result={**seen.result, UNCOMPARED: why})
     message = (
@@ -111,17 +111,17 @@ def uncompared(seen: ReportCheck, base: BaselineTests, site: Site, compared: Tre
     return replace(seen, message=message)
 
 
-def _gone(site: Site, compared: Trees) -> list[str]:
-    if site.repository is None or compared.before is None or compared.now is None:
+def _gone(host: Host, compared: Trees) -> list[str]:
+    if host.repository is None or compared.before is None or compared.now is None:
         return []
-    changed = changed_paths(site.repository, compared.before, compared.now)
-    there = {path for path, _ in files(read_listing(trees(site.repository), compared.now))}
+    changed = changed_paths(host.repository, compared.before, compared.now)
+    there = {path for path, _ in files(read_listing(trees(host.repository), compared.now))}
     return [path for path in changed if is_test(path) and path not in there]
 
 
-def old_code_new_tests(site: Site, compared: Trees) -> Tree | NoBaseline:
+def old_code_new_tests(host: Host, compared: Trees) -> Tree | NoBaseline:
     """The tree this visit started from with the tests it has added or changed; or why there is none."""
-    repository = site.repository
+    repository = host.repository
     if repository is None or compared.before is None or compared.now is None:
         return NoBaseline("must_fail_before needs a git repository: without one there is no code from before")
     changed = [path for path in changed_paths(repository, compared.before, compared.now) if is_test(path)]
@@ -196,12 +196,12 @@ def known(place: Path) -> Report | None:
         return None
 
 
-def place_of(site: Site, step: Step, names: Names, tree: Tree) -> Path:
+def place_of(host: Host, step: Step, names: Names, tree: Tree) -> Path:
     """Reports of different commands are not compared: one may run only some of the tests."""
     passed, _ = declared_env(step, names)
-    said = (*command_key(step, names), {name: site.host_env.get(name) for name in passed})
+    said = (*command_key(step, names), {name: host.host_env.get(name) for name in passed})
     told = repr(said).encode("utf-8", "surrogateescape")
-    return site.state_dir / "reports" / hashlib.sha256(told).hexdigest()[:16] / f"{tree}.json"
+    return host.state_dir / "reports" / hashlib.sha256(told).hexdigest()[:16] / f"{tree}.json"
 
 
 EVIDENCE: Final = "evidence"
@@ -216,34 +216,34 @@ class KeptOutput:
 
 
 def keep(
-    site: Site, asked: AttemptStarted, verb: Command, names: Names, workspace: Workspace, shown: KeptOutput
+    host: Host, asked: AttemptStarted, verb: Command, names: Names, workspace: Workspace, shown: KeptOutput
 ) -> dict[str, Any]:
     """Names of files are relative to the run's folder; a long output has its file there already."""
-    folder = site.run_dir / EVIDENCE / asked.path.replace("/", "+") / str(asked.attempt)
+    folder = host.run_dir / EVIDENCE / asked.path.replace("/", "+") / str(asked.attempt)
     streams = {"stdout.txt": shown.stdout, "stderr.txt": shown.stderr}
     reports = {path: read_bytes(workspace.folder, path) for path in report_paths(verb, names)}
     return {
-        "command": [site.mask.text(word) for word in shown.argv],
+        "command": [host.mask.text(word) for word in shown.argv],
         "tree": asked.start,
         "laid_out": None if workspace.snapshot is None else workspace.snapshot.tree,
         "output": [
-            _named(site, stream.path) if stream.path else _written(site, folder / name, stream.read())
+            _named(host, stream.path) if stream.path else _written(host, folder / name, stream.read())
             for name, stream in streams.items()
             if stream.size
         ],
         "reports": [
-            _written(site, folder / "reports" / path.replace("/", "+"), site.mask.apply(content))
+            _written(host, folder / "reports" / path.replace("/", "+"), host.mask.apply(content))
             for path, content in reports.items()
             if content is not None
         ],
     }
 
 
-def _written(site: Site, place: Path, content: bytes) -> str:
+def _written(host: Host, place: Path, content: bytes) -> str:
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     place.write_bytes(content)
-    return _named(site, place)
+    return _named(host, place)
 
 
-def _named(site: Site, place: Path) -> str:
-    return place.relative_to(site.run_dir).as_posix()
+def _named(host: Host, place: Path) -> str:
+    return place.relative_to(host.run_dir).as_posix()

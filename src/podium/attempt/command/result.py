@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from podium.attempt.command import evidence
-from podium.attempt.site import Site
+from podium.attempt.host import Host
 from podium.core.types import AnswerKind, Reason
 from podium.process.launch import Finished
 from podium.process.output import CapturedOutput
@@ -37,12 +37,12 @@ class CommandResult:
         return evidence.KeptOutput(self.argv, self.finished.stdout, self.finished.stderr)
 
 
-def ran_of(site: Site, argv: tuple[str, ...], finished: Finished, timeout_s: float) -> CommandResult:
+def ran_of(host: Host, argv: tuple[str, ...], finished: Finished, timeout_s: float) -> CommandResult:
     result: dict[str, Any] = {
-        "text": _record(site, finished.stdout),
+        "text": _record(host, finished.stdout),
         "exit_code": finished.exit_code,
         "files": [],
-        **_log(site, finished),
+        **_log(host, finished),
     }
     program = Path(argv[0]).name
     if finished.not_started is not None:
@@ -53,7 +53,7 @@ def ran_of(site: Site, argv: tuple[str, ...], finished: Finished, timeout_s: flo
         limit = f"{timeout_s:.3f}".rstrip("0").rstrip(".")
         message = f"{program} did not end within {limit} s and was stopped"
         return CommandResult(
-            "timeout", "", {**result, "message": _told(site, message, finished)}, finished, argv
+            "timeout", "", {**result, "message": _told(host, message, finished)}, finished, argv
         )
     if finished.exit_code:
         how = (
@@ -62,24 +62,24 @@ def ran_of(site: Site, argv: tuple[str, ...], finished: Finished, timeout_s: flo
             else f"ended with {finished.exit_code}"
         )
         return CommandResult(
-            "failed", "", {**result, "message": _told(site, f"{program} {how}", finished)}, finished, argv
+            "failed", "", {**result, "message": _told(host, f"{program} {how}", finished)}, finished, argv
         )
     return CommandResult("ok", "", result, finished, argv)
 
 
-def _record(site: Site, captured: CapturedOutput) -> str:
+def _record(host: Host, captured: CapturedOutput) -> str:
     """The mark of a cut names the file within the records of the run, wherever those lie."""
-    return captured.record().replace(f"{site.run_dir}/", "")
+    return captured.record().replace(f"{host.run_dir}/", "")
 
 
-def _log(site: Site, finished: Finished) -> dict[str, str]:
+def _log(host: Host, finished: Finished) -> dict[str, str]:
     paths = [stream.path for stream in (finished.stdout, finished.stderr) if stream.path is not None]
-    return {"log": str(paths[0].relative_to(site.run_dir))} if paths else {}
+    return {"log": str(paths[0].relative_to(host.run_dir))} if paths else {}
 
 
-def _told(site: Site, message: str, finished: Finished) -> str:
+def _told(host: Host, message: str, finished: Finished) -> str:
     ends = (_end(stream) for stream in (finished.stdout, finished.stderr))
-    return "\n".join((message, *filter(None, ends))).replace(f"{site.run_dir}/", "")
+    return "\n".join((message, *filter(None, ends))).replace(f"{host.run_dir}/", "")
 
 
 def _end(captured: CapturedOutput) -> str:

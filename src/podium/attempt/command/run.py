@@ -20,11 +20,11 @@ from podium.attempt.command.result import CommandResult, ran_of
 from podium.attempt.command.stdin import stdin_of
 from podium.attempt.command.test_reports import Report, told_apart
 from podium.attempt.file_facts import known_names
+from podium.attempt.host import Host
 from podium.attempt.launch import build_launch, forward_output, note, sandbox_record
 from podium.attempt.network import decided
 from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
-from podium.attempt.site import Site
 from podium.attempt.workspace.ownership import give_ownership
 from podium.attempt.workspace.toolchain import check_editable
 from podium.attempt.workspace.workspace import CapturedChange, CaptureRefused, Workspace, captured, opened
@@ -47,7 +47,7 @@ SCRIPT: Final = "script"
 class CommandAttempt:
     """One command before its judge."""
 
-    site: Site
+    host: Host
     asked: AttemptStarted
     step: Step
     verb: Command
@@ -57,18 +57,18 @@ class CommandAttempt:
     is_gate: bool
 
 
-async def work(task: AttemptTask, site: Site) -> AttemptEnded:
+async def work(task: AttemptTask, host: Host) -> AttemptEnded:
     assert isinstance(task.work, CommandWork)
     before = task.work.before
-    case = await _case(task, site)
+    case = await _case(task, host)
     key = request_key(task.started, before, case.untouched, *_asked_of(case.step, case.names))
-    return await reuse_or(site, task, key, lambda: _judged(case, before))
+    return await reuse_or(host, task, key, lambda: _judged(case, before))
 
 
-async def judge(task: AttemptTask, site: Site) -> AttemptEnded:
+async def judge(task: AttemptTask, host: Host) -> AttemptEnded:
     """Runs a command that has passed before on another tree; it need not fail on the base tree again."""
     assert isinstance(task.work, CommandWork)
-    return await _judged(await _case(task, site), task.work.before, again=True)
+    return await _judged(await _case(task, host), task.work.before, again=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,11 @@ class FailedRecheck:
     message: str
 
 
-async def rerun(site: Site, rechecks: Iterable[AttemptTask], tree: Tree) -> FailedRecheck | None:
+async def rerun(host: Host, rechecks: Iterable[AttemptTask], tree: Tree) -> FailedRecheck | None:
     """Runs them on a tree one after another, until one fails. Raises what a command raises."""
     for recheck in rechecks:
-        started = replace(recheck.started, at=site.now(), start=tree)
-        ended = await judge(replace(recheck, started=started), site)
+        started = replace(recheck.started, at=host.now(), start=tree)
+        ended = await judge(replace(recheck, started=started), host)
         if ended.kind != "ok":
             return FailedRecheck(started.path, _why(ended))
     return None
@@ -93,72 +93,72 @@ def _why(ended: AttemptEnded) -> str:
     return str((ended.result or {}).get("message") or f"it ended as {ended.kind}")
 
 
-async def _case(task: AttemptTask, site: Site) -> CommandAttempt:
+async def _case(task: AttemptTask, host: Host) -> CommandAttempt:
     step, work = task.step, task.work
     assert isinstance(step.verb, Command)
     assert isinstance(work, CommandWork)
-    names = await known_names(site, task.names(), values_of(step), task.view)
-    return CommandAttempt(site, task.started, step, step.verb, names, work.protected_from, work.is_gate)
+    names = await known_names(host, task.names(), values_of(step), task.view)
+    return CommandAttempt(host, task.started, step, step.verb, names, work.protected_from, work.is_gate)
 
 
 async def _judged(case: CommandAttempt, before: Tree | None, *, again: bool = False) -> AttemptEnded:
     """Runs the command on a tree, beside the one it has to be compared with."""
-    site, asked, step, verb, names = case.site, case.asked, case.step, case.verb, case.names
+    host, asked, step, verb, names = case.host, case.asked, case.step, case.verb, case.names
     if verb.must_fail_before and not again:
         unmet = await _passes_before(case, before)
         if unmet is not None:
             return unmet
     async with _laid_out(case, asked.start) as workspace:
-        ran = await run_in(site, asked, step, names, workspace)
+        ran = await run_in(host, asked, step, names, workspace)
         if verb.junit is not None or verb.coverage is not None or case.is_gate:
-            kept = await to_thread.run_sync(evidence.keep, site, asked, verb, names, workspace, ran.shown)
+            kept = await to_thread.run_sync(evidence.keep, host, asked, verb, names, workspace, ran.shown)
             ran = replace(ran, result={**ran.result, evidence.EVIDENCE: kept})
         if ran.kind != "ok":
             result = await _told_apart(case, workspace, ran, before)
-            return attempt_ended(site, asked, ran.kind, ran.reason, result=result, tree=asked.start)
+            return attempt_ended(host, asked, ran.kind, ran.reason, result=result, tree=asked.start)
         return await _verified(case, workspace, ran, before)
 
 
 @asynccontextmanager
 async def _laid_out(case: CommandAttempt, tree: Tree | None) -> AsyncIterator[Workspace]:
     """A checkout with the protected files as they were before the work; of what is kept, none may be exchanged."""
-    site = case.site
+    host = case.host
     protected = fill_argv(case.step.settings.protect, case.names)
-    if site.repository is not None and tree is not None and not _keeps(case.step, case.names):
-        tree = await to_thread.run_sync(restore_files, site.repository, tree, case.untouched, protected)
-    async with opened(site, case.asked, case.step, kind="checkout", names=case.names, tree=tree) as workspace:
+    if host.repository is not None and tree is not None and not _keeps(case.step, case.names):
+        tree = await to_thread.run_sync(restore_files, host.repository, tree, case.untouched, protected)
+    async with opened(host, case.asked, case.step, kind="checkout", names=case.names, tree=tree) as workspace:
         yield workspace
 
 
 async def run_in(
-    site: Site, asked: AttemptStarted, step: Step, names: Names, workspace: Workspace
+    host: Host, asked: AttemptStarted, step: Step, names: Names, workspace: Workspace
 ) -> CommandResult:
     """Runs the command of a step in a workspace. Raises what launching raises."""
     verb = step.verb
     assert isinstance(verb, Command)
-    argv = _argv(site, step, verb, names, workspace)
+    argv = _argv(host, step, verb, names, workspace)
     stdin = None
     if verb.stdin is not None:
-        given = (verb.stdin, names, workspace.folder, site.artifacts_dir)
+        given = (verb.stdin, names, workspace.folder, host.artifacts_dir)
         stdin = await to_thread.run_sync(stdin_of, *given)
     timeout_s = float("inf") if asked.timeout is None else asked.timeout / 1000
     launch, walls = build_launch(
-        site,
+        host,
         step,
         names,
         workspace,
         argv=argv,
         stdin=stdin,
         timeout_s=timeout_s,
-        on_decision=decided(site, asked.path, asked.attempt),
+        on_decision=decided(host, asked.path, asked.attempt),
         plain=True,
     )
-    host = {**launch.env, "PATH": site.host_env.get("PATH", launch.env["PATH"])}
-    sandbox = site.sandbox_of(step)
-    check_editable(site.project, sandbox.level, argv, host, verb.script or "")
+    host_env = {**launch.env, "PATH": host.host_env.get("PATH", launch.env["PATH"])}
+    sandbox = host.sandbox_of(step)
+    check_editable(host.project, sandbox.level, argv, host_env, verb.script or "")
     evidence.forget_reports(verb, names, workspace.folder)
-    finished = await sandbox.run(launch, walls, on_output=forward_output(site, asked.path))
-    seen = ran_of(site, argv, finished, timeout_s)
+    finished = await sandbox.run(launch, walls, on_output=forward_output(host, asked.path))
+    seen = ran_of(host, argv, finished, timeout_s)
     return replace(seen, result={**seen.result, **sandbox_record(sandbox, walls)})
 
 
@@ -166,7 +166,7 @@ async def _verified(
     case: CommandAttempt, workspace: Workspace, ran: CommandResult, before: Tree | None
 ) -> AttemptEnded:
     """An exit code of 0 is a claim; what was declared besides must be there as well."""
-    site, asked, step, verb, names = case.site, case.asked, case.step, case.verb, case.names
+    host, asked, step, verb, names = case.host, case.asked, case.step, case.verb, case.names
     seen = evidence.ReportCheck()
     if verb.junit is not None or verb.coverage is not None:
         base = await _report_before(case, before)
@@ -174,48 +174,48 @@ async def _verified(
         if seen.message is None and base.unknown and workspace.snapshot is not None:
             now = workspace.snapshot.tree
             seen = await to_thread.run_sync(
-                evidence.uncompared, seen, base, site, evidence.Trees(before, now)
+                evidence.uncompared, seen, base, host, evidence.Trees(before, now)
             )
     if seen.message is None and seen.tests is not None and asked.start is not None:
-        evidence.remember(evidence.place_of(site, step, names, asked.start), seen.tests)
+        evidence.remember(evidence.place_of(host, step, names, asked.start), seen.tests)
     result = {**ran.result, **seen.result}
     if seen.message is not None:
-        return _refused(site, asked, "reports", seen.message, result)
+        return _refused(host, asked, "reports", seen.message, result)
     value = value_of(step.output, _answer(step, ran), (False, None))
     if isinstance(value, OutputFault):
-        return _refused(site, asked, "contract", value.message, result)
-    taken = await _taken(site, asked, step, names, workspace)
+        return _refused(host, asked, "contract", value.message, result)
+    taken = await _taken(host, asked, step, names, workspace)
     if isinstance(taken, CaptureRefused):
-        return _refused(site, asked, taken.reason, taken.message, result)
+        return _refused(host, asked, taken.reason, taken.message, result)
     result = {**result, "output": value.value, "files": list(taken.files)}
-    refusal = objection(site, step, names, taken) if _keeps(step, names) else None
+    refusal = objection(host, step, names, taken) if _keeps(step, names) else None
     if refusal is not None:
-        return _refused(site, asked, *refusal, result, tree=taken.tree)
+        return _refused(host, asked, *refusal, result, tree=taken.tree)
     promised = fill_argv(step.output.files, names)
     missing = None
     if promised:
         missing = await to_thread.run_sync(
-            artifacts.missing_files, site, promised, taken.tree or asked.start, workspace.folder
+            artifacts.missing_files, host, promised, taken.tree or asked.start, workspace.folder
         )
     if missing is not None:
-        return _refused(site, asked, "contract", missing, result, tree=taken.tree)
+        return _refused(host, asked, "contract", missing, result, tree=taken.tree)
     if step.output.file is not None:
         file = as_text(fill(step.output.file, names), Meter())
         whole = _printed(ran) if step.output.kind == "text" else value.value
-        result[artifacts.ARTIFACTS] = [await to_thread.run_sync(artifacts.keep, site, file, whole)]
+        result[artifacts.ARTIFACTS] = [await to_thread.run_sync(artifacts.keep, host, file, whole)]
     end = attempt_ended(
-        site, asked, "ok", result=result, tree=taken.tree or asked.start, change=taken.change or None
+        host, asked, "ok", result=result, tree=taken.tree or asked.start, change=taken.change or None
     )
     return replace(end, protected=protected(step, names, taken))
 
 
 async def _taken(
-    site: Site, asked: AttemptStarted, step: Step, names: Names, workspace: Workspace
+    host: Host, asked: AttemptStarted, step: Step, names: Names, workspace: Workspace
 ) -> CapturedChange | CaptureRefused:
     """What `touches` says to keep; without it every change is thrown away with the checkout."""
     if not _keeps(step, names):
         return CapturedChange(asked.start, {}, ())
-    return await captured(site, workspace, asked)
+    return await captured(host, workspace, asked)
 
 
 def _keeps(step: Step, names: Names) -> bool:
@@ -224,17 +224,17 @@ def _keeps(step: Step, names: Names) -> bool:
 
 async def _report_before(case: CommandAttempt, before: Tree | None) -> evidence.BaselineTests:
     """What the command says of the tests on the tree from before, found out once; it need not pass there."""
-    site = case.site
-    if case.verb.junit is None or site.repository is None or before is None or before == case.asked.start:
+    host = case.host
+    if case.verb.junit is None or host.repository is None or before is None or before == case.asked.start:
         return evidence.BaselineTests()
-    place = evidence.place_of(site, case.step, case.names, before)
+    place = evidence.place_of(host, case.step, case.names, before)
     known = evidence.known(place)
     if known is not None:
         return evidence.BaselineTests(known)
-    site.on_progress(case.asked.path, note("also running on the base tree, to compare test results"))
+    host.on_progress(case.asked.path, note("also running on the base tree, to compare test results"))
     base = await _run_before(case, before)
     if base.unknown:
-        site.on_progress(case.asked.path, note(f"no tests to compare with: {base.unknown}"))
+        host.on_progress(case.asked.path, note(f"no tests to compare with: {base.unknown}"))
     elif base.tests is not None:
         evidence.remember(place, base.tests)
     return base
@@ -244,7 +244,7 @@ async def _run_before(case: CommandAttempt, before: Tree) -> evidence.BaselineTe
     """No report is no proof that there are no tests: only a command that passes without one says so."""
     try:
         async with _laid_out(case, before) as workspace:
-            ran = await run_in(case.site, case.asked, case.step, case.names, workspace)
+            ran = await run_in(case.host, case.asked, case.step, case.names, workspace)
             tests = evidence.read_report(case.verb, case.names, workspace.folder)
     except ConfigurationError as error:
         # Its folder or its input may have come with the work.
@@ -274,29 +274,29 @@ async def _told_apart(
 
 async def _passes_before(case: CommandAttempt, before: Tree | None) -> AttemptEnded | None:
     """Red before green: the tests that were changed must fail on the code from before. Says so if they do not."""
-    site, asked = case.site, case.asked
-    old = await to_thread.run_sync(evidence.old_code_new_tests, site, evidence.Trees(before, asked.start))
+    host, asked = case.host, case.asked
+    old = await to_thread.run_sync(evidence.old_code_new_tests, host, evidence.Trees(before, asked.start))
     if isinstance(old, evidence.NoBaseline):
-        return _refused(site, asked, "must_fail_before", old.why, {"text": "", "exit_code": 0})
+        return _refused(host, asked, "must_fail_before", old.why, {"text": "", "exit_code": 0})
     async with _laid_out(case, old) as workspace:
-        ran = await run_in(site, asked, case.step, case.names, workspace)
+        ran = await run_in(host, asked, case.step, case.names, workspace)
     if ran.kind == "ok":
         message = (
             "the new and changed tests pass on the code from before as well, so they do not prove the change"
         )
-        return _refused(site, asked, "must_fail_before", message, ran.result)
+        return _refused(host, asked, "must_fail_before", message, ran.result)
     if ran.kind == "failed":
         return None
-    return attempt_ended(site, asked, ran.kind, ran.reason, result=ran.result, tree=asked.start)
+    return attempt_ended(host, asked, ran.kind, ran.reason, result=ran.result, tree=asked.start)
 
 
-def _argv(site: Site, step: Step, verb: Command, names: Names, workspace: Workspace) -> tuple[str, ...]:
+def _argv(host: Host, step: Step, verb: Command, names: Names, workspace: Workspace) -> tuple[str, ...]:
     if verb.script is None:
         return fill_argv(verb.argv, names)
     # Outside the tree: it is not part of what is judged or kept.
     file = workspace.tmp / SCRIPT
     file.write_text(verb.script, "utf-8")
-    give_ownership(workspace.tmp, site.sandbox_of(step).owner)
+    give_ownership(workspace.tmp, host.sandbox_of(step).owner)
     return (verb.shell or "bash", str(file))
 
 
@@ -334,7 +334,7 @@ def _printed(ran: CommandResult) -> str:
 
 
 def _refused(
-    site: Site,
+    host: Host,
     asked: AttemptStarted,
     reason: Reason,
     message: str,
@@ -343,5 +343,5 @@ def _refused(
     tree: Tree | None = None,
 ) -> AttemptEnded:
     return attempt_ended(
-        site, asked, "failed", reason, result={**result, "message": message}, tree=tree or asked.start
+        host, asked, "failed", reason, result={**result, "message": message}, tree=tree or asked.start
     )

@@ -13,9 +13,9 @@ from typing import Final
 from anyio import to_thread
 
 from podium.attempt.command.run import FailedRecheck, rerun
+from podium.attempt.host import Host
 from podium.attempt.landing.messages import clash_text
 from podium.attempt.reuse import joined
-from podium.attempt.site import Site
 from podium.attempt.workspace.workspace import PODIUM
 from podium.core.events import JoinAsked, JoinEnded
 from podium.core.expressions.nodes import ExprError
@@ -38,25 +38,25 @@ class _Merged:
     refused: tuple[RefusedMember, ...]
 
 
-async def join(task: JoinTask, site: Site) -> JoinEnded:
-    asked, repository = task.asked, site.repository
+async def join(task: JoinTask, host: Host) -> JoinEnded:
+    asked, repository = task.asked, host.repository
     if repository is None:
         raise ConfigurationError("there is no git repository here, so there are no trees to join")
-    end = await to_thread.run_sync(joined, site, task)
-    if end is None and asked.gated and site.is_rehearsal:
+    end = await to_thread.run_sync(joined, host, task)
+    if end is None and asked.gated and host.is_rehearsal:
         # Whether commands pass on the joined tree has to be tried in earnest.
         raise NoPriorResult
     if end is None:
-        merged = await _joined(asked, site, repository, asked.onto, task.members)
-        end = JoinEnded(site.now(), asked.path, merged.head, merged.refused)
-    if end.tree is not None and end.tree != asked.onto and not site.is_rehearsal:
-        await to_thread.run_sync(_keep, site, repository, asked, end.tree)
+        merged = await _joined(asked, host, repository, asked.onto, task.members)
+        end = JoinEnded(host.now(), asked.path, merged.head, merged.refused)
+    if end.tree is not None and end.tree != asked.onto and not host.is_rehearsal:
+        await to_thread.run_sync(_keep, host, repository, asked, end.tree)
     return end
 
 
 async def _joined(
     asked: JoinAsked,
-    site: Site,
+    host: Host,
     repository: Repository,
     onto: Tree,
     members: Sequence[JoinMember],
@@ -64,15 +64,15 @@ async def _joined(
     merged = await to_thread.run_sync(_merge, asked, repository, onto, members)
     if not asked.gated or not merged.kept:
         return merged
-    red = await _red(site, merged)
+    red = await _red(host, merged)
     if red is None:
         return merged
     if len(merged.kept) == 1:
         path = merged.kept[0].path
         return _Merged(onto, (), (*merged.refused, RefusedMember(path, "failed", _cut(red))))
     middle = len(merged.kept) // 2
-    first = await _joined(asked, site, repository, onto, merged.kept[:middle])
-    second = await _joined(asked, site, repository, first.head, merged.kept[middle:])
+    first = await _joined(asked, host, repository, onto, merged.kept[:middle])
+    second = await _joined(asked, host, repository, first.head, merged.kept[middle:])
     refused = (*merged.refused, *first.refused, *second.refused)
     return _Merged(second.head, (*first.kept, *second.kept), refused)
 
@@ -93,14 +93,14 @@ def _merge(asked: JoinAsked, repository: Repository, onto: Tree, members: Sequen
     return _Merged(head, tuple(kept), tuple(refused))
 
 
-async def _red(site: Site, merged: _Merged) -> str | None:
+async def _red(host: Host, merged: _Merged) -> str | None:
     """Which of the members' own commands fails on the merged tree; none is run if it is the tree they passed on."""
     rechecks: dict[Path, AttemptTask] = {}
     for member in merged.kept:
         if member.tree != merged.head:
             rechecks |= {recheck.started.path: recheck for recheck in member.rechecks}
     try:
-        red = await rerun(site, rechecks.values(), merged.head)
+        red = await rerun(host, rechecks.values(), merged.head)
     except (PodiumError, ExprError) as error:
         return f"the commands could not be run on the joined tree: {error}"
     return (
@@ -110,17 +110,17 @@ async def _red(site: Site, merged: _Merged) -> str | None:
     )
 
 
-def _keep(site: Site, repository: Repository, asked: JoinAsked, tree: Tree) -> None:
+def _keep(host: Host, repository: Repository, asked: JoinAsked, tree: Tree) -> None:
     """On a ref of its own: the merged tree belongs to no attempt, and git must not take it away."""
-    parents = () if site.base_commit is None else (site.base_commit,)
+    parents = () if host.base_commit is None else (host.base_commit,)
     commit = write_commit(
         repository,
         tree,
         parents=parents,
-        message=f"join of {asked.path or 'the run'}\n\nrun {site.run}",
+        message=f"join of {asked.path or 'the run'}\n\nrun {host.run}",
         signature=Signature(PODIUM, PODIUM, asked.at // 1000),
     )
-    keep(repository, f"{REFS}/{component(site.run)}/{component(asked.path + '!join')}/{tree[:16]}", commit)
+    keep(repository, f"{REFS}/{component(host.run)}/{component(asked.path + '!join')}/{tree[:16]}", commit)
 
 
 def _cut(text: str) -> str:

@@ -15,10 +15,10 @@ from anyio import to_thread
 
 from podium.attempt.command.run import FailedRecheck, rerun
 from podium.attempt.file_facts import known_names
+from podium.attempt.host import Host
 from podium.attempt.landing.messages import clash_on_branch, in_the_way, left_behind, taken_off
 from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
-from podium.attempt.site import Site
 from podium.attempt.workspace.workspace import PODIUM, start_of
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.expressions.nodes import Names
@@ -50,41 +50,41 @@ TRIES: Final = 5
 """How often a branch may be moved by others while we prepare, before that is a failure."""
 
 
-async def work(task: AttemptTask, site: Site) -> AttemptEnded:
+async def work(task: AttemptTask, host: Host) -> AttemptEnded:
     verb = task.step.verb
     assert isinstance(verb, Git)
     values = (verb.land, verb.message, verb.branch, verb.push)
-    names = await known_names(site, task.names(), values, task.view)
+    names = await known_names(host, task.names(), values, task.view)
     key = request_key(task.started, "git", verb.how, *(fill(value, names) for value in values))
-    return await reuse_or(site, task, key, lambda: _done(task, site, verb, names))
+    return await reuse_or(host, task, key, lambda: _done(task, host, verb, names))
 
 
-async def _done(task: AttemptTask, site: Site, verb: Git, names: Names) -> AttemptEnded:
+async def _done(task: AttemptTask, host: Host, verb: Git, names: Names) -> AttemptEnded:
     if verb.land is not None:
         message = None if verb.message is None else _text(verb.message, names)
-        return await land_head(task, site, _text(verb.land, names), message, verb.how)
-    tree = await to_thread.run_sync(start_of, site, _repository(site), task.started)
+        return await land_head(task, host, _text(verb.land, names), message, verb.how)
+    tree = await to_thread.run_sync(start_of, host, _repository(host), task.started)
     if task.land_work.has_gates and task.land_work.judged != tree:
-        onto = await to_thread.run_sync(tree_of, _repository(site), site.base_commit)
-        return _proposed(site, task.started, tree, onto)
-    return await _publish(task, site, verb, names)
+        onto = await to_thread.run_sync(tree_of, _repository(host), host.base_commit)
+        return _proposed(host, task.started, tree, onto)
+    return await _publish(task, host, verb, names)
 
 
 async def land_head(
-    task: AttemptTask, site: Site, branch: str, message: str | None, how: How = "squash"
+    task: AttemptTask, host: Host, branch: str, message: str | None, how: How = "squash"
 ) -> AttemptEnded:
     """Lands the tree that the attempt starts from; also for a person who asks for it when the run is over."""
-    landing = await to_thread.run_sync(_landing, task, site, branch, message, how)
-    return await _land(task, site, _repository(site), landing)
+    landing = await to_thread.run_sync(_landing, task, host, branch, message, how)
+    return await _land(task, host, _repository(host), landing)
 
 
-async def _land(task: AttemptTask, site: Site, repository: Repository, landing: Landing) -> AttemptEnded:
+async def _land(task: AttemptTask, host: Host, repository: Repository, landing: Landing) -> AttemptEnded:
     asked = task.started
     for _ in range(TRIES):
         ready = await to_thread.run_sync(prepare, repository, landing)
         done: Landed | Nothing | Clashed | InTheWay | Moved
         if isinstance(ready, Prepared):
-            held = await _held_back(task, site, repository, ready)
+            held = await _held_back(task, host, repository, ready)
             if held is not None:
                 return held
             done = await to_thread.run_sync(land, repository, ready)
@@ -94,53 +94,53 @@ async def _land(task: AttemptTask, site: Site, repository: Repository, landing: 
             case Moved():
                 continue
             case Landed(taken_off=True):
-                return _not(site, asked, "taken_off", taken_off(landing, done.commit))
+                return _not(host, asked, "taken_off", taken_off(landing, done.commit))
             case Landed(again=True):
                 # It landed before a crash; the checked-out files may still have to follow.
                 behind = await to_thread.run_sync(follow, repository, landing, done.commit)
-                return _landed(site, asked, landing, done.commit, behind)
+                return _landed(host, asked, landing, done.commit, behind)
             case Landed():
-                return _landed(site, asked, landing, done.commit, done.left_behind)
+                return _landed(host, asked, landing, done.commit, done.left_behind)
             case Nothing():
                 tip = await to_thread.run_sync(commit_of, refs(repository), f"refs/heads/{landing.branch}")
                 # Or an earlier landing could not let them follow, and this one is asked to.
                 behind = await to_thread.run_sync(follow, repository, landing)
-                return _nothing(site, asked, landing, tip, behind)
+                return _nothing(host, asked, landing, tip, behind)
             case Clashed():
                 return _not(
-                    site,
+                    host,
                     asked,
                     "conflict",
                     await to_thread.run_sync(clash_on_branch, task.land_work, repository, done.clashes),
                 )
             case InTheWay():
-                return _not(site, asked, "in_the_way", in_the_way(landing, done))
+                return _not(host, asked, "in_the_way", in_the_way(landing, done))
             case _:
                 assert_never(done)
-    return _not(site, asked, MOVED, f'branch "{landing.branch}" was moved {TRIES} times meanwhile')
+    return _not(host, asked, MOVED, f'branch "{landing.branch}" was moved {TRIES} times meanwhile')
 
 
 async def _held_back(
-    task: AttemptTask, site: Site, repository: Repository, ready: Prepared
+    task: AttemptTask, host: Host, repository: Repository, ready: Prepared
 ) -> AttemptEnded | None:
     """Why this does not land now: what was judged does not hold for it, or its own gates have to judge it first."""
     asked, work = task.started, task.land_work
     if work.judged is not None and work.judged == ready.tree:
         return None
-    doubt = await _doubt(work, site, ready)
+    doubt = await _doubt(work, host, ready)
     if doubt is not None:
-        return _not(site, asked, *doubt)
+        return _not(host, asked, *doubt)
     if not work.has_gates:
         return None
     if asked.attempt > TRIES:
         return _not(
-            site, asked, MOVED, f'branch "{ready.landing.branch}" moved each time before the gates ended'
+            host, asked, MOVED, f'branch "{ready.landing.branch}" moved each time before the gates ended'
         )
     onto = await to_thread.run_sync(tree_of, repository, ready.tip)
-    return _proposed(site, asked, ready.tree, onto)
+    return _proposed(host, asked, ready.tree, onto)
 
 
-async def _doubt(work: LandWork, site: Site, ready: Prepared) -> tuple[str, str] | None:
+async def _doubt(work: LandWork, host: Host, ready: Prepared) -> tuple[str, str] | None:
     """Why what was judged before does not hold for this."""
     landing = ready.landing
     if not ready.moved:
@@ -150,33 +150,33 @@ async def _doubt(work: LandWork, site: Site, ready: Prepared) -> tuple[str, str]
             f'branch "{landing.branch}" has moved, and on top of it the change is no longer the one that was '
             "judged; it has to be made and judged again"
         )
-    red = await rerun(site, work.rechecks, ready.tree)
+    red = await rerun(host, work.rechecks, ready.tree)
     if isinstance(red, FailedRecheck):
         return "gates", f'on the present tip of "{landing.branch}", {red.path} does not pass:\n{red.message}'
     return None
 
 
-def _proposed(site: Site, asked: AttemptStarted, tree: Tree, onto: Tree) -> AttemptEnded:
+def _proposed(host: Host, asked: AttemptStarted, tree: Tree, onto: Tree) -> AttemptEnded:
     """What would land, for the gates; the next attempt lands it."""
     result = {"text": "to be judged before it lands", "files": [], ONTO: onto}
-    return attempt_ended(site, asked, "ok", MOVED, result=result, tree=tree)
+    return attempt_ended(host, asked, "ok", MOVED, result=result, tree=tree)
 
 
-def _landing(task: AttemptTask, site: Site, branch: str, message: str | None, how: How) -> Landing:
-    repository, asked, work = _repository(site), task.started, task.land_work
-    tree = start_of(site, repository, asked)
-    base = work.run_base or site.base_commit or None
+def _landing(task: AttemptTask, host: Host, branch: str, message: str | None, how: How) -> Landing:
+    repository, asked, work = _repository(host), task.started, task.land_work
+    tree = start_of(host, repository, asked)
+    base = work.run_base or host.base_commit or None
     start = work.run_start or tree_of(repository, base)
     before = earlier(work, branch, "land")
     return Landing(
-        run=site.run,
-        id=f"{site.run}/{asked.path}",
+        run=host.run,
+        id=f"{host.run}/{asked.path}",
         branch=branch,
         base=before[-1].commit if before else base,
         start=tree_landed(repository, before, start),
         tree=tree,
         how=how,
-        message=f"{work.run_name} ({site.run})" if message is None else message,
+        message=f"{work.run_name} ({host.run})" if message is None else message,
         signature=_signature(repository, asked),
         pieces=tuple(Piece(one.tree, one.title) for one in work.pieces) if how == "commits" else (),
     )
@@ -209,24 +209,24 @@ def _among(landings: Iterable[EarlierLanding], paths: tuple[Path, ...]) -> tuple
     return tuple(one for one in landings if one.path in paths)
 
 
-def _repository(site: Site) -> Repository:
-    if site.repository is None:
+def _repository(host: Host) -> Repository:
+    if host.repository is None:
         raise ConfigurationError("there is no git repository here, so nothing can land", hint="git init")
-    return site.repository
+    return host.repository
 
 
-async def _publish(task: AttemptTask, site: Site, verb: Git, names: Names) -> AttemptEnded:
-    repository, asked = _repository(site), task.started
+async def _publish(task: AttemptTask, host: Host, verb: Git, names: Names) -> AttemptEnded:
+    repository, asked = _repository(host), task.started
     branch = _text(verb.branch, names)
     remote = None if verb.push is None else _text(verb.push, names)
-    message = f"Work of run {site.run}" if verb.message is None else _text(verb.message, names)
+    message = f"Work of run {host.run}" if verb.message is None else _text(verb.message, names)
 
     def put() -> tuple[str, Any]:
         before = earlier(task.land_work, branch, "branch")
-        parent = before[-1].commit if before else site.base_commit
+        parent = before[-1].commit if before else host.base_commit
         commit = write_commit(
             repository,
-            start_of(site, repository, asked),
+            start_of(host, repository, asked),
             parents=() if parent is None else (parent,),
             message=message,
             signature=_signature(repository, asked),
@@ -235,9 +235,9 @@ async def _publish(task: AttemptTask, site: Site, verb: Git, names: Names) -> At
 
     commit, done = await to_thread.run_sync(put)
     if isinstance(done, Unpublished):
-        return _not(site, asked, "publish", done.why)
+        return _not(host, asked, "publish", done.why)
     text = f'published as branch "{branch}"' + (f" on {remote}" if remote else "")
-    return _passed(site, asked, text, commit, branch)
+    return _passed(host, asked, text, commit, branch)
 
 
 def _signature(repository: Repository, asked: AttemptStarted) -> Signature:
@@ -247,25 +247,25 @@ def _signature(repository: Repository, asked: AttemptStarted) -> Signature:
 
 
 def _landed(
-    site: Site, asked: AttemptStarted, landing: Landing, commit: str, behind: str | None
+    host: Host, asked: AttemptStarted, landing: Landing, commit: str, behind: str | None
 ) -> AttemptEnded:
-    notes = None if behind is None else left_behind(site.run, asked.path, landing, behind)
+    notes = None if behind is None else left_behind(host.run, asked.path, landing, behind)
     return _passed(
-        site, asked, f'landed on "{landing.branch}" as {commit[:12]}', commit, landing.branch, notes
+        host, asked, f'landed on "{landing.branch}" as {commit[:12]}', commit, landing.branch, notes
     )
 
 
 def _nothing(
-    site: Site, asked: AttemptStarted, landing: Landing, tip: str | None, behind: str | None
+    host: Host, asked: AttemptStarted, landing: Landing, tip: str | None, behind: str | None
 ) -> AttemptEnded:
     fact = "has all of it already" if tip else "was not made"
-    notes = None if behind is None else left_behind(site.run, asked.path, landing, behind)
+    notes = None if behind is None else left_behind(host.run, asked.path, landing, behind)
     text = f'there is nothing to land: "{landing.branch}" {fact}'
-    return _passed(site, asked, text, tip or "", landing.branch, notes, unchanged=True)
+    return _passed(host, asked, text, tip or "", landing.branch, notes, unchanged=True)
 
 
 def _passed(
-    site: Site,
+    host: Host,
     asked: AttemptStarted,
     text: str,
     commit: str,
@@ -281,12 +281,12 @@ def _passed(
     if notes is not None:
         output["notes"] = result["notes"] = notes
         result["text"] = f"{text}\n{notes}"
-    return attempt_ended(site, asked, "ok", result=result, tree=asked.start)
+    return attempt_ended(host, asked, "ok", result=result, tree=asked.start)
 
 
-def _not(site: Site, asked: AttemptStarted, reason: str, message: str) -> AttemptEnded:
+def _not(host: Host, asked: AttemptStarted, reason: str, message: str) -> AttemptEnded:
     result = {"text": message, "files": [], "message": message}
-    return attempt_ended(site, asked, "failed", reason, result=result, tree=asked.start)
+    return attempt_ended(host, asked, "failed", reason, result=result, tree=asked.start)
 
 
 def _text(value: Value, names: Names) -> str:

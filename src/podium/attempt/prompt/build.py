@@ -12,12 +12,12 @@ from typing import Any, Final
 from podium.attempt.agent.agent_attempt import AgentAttempt
 from podium.attempt.agent.resolve import ResolvedAgent
 from podium.attempt.change_policy import globs_of
+from podium.attempt.host import Host
 from podium.attempt.prompt import excerpt
 from podium.attempt.prompt.feedback import feedback_text, keep_entries
 from podium.attempt.prompt.packed_files import context_of
 from podium.attempt.prompt.review_material import material_of
 from podium.attempt.prompt.tree_files import TreeFiles, files_of
-from podium.attempt.site import Site
 from podium.core import settings
 from podium.core.expressions.nodes import Names
 from podium.redaction.scan import scrub
@@ -41,10 +41,10 @@ def render_prompt(asking: AgentAttempt, worker: ResolvedAgent | None) -> Rendere
 
     Raises PromptError, ExprError: what cannot be written cannot be asked.
     """
-    site = asking.site
+    host = asking.host
     # Most prompts ask nothing about files, and a big project has many.
-    files = cache(partial(files_of, site, asking.asked.start))
-    entries = keep_entries(site, asking.task)
+    files = cache(partial(files_of, host, asking.asked.start))
+    entries = keep_entries(host, asking.task)
     feedback = feedback_text(asking.task, entries)
     names = _Names(asking.names, feedback, {} if worker is None else worker.parameters)
     system, prompt = (None, asking.verb.prompt) if worker is None else (worker.system, worker.prompt)
@@ -55,12 +55,12 @@ def render_prompt(asking: AgentAttempt, worker: ResolvedAgent | None) -> Rendere
         parts.append(feedback_text(asking.task, entries, heading=True))
     parts.append(_excerpt(asking))
     parts.append(_shape(asking))
-    return _cleaned(site, persona, "\n\n".join(part.strip() for part in parts if part.strip()) + "\n")
+    return _cleaned(host, persona, "\n\n".join(part.strip() for part in parts if part.strip()) + "\n")
 
 
-def _cleaned(site: Site, system: str, prompt: str) -> RenderedPrompt:
+def _cleaned(host: Host, system: str, prompt: str) -> RenderedPrompt:
     """The one way out: whatever was packed, quoted or fed back passes here."""
-    texts = [scrub(site.mask.text(text)) for text in (system, prompt)]
+    texts = [scrub(host.mask.text(text)) for text in (system, prompt)]
     removed = Counter(texts[0].found) + Counter(texts[1].found)
     return RenderedPrompt(texts[0].text, texts[1].text, dict(removed))
 
@@ -114,12 +114,12 @@ def _rendered(
 
 def _parsed(asking: AgentAttempt, written: settings.Prompt) -> Prompt:
     name = written.file or ""
-    folder = asking.site.project / (Path(name).parent if name else FOLDER)
+    folder = asking.host.project / (Path(name).parent if name else FOLDER)
     return parse_prompt(written.text, folder=folder, name=name, partials=partials_of(asking.work.config))
 
 
 def _additions(asking: AgentAttempt, names: _Names, files: Callable[[], TreeFiles]) -> Iterator[str]:
-    site, asked, step, config = asking.site, asking.asked, asking.step, asking.work.config
+    host, asked, step, config = asking.host, asking.asked, asking.step, asking.work.config
     if asked.degrade:
         rung = settings.Prompt(step.retry.degrade[asked.degrade - 1])
         yield _rendered(asking, rung, names, files)
@@ -127,11 +127,11 @@ def _additions(asking: AgentAttempt, names: _Names, files: Callable[[], TreeFile
         yield render_partial(config, "guidance", {"guidance": asked.guidance})
     context = step.settings.context
     if asking.work.review is not None:
-        yield material_of(site, asking.work.review, config, tree=asked.start, nonce=asking.nonce)
+        yield material_of(host, asking.work.review, config, tree=asked.start, nonce=asking.nonce)
         context = replace(context, diff=None)  # The change it judges stands above already.
     if settings.present(context):
         since = asking.work.run_start
-        packed = context_of(site, context, asking.names, files(), since=since, tree=asked.start)
+        packed = context_of(host, context, asking.names, files(), since=since, tree=asked.start)
         yield render_partial(config, "files", packed) if packed else ""
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from podium.attempt.artifacts import write_bytes
-from podium.attempt.site import Site
+from podium.attempt.host import Host
 from podium.core.addresses import without_visit
 from podium.core.types import Path as StepPath
 from podium.tasks.partials import render_partial
@@ -38,21 +38,21 @@ def feedback_text(task: AttemptTask, entries: tuple[FeedbackEntry, ...], *, head
     return render_partial(task.agent_work.config, "feedback", facts)
 
 
-def keep_entries(site: Site, task: AttemptTask) -> tuple[FeedbackEntry, ...]:
+def keep_entries(host: Host, task: AttemptTask) -> tuple[FeedbackEntry, ...]:
     """Every entry, the newest last. New ones are written to files; forgotten ones are read from theirs."""
-    folder = folder_of(site, task.started.path)
+    folder = folder_of(host, task.started.path)
     files = _files(folder) if task.agent_work.feedback else {}
     entries: list[FeedbackEntry] = []
     for entry in task.agent_work.feedback:
         path = files.get(entry.source)
         if entry.is_known and path is None:
-            files[entry.source] = _write(site, folder / f"{len(files) + 1}.md", entry)
+            files[entry.source] = _write(host, folder / f"{len(files) + 1}.md", entry)
         entries.append(entry if entry.is_known or path is None else _read(entry.source, path))
     return tuple(entries)
 
 
-def folder_of(site: Site, path: StepPath) -> Path:
-    return site.run_dir / "feedback" / without_visit(path).replace("/", "+")
+def folder_of(host: Host, path: StepPath) -> Path:
+    return host.run_dir / "feedback" / without_visit(path).replace("/", "+")
 
 
 def _occasion(source: str) -> str:
@@ -75,8 +75,8 @@ def _files(folder: Path) -> dict[str, Path]:
     return files
 
 
-def _write(site: Site, path: Path, entry: FeedbackEntry) -> Path:
-    text = site.mask.text(f"# {entry.source}\n\n{entry.text}\n")
+def _write(host: Host, path: Path, entry: FeedbackEntry) -> Path:
+    text = host.mask.text(f"# {entry.source}\n\n{entry.text}\n")
     write_bytes(path, text.encode("utf-8", "surrogateescape"))
     return path
 

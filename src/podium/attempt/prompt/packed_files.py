@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from podium.attempt.host import Host
 from podium.attempt.prompt.tree_files import TreeFiles
-from podium.attempt.site import Site
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import fill_argv
 from podium.core.expressions.values import MAX_TEXT
@@ -28,7 +28,7 @@ GRAPH_WORDS: Final = ("$TARGET_IMPORTS", "$TARGET", "$INTERFACES", "$PUBLIC_API"
 
 
 def context_of(
-    site: Site,
+    host: Host,
     settings: ContextSettings,
     names: Names,
     files: TreeFiles,
@@ -44,8 +44,8 @@ def context_of(
     first, rest = _paths(files, always, exclude), _paths(files, include, exclude)
     required, room = _required(files, first, room)
     changes: dict[str, Any] = {"wanted": False, "diff": "", "cut": False}
-    if settings.diff and site.repository is not None and since is not None and tree is not None:
-        changed = diff(site.repository, since, tree, limit=min(room // 2, MOST))
+    if settings.diff and host.repository is not None and since is not None and tree is not None:
+        changed = diff(host.repository, since, tree, limit=min(room // 2, MOST))
         room -= len(changed.text)
         fenced = fence(changed.text, "diff") if changed.text else ""
         changes = {"wanted": True, "diff": fenced, "cut": changed.cut}

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from podium.attempt.host import Host
 from podium.attempt.prompt.tree_files import files_of
-from podium.attempt.site import Site
 from podium.core.expressions.values import Meter, plain
 from podium.core.model import Fields
 from podium.core.types import Tree
@@ -24,13 +24,13 @@ OUTPUT: Final = 20_000
 SHOWN_PATHS: Final = 200
 
 
-def material_of(site: Site, review: ReviewScope, config: Fields, *, tree: Tree | None, nonce: str) -> str:
+def material_of(host: Host, review: ReviewScope, config: Fields, *, tree: Tree | None, nonce: str) -> str:
     """Quotes what others wrote; the partial writes the words around it."""
     findings = truncate_middle(review.open_findings, DIFF_BYTES)
     facts = {
         "nonce": nonce,
-        **_change(site, review, tree, nonce),
-        "since": _since(site, review, tree, nonce),
+        **_change(host, review, tree, nonce),
+        "since": _since(host, review, tree, nonce),
         "results": [_result_of(work, nonce) for work in review.works],
         "plan": "" if review.plan is None else _result_of(review.plan, nonce, label="plan")["output"],
         "findings": quote_block(findings, "findings", nonce) if findings else "",
@@ -38,22 +38,22 @@ def material_of(site: Site, review: ReviewScope, config: Fields, *, tree: Tree |
     return render_partial(config, "judged", facts)
 
 
-def _change(site: Site, review: ReviewScope, tree: Tree | None, nonce: str) -> Mapping[str, Any]:
+def _change(host: Host, review: ReviewScope, tree: Tree | None, nonce: str) -> Mapping[str, Any]:
     nothing = {"has_diff": False, "paths": "", "diff": "", "cut": 0, "whole": "", "too_long": ""}
-    if site.repository is None or tree is None or not review.works:
+    if host.repository is None or tree is None or not review.works:
         return nothing
-    base = review.base or tree_of(site.repository, None)
-    paths = changed_paths(site.repository, base, tree)
+    base = review.base or tree_of(host.repository, None)
+    paths = changed_paths(host.repository, base, tree)
     if not paths:
         return {**nothing, "has_diff": True}
     more = f"\n(and {len(paths) - SHOWN_PATHS} more)" if len(paths) > SHOWN_PATHS else ""
-    change = diff(site.repository, base, tree, limit=DIFF_BYTES)
+    change = diff(host.repository, base, tree, limit=DIFF_BYTES)
     return {
         "has_diff": True,
         "paths": quote_block("\n".join(paths[:SHOWN_PATHS]) + more, "files", nonce),
         "diff": quote_block(change.text, "diff", nonce),
         "cut": DIFF_BYTES if change.cut else 0,
-        **whole_files(site, paths[:SHOWN_PATHS], nonce, before=base, after=tree),
+        **whole_files(host, paths[:SHOWN_PATHS], nonce, before=base, after=tree),
     }
 
 
@@ -75,20 +75,20 @@ def _written(value: Any) -> str:
     )
 
 
-def _since(site: Site, review: ReviewScope, tree: Tree | None, nonce: str) -> str:
+def _since(host: Host, review: ReviewScope, tree: Tree | None, nonce: str) -> str:
     """What is new since the last round of this review: it need not look again at what it has seen."""
     before = review.last_round
-    if site.repository is None or tree is None or before is None or before == tree:
+    if host.repository is None or tree is None or before is None or before == tree:
         return ""
-    change = diff(site.repository, before, tree, limit=DELTA_BYTES)
+    change = diff(host.repository, before, tree, limit=DELTA_BYTES)
     return quote_block(truncate_middle(change.text, DELTA_BYTES), "delta", nonce)
 
 
 def whole_files(
-    site: Site, paths: Iterable[str], nonce: str, *, before: Tree, after: Tree
+    host: Host, paths: Iterable[str], nonce: str, *, before: Tree, after: Tree
 ) -> Mapping[str, Any]:
     """The files that were there before and are still there; of a new one the diff has every line."""
-    old, new = files_of(site, before), files_of(site, after)
+    old, new = files_of(host, before), files_of(host, after)
     room = FILES_BYTES
     shown: list[str] = []
     too_long: list[str] = []

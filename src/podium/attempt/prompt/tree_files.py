@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from podium.attempt.site import Site
+from podium.attempt.host import Host
 from podium.core.globs import glob_matches
 from podium.core.types import Tree
 from podium.files.project_paths import STATE_DIR
@@ -51,13 +51,13 @@ class TreeFiles:
         return self.exists(argument) if function == "exists" else self.matching((argument,))
 
 
-def files_of(site: Site, tree: Tree | None) -> TreeFiles:
-    if site.repository is None or tree is None:
-        blobs = dict.fromkeys(_in_folder(site.project), "")
-        return TreeFiles(blobs, None, site.project, _above(blobs))
-    listing = read_listing(trees(site.repository), tree)
+def files_of(host: Host, tree: Tree | None) -> TreeFiles:
+    if host.repository is None or tree is None:
+        blobs = dict.fromkeys(_in_folder(host.project), "")
+        return TreeFiles(blobs, None, host.project, _above(blobs))
+    listing = read_listing(trees(host.repository), tree)
     found = {path: entry.name for path, entry in files(listing) if entry.mode in (FILE, PROGRAM)}
-    return TreeFiles(found, site.repository, site.project, frozenset(listing))
+    return TreeFiles(found, host.repository, host.project, frozenset(listing))
 
 
 def _in_folder(folder: Path) -> Iterator[str]:

@@ -15,7 +15,7 @@ import anyio
 from anyio import to_thread
 
 from podium.attempt import launch as launching
-from podium.attempt.site import Site
+from podium.attempt.host import Host
 from podium.attempt.workspace.toolchain import MOUNTS_IN_PLACE, lent, link
 from podium.core.expressions.nodes import MissingValue, Names
 from podium.core.expressions.templates import fill, fill_argv
@@ -74,9 +74,9 @@ class _NoNames:
         raise MissingValue(f"{query[0]} is not known here")
 
 
-def lend_artifacts(site: Site, folder: Path) -> None:
+def lend_artifacts(host: Host, folder: Path) -> None:
     """Copies the published artifacts of the run into a workspace, to be read there; never through a link."""
-    source = site.artifacts_dir
+    source = host.artifacts_dir
     for top, _, names in os.walk(source):
         below = Path(top).relative_to(source)
         try:
@@ -108,7 +108,7 @@ def wanted(step: Step, names: Names | None) -> SetupRequest:
 
 
 async def give(
-    site: Site, level: SandboxLevel, wanted: SetupRequest, folder: Path, snapshot: Snapshot | None
+    host: Host, level: SandboxLevel, wanted: SetupRequest, folder: Path, snapshot: Snapshot | None
 ) -> SetupResult:
     """Nothing is lent to the project itself: it has its own."""
     ports = free_ports(wanted.ports)
@@ -116,21 +116,21 @@ async def give(
         return SetupResult((), (), ports)
 
     def put() -> SetupResult:
-        links = _link(site, level, wanted, folder, snapshot)
-        copies = _copy(site, wanted, folder, snapshot)
+        links = _link(host, level, wanted, folder, snapshot)
+        copies = _copy(host, wanted, folder, snapshot)
         return SetupResult(links, tuple(_rule(name) for name in (*links, *copies)), ports)
 
     return await to_thread.run_sync(put)
 
 
 async def set_up(
-    site: Site, step: Step, wanted: SetupRequest, workspace: Workspace, names: Names | None
+    host: Host, step: Step, wanted: SetupRequest, workspace: Workspace, names: Names | None
 ) -> Workspace:
     """Runs the commands of `setup`; what they make at the top of the folder is nobody's work either."""
     if not wanted.setup:
         return workspace
     for argv in wanted.setup:
-        await _run(site, step, workspace, argv, names, SETUP_S)
+        await _run(host, step, workspace, argv, names, SETUP_S)
     if workspace.snapshot is None:
         return workspace
     known = workspace.snapshot.listing[""].keys() | {".git"}
@@ -140,19 +140,19 @@ async def set_up(
 
 
 async def tear_down(
-    site: Site, step: Step, wanted: SetupRequest, workspace: Workspace, names: Names | None
+    host: Host, step: Step, wanted: SetupRequest, workspace: Workspace, names: Names | None
 ) -> None:
     """All of them, also after a cancellation; one that fails does not change how the attempt ended."""
     with anyio.CancelScope(shield=True):
         for argv in wanted.teardown:
             try:
-                await _run(site, step, workspace, argv, names, TEARDOWN_S)
+                await _run(host, step, workspace, argv, names, TEARDOWN_S)
             except SetupFailed as error:
-                site.on_progress(step.name, launching.note(error.message))
+                host.on_progress(step.name, launching.note(error.message))
 
 
 async def _run(
-    site: Site,
+    host: Host,
     step: Step,
     workspace: Workspace,
     argv: tuple[str, ...],
@@ -160,9 +160,9 @@ async def _run(
     timeout_s: float,
 ) -> None:
     launch, walls = launching.build_launch(
-        site, step, names or _NoNames(), workspace, argv=argv, timeout_s=timeout_s, plain=True
+        host, step, names or _NoNames(), workspace, argv=argv, timeout_s=timeout_s, plain=True
     )
-    done = await site.sandbox_of(step).run(launch, walls)
+    done = await host.sandbox_of(step).run(launch, walls)
     if done.exit_code:
         told = (done.not_started or done.stderr.record() or done.stdout.record()).strip()
         raise SetupFailed(
@@ -182,7 +182,7 @@ def free_ports(number: int) -> tuple[int, ...]:
 
 
 def _link(
-    site: Site, level: SandboxLevel, wanted: SetupRequest, folder: Path, snapshot: Snapshot
+    host: Host, level: SandboxLevel, wanted: SetupRequest, folder: Path, snapshot: Snapshot
 ) -> tuple[str, ...]:
     tracked = (
         f"{place}/{name}" if place else name for place, names in snapshot.listing.items() for name in names
@@ -190,8 +190,8 @@ def _link(
     given = []
     if wanted.folder:
         # Refused before the project's toolchain is looked for below it.
-        inside(site.project, wanted.folder)
-    for name in lent(site.project, level, tracked, wanted.folder):
+        inside(host.project, wanted.folder)
+    for name in lent(host.project, level, tracked, wanted.folder):
         place, _, last = name.rpartition("/")
         if place not in snapshot.listing:
             continue
@@ -199,23 +199,23 @@ def _link(
         if level in MOUNTS_IN_PLACE:
             (folder / name).mkdir()  # On this it is mounted.
         else:
-            link(site.project / name, folder / place / last)
+            link(host.project / name, folder / place / last)
         given.append(name)
     return tuple(given)
 
 
-def _copy(site: Site, wanted: SetupRequest, folder: Path, snapshot: Snapshot) -> tuple[str, ...]:
+def _copy(host: Host, wanted: SetupRequest, folder: Path, snapshot: Snapshot) -> tuple[str, ...]:
     """Regular files of the project that no tree holds; links are not followed."""
     if not wanted.copy:
         return ()
     tracked = {path for path, _ in files(snapshot.listing)}
     copied: list[str] = []
-    for name in _files_of(site.project):
+    for name in _files_of(host.project):
         if name in tracked or not any(glob_matches(pattern, name) for pattern in wanted.copy):
             continue
         if len(copied) >= MOST_COPIED:
             raise SetupFailed(f"workspace.copy matches more than {MOST_COPIED} files; name fewer")
-        _copy_file(site.project / name, folder, name)
+        _copy_file(host.project / name, folder, name)
         copied.append(name)
     return tuple(copied)
 

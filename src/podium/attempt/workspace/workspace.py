@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, TypeAlias
 import anyio
 from anyio import to_thread
 
-from podium.attempt.site import Site
+from podium.attempt.host import Host
 from podium.attempt.workspace import setup
 from podium.attempt.workspace.checkout_pool import discard_workspace
 from podium.attempt.workspace.ownership import lend_tree
@@ -93,7 +93,7 @@ class CaptureRefused:
 
 @asynccontextmanager
 async def opened(
-    site: Site,
+    host: Host,
     asked: AttemptStarted,
     step: Step,
     *,
@@ -102,41 +102,41 @@ async def opened(
     tree: Tree | None = None,
 ) -> AsyncIterator[Workspace]:
     """A workspace at the tree the attempt starts from, or at another one; removed afterwards, also on cancellation."""
-    sandbox = site.sandbox_of(step)
+    sandbox = host.sandbox_of(step)
     walled = sandbox.level in MOUNTS_IN_PLACE
-    private = site.homes.take(site.work_dir, again=not walled, owner=sandbox.owner)
-    inside = site.project if walled else None
-    bare = Workspace(site.project, private.home, private.tmp, None, "project", inside=inside)
+    private = host.homes.take(host.work_dir, again=not walled, owner=sandbox.owner)
+    inside = host.project if walled else None
+    bare = Workspace(host.project, private.home, private.tmp, None, "project", inside=inside)
     try:
-        if site.repository is None or site.is_inplace(step):
+        if host.repository is None or host.is_inplace(step):
             made = bare
-            if site.repository is not None:
-                made = replace(bare, before=await _files_now(site.repository))
+            if host.repository is not None:
+                made = replace(bare, before=await _files_now(host.repository))
         elif kind == "clone":
-            made = await _cloned(site, site.repository, asked, bare, tree, private.folder / "tree")
+            made = await _cloned(host, host.repository, asked, bare, tree, private.folder / "tree")
         else:
-            wanted = tree or asked.start or await _tree_at_start(site, site.repository, asked)
-            folder, snapshot = await site.pool.take(site.repository, site.work_dir, wanted)
+            wanted = tree or asked.start or await _tree_at_start(host, host.repository, asked)
+            folder, snapshot = await host.pool.take(host.repository, host.work_dir, wanted)
             made = replace(bare, folder=folder, snapshot=snapshot, kind="checkout")
-        async with _furnished(site, step, made, names) as ready:
+        async with _furnished(host, step, made, names) as ready:
             yield ready
     finally:
-        await site.homes.give_back(private, again=not walled and kind == "checkout")
+        await host.homes.give_back(private, again=not walled and kind == "checkout")
 
 
 @asynccontextmanager
 async def _furnished(
-    site: Site, step: Step, made: Workspace, names: Names | None
+    host: Host, step: Step, made: Workspace, names: Names | None
 ) -> AsyncIterator[Workspace]:
     base = made.snapshot
     try:
-        if made.snapshot is not None and site.artifacts_dir.is_dir():
-            await to_thread.run_sync(setup.lend_artifacts, site, made.folder)
+        if made.snapshot is not None and host.artifacts_dir.is_dir():
+            await to_thread.run_sync(setup.lend_artifacts, host, made.folder)
         wanted = setup.wanted(step, names)
-        level = site.sandbox_of(step).level
-        given = await setup.give(site, level, wanted, made.folder, made.snapshot)
+        level = host.sandbox_of(step).level
+        given = await setup.give(host, level, wanted, made.folder, made.snapshot)
         if base is not None:
-            owner = site.sandbox_of(step).owner
+            owner = host.sandbox_of(step).owner
             base = await to_thread.run_sync(lend_tree, made.folder, base, owner)
         ready = made
         if base is not None or given.links or given.ports:
@@ -144,33 +144,33 @@ async def _furnished(
         if ready.snapshot is not None and given.own:
             unseen = parse_rules("\n".join(given.own).encode("utf-8", "surrogateescape"))
             ready = replace(ready, snapshot=replace(ready.snapshot, outer=(*ready.snapshot.outer, *unseen)))
-        ready = await setup.set_up(site, step, wanted, ready, names)
+        ready = await setup.set_up(host, step, wanted, ready, names)
         try:
             yield ready
         finally:
-            await setup.tear_down(site, step, wanted, ready, names)
+            await setup.tear_down(host, step, wanted, ready, names)
     finally:
         if made.kind == "checkout" and base is not None:
             with anyio.CancelScope(shield=True):
-                await site.pool.give_back(made.folder, base)
+                await host.pool.give_back(made.folder, base)
 
 
 async def captured(
-    site: Site, workspace: Workspace, asked: AttemptStarted
+    host: Host, workspace: Workspace, asked: AttemptStarted
 ) -> CapturedChange | CaptureRefused:
     """The tree of what was made there, kept on the attempt's own ref whatever becomes of the attempt."""
-    if site.repository is None:
+    if host.repository is None:
         return CapturedChange(None, no_change(), ())
     if workspace.snapshot is None:
-        return await to_thread.run_sync(_taken_in_place, site, site.repository, workspace, asked)
-    return await to_thread.run_sync(_taken, site, site.repository, workspace, asked)
+        return await to_thread.run_sync(_taken_in_place, host, host.repository, workspace, asked)
+    return await to_thread.run_sync(_taken, host, host.repository, workspace, asked)
 
 
-async def clear(site: Site) -> None:
+async def clear(host: Host) -> None:
     """Removes what this run has in its work folder, also what a killed process left. Nothing of it may be running."""
-    site.homes.forget()
-    await site.pool.clear()
-    await to_thread.run_sync(discard_workspace, site.work_dir)
+    host.homes.forget()
+    await host.pool.clear()
+    await to_thread.run_sync(discard_workspace, host.work_dir)
 
 
 def no_change() -> dict[str, Any]:
@@ -188,15 +188,15 @@ def change_between(repository: Repository, base: Tree | None, tree: Tree) -> dic
     }
 
 
-def start_of(site: Site, repository: Repository, asked: AttemptStarted) -> Tree:
-    return asked.start or asked.base or tree_of(repository, site.base_commit)
+def start_of(host: Host, repository: Repository, asked: AttemptStarted) -> Tree:
+    return asked.start or asked.base or tree_of(repository, host.base_commit)
 
 
-def keep_attempt(site: Site, repository: Repository, asked: AttemptStarted, tree: Tree) -> str:
+def keep_attempt(host: Host, repository: Repository, asked: AttemptStarted, tree: Tree) -> str:
     """Puts a tree on the ref of its attempt, so that failed work is never lost; the same again changes nothing."""
-    message = f"{asked.path}, attempt {asked.attempt}\n\nrun {site.run}, step {asked.path}"
-    commit = _commit(site, repository, tree, message, asked.at // 1000)
-    keep(repository, attempt_ref(site.run, asked.path, asked.attempt), commit)
+    message = f"{asked.path}, attempt {asked.attempt}\n\nrun {host.run}, step {asked.path}"
+    commit = _commit(host, repository, tree, message, asked.at // 1000)
+    keep(repository, attempt_ref(host.run, asked.path, asked.attempt), commit)
     return commit
 
 
@@ -204,41 +204,41 @@ async def _files_now(repository: Repository) -> Tree:
     return await to_thread.run_sync(tree_with_uncommitted, repository)
 
 
-async def _tree_at_start(site: Site, repository: Repository, asked: AttemptStarted) -> Tree:
-    return await to_thread.run_sync(start_of, site, repository, asked)
+async def _tree_at_start(host: Host, repository: Repository, asked: AttemptStarted) -> Tree:
+    return await to_thread.run_sync(start_of, host, repository, asked)
 
 
 async def _cloned(
-    site: Site,
+    host: Host,
     repository: Repository,
     asked: AttemptStarted,
     bare: Workspace,
     tree: Tree | None,
     folder: Path,
 ) -> Workspace:
-    snapshot = await to_thread.run_sync(clone_at, site, repository, asked, folder, tree)
+    snapshot = await to_thread.run_sync(clone_at, host, repository, asked, folder, tree)
     return replace(bare, folder=folder, snapshot=snapshot, kind="clone")
 
 
 def clone_at(
-    site: Site, repository: Repository, asked: AttemptStarted, folder: Path, tree: Tree | None = None
+    host: Host, repository: Repository, asked: AttemptStarted, folder: Path, tree: Tree | None = None
 ) -> Snapshot:
     """A private clone at the tree the attempt starts from, or at another one."""
-    start = tree or start_of(site, repository, asked)
-    own = site.base_commit
+    start = tree or start_of(host, repository, asked)
+    own = host.base_commit
     if own is None or tree_of(repository, own) != start:
-        own = _commit(site, repository, start, "Work so far", asked.at // 1000)
+        own = _commit(host, repository, start, "Work so far", asked.at // 1000)
     return clone(repository, own, folder)
 
 
-def _commit(site: Site, repository: Repository, tree: Tree, message: str, at_s: int) -> str:
-    parents = () if site.base_commit is None else (site.base_commit,)
+def _commit(host: Host, repository: Repository, tree: Tree, message: str, at_s: int) -> str:
+    parents = () if host.base_commit is None else (host.base_commit,)
     signature = Signature(PODIUM, PODIUM, at_s)
     return write_commit(repository, tree, parents=parents, message=message, signature=signature)
 
 
 def _taken(
-    site: Site, repository: Repository, workspace: Workspace, asked: AttemptStarted
+    host: Host, repository: Repository, workspace: Workspace, asked: AttemptStarted
 ) -> CapturedChange | CaptureRefused:
     assert workspace.snapshot is not None
     _take_back(workspace)
@@ -253,7 +253,7 @@ def _taken(
         more = [f"- and {len(faults) - SHOWN_FAULTS} more"] if len(faults) > SHOWN_FAULTS else []
         lines = ("these files may not be taken over:", *faults[:SHOWN_FAULTS], *more)
         return CaptureRefused("capture", "\n".join(lines))
-    keep_attempt(site, repository, asked, found.tree)
+    keep_attempt(host, repository, asked, found.tree)
     return _told(repository, asked.base, found.tree)
 
 
@@ -270,16 +270,16 @@ def _take_back(workspace: Workspace) -> None:
 
 
 def _taken_in_place(
-    site: Site, repository: Repository, workspace: Workspace, asked: AttemptStarted
+    host: Host, repository: Repository, workspace: Workspace, asked: AttemptStarted
 ) -> CapturedChange | CaptureRefused:
     """What the attempt changed in the project itself, on top of the head: the user's other files are not its work."""
     now = tree_with_uncommitted(repository)
-    start = start_of(site, repository, asked)
+    start = start_of(host, repository, asked)
     joined = join(repository, fork=workspace.before, onto=start, tree=now)
     if isinstance(joined, Clashed):
         paths = ", ".join(clash.path for clash in joined.clashes)
         return CaptureRefused("conflict", f"the project and the run's own work have both changed {paths}")
-    keep_attempt(site, repository, asked, joined.tree)
+    keep_attempt(host, repository, asked, joined.tree)
     return _told(repository, asked.base, joined.tree)
 
 

@@ -76,7 +76,7 @@ def _of_file(
     from podium.app.forecast.prompt import told_by_file
     from podium.app.paths import project_root, user_dir
     from podium.app.values import parse_settings
-    from podium.wiring import make_looking_site
+    from podium.wiring import make_preview_host
 
     project = project_root(file.absolute().parent)
     workflow = open_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
@@ -85,5 +85,5 @@ def _of_file(
         step,
         inputs=parse_inputs(inputs, workflow),
         cast=cast,
-        site_for=lambda flow: make_looking_site(flow, project),
+        host_for=lambda flow: make_preview_host(flow, project),
     )

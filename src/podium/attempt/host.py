@@ -26,20 +26,20 @@ def no_progress(path: str, progress: Any) -> None:
 
 
 def no_price(_vendor: str, _model: str, _usage: Usage) -> None:
-    """For sites without a table of prices."""
+    """For hosts without a table of prices."""
 
 
 def nothing_passed(_workflow: str, _step: str) -> bool:
-    """For sites that know no other runs."""
+    """For hosts that know no other runs."""
     return False
 
 
 def not_kept(_kind: str, _login: bytes) -> None:
-    """For sites whose agents have no logins."""
+    """For hosts whose agents have no logins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
+class Host:
     context: RunContext
     workflow: Workflow
     project: Path
