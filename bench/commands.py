@@ -34,6 +34,7 @@ from podium.process.launch import Launch
 from podium.process.run import run
 from podium.redaction.mask import Mask
 from podium.runtime.commands import encode_command
+from podium.runtime.prepared_run import PreparedRun
 from podium.tasks.run_context import RunContext
 
 ROUNDS: Final = 7
@@ -64,12 +65,12 @@ def costs() -> tuple[Cost, ...]:
 
 
 class _Setup(NamedTuple):
-    """One run, whose host is ready."""
+    """One run, which is prepared."""
 
-    host: Host
+    run: PreparedRun
 
-    def host_of(self, _: RunHead) -> Host:
-        return self.host
+    def prepare(self, _: RunHead) -> PreparedRun:
+        return self.run
 
     def exporters_of(self, _head: RunHead, _mask: Mask) -> tuple[()]:
         return ()
@@ -112,7 +113,6 @@ def _steps() -> list[float]:
         store.post(RUN, "start", encode_command(Start(RunFacts(RUN, "bench"))))
         host = Host(
             context=RunContext(RUN),
-            workflow=workflow,
             project=folder,
             state_dir=folder / ".podium",
             work_dir=folder / "work",
@@ -122,7 +122,7 @@ def _steps() -> list[float]:
             marker="podium-bench",
             mask=Mask(),
         )
-        runtime = LocalRuntime(store, ProjectPaths(folder), _Setup(host))
+        runtime = LocalRuntime(store, ProjectPaths(folder), _Setup(PreparedRun(workflow=workflow, host=host)))
         state = anyio.run(
             partial(runtime.drive, RUN, park=True, on_turn=lambda _: turns.append(time.perf_counter()))
         )

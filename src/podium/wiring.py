@@ -118,12 +118,11 @@ def make_host(
         replay=replay,
         is_played=is_played,
     )
-    return host_for_run(context, workflow, project, stand_in=stand_in, env=env)
+    return host_for_run(context, project, stand_in=stand_in, env=env)
 
 
 def host_for_run(
     context: RunContext,
-    workflow: Workflow,
     project: Path,
     *,
     stand_in: Agent | None = None,
@@ -155,7 +154,6 @@ def host_for_run(
 
     return Host(
         context=context,
-        workflow=workflow,
         project=project,
         state_dir=paths.state_dir,
         work_dir=paths.work_dir(context.id),
@@ -174,7 +172,7 @@ def host_for_run(
     )
 
 
-def make_preview_host(workflow: Workflow, project: Path) -> Host:
+def make_preview_host(project: Path) -> Host:
     """For looking only: nothing is made, no secret is read, and files are those of the folder."""
     from podium.adapters.agents.registry import InstalledAgents
     from podium.adapters.sandboxes.none import NoSandbox
@@ -185,7 +183,6 @@ def make_preview_host(workflow: Workflow, project: Path) -> Host:
 
     return Host(
         context=RunContext(RunId("rehearsal"), sandbox="none"),
-        workflow=workflow,
         project=project,
         state_dir=ProjectPaths(project).state_dir,
         work_dir=cache_dir() / "work",

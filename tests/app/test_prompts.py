@@ -42,7 +42,7 @@ def foretold(project: Project, step: str) -> PromptRecord:
         step,
         inputs={"task": "hello"},
         cast=project.root / "cast.yaml",
-        host_for=lambda flow: make_preview_host(flow, project.root),
+        host=make_preview_host(project.root),
     )
 
 

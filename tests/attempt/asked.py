@@ -86,5 +86,5 @@ def ask(
         on_progress=lambda path, progress: seen.append((path, progress)),
         **more,
     ).given(agents=AGENTS)
-    asked = Asked(made.host, made.root, clock=clock, answers=answers or {}, seen=seen)
+    asked = Asked(made.workflow, made.host, made.root, clock=clock, answers=answers or {}, seen=seen)
     return asked, asked.play(inputs)

@@ -21,6 +21,7 @@ from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Message, Refusal, Start
 from podium.core.model import Agent, Workflow
 from podium.core.payloads import RunFacts
+from podium.core.queries.graph import workflow_of
 from podium.core.queries.names import InstanceNames
 from podium.core.state import State
 from podium.core.turn import turn
@@ -29,6 +30,7 @@ from podium.git.repository import read_head
 from podium.ports.sandbox import Sandbox
 from podium.redaction.mask import Mask
 from podium.runtime.effects import work_for
+from podium.runtime.prepared_run import PreparedRun
 from podium.tasks.run_context import RunContext
 from tests.git.kit import Project
 from tests.workflow.compiling import compile_text
@@ -41,7 +43,8 @@ Edit = Callable[[Path, int], None]
 
 async def perform_attempt(started: AttemptStarted, state: State, host: Host) -> AttemptEnded:
     """One attempt as the engine makes it: its task is built from the state, then carried out."""
-    work = work_for(RunAttempt(started), state, host)
+    workflow = workflow_of(state, state.instances[started.path].place)
+    work = work_for(RunAttempt(started), state, PreparedRun(workflow=workflow, host=host))
     assert work is not None
     ended = await work()
     assert isinstance(ended, AttemptEnded)
@@ -77,6 +80,7 @@ class Played:
 class Bench:
     """A project, a workflow and a host. Changing the host is done before `play`."""
 
+    workflow: Workflow
     host: Host
     root: Path
     edits: Mapping[str, Edit] = field(default_factory=dict)
@@ -94,9 +98,9 @@ class Bench:
         repository = host.repository
         head = None if repository is None else await anyio.to_thread.run_sync(read_head, repository)
         base = "" if head is None or head.commit is None else head.commit
-        facts = RunFacts(host.run, host.workflow.name, branch="main", base=base, date="2026-01-01")
+        facts = RunFacts(host.run, self.workflow.name, branch="main", base=base, date="2026-01-01")
         start = Start(facts, inputs, {}, None if head is None else head.tree)
-        played = Played(initial(host.workflow), [])
+        played = Played(initial(self.workflow), [])
         todo: list[Message] = [start]
         while todo and played.state.ended is None:
             taken = turn(played.state, todo.pop(0), host.now())
@@ -115,7 +119,7 @@ class Bench:
                 verb = state.instances[asked.path].place.step.verb
                 return await (self._agent if isinstance(verb, Agent) else self._perform_attempt)(asked, state)
             case JoinTrees() | FindFact() | Watch():
-                work = work_for(effect, state, self.host)
+                work = work_for(effect, state, PreparedRun(workflow=self.workflow, host=self.host))
                 assert work is not None
                 report = await work()
                 assert report is not None
@@ -173,7 +177,6 @@ def bench(
             sandbox=more.pop("typed_sandbox", None),
             **{name: more.pop(name) for name in CONTEXT if name in more},
         ),
-        workflow=workflow,
         project=root,
         state_dir=root / ".podium",
         work_dir=folder / "work",
@@ -185,7 +188,7 @@ def bench(
         host_env=more.pop("host_env", {"PATH": "/usr/local/bin:/usr/bin:/bin"}),
         **more,
     )
-    return Bench(host, root, edits or {})
+    return Bench(workflow, host, root, edits or {})
 
 
 def writes(files: Mapping[str, str]) -> Edit:

@@ -359,7 +359,7 @@ def test_a_cancelled_agent_is_dead_and_its_workspace_gone(project: Project, tmp_
 
     made, _ = ask(project, tmp_path, WORK, "[]")
     (project.root / "cast.yaml").write_text("[{write: {src/a.py: x}, error: timeout}]\n")
-    played = Cancelling(made.host, made.root, clock=made.clock).play()
+    played = Cancelling(made.workflow, made.host, made.root, clock=made.clock).play()
 
     assert played.answer("it").kind == "cancelled"
     assert not [path for path in made.host.work_dir.rglob("*") if path.is_file()]

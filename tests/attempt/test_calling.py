@@ -45,7 +45,7 @@ agents:
         mask=Mask({"AWAY_KEY": KEY}),
         host_env={"PATH": "/usr/bin:/bin", "AWAY_KEY": KEY},
     ).given(agents=built_in("ollama", "api"))
-    asked = Asked(made.host, made.root, answers={"it#1/!exhausted": "fail"})
+    asked = Asked(made.workflow, made.host, made.root, answers={"it#1/!exhausted": "fail"})
     return asked, asked.play()
 
 

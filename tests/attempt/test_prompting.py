@@ -210,7 +210,7 @@ def test_guidance_of_a_person_reaches_the_next_agent(project: Project, tmp_path:
             return await super()._agent(replace(asked, guidance=("Use tabs.", "Be brief.")), state)
 
     made, _ = ask(project, tmp_path, "steps: {it: {agent: w, prompt: Do it}}")
-    guided = Guided(made.host, made.root, clock=made.clock)
+    guided = Guided(made.workflow, made.host, made.root, clock=made.clock)
     guided.play()
 
     assert "## Guidance from the person who runs this\n\nUse tabs.\n\nBe brief." in guided.log(

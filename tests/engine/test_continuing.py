@@ -306,8 +306,9 @@ def test_an_answer_that_is_gone_is_paid_for_or_not_given(project: Project) -> No
     steps = "  a: {agent: w, prompt: A., touches: []}\n  b: {agent: w, prompt: B., touches: []}\n"
     first, _ = project.run(project.flow(steps, head=limited))
     prospect = preview_rerun(project.facade, first, again="b")
-    assert prospect.host.past is not None
-    forgetful = replace(prospect, host=replace(prospect.host, past=replace(prospect.host.past, attempts={})))
+    prepared = prospect.prepared
+    assert prepared.past is not None
+    forgetful = replace(prospect, prepared=replace(prepared, past=replace(prepared.past, attempts={})))
 
     second, state = went_on(project, forgetful)
 

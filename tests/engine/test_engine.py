@@ -48,7 +48,7 @@ def test_the_log_alone_gives_the_state_again_and_its_chain_is_whole(project: Pro
     state = drive(project.facade, begun.run, park=True)
 
     records = project.store.read(begun.run)
-    again = fold(begun.host.workflow, [decode(json.loads(record.body)) for record in records])
+    again = fold(begun.prepared.workflow, [decode(json.loads(record.body)) for record in records])
 
     assert first_fault(records) is None
     assert again == state._replace(root=again.root)

@@ -67,7 +67,7 @@ def test_handing_over_feedback_leaves_the_definition_as_it_was(project: Project)
     steps = "  it: {agent: w, prompt: work, gates: [{run: [test, -e, good]}]}\n"
     file = project.flow(steps, head=TEAM, cast=cast)
     begun = project.begin(file)
-    before = begun.host.workflow
+    before = begun.prepared.workflow
     told = repr(before)
 
     state = project.resume(begun.run)

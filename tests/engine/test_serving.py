@@ -48,8 +48,8 @@ class World:
     def carry(self, run: RunId) -> State:
         """What the process does that the service starts."""
         facade = self.project.facade
-        host = facade.host_of(facade.run(run))
-        facade.hosts[run] = replace(host, now=lambda: self.time)
+        prepared = facade.prepare(facade.run(run))
+        facade.prepared[run] = replace(prepared, host=replace(prepared.host, now=lambda: self.time))
         state = drive(facade, run, park="clock")
         self.service.note(run)
         return state

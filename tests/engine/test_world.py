@@ -50,7 +50,7 @@ def test_a_bug_in_an_adapter_is_an_error_of_its_step_and_is_noted(project: Proje
     )
     begun = project.begin(flow)
     broken = {"scripted": agent("scripted", Broken())}  # type: ignore[arg-type]
-    project.facade.hosts[begun.run] = replace(begun.host, agents=broken)
+    project.facade.prepared[begun.run] = replace(begun.prepared, host=replace(begun.host, agents=broken))
 
     state = drive(project.facade, begun.run, park=True)
 

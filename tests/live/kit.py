@@ -161,7 +161,7 @@ def play(
         marker=MARKER,
     )
     after = program.good if recovers else None
-    played = live(made.host, made.root, clock=clock, seen=seen, server=server, after=after)
+    played = live(made.workflow, made.host, made.root, clock=clock, seen=seen, server=server, after=after)
     return played, played.play()
 
 

@@ -103,7 +103,7 @@ def play(
     ).given(
         agents=agents, sandbox=sandbox or BubblewrapSandbox(), marker=f"podium-walled-{os.getpid()}", **more
     )
-    live = Once(made.host, made.root, clock=clock, seen=seen)
+    live = Once(made.workflow, made.host, made.root, clock=clock, seen=seen)
     return Walled(live, live.play())
 
 

@@ -10,7 +10,6 @@ import anyio
 
 from podium.attempt.perform import perform
 from podium.core.codec import encode
-from podium.core.model import Block, Workflow
 from podium.tasks.codec import decode, decode_task
 from podium.tasks.run_context import RunContext
 from podium.wiring import host_for_run
@@ -19,7 +18,7 @@ from podium.wiring import host_for_run
 def main(project: Path) -> None:
     message = json.load(sys.stdin)
     context = decode(RunContext, message["context"])
-    host = host_for_run(context, Workflow(name="", body=Block("seq", ())), project)
+    host = host_for_run(context, project)
     report = anyio.run(perform, decode_task(message["task"]), host)
     json.dump(None if report is None else encode(report), sys.stdout)  # type: ignore[arg-type]  # reports are events
 

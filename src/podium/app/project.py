@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from podium.ports.runtime import Runtime
     from podium.ports.store import RunHead
     from podium.redaction.mask import Mask
+    from podium.runtime.prepared_run import PreparedRun
 
 HostFor: TypeAlias = "Callable[..., Host]"
 """The host of a run: (run, workflow, root, sandbox=level)."""
@@ -40,8 +41,8 @@ class Project:
     ) -> None:
         self.paths = paths
         self.user_dir = user_dir
-        self.hosts: dict[RunId, Host] = {}
-        """Sites of runs that were started here and are not driven yet: each is used once."""
+        self.prepared: dict[RunId, PreparedRun] = {}
+        """Runs that were started here and are not driven yet."""
         self.host_for = host_for
         self._exporters_for = exporters_for
         self.runtime = make_runtime(self)
@@ -90,12 +91,12 @@ class Project:
 
         return load_workflow(file, user_dir=self.user_dir, project=self.root, settings=settings)
 
-    def host_of(self, head: RunHead) -> Host:
-        """The host of a stored run: as it was started here, else made from its definition as it is now."""
-        from podium.app.run.start import open_run
+    def prepare(self, head: RunHead) -> PreparedRun:
+        """Prepare a stored run: as it was started here, else with its definition as it is now."""
+        from podium.app.run.start import prepare_stored
 
-        started = self.hosts.pop(head.run, None)
-        return open_run(self, head) if started is None else started
+        started = self.prepared.pop(head.run, None)
+        return prepare_stored(self, head) if started is None else started
 
     def exporters_of(self, head: RunHead, mask: Mask) -> tuple[RunExporter, ...]:
         from podium.app.run.definition import workflow_text

@@ -10,14 +10,13 @@ from typing import Any
 from podium.attempt.workspace.checkout_pool import CheckoutPool
 from podium.attempt.workspace.private_dirs import PrivateDirPool
 from podium.core.hash_chain import RunId
-from podium.core.model import Step, Workflow
+from podium.core.model import Step
 from podium.files.project_paths import ProjectPaths
 from podium.git.repository import Repository
 from podium.ports.agent import Agents, OnProgress, PriceOf, Usage
 from podium.ports.clock import Clock, wall_clock
 from podium.ports.sandbox import Sandbox
 from podium.redaction.mask import Mask
-from podium.tasks.prior_results import PriorResults
 from podium.tasks.run_context import RunContext
 
 
@@ -41,7 +40,6 @@ def not_kept(_kind: str, _login: bytes) -> None:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
     context: RunContext
-    workflow: Workflow
     project: Path
     """The root of the project: the top of its repository, or the folder itself."""
     state_dir: Path
@@ -69,8 +67,6 @@ class Host:
     """Takes a login that an agent of this type may have renewed in its home."""
     now: Clock = wall_clock
     on_progress: OnProgress = no_progress
-    past: PriorResults | None = None
-    """What an earlier run has found out, for a run that continues it."""
     price_of: PriceOf = no_price
     passed_steps: Callable[[str, str], bool] = nothing_passed
     """Whether a step has passed in the newest run of a workflow, both by name; for `wait: {step}`."""

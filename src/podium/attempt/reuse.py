@@ -13,7 +13,7 @@ from podium.core.events import ApprovalAsked, ApprovalGiven, AttemptEnded, JoinE
 from podium.core.payloads import Amounts
 from podium.core.types import GONE
 from podium.git.repository import has_tree
-from podium.tasks.prior_results import NoPriorResult
+from podium.tasks.prior_results import NoPriorResult, PriorResults
 from podium.tasks.task import AttemptTask, JoinTask
 
 
@@ -37,9 +37,9 @@ async def find_prior(host: Host, task: AttemptTask, key: str) -> AttemptEnded | 
     return answer
 
 
-def prior_approvals(host: Host, asked: ApprovalAsked) -> tuple[ApprovalGiven, ...]:
+def prior_approvals(past: PriorResults | None, asked: ApprovalAsked) -> tuple[ApprovalGiven, ...]:
     """What people have said to exactly this question about exactly this tree."""
-    found = None if host.past is None else host.past.approvals.get(asked.path)
+    found = None if past is None else past.approvals.get(asked.path)
     if found is None:
         return ()
     then, given = found

@@ -37,7 +37,7 @@ from podium.runtime.commands import decode_reply, encode_command
 from podium.runtime.records import events_of, read_records
 
 if TYPE_CHECKING:
-    from podium.attempt.host import Host
+    from podium.runtime.prepared_run import PreparedRun
 
 LOOK_S: Final = 0.02
 """How often the reply to a command is looked for."""
@@ -49,7 +49,7 @@ WITHDRAWN: Final = "withdrawn: its sender could not drive the run"
 class RunSetup(Protocol):
     """Finds the definition of a stored run and prepares this machine for it."""
 
-    def host_of(self, head: RunHead) -> Host: ...
+    def prepare(self, head: RunHead) -> PreparedRun: ...
 
     def exporters_of(self, head: RunHead, mask: Mask) -> tuple[RunExporter, ...]: ...
 
@@ -98,9 +98,10 @@ class LocalRuntime:
     def _record(self, run: RunId, command: Pause | Guide) -> Reply:
         from podium.engine.log import open_log
 
-        host = self._setup.host_of(self._head(run))
+        prepared = self._setup.prepare(self._head(run))
+        host = prepared.host
         with lease(host.run_dir):
-            log = open_log(self.store, run, host.workflow, host.run_dir)
+            log = open_log(self.store, run, prepared.workflow, host.run_dir)
             try:
                 result = log.handle(command, host.now(), cause="note")
             finally:
@@ -125,11 +126,11 @@ class LocalRuntime:
         from podium.engine.run_owner import own_run
 
         head = self._head(run)
-        host = await anyio.to_thread.run_sync(self._setup.host_of, head)  # It calls git, which blocks.
-        exporters = self._setup.exporters_of(head, host.mask)
-        async with own_run(self.store, host, exporters) as (log, host, first):
+        prepared = await anyio.to_thread.run_sync(self._setup.prepare, head)  # It calls git, which blocks.
+        exporters = self._setup.exporters_of(head, prepared.host.mask)
+        async with own_run(self.store, prepared, exporters) as (log, owned, first):
             if log.state.ended is None:
-                loop = RunLoop(log, host, self.store, park=park, on_turn=on_turn, exporters=exporters)
+                loop = RunLoop(log, owned, self.store, park=park, on_turn=on_turn, exporters=exporters)
                 await loop.drive(*first, *commands)
         return log.state
 

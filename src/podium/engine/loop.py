@@ -32,6 +32,7 @@ from podium.recording import each_text
 from podium.runtime import commands
 from podium.runtime import effects as perform
 from podium.runtime.effects import Work
+from podium.runtime.prepared_run import PreparedRun
 from podium.runtime.question_text import question_renderer
 from podium.runtime.status import waits_for_person
 from podium.runtime.timers import Timers
@@ -55,7 +56,7 @@ class RunLoop:
     def __init__(
         self,
         log: Log,
-        host: Host,
+        run: PreparedRun,
         store: Store,
         *,
         park: Park,
@@ -63,7 +64,8 @@ class RunLoop:
         exporters: Sequence[RunExporter] = (),
     ) -> None:
         self._log = log
-        self._host = host
+        self._run = run
+        self._host = host = run.host
         self._store = store
         self._park = park
         self._on_turn = on_turn
@@ -153,9 +155,9 @@ class RunLoop:
             self._cancel(effect)
             return
         if isinstance(effect, AskPerson):
-            for approval in prior_approvals(self._host, effect.asked):
+            for approval in prior_approvals(self._run.past, effect.asked):
                 self._post(commands.approval(approval), "past")
-        work = perform.work_for(effect, self._log.state, self._host)
+        work = perform.work_for(effect, self._log.state, self._run)
         if work is not None:
             key: EffectKey = (perform.kind_of(effect), effect.asked.path)  # type: ignore[union-attr]  # no timer
             self._start(key, effect, work)
@@ -245,7 +247,7 @@ class RunLoop:
             self._log.reply(queued, f"{command.path} is not waiting for work done by hand")
             return
         self._log.reply(queued, commands.DONE)
-        work = perform.handed_in(effect, command, self._log.state, self._host)
+        work = perform.handed_in(effect, command, self._log.state, self._run)
         self._start(("attempt", command.path), effect, work)
 
     def _note(self, text: str) -> None:

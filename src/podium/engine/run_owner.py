@@ -26,6 +26,7 @@ from podium.ports.exporter import RunExporter
 from podium.ports.store import Store, StoreError
 from podium.process.sweep import sweep
 from podium.runtime.commands import decode_command
+from podium.runtime.prepared_run import PreparedRun
 from podium.runtime.question_text import question_renderer
 from podium.runtime.records import read_records
 
@@ -35,26 +36,29 @@ WRITE_S: Final = 0.5
 
 class OwnedRun(NamedTuple):
     log: Log
-    host: Host
+    run: PreparedRun
     first: tuple[Message, ...]
     """What the loop handles first."""
 
 
 @asynccontextmanager
-async def own_run(store: Store, host: Host, exporters: Sequence[RunExporter]) -> AsyncIterator[OwnedRun]:
+async def own_run(
+    store: Store, run: PreparedRun, exporters: Sequence[RunExporter]
+) -> AsyncIterator[OwnedRun]:
     """Own a run while inside: no other process drives it, and its folder follows its log."""
+    host = run.host
     with lease(host.run_dir):
         head = store.head(host.run)
         if head is not None and head.last_seq:
             # First: a run that cannot be driven, because its file was changed, must not leave anything either.
             await clean_up(host)
-        log = open_log(store, host.run, host.workflow, host.run_dir)
+        log = open_log(store, host.run, run.workflow, host.run_dir)
         render = question_renderer(host.project)
         folder = RunFolder(host.run_dir, host.mask, render=render, exporters=exporters)
         try:
             if log.state.ended is not None:
                 await _finish(store, log, host, folder)
-                yield OwnedRun(log, host, ())
+                yield OwnedRun(log, run, ())
                 return
             host = replace(
                 host,
@@ -62,7 +66,7 @@ async def own_run(store: Store, host: Host, exporters: Sequence[RunExporter]) ->
                 passed_steps=partial(has_passed, store, host.run),
             )
             async with _written(folder, log, host):
-                yield OwnedRun(log, host, (Recover(log.epoch),) if log.events else ())
+                yield OwnedRun(log, replace(run, host=host), (Recover(log.epoch),) if log.events else ())
         finally:
             log.close()
 

@@ -30,6 +30,7 @@ from podium.core.state import State
 from podium.errors import PodiumError
 from podium.ports.runtime import ManualWorkDone
 from podium.runtime.commands import approval
+from podium.runtime.prepared_run import PreparedRun
 from podium.tasks.build import attempt_task, task_of
 from podium.tasks.prior_results import NoPriorResult
 from podium.tasks.task import CollectTask
@@ -37,26 +38,26 @@ from podium.tasks.task import CollectTask
 Work: TypeAlias = Callable[[], Awaitable[Report | None]]
 
 
-def work_for(effect: Effect, state: State, host: Host) -> Work | None:
+def work_for(effect: Effect, state: State, run: PreparedRun) -> Work | None:
     """What carries out an effect; None for effects that need no work."""
     if isinstance(effect, RunAttempt):
-        return lambda: _attempt(effect, state, host)
-    task = task_of(effect, state, host.past)
-    return None if task is None else lambda: perform(task, host)
+        return lambda: _attempt(effect, state, run)
+    task = task_of(effect, state, run.past)
+    return None if task is None else lambda: perform(task, run.host)
 
 
-async def _attempt(effect: RunAttempt, state: State, host: Host) -> Report | None:
+async def _attempt(effect: RunAttempt, state: State, run: PreparedRun) -> Report | None:
     """Making the task may fail too: it renders what objected to earlier work in partials of the project."""
     try:
         if isinstance(state.instances[effect.asked.path].place.step.verb, Agent):
             # In a thread: the first one imports the library for prompts.
-            task = await to_thread.run_sync(task_of, effect, state, host.past)
+            task = await to_thread.run_sync(task_of, effect, state, run.past)
         else:
-            task = task_of(effect, state, host.past)
+            task = task_of(effect, state, run.past)
     except (PodiumError, ExprError, NeedFact) as error:
-        return failed(effect.asked, host, error)
+        return failed(effect.asked, run.host, error)
     assert task is not None
-    return await perform(task, host)
+    return await perform(task, run.host)
 
 
 def kind_of(effect: Effect) -> EffectKind:
@@ -77,12 +78,12 @@ def kind_of(effect: Effect) -> EffectKind:
             assert_never(effect)
 
 
-def handed_in(effect: RunAttempt, done: ManualWorkDone, state: State, host: Host) -> Work:
+def handed_in(effect: RunAttempt, done: ManualWorkDone, state: State, run: PreparedRun) -> Work:
     """What collects the work of a person who says that it is done."""
 
     def collect() -> Awaitable[Report | None]:
-        task = attempt_task(effect.asked, state, host.past, by_hand=True)
-        return perform(CollectTask(task, text=done.text, answer=done.answer, failed=done.failed), host)
+        task = attempt_task(effect.asked, state, run.past, by_hand=True)
+        return perform(CollectTask(task, text=done.text, answer=done.answer, failed=done.failed), run.host)
 
     return collect
 
@@ -108,25 +109,25 @@ def broken(effect: Effect, error: Exception, host: Host) -> Report | None:
             return None
 
 
-async def prior_answers(effect: Effect, state: State, host: Host) -> tuple[Message, ...]:
+async def prior_answers(effect: Effect, state: State, run: PreparedRun) -> tuple[Message, ...]:
     """What an earlier run answers to an effect; nothing where a process or a person would be needed."""
     match effect:
         case RunAttempt():
-            end = await _unless_new(effect, state, host)
+            end = await _unless_new(effect, state, run)
             return (end,) if isinstance(end, AttemptEnded) and end.reused else ()
         case CancelAttempt(asked=started):
-            return (AttemptEnded(host.now(), started.path, started.attempt, "cancelled"),)
+            return (AttemptEnded(run.host.now(), started.path, started.attempt, "cancelled"),)
         case AskPerson(asked=question):
-            return tuple(map(approval, prior_approvals(host, question)))
+            return tuple(map(approval, prior_approvals(run.past, question)))
         case FindFact() | JoinTrees():
-            report = await _unless_new(effect, state, host)
+            report = await _unless_new(effect, state, run)
             return () if report is None else (report,)
         case _:
             return ()
 
 
-async def _unless_new(effect: Effect, state: State, host: Host) -> Report | None:
-    work = work_for(effect, state, host)
+async def _unless_new(effect: Effect, state: State, run: PreparedRun) -> Report | None:
+    work = work_for(effect, state, run)
     assert work is not None
     try:
         return await work()

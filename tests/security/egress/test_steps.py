@@ -61,7 +61,7 @@ def play(folder: Path, flow: str, port: int = 1, **more: Any) -> tuple[Asked, Pl
     clock = Clock()
     made = bench(project, folder, flow, now=clock, mask=Mask({"TOKEN": "s3cret-of-the-house"}))
     made = made.given(sandbox=BubblewrapSandbox(leads_to(port)), **more)
-    asked = Asked(made.host, made.root, clock=clock)
+    asked = Asked(made.workflow, made.host, made.root, clock=clock)
     return asked, asked.play()
 
 

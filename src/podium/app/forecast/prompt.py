@@ -6,7 +6,7 @@ From a file, the steps before are rehearsed: they go well, or as a cast says, an
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -90,10 +90,10 @@ def told_by_file(
     *,
     inputs: Mapping[str, Any],
     cast: Path | None,
-    host_for: Callable[[Workflow], Host],
+    host: Host,
 ) -> PromptRecord:
     state, started = _reached(workflow, step, inputs, cast)
-    return anyio.run(_worked_out, state, started, host_for(workflow))
+    return anyio.run(_worked_out, state, started, host)
 
 
 def _reached(

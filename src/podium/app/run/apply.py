@@ -44,10 +44,11 @@ def apply(project: Project, run: RunId, *, branch: str | None = None, message: s
 
     As a `git: {land}` step would: if the branch has moved, every command that had passed runs again on the result.
     """
-    host = project.host_of(project.run(run))
+    prepared = project.prepare(project.run(run))
+    host = prepared.host
     if host.repository is None:
         raise ConfigurationError("there is no git repository here", hint="the work is in your files already")
-    state = fold(host.workflow, events_of(project.runtime.events(run)))
+    state = fold(prepared.workflow, events_of(project.runtime.events(run)))
     tree = _verified_tree(state, run)
     onto = branch or read_head(host.repository).branch
     if onto is None:

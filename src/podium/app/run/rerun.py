@@ -27,11 +27,10 @@ from podium.app.run.start import (
     check_preflight,
     create,
     load_source,
-    make_host,
     new_id,
+    prepare_run,
     start_message,
 )
-from podium.attempt.host import Host
 from podium.core.addresses import without_visit
 from podium.core.events import AttemptEnded, Event, RunEnded, RunStarted, StepEnded, StepEntered, StepExpanded
 from podium.core.evolve.evolve import fold
@@ -45,7 +44,9 @@ from podium.errors import ConfigurationError
 from podium.git.repository import Repository, has_commit
 from podium.ports.runtime import Runtime
 from podium.runtime.effects import prior_answers
+from podium.runtime.prepared_run import PreparedRun
 from podium.runtime.records import events_of
+from podium.tasks.prior_results import PriorResults
 
 if TYPE_CHECKING:
     from podium.app.project import Project
@@ -74,7 +75,7 @@ class RerunPreview:
     repeated: tuple[Part, ...]
     next: tuple[Path, ...]
     """Where the new run would start to work."""
-    host: Host = field(repr=False)
+    prepared: PreparedRun = field(repr=False)
     definition: LoadedWorkflow = field(repr=False)
     source: RunSource = field(repr=False)
     start: Start = field(repr=False)
@@ -101,8 +102,9 @@ def preview_rerun(
     definition = load_source(project, source)
     definition.check_inputs(values)
     workflow = apply_source(definition.workflow, source)
-    host = make_host(project, new_id(), workflow, source)
-    check_preflight(host, source)
+    prepared = prepare_run(project, new_id(), workflow, source)
+    check_preflight(prepared, source)
+    host = prepared.host
     _check_base(host.repository, started)
     facts = replace(
         started.run,
@@ -115,21 +117,23 @@ def preview_rerun(
         unpriced=agents_without_price(workflow, agent_types()) if workflow.unknown_cost == "ask" else (),
         usual=usual_of(workflow, read_history(project.runtime, workflow.name)),
     )
-    host = replace(host, context=replace(host.context, base_commit=facts.base or None))
-    make = partial(start_message, host, inputs=values, tree=started.tree, no_human=started.no_human)
+    prepared = replace(
+        prepared, host=replace(host, context=replace(host.context, base_commit=facts.base or None))
+    )
+    make = partial(start_message, prepared, inputs=values, tree=started.tree, no_human=started.no_human)
     # Reused results need nothing of a limit, so they are found without limits.
     free = replace(
         facts, carried=Amounts(), carried_unknown=MicroUsd(0), carried_time=Millis(0), carried_steps=()
     )
-    reused, waiting = anyio.run(_rehearsed, host, make(free))
-    start = make(replace(facts, taken=tuple(reused.items()), known=_known(host, reused, waiting)))
+    reused, waiting = anyio.run(_rehearsed, prepared, make(free))
+    start = make(replace(facts, taken=tuple(reused.items()), known=_known(prepared.past, reused, waiting)))
     costs = _Costs(project.runtime)
     return RerunPreview(
         earlier,
         _parts((end for end in _ended(events) if end.path in reused), costs),
         _parts((end for end in _ended(events) if end.path not in reused), costs),
         waiting,
-        host,
+        prepared,
         definition,
         source,
         start,
@@ -139,9 +143,9 @@ def preview_rerun(
 def start_rerun(project: Project, preview: RerunPreview, *, closed_by: str | None = None) -> StartedRun:
     """Create the new run. With `closed_by` the earlier one is closed first, if it is not over."""
     if closed_by is not None and not _is_over(project, preview.earlier):
-        project.runtime.abandon(preview.earlier, Cancel(closed_by, f"continued by {preview.host.run}"))
-    create(project, preview.host, preview.definition, preview.source, preview.start)
-    return StartedRun(preview.host.run, preview.host)
+        project.runtime.abandon(preview.earlier, Cancel(closed_by, f"continued by {preview.prepared.id}"))
+    create(project, preview.prepared, preview.definition, preview.source, preview.start)
+    return StartedRun(preview.prepared)
 
 
 def _is_over(project: Project, run: RunId) -> bool:
@@ -233,12 +237,13 @@ class _Costs:
         return self._runs[end.reused].get((end.path, end.key), Amounts())
 
 
-async def _rehearsed(host: Host, start: Start) -> tuple[Counter[Path], tuple[Path, ...]]:
+async def _rehearsed(prepared: PreparedRun, start: Start) -> tuple[Counter[Path], tuple[Path, ...]]:
     """Simulate the run as far as earlier results reach: how many attempts are reused at each address, and where work starts."""
-    assert host.past is not None
-    host = replace(host, context=replace(host.context, is_rehearsal=True))
-    limits = replace(host.workflow.limits, usd=None, tokens=None, calls=None, window=None, time=None)
-    state = fold(replace(host.workflow, limits=limits), ())
+    assert prepared.past is not None
+    host = replace(prepared.host, context=replace(prepared.host.context, is_rehearsal=True))
+    rehearsal, workflow = replace(prepared, host=host), prepared.workflow
+    limits = replace(workflow.limits, usd=None, tokens=None, calls=None, window=None, time=None)
+    state = fold(replace(workflow, limits=limits), ())
     agenda: deque[Message] = deque([start])
     reused: Counter[Path] = Counter()
     refused: list[Path] = []
@@ -250,15 +255,17 @@ async def _rehearsed(host: Host, start: Start) -> tuple[Counter[Path], tuple[Pat
         reused.update(end.path for end in _ended(result.events) if end.reused)
         refused.extend(_refused(result.events, state))
         for effect in result.effects:
-            agenda.extend(await prior_answers(effect, state, host))
+            agenda.extend(await prior_answers(effect, state, rehearsal))
     open_ones = (path for (kind, path), _ in state.pending.items() if kind in ("attempt", "person"))
     return reused, (*refused, *open_ones)
 
 
-def _known(host: Host, reused: Mapping[Path, int], waiting: Sequence[Path]) -> tuple[tuple[Path, int], ...]:
+def _known(
+    past: PriorResults | None, reused: Mapping[Path, int], waiting: Sequence[Path]
+) -> tuple[tuple[Path, int], ...]:
     """Where the earlier run has results that may be reused after a step before them has run again."""
-    assert host.past is not None
-    last = {path: max(end.attempt for end in ends) for path, ends in host.past.attempts.items()}
+    assert past is not None
+    last = {path: max(end.attempt for end in ends) for path, ends in past.attempts.items()}
     more = ((path, attempt) for path, attempt in last.items() if attempt > reused.get(path, 0))
     return tuple((path, attempt) for path, attempt in more if path not in waiting)
 

@@ -62,8 +62,10 @@ async def send(
     while isinstance(reply := await project.runtime.send(run, command, key=key), NoOwner):
         try:
             if not drives:
-                host = await anyio.to_thread.run_sync(project.host_of, head)  # It calls git, which blocks.
-                check_unchanged(head, host.workflow)
+                prepared = await anyio.to_thread.run_sync(
+                    project.prepare, head
+                )  # It calls git, which blocks.
+                check_unchanged(head, prepared.workflow)
                 return SendResult(None)
             state = await drive(project, run, park=park, observer=observer, signals=signals)
         except AlreadyOwned:

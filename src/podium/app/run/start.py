@@ -1,4 +1,4 @@
-"""Start a run: find everything that can be wrong with it, then create it; and find the host of a stored run."""
+"""Start a run: find everything that can be wrong with it, then create it; and prepare a stored run."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ from podium.errors import ConfigurationError
 from podium.git.repository import read_head, read_uncommitted, tree_with_uncommitted
 from podium.ports.runtime import RunSpec
 from podium.ports.store import RunHead
+from podium.runtime.prepared_run import PreparedRun
 from podium.runtime.records import events_of
 from podium.tasks.prior_results import prior_results_of
 
@@ -90,12 +91,19 @@ class RunRequest:
 class StartedRun:
     """A run that was created and can be driven."""
 
-    run: RunId
-    host: Host
+    prepared: PreparedRun
     uncommitted: tuple[str, ...] = ()
     """Files of the user that the run does not see."""
     unenforced: tuple[str, ...] = ()
     """Steps whose `touches` cannot be enforced, since there is no repository."""
+
+    @property
+    def run(self) -> RunId:
+        return self.prepared.id
+
+    @property
+    def host(self) -> Host:
+        return self.prepared.host
 
 
 def start_run(
@@ -118,9 +126,9 @@ def start_run(
     workflow = apply_source(definition.workflow, source)
     if narrow is not None:
         workflow = narrow(workflow)
-    run = new_id()
-    host = make_host(project, run, workflow, source)
-    check_preflight(host, source)
+    prepared = prepare_run(project, new_id(), workflow, source)
+    check_preflight(prepared, source)
+    host = prepared.host
     tree, facts, uncommitted = _base(host, workflow, dirty=request.dirty)
     if host.repository is not None:
         check_branch(workflow, facts.branch)
@@ -131,35 +139,38 @@ def start_run(
         # Simulated agents cost nothing now, whatever they cost when they were recorded.
         accepts=("*",) if host.context.is_played else request.accepts,
     )
-    start = start_message(host, facts, request.inputs, tree, no_human=request.no_human)
-    create(project, host, definition, source, start)
+    start = start_message(prepared, facts, request.inputs, tree, no_human=request.no_human)
+    create(project, prepared, definition, source, start)
     unenforced = () if host.repository is not None else unenforced_touches(workflow)
-    return StartedRun(run, host, uncommitted, unenforced)
+    return StartedRun(prepared, uncommitted, unenforced)
 
 
 def start_message(
-    host: Host, facts: RunFacts, inputs: Mapping[str, Any], tree: Tree | None, *, no_human: bool
+    prepared: PreparedRun, facts: RunFacts, inputs: Mapping[str, Any], tree: Tree | None, *, no_human: bool
 ) -> Start:
-    workflow = host.workflow
+    workflow, host = prepared.workflow, prepared.host
     defaults = {item.name: item.default for item in workflow.inputs if not item.required}
     env = {name: host.host_env[name] for name in workflow.env if name in host.host_env}
     return Start(facts, {**defaults, **inputs}, masked_env(host.mask, env), tree, no_human)
 
 
-def create(project: Project, host: Host, definition: LoadedWorkflow, source: RunSource, start: Start) -> None:
+def create(
+    project: Project, prepared: PreparedRun, definition: LoadedWorkflow, source: RunSource, start: Start
+) -> None:
     """The run exists from here on; nothing of it has happened yet."""
+    host = prepared.host
     reject_secret_values(host.mask, start, source.vars, source.settings)
     kept = keep_definition(project, definition, host.mask)
     text = json.dumps(asdict(replace(source, kept=kept)))
     project.runtime.start(
-        RunSpec(run=host.run, workflow=host.workflow, created=host.now(), source=text, start=start)
+        RunSpec(run=host.run, workflow=prepared.workflow, created=host.now(), source=text, start=start)
     )
-    project.hosts[host.run] = host
+    project.prepared[host.run] = prepared
 
 
-def check_preflight(host: Host, source: RunSource) -> None:
+def check_preflight(prepared: PreparedRun, source: RunSource) -> None:
     """Raises ConfigurationError for what cannot be done on this machine."""
-    workflow = host.workflow
+    workflow, host = prepared.workflow, prepared.host
     # Simulated agents need no sandbox.
     typed = "limits" if host.context.is_played else source.sandbox
     unable = unsupported(workflow, HostCapabilities(host.agents, typed, host.unwalled, host.uncontained))
@@ -218,12 +229,12 @@ def workflow_of(project: Project, head: RunHead) -> Workflow:
     return apply_source(load_source(project, source).workflow, source)
 
 
-def open_run(project: Project, head: RunHead) -> Host:
-    """The host of a stored run, with its definition as it is now."""
-    return make_host(project, head.run, workflow_of(project, head), RunSource.of(head))
+def prepare_stored(project: Project, head: RunHead) -> PreparedRun:
+    """A stored run, with its definition as it is now."""
+    return prepare_run(project, head.run, workflow_of(project, head), RunSource.of(head))
 
 
-def make_host(project: Project, run: RunId, workflow: Workflow, source: RunSource) -> Host:
+def prepare_run(project: Project, run: RunId, workflow: Workflow, source: RunSource) -> PreparedRun:
     options = {"sandbox": source.sandbox, "record": source.record, "replay": source.replay}
     host: Host = project.host_for(run, workflow, project.root, **options)
     host = replace(host, state_dir=project.paths.state_dir)
@@ -232,11 +243,12 @@ def make_host(project: Project, run: RunId, workflow: Workflow, source: RunSourc
             "--record needs a git repository, which tells what agents have changed",
             hint="git init, and commit",
         )
+    prepared = PreparedRun(workflow=workflow, host=host)
     if source.past is None:
-        return host
+        return prepared
     events = events_of(project.runtime.events(RunId(source.past)))
     without = frozenset(CorePath(path) for path in source.without)
-    return replace(host, past=prior_results_of(RunId(source.past), events, without=without))
+    return replace(prepared, past=prior_results_of(RunId(source.past), events, without=without))
 
 
 def new_id() -> RunId:

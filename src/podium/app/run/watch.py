@@ -145,8 +145,8 @@ def changed(before: Files, after: Files) -> tuple[str, ...]:
 
 def own_changes(project: Project, started: StartedRun) -> frozenset[str] | None:
     """The files that a run has landed in the project; None if it works there itself, where no change has an author."""
-    host = started.host
-    if any(host.is_inplace(step) for _, step, _ in all_steps(host.workflow)):
+    prepared = started.prepared
+    if any(prepared.host.is_inplace(step) for _, step, _ in all_steps(prepared.workflow)):
         return None
     span = change_of(view_of(project, started.run))
     return frozenset(change.path for change in read_changes(project.paths, span))

@@ -85,5 +85,5 @@ def _of_file(
         step,
         inputs=parse_inputs(inputs, workflow),
         cast=cast,
-        host_for=lambda flow: make_preview_host(flow, project),
+        host=make_preview_host(project),
     )
