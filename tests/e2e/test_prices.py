@@ -86,7 +86,7 @@ def test_at_a_terminal_the_question_comes_before_the_run(
     tmp_path: Path, typed: str, code: int, made: int
 ) -> None:
     with closing(new(tmp_path)) as project, at_a_terminal(project, *RUN) as terminal:
-        until(lambda: terminal.shows(b"Go on? [Y/n]"), "the question")
+        until(lambda: terminal.shows(b"Continue? [Y/n]"), "the question")
         assert calls(project) == 0
         terminal.type(typed)
         until(lambda: terminal.shows(b"passed" if not code else b"nothing was started"), "the end")
