@@ -31,6 +31,7 @@ from podium.ports.sandbox import Sandbox
 from podium.redaction.mask import Mask
 from podium.runtime.effects import work_for
 from podium.runtime.prepared_run import PreparedRun
+from podium.tasks.report import AttemptResult
 from podium.tasks.run_context import RunContext
 from tests.git.kit import Project
 from tests.workflow.compiling import compile_text
@@ -142,11 +143,11 @@ class Bench:
                 edit(workspace.folder, asked.attempt)
             taken = await captured(self.host, workspace, asked)
         if isinstance(taken, CaptureRefused):
-            told = {"text": "", "message": taken.message}
-            return attempt_ended(self.host, asked, "failed", taken.reason, result=told, tree=asked.start)
+            refused: AttemptResult = {"text": "", "message": taken.message}
+            return attempt_ended(self.host, asked, "failed", taken.reason, result=refused, tree=asked.start)
         found = objection(self.host, step, names, taken)
         text = f"{asked.path} {asked.attempt}"
-        result: dict[str, Any] = {"text": text, "output": text, "files": list(taken.files)}
+        result: AttemptResult = {"text": text, "output": text, "files": list(taken.files)}
         if found is not None:
             result["message"] = found[1]
             return attempt_ended(self.host, asked, "failed", found[0], result=result, tree=taken.tree)

@@ -18,12 +18,13 @@ from podium.files.inside import inside
 from podium.git.repository import trees
 from podium.git.trees.listing import files, read_listing
 from podium.git.trees.objects import name_of
+from podium.tasks.report import KeptArtifact
 
 ARTIFACTS: Final = "artifacts"
 """The field of a result that lists what was kept: `file` and `hash`."""
 
 
-def keep(host: Host, file: str, value: Any) -> Mapping[str, str]:
+def keep(host: Host, file: str, value: Any) -> KeptArtifact:
     """Stores a text or a value by the hash of its content; what is published later refers to it."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2) + "\n"
     content = host.mask.apply(text.encode("utf-8", "surrogateescape"))

@@ -23,6 +23,7 @@ from podium.ports.sandbox import Mount, OnDecision, Sandbox, SandboxPolicy, Serv
 from podium.process.environment import minimal_env
 from podium.process.launch import Launch
 from podium.process.output import OnOutput, StreamName
+from podium.tasks.report import AttemptResult
 
 if TYPE_CHECKING:
     from podium.attempt.workspace.workspace import Workspace
@@ -118,9 +119,11 @@ def forward_output(host: Host, path: str) -> OnOutput:
     return on_output
 
 
-def sandbox_record(sandbox: Sandbox, walls: SandboxPolicy) -> dict[str, str]:
+def sandbox_record(sandbox: Sandbox, walls: SandboxPolicy) -> AttemptResult:
     """For the log: the level that was in force, and that the network was open if it was."""
-    return {"sandbox": sandbox.level, **({"network": "open"} if walls.network == "open" else {})}
+    if walls.network == "open":
+        return {"sandbox": sandbox.level, "network": "open"}
+    return {"sandbox": sandbox.level}
 
 
 def note(text: str) -> Progress:

@@ -10,6 +10,7 @@ from podium.attempt.host import Host
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.payloads import Amounts
 from podium.core.types import AnswerKind, Reason, Tree
+from podium.tasks.report import AttemptResult
 
 
 def attempt_ended(
@@ -18,7 +19,7 @@ def attempt_ended(
     kind: AnswerKind,
     reason: Reason = "",
     *,
-    result: Mapping[str, Any],
+    result: AttemptResult,
     tree: Tree | None,
     change: Mapping[str, Any] | None = None,
 ) -> AttemptEnded:
@@ -33,7 +34,7 @@ def attempt_ended(
         tree=tree,
         change=change,
         used=Amounts(),
-        digest=digest(str(result.get("text", "")), tree),
+        digest=digest(result.get("text", ""), tree),
     )
 
 

@@ -19,6 +19,7 @@ from podium.core.expressions.values import WrongType, is_map
 from podium.core.model import Step, Write
 from podium.files.inside import open_inside
 from podium.tasks.prior_results import request_key
+from podium.tasks.report import AttemptResult
 from podium.tasks.task import AttemptTask
 
 
@@ -39,11 +40,11 @@ async def _written(
         await to_thread.run_sync(_write, workspace, texts)
         taken = await captured(host, workspace, asked)
     if isinstance(taken, CaptureRefused):
-        told = {"text": "", "message": taken.message}
-        return attempt_ended(host, asked, "failed", taken.reason, result=told, tree=asked.start)
+        refused: AttemptResult = {"text": "", "message": taken.message}
+        return attempt_ended(host, asked, "failed", taken.reason, result=refused, tree=asked.start)
     written = list(taken.files) if host.repository is not None else list(texts)
     text = "\n".join(texts)
-    result = {"text": text, "output": text, "files": written}
+    result: AttemptResult = {"text": text, "output": text, "files": written}
     return attempt_ended(
         host, asked, "ok", result=result, tree=taken.tree or asked.start, change=taken.change
     )

@@ -12,6 +12,7 @@ from podium.core.expressions.nodes import Names
 from podium.core.model import Agent, Step
 from podium.ports.agent import AgentRequest, AgentResult, Progress
 from podium.process.launch import Finished
+from podium.tasks.report import AttemptResult
 from podium.tasks.task import AgentWork, AttemptTask
 
 
@@ -28,7 +29,7 @@ class AgentExchange:
     argv: tuple[str, ...] = ()
     seen: list[Progress] = field(default_factory=list)
     finished: Finished | None = None
-    walls: Mapping[str, str] = field(default_factory=dict)
+    walls: AttemptResult = field(default_factory=AttemptResult)
     """What was in force around its process."""
     result: AgentResult | None = None
 

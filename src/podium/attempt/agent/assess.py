@@ -25,6 +25,7 @@ from podium.core.types import AnswerKind, Tree
 from podium.git.trees.diff import diff
 from podium.ports.agent import AgentResult, AgentTrouble
 from podium.process.launch import Finished
+from podium.tasks.report import AttemptResult, TokenCounts, VerdictRecord
 from podium.workflow.contracts.contract import OutputFault, Value, value_of
 from podium.workflow.schema.scalars import tokens
 
@@ -72,19 +73,19 @@ def _says_blocked(result: AgentResult) -> bool:
     return result.trouble in (None, "malformed") and not said and bool(why.strip())
 
 
-def _worker(asking: AgentAttempt, result: AgentResult) -> dict[str, Any]:
+def _worker(asking: AgentAttempt, result: AgentResult) -> AttemptResult:
     """Who did it and with how many tokens of which kind (R211); sums alone do not explain a bill."""
     worker, usage = asking.story.worker, result.usage
-    who = (
+    who: AttemptResult = (
         {}
         if worker is None
         else {"agent": worker.agent, "role": worker.role, "model": result.model or worker.model}
     )
-    told = {"input": usage.input, "output": usage.output, "cached": usage.cached}
+    counts: TokenCounts = {"input": usage.input, "output": usage.output, "cached": usage.cached}
     full = None if worker is None else window_of(result, worker.config)
     return {
         **who,
-        "usage": told,
+        "usage": counts,
         "cost_source": result.cost_source,
         **({} if full is None else {"context": full}),
     }
@@ -94,7 +95,10 @@ def _troubled(
     asking: AgentAttempt, result: AgentResult, trouble: AgentTrouble, tree: Tree | None
 ) -> AttemptEnded:
     kind, reason = TROUBLES[trouble]
-    fields = {"text": truncate_for_log(result.text), "message": truncate_for_log(result.detail or trouble)}
+    fields: AttemptResult = {
+        "text": truncate_for_log(result.text),
+        "message": truncate_for_log(result.detail or trouble),
+    }
     if trouble == "blocked":
         fields["notes"] = truncate_for_log(result.detail)
     end = attempt_ended(asking.host, asking.asked, kind, reason, result=fields, tree=tree)
@@ -111,7 +115,7 @@ def truncate_for_log(text: str) -> str:
 def _verdict(asking: AgentAttempt, result: AgentResult) -> AttemptEnded:
     """A reviewer's work is its verdict; what it did to its checkout is dropped."""
     start = asking.asked.start
-    fields: dict[str, Any] = {"text": truncate_for_log(result.text), "files": []}
+    fields: AttemptResult = {"text": truncate_for_log(result.text), "files": []}
     if result.trouble is not None and not (result.trouble == "malformed" and asking.phrase is not None):
         return _troubled(asking, result, result.trouble, start)
     found = verdict_of(
@@ -120,7 +124,12 @@ def _verdict(asking: AgentAttempt, result: AgentResult) -> AttemptEnded:
     if isinstance(found, OutputFault):
         fields["message"] = found.message
         return attempt_ended(asking.host, asking.asked, "malformed", "contract", result=fields, tree=start)
-    seen = {"decision": found.decision, "score": found.score, "by": [asking.step.name], "tree": start}
+    seen: VerdictRecord = {
+        "decision": found.decision,
+        "score": found.score,
+        "by": [asking.step.name],
+        "tree": start,
+    }
     fields |= {"summary": truncate_for_log(found.summary), "verdict": seen}
     end = attempt_ended(asking.host, asking.asked, "ok", result=fields, tree=start)
     return replace(end, verdict=found, digest=digest(result.text, start))
@@ -130,7 +139,7 @@ async def work_of(asking: AgentAttempt, workspace: Workspace, result: AgentResul
     host, asked = asking.host, asking.asked
     taken = await captured(host, workspace, asked)
     if isinstance(taken, CaptureRefused):
-        fields = {"text": truncate_for_log(result.text), "message": taken.message}
+        fields: AttemptResult = {"text": truncate_for_log(result.text), "message": taken.message}
         return attempt_ended(host, asked, "failed", taken.reason, result=fields, tree=asked.start)
     end = await _answered(asking, workspace, result, taken)
     shown = await to_thread.run_sync(_change_text, host, asked.base, taken.tree)
@@ -178,7 +187,7 @@ async def _answered(
 def _refused(
     asking: AgentAttempt, result: AgentResult, reason: str, message: str, *, malformed: bool = False
 ) -> AttemptEnded:
-    fields = {"text": truncate_for_log(result.text), "message": message}
+    fields: AttemptResult = {"text": truncate_for_log(result.text), "message": message}
     return attempt_ended(
         asking.host, asking.asked, "malformed" if malformed else "failed", reason, result=fields, tree=None
     )
@@ -188,7 +197,7 @@ async def _good(asking: AgentAttempt, result: AgentResult, value: Value) -> Atte
     host, step = asking.host, asking.step
     # A text is what the step was for, and is read on; beside a parsed answer the words are for the record.
     text = result.text if step.output.kind == "text" else truncate_for_log(result.text)
-    fields: dict[str, Any] = {"text": text, "output": value.value}
+    fields: AttemptResult = {"text": text, "output": value.value}
     said = _admitted(asking, value.value)
     if said is not None:
         kind, notes = said

@@ -49,6 +49,7 @@ from podium.process.launch import Finished
 from podium.process.output import OnOutput, StreamName
 from podium.recording import with_texts
 from podium.tasks.prior_results import request_key
+from podium.tasks.report import AttemptResult
 from podium.tasks.task import AttemptTask
 
 SEEN: Final = 2000
@@ -96,7 +97,7 @@ async def _worked(asking: AgentAttempt) -> AttemptEnded:
     host, asked = asking.host, asking.asked
     worker = worker_for(host, asking.work.config, asking.step, asked, asking.names)
     if isinstance(worker, NoAgent):
-        result = {"message": worker.message}
+        result: AttemptResult = {"message": worker.message}
         return attempt_ended(host, asked, "unavailable", "unavailable", result=result, tree=asked.start)
     asking.story.worker = worker
     told = await to_thread.run_sync(build.render_prompt, asking, worker)

@@ -6,7 +6,7 @@ import hashlib
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from podium.attempt.artifacts import write_bytes
 from podium.attempt.command.judge_tree import with_paths
@@ -37,6 +37,7 @@ from podium.git.trees.diff import changed_paths
 from podium.git.trees.listing import files, read_listing
 from podium.process.output import CapturedOutput
 from podium.tasks.commands import command_key, report_paths
+from podium.tasks.report import AttemptResult, Evidence
 
 TEST_FILES: Final = (
     "test/**", "tests/**", "**/test/**", "**/tests/**", "**/__tests__/**", "spec/**", "**/spec/**",
@@ -61,7 +62,7 @@ class Trees:
 class ReportCheck:
     message: str | None = None
     """Why the command does not count as passed."""
-    result: dict[str, Any] = field(default_factory=dict)
+    result: AttemptResult = field(default_factory=AttemptResult)
     tests: Report | None = None
 
 
@@ -170,7 +171,7 @@ def _coverage(verb: Command, names: Names, folder: Path) -> ReportCheck:
         covered = read_coverage(content)
     except UnreadableReport as error:
         return ReportCheck(f'the coverage report "{path}" cannot be used: {error}')
-    result = {"coverage": covered}
+    result: AttemptResult = {"coverage": covered}
     if least is not None and covered < least:
         return ReportCheck(f"{covered} % of the lines are covered; at least {least} % are asked for", result)
     return ReportCheck(None, result)
@@ -217,7 +218,7 @@ class KeptOutput:
 
 def keep(
     host: Host, asked: AttemptStarted, verb: Command, names: Names, workspace: Workspace, shown: KeptOutput
-) -> dict[str, Any]:
+) -> Evidence:
     """Names of files are relative to the run's folder; a long output has its file there already."""
     folder = host.run_dir / EVIDENCE / asked.path.replace("/", "+") / str(asked.attempt)
     streams = {"stdout.txt": shown.stdout, "stderr.txt": shown.stderr}

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from podium.attempt.command import evidence
 from podium.attempt.host import Host
 from podium.core.types import AnswerKind, Reason
 from podium.process.launch import Finished
 from podium.process.output import CapturedOutput
+from podium.tasks.report import AttemptResult
 
 MESSAGE_BYTES: Final = 6_000
 """Of the end of the output, which is where tools say what went wrong; for the next attempt."""
@@ -23,14 +23,14 @@ class CommandResult:
 
     kind: AnswerKind
     reason: Reason
-    result: Mapping[str, Any]
+    result: AttemptResult
     finished: Finished
     argv: tuple[str, ...]
 
     @property
     def last_words(self) -> str:
         """How it ended, in a line."""
-        return str(self.result.get("message", "")).partition("\n")[0]
+        return self.result.get("message", "").partition("\n")[0]
 
     @property
     def shown(self) -> evidence.KeptOutput:
@@ -38,7 +38,7 @@ class CommandResult:
 
 
 def ran_of(host: Host, argv: tuple[str, ...], finished: Finished, timeout_s: float) -> CommandResult:
-    result: dict[str, Any] = {
+    result: AttemptResult = {
         "text": _record(host, finished.stdout),
         "exit_code": finished.exit_code,
         "files": [],
@@ -72,7 +72,7 @@ def _record(host: Host, captured: CapturedOutput) -> str:
     return captured.record().replace(f"{host.run_dir}/", "")
 
 
-def _log(host: Host, finished: Finished) -> dict[str, str]:
+def _log(host: Host, finished: Finished) -> AttemptResult:
     paths = [stream.path for stream in (finished.stdout, finished.stderr) if stream.path is not None]
     return {"log": str(paths[0].relative_to(host.run_dir))} if paths else {}
 

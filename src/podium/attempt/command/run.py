@@ -5,7 +5,7 @@ Whether it passed is decided here by what was seen: the exit code, the reports i
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -37,6 +37,7 @@ from podium.core.settings import written_values
 from podium.core.types import Path, Reason, Tree
 from podium.errors import ConfigurationError
 from podium.tasks.prior_results import request_key
+from podium.tasks.report import AttemptResult
 from podium.tasks.task import AttemptTask, CommandWork
 from podium.workflow.contracts.contract import OutputFault, value_of
 
@@ -178,7 +179,7 @@ async def _verified(
             )
     if seen.message is None and seen.tests is not None and asked.start is not None:
         evidence.remember(evidence.place_of(host, step, names, asked.start), seen.tests)
-    result = {**ran.result, **seen.result}
+    result: AttemptResult = {**ran.result, **seen.result}
     if seen.message is not None:
         return _refused(host, asked, "reports", seen.message, result)
     value = value_of(step.output, _answer(step, ran), (False, None))
@@ -259,7 +260,7 @@ async def _run_before(case: CommandAttempt, before: Tree) -> evidence.BaselineTe
 
 async def _told_apart(
     case: CommandAttempt, workspace: Workspace, ran: CommandResult, before: Tree | None
-) -> Mapping[str, Any]:
+) -> AttemptResult:
     """A red result says what was red before, so that nobody is blamed for it (X13)."""
     verb, names, result = case.verb, case.names, ran.result
     if ran.kind != "failed" or verb.junit is None:
@@ -338,7 +339,7 @@ def _refused(
     asked: AttemptStarted,
     reason: Reason,
     message: str,
-    result: Mapping[str, Any],
+    result: AttemptResult,
     *,
     tree: Tree | None = None,
 ) -> AttemptEnded:

@@ -44,6 +44,7 @@ from podium.git.branches.publish import Unpublished, publish
 from podium.git.repository import Repository, Signature, commit_of, read_person, refs, tree_of, write_commit
 from podium.git.trees.merge import Clashed, join
 from podium.tasks.prior_results import request_key
+from podium.tasks.report import AttemptResult
 from podium.tasks.task import AttemptTask, EarlierLanding, LandWork
 
 TRIES: Final = 5
@@ -158,7 +159,7 @@ async def _doubt(work: LandWork, host: Host, ready: Prepared) -> tuple[str, str]
 
 def _proposed(host: Host, asked: AttemptStarted, tree: Tree, onto: Tree) -> AttemptEnded:
     """What would land, for the gates; the next attempt lands it."""
-    result = {"text": "to be judged before it lands", "files": [], ONTO: onto}
+    result: AttemptResult = {"text": "to be judged before it lands", "files": [], ONTO: onto}
     return attempt_ended(host, asked, "ok", MOVED, result=result, tree=tree)
 
 
@@ -275,7 +276,7 @@ def _passed(
     unchanged: bool = False,
 ) -> AttemptEnded:
     output: dict[str, Any] = {"commit": commit, "branch": branch}
-    result: dict[str, Any] = {"text": text, "output": output, "files": []}
+    result: AttemptResult = {"text": text, "output": output, "files": []}
     if unchanged:
         output["unchanged"] = True
     if notes is not None:
@@ -285,7 +286,7 @@ def _passed(
 
 
 def _not(host: Host, asked: AttemptStarted, reason: str, message: str) -> AttemptEnded:
-    result = {"text": message, "files": [], "message": message}
+    result: AttemptResult = {"text": message, "files": [], "message": message}
     return attempt_ended(host, asked, "failed", reason, result=result, tree=asked.start)
 
 

@@ -1,0 +1,84 @@
+"""The result of an attempt: the fields that the event AttemptEnded reports, and that expressions read as `steps.x`.
+
+The names are stored in logs and used in workflows, so they do not change. A field that an attempt has no value for is
+absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
+
+from podium.core.types import Tree
+
+
+class KeptArtifact(TypedDict):
+    file: str
+    """The name under which it is published."""
+    hash: str
+
+
+class TokenCounts(TypedDict):
+    input: int
+    output: int
+    cached: int
+
+
+class VerdictRecord(TypedDict):
+    decision: str
+    score: float | None
+    by: list[str]
+    tree: Tree | None
+
+
+class Evidence(TypedDict):
+    """What a command left behind; names of files are relative to the folder of the run."""
+
+    command: list[str]
+    tree: Tree | None
+    laid_out: Tree | None
+    """The tree that the command saw: protected files may have been restored."""
+    output: list[str]
+    reports: list[str]
+
+
+class AttemptResult(TypedDict, total=False):
+    text: str
+    message: str
+    """Why the attempt did not pass."""
+    output: Any
+    """The answer, as its contract parses it."""
+    files: Sequence[str]
+    """The files that the attempt changed."""
+    diff: str
+    notes: str
+    log: str
+    """Where the record of the attempt lies, relative to the folder of the run."""
+    artifacts: Sequence[KeptArtifact]
+    sandbox: str
+    network: str
+
+    # Of commands.
+    exit_code: int | None
+    evidence: Evidence
+    tests: Mapping[str, int]
+    coverage: float
+    uncompared: str
+    """Why the tests could not be compared with those before the change."""
+
+    # Of agents.
+    agent: str
+    role: str | None
+    model: str | None
+    usage: TokenCounts
+    cost_source: str
+    context: Mapping[str, Any]
+    """How full the window of the model was."""
+    removed: Mapping[str, int]
+    """What looked like a secret and was removed from the prompt, with counts."""
+    summary: str
+    verdict: VerdictRecord
+
+    # Of landings.
+    onto: str
+    """The branch for which the merged tree has to be judged before it lands."""
