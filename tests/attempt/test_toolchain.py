@@ -21,7 +21,7 @@ WORKER = "roles: {w: {agent: claude, prompt: work}}\n"
 def venv(root: Path, name: str = ".venv") -> Path:
     """Looks like an environment to whoever looks for one; its python is ours."""
     folder = root / name
-    packages = folder / "lib" / "python3.11" / "host-packages"
+    packages = folder / "lib" / "python3.11" / "site-packages"
     packages.mkdir(parents=True)
     (folder / "bin").mkdir()
     (folder / "pyvenv.cfg").write_text("home = /usr/bin\n")
@@ -30,7 +30,7 @@ def venv(root: Path, name: str = ".venv") -> Path:
 
 
 def packages_of(folder: Path) -> Path:
-    return folder / "lib" / "python3.11" / "host-packages"
+    return folder / "lib" / "python3.11" / "site-packages"
 
 
 def make_editable(folder: Path, project: Path) -> None:

@@ -72,7 +72,7 @@ def test_where_nobody_may_be_asked_nothing_is_started_and_the_ways_out_are_named
         done = project.podium(*RUN, "--no-human")
 
         assert done.code == 2
-        for word in ("nobody may be asked", "agents.mine.price", "unknown_cost: count_tokens", "--yes"):
+        for word in ("--no-human forbids asking", "agents.mine.price", "unknown_cost: count_tokens", "--yes"):
             assert word in done.err
         with project.store() as store:
             assert store.heads() == ()

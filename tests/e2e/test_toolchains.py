@@ -62,7 +62,7 @@ def python_project(folder: Path, attempts: list[str], *, own: str) -> Project:
     project = new_project(folder, files)
     venv = project.root / ".venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
-    [packages] = venv.glob("lib/python*/host-packages")
+    [packages] = venv.glob("lib/python*/site-packages")
     (packages / "thing.pth").write_text(f"{own}\n", "utf-8")
     return project
 

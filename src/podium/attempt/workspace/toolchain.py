@@ -141,7 +141,7 @@ def is_editable(venv: Path, project: Path) -> bool:
     root = Path(os.path.realpath(project))
     return any(
         _is_editable(packages, packages.stat().st_mtime_ns, root, venv)
-        for packages in sorted(venv.glob("lib*/python*/host-packages"))
+        for packages in sorted(venv.glob("lib*/python*/site-packages"))
     )
 
 
