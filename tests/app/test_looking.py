@@ -27,7 +27,7 @@ from podium.errors import ConfigurationError
 from podium.files.project_paths import ProjectPaths
 from podium.ports.store import RunHead, Store, StoreError
 from podium.redaction.mask import Mask
-from podium.runtime.records import read_events
+from podium.runtime.records import events_of, read_records
 from podium.views.files.run_json import list_data, run_data
 from tests.views.kit import SILENT, Told, conforms, facade_of, keep, tell
 
@@ -197,7 +197,7 @@ def test_a_line_of_events_conforms_and_keeps_the_chain(store: Store, told: Told)
     for row in rows:
         conforms(row, "events")
     assert [row["prev"] for row in rows[1:]] == [row["hash"] for row in rows[:-1]]
-    assert read_events(store, RunId("r1")) == list(told.events)
+    assert events_of(read_records(store, RunId("r1"))) == list(told.events)
 
 
 def _whole(store: Store, told: Told, tmp_path: Path) -> RunHead:

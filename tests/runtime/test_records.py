@@ -12,7 +12,7 @@ from podium.core.hash_chain import FIRST_HASH, Record, RunId
 from podium.core.types import Millis
 from podium.engine.log import to_text
 from podium.ports.store import RunHead, StoreError
-from podium.runtime.records import fault_of, read_events, read_records
+from podium.runtime.records import events_of, fault_of, read_records
 
 RUN = RunId("r1")
 EVENTS = tuple(RunPaused(Millis(number), "ann") for number in range(1, 7))
@@ -54,7 +54,7 @@ def test_a_part_of_a_log_is_its_records_after_a_number(store: Damaged, after: in
 
 
 def test_events_are_read_as_they_were_stored(store: Damaged) -> None:
-    assert read_events(store, RUN) == list(EVENTS)
+    assert events_of(read_records(store, RUN)) == list(EVENTS)
 
 
 @pytest.mark.parametrize("after", [0, 1, 2, 3])
@@ -84,7 +84,7 @@ def test_what_this_version_cannot_read_is_named(store: Damaged) -> None:
     store.append(RUN, [("Invented", '{"type":"Invented"}')], after=6, epoch=epoch, cause="test")
 
     with pytest.raises(StoreError, match="event 7 of run r1 cannot be read by this version"):
-        read_events(store, RUN)
+        events_of(read_records(store, RUN))
 
     assert "event 7 of run r1 cannot be read" in str(fault_of(read_records(store, RUN)))
 

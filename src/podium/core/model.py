@@ -29,7 +29,7 @@ from podium.core.policy import (
     Retry,
 )
 from podium.core.settings import Prompt, StepSettings
-from podium.core.types import Level, Millis, Outcome, Severity
+from podium.core.types import Millis, Outcome, Severity
 
 Fields: TypeAlias = Mapping[str, Any]
 """JSON-like settings that the core passes on, unread, to the code that performs an attempt."""
@@ -262,8 +262,6 @@ class Gates:
 LeafVerb: TypeAlias = Agent | Command | Git | Write | Check | Set | Human | Wait
 ScopeVerb: TypeAlias = Block | Members | Review | ForEach | Repeat | Call | Gates
 Verb: TypeAlias = LeafVerb | ScopeVerb
-WorkVerb: TypeAlias = Agent | Command | Git | Write
-"""The verbs that an attempt performs, with a slot and a reservation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,6 +330,3 @@ class Workflow:
     fingerprint: str = ""
     config: Fields = field(default_factory=no_fields)
     """agents, roles, secrets, notify, record, context, workspace, sandbox, network, protect: read by attempts only."""
-
-
-LEVEL_WORDS: Final[tuple[Level, ...]] = ("auto", "notify", "human")

@@ -19,13 +19,11 @@ from podium.core.effects import (
     RunAttempt,
     StartTimer,
     Watch,
-    key_of,
 )
 from podium.core.events import (
     ApprovalAsked,
     ApprovalGiven,
     AttemptEnded,
-    Event,
     FactsFound,
     Role,
     RunEnded,
@@ -343,12 +341,6 @@ def freeze(draft: State) -> State:
     state.ledgers = draft.ledgers.freeze()
     state.__class__ = State
     return draft
-
-
-def effects_of(event: Event, state: State) -> Effect | None:
-    """The effect that this event requested, if it is still pending."""
-    key = key_of(event)
-    return None if key is None else state.pending.get(key)
 
 
 def is_parkable(state: State) -> bool:

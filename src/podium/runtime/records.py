@@ -22,10 +22,6 @@ def read_records(store: Store, run: RunId, *, after: int = 0) -> tuple[Record, .
     return _checked(run, stored[1:], after=stored[0]) if stored else ()
 
 
-def read_events(store: Store, run: RunId) -> list[Event]:
-    return events_of(read_records(store, run))
-
-
 def _checked(run: RunId, records: tuple[Record, ...], *, after: Record | None = None) -> tuple[Record, ...]:
     fault = first_fault(records, after=after)
     if fault is not None:

@@ -17,7 +17,7 @@ from podium.core.messages import Cancel
 from podium.core.model import Agent, Call, Command, ForEach, Git, Repeat, Set, Step, Target, Wait, Workflow
 from podium.core.payloads import Verdict
 from podium.core.policy import Limits, Retry
-from podium.core.state import effects_of, is_parkable, next_due
+from podium.core.state import is_parkable, next_due
 from podium.core.types import Millis, Path
 from tests.core.kit import (
     FALSE,
@@ -226,8 +226,7 @@ def test_the_pending_effects_decide_whether_a_run_can_be_parked() -> None:
     working = Game(flow(command("a")))
     assert not is_parkable(working.state)
     assert next_due(working.state) is None
-    assert effects_of(working.log[-1], working.state) is not None
-    assert effects_of(working.log[0], working.state) is None
+    assert isinstance(working.state.pending.get(("attempt", Path("a"))), RunAttempt)
     working.send(Cancel("me"))
     assert not is_parkable(working.state)
     paused = Game(flow(command("a")))

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from podium.workflow.schema.fields import known_keys
-from podium.workflow.schema.file import SharedKeys
+from podium.workflow.schema.file import Config, SharedKeys
 from podium.workflow.schema.parts import Retry, Script
-from podium.workflow.schema.reader import read_config, read_file
+from podium.workflow.schema.reader import read, read_file
 from podium.workflow.schema.step import Gate, Route
 from tests.workflow.reading import file_with, messages_of_step, read_valid
 
@@ -183,7 +183,7 @@ def test_the_verb_of_a_step_is_one_word() -> None:
 
 
 def test_a_configuration_has_only_the_shared_keys() -> None:
-    reading = read_config({"limits": {"usd": 5, "unknown_cost": "refuse"}, "steps": {}})
+    reading = read(Config, {"limits": {"usd": 5, "unknown_cost": "refuse"}, "steps": {}})
     assert [fault.message for fault in reading.faults] == ['the configuration has an unknown key "steps"']
     assert reading.value is not None
     assert reading.value.limits is not None

@@ -14,7 +14,7 @@ from podium.core.fast_dataclass import dataclass
 from podium.errors import ConfigurationError
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.schema.fields import DocPath, InvalidValue, Key, Raw, Scalar, Short, keys_of, known_keys
-from podium.workflow.schema.file import Config, File
+from podium.workflow.schema.file import File
 from podium.workflow.schema.step import VERBS, Feature, Gate
 from podium.workflow.source.yaml import Document
 
@@ -61,10 +61,6 @@ def read(model: type[Model], data: Any, *, source: Source = _no_source) -> Readi
 
 def read_file(data: Any) -> Reading[File]:
     return read(File, data)
-
-
-def read_config(data: Any) -> Reading[Config]:
-    return read(Config, data)
 
 
 def read_feature(data: Any) -> Reading[Feature]:
