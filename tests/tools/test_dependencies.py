@@ -71,5 +71,7 @@ def test_few_libraries_are_required_and_no_other_is_imported_before_it_is_needed
 
     assert len(required) <= FEW
     assert libraries(inside=False) <= required
-    assert libraries(inside=True) - required == extras, "an extra that no code imports installs nothing of use"
+    assert libraries(inside=True) - required == extras, (
+        "an extra that no code imports installs nothing of use"
+    )
     assert not required & extras
