@@ -213,7 +213,7 @@ def test_a_missing_adapter_names_the_ones_there_are(project: Project, tmp_path: 
 
     assert (played.answer("it").kind, played.ending("it").outcome) == ("unavailable", "error")
     message = played.result("it")["message"]
-    assert message == 'agent "x" is of type "teapot", which is not there; there are command, scripted'
+    assert message == 'agent "x" has the unknown type "teapot"; available: command, scripted'
 
 
 def test_a_fallback_works_when_the_first_agent_cannot(project: Project, tmp_path: Path) -> None:

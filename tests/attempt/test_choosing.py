@@ -19,13 +19,13 @@ from tests.git.kit import Project
         (
             "w: {type: scripted}",
             "{role: nobody_known, prompt: x}",
-            "no agent is named, and none is enabled that works without being named",
+            "the step names no agent, and no enabled agent can serve as the default",
         ),
-        ("w: {type: scripted, enabled: false}", "{agent: w, prompt: x}", 'agent "w" is switched off'),
+        ("w: {type: scripted, enabled: false}", "{agent: w, prompt: x}", 'agent "w" is disabled'),
         (
             "w: {type: acp}",
             "{agent: w, prompt: x}",
-            'is of type "acp", which is not there; there are command, scripted',
+            'has the unknown type "acp"; available: command, scripted',
         ),
     ],
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.attempt.agent.verdict import identified, review_schema, verdict_of
+from podium.attempt.agent.verdict import review_schema, verdict_of, with_ids
 from podium.core.types import Tree
 from podium.workflow.contracts.builtin import BUILTIN
 from podium.workflow.contracts.contract import OutputFault
@@ -202,13 +202,13 @@ def test_the_same_finding_has_the_same_id_in_the_next_round_wherever_its_line_we
     moved = {"severity": "minor", "issue": "no test", "path": "a.py", "line": 90}
     elsewhere = {**one, "path": "b.py"}
 
-    ids = [finding["id"] for finding in identified([one, elsewhere, one])]
+    ids = [finding["id"] for finding in with_ids([one, elsewhere, one])]
 
-    assert ids[0] == identified([moved])[0]["id"]
+    assert ids[0] == with_ids([moved])[0]["id"]
     assert len(set(ids)) == 3
-    assert identified([{**one, "id": "F7"}])[0]["id"] == "F7"
-    assert identified([{**one, "id": "../x"}])[0]["id"] == ids[0]
-    assert identified([one])[0]["status"] == "open"
+    assert with_ids([{**one, "id": "F7"}])[0]["id"] == "F7"
+    assert with_ids([{**one, "id": "../x"}])[0]["id"] == ids[0]
+    assert with_ids([one])[0]["status"] == "open"
 
 
 def test_the_schema_of_a_verdict_is_a_review_and_leaves_the_built_in_one_alone() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from podium.adapters.agents.command.agent import Command, CommandConversation
 from podium.app.author.load import open_workflow
-from podium.attempt.agent.run import _put
+from podium.attempt.agent.run import _write_files
 from podium.attempt.programs import usual_agent
 from podium.core.hash_chain import RunId
 from podium.credentials import read_keys, tokens_of
@@ -57,7 +57,7 @@ def test_an_agent_gets_the_keys_it_asks_for_and_they_are_written_nowhere(
 def test_a_key_that_the_run_would_not_hide_is_not_given(project: Project, tmp_path: Path) -> None:
     _, played = ask(project, tmp_path, FLOW, host_env={"PATH": "/usr/bin:/bin", "THEIR_KEY": KEY})
 
-    assert "takes its key from THEIR_KEY, which this run does not hide" in played.result("a")["message"]
+    assert "takes its key from THEIR_KEY, which is not masked in this run" in played.result("a")["message"]
 
 
 def test_an_agent_that_becomes_known_in_the_run_needs_its_walls_too(
@@ -67,7 +67,7 @@ def test_an_agent_that_becomes_known_in_the_run_needs_its_walls_too(
     flow = "agents: {}\ninputs: {who: string}\nsteps:\n  a: {agent: '${{ inputs.who }}', prompt: x}\n"
     _, played = ask(project, tmp_path, flow, inputs={"who": "claude"})
 
-    assert 'agent "claude" needs stronger walls than there are' in played.result("a")["message"]
+    assert 'agent "claude" needs a stronger sandbox than this run has' in played.result("a")["message"]
 
 
 @pytest.mark.req("R187")
@@ -127,6 +127,6 @@ def test_a_stand_in_plays_types_that_are_not_installed_and_needs_nothing_of_the_
 
 
 def test_what_is_put_into_a_home_is_for_its_owner_alone(tmp_path: Path) -> None:
-    _put(tmp_path, {".claude/.credentials.json": b"{}"}, None)
+    _write_files(tmp_path, {".claude/.credentials.json": b"{}"}, None)
 
     assert (tmp_path / ".claude/.credentials.json").stat().st_mode & 0o777 == 0o600

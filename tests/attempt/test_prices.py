@@ -10,7 +10,7 @@ import pytest
 from podium.adapters.agents.command.agent import Command
 from podium.adapters.prices import public_price
 from podium.attempt.agent.resolve import ResolvedAgent
-from podium.attempt.agent.usage import is_refused, priced, used_of
+from podium.attempt.agent.usage import is_refused, used_of, with_cost
 from podium.attempt.host import no_price
 from podium.core.types import MicroUsd
 from podium.ports.agent import AgentResult, Usage
@@ -26,7 +26,7 @@ def worker(kind: str = "command", model: str | None = None, **config: Any) -> Re
 
 @pytest.mark.req("R208")
 def test_the_users_own_price_counts_where_tokens_are_told() -> None:
-    found = priced(TOLD, worker(price=PRICE), no_price)
+    found = with_cost(TOLD, worker(price=PRICE), no_price)
 
     assert found.cost == 700 * 2 + 300 * 3 + 40 * 0.5 + 100 * 10
     assert found.cost_source == "agents.mine.price of 2026-11-01"
@@ -35,7 +35,7 @@ def test_the_users_own_price_counts_where_tokens_are_told() -> None:
 
 @pytest.mark.parametrize("result", [TOLD, replace(TOLD, usage=Usage(), cut_off=True)])
 def test_what_is_said_to_cost_nothing_costs_nothing_whoever_counts(result: AgentResult) -> None:
-    found = priced(result, worker(price={"input": 0, "output": 0}), no_price)
+    found = with_cost(result, worker(price={"input": 0, "output": 0}), no_price)
 
     assert (found.cost, found.cost_source) == (0, "agents.mine.price")
 
@@ -49,7 +49,7 @@ def test_what_is_said_to_cost_nothing_costs_nothing_whoever_counts(result: Agent
     ],
 )
 def test_more_than_one_attempt_can_have_used_is_unknown_and_not_booked(told: AgentResult) -> None:
-    found = priced(told, worker(price=PRICE), no_price)
+    found = with_cost(told, worker(price=PRICE), no_price)
 
     assert (found.cost, found.cost_source, found.cut_off) == (None, "unknown", True)
     assert used_of(found).tokens == 0
@@ -79,7 +79,7 @@ def test_only_what_a_quota_refuses_before_anything_was_used_is_no_call(
 
 
 def test_cached_tokens_without_a_price_of_their_own_cost_what_others_do() -> None:
-    found = priced(TOLD, worker(price={"input": 2, "output": 10}), no_price)
+    found = with_cost(TOLD, worker(price={"input": 2, "output": 10}), no_price)
 
     assert found.cost == 1000 * 2 + 40 * 2 + 100 * 10
 
@@ -96,13 +96,13 @@ def test_cached_tokens_without_a_price_of_their_own_cost_what_others_do() -> Non
     ],
 )
 def test_what_is_not_known_is_unknown_and_not_free(result: AgentResult, config: dict[str, Any]) -> None:
-    found = priced(result, worker(**config), no_price)
+    found = with_cost(result, worker(**config), no_price)
 
     assert (found.cost, found.cost_source) == (None, "unknown")
 
 
 def test_what_the_agent_tells_goes_first() -> None:
-    found = priced(AgentResult(usage=TOLD.usage, cost=MicroUsd(7)), worker(price=PRICE), public_price)
+    found = with_cost(AgentResult(usage=TOLD.usage, cost=MicroUsd(7)), worker(price=PRICE), public_price)
 
     assert (found.cost, found.cost_source) == (7, "reported")
 
@@ -115,7 +115,7 @@ def test_a_model_of_the_public_table_has_its_price_and_cached_tokens_are_cheaper
     kind: str, model: str
 ) -> None:
     fresh, cached = (
-        priced(AgentResult(usage=usage), worker(kind, model), public_price)
+        with_cost(AgentResult(usage=usage), worker(kind, model), public_price)
         for usage in (Usage(input=1000, output=100), Usage(input=100, cached=900, output=100))
     )
 
@@ -127,8 +127,8 @@ def test_a_model_of_the_public_table_has_its_price_and_cached_tokens_are_cheaper
 def test_the_model_that_has_answered_counts_and_not_the_one_that_was_asked() -> None:
     result = AgentResult(usage=TOLD.usage, model="claude-haiku-4-5-20251001")
 
-    asked = priced(AgentResult(usage=TOLD.usage), worker("claude", "claude-opus-4-5"), public_price)
-    answered = priced(result, worker("claude", "claude-opus-4-5"), public_price)
+    asked = with_cost(AgentResult(usage=TOLD.usage), worker("claude", "claude-opus-4-5"), public_price)
+    answered = with_cost(result, worker("claude", "claude-opus-4-5"), public_price)
 
     assert asked.cost is not None and answered.cost is not None and answered.cost < asked.cost
 
@@ -144,4 +144,4 @@ def test_the_model_that_has_answered_counts_and_not_the_one_that_was_asked() -> 
 def test_a_model_or_a_service_that_the_table_does_not_have_is_unknown(
     kind: str, model: str, config: dict[str, Any]
 ) -> None:
-    assert priced(TOLD, worker(kind, model, **config), public_price).cost is None
+    assert with_cost(TOLD, worker(kind, model, **config), public_price).cost is None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.attempt.agent.stall import bounded, stalled
+from podium.attempt.agent.stall import explain_silence, with_silence_limits
 from podium.ports.agent import AgentResult, ProgramSpec, Progress, Usage
 from podium.process.launch import Finished, Launch
 from podium.process.output import CapturedOutput
@@ -56,9 +56,9 @@ def test_a_program_that_speaks_is_bounded_without_a_word_and_any_other_only_by_i
 ) -> None:
     speaks, mute = ProgramSpec(argv=("a",), speaks=True), ProgramSpec(argv=("a",))
 
-    assert bounded(launch(tmp_path), speaks, {}).silence_s == 600
-    assert bounded(launch(tmp_path), mute, {}) == launch(tmp_path)
-    said = bounded(launch(tmp_path), speaks, {"stall": "30s"})
+    assert with_silence_limits(launch(tmp_path), speaks, {}).silence_s == 600
+    assert with_silence_limits(launch(tmp_path), mute, {}) == launch(tmp_path)
+    said = with_silence_limits(launch(tmp_path), speaks, {"stall": "30s"})
     assert (said.first_output_s, said.silence_s) == (120, 30), "to start may take longer than to go on"
 
 
@@ -69,10 +69,10 @@ def test_silence_while_a_tool_runs_counts_as_the_workers_time_and_keeps_what_was
     )
     result = AgentResult(trouble="timeout", usage=Usage(input=17))
 
-    tool = stalled(
+    tool = explain_silence(
         result, finished, [Progress("text", "now"), Progress("tool", "Bash sleep 99"), Progress("usage", "")]
     )
-    model = stalled(result, finished, [Progress("tool", "Bash"), Progress("done", "")])
+    model = explain_silence(result, finished, [Progress("tool", "Bash"), Progress("done", "")])
 
     assert (tool.trouble, model.trouble) == ("timeout", "transient")
     assert "Bash sleep 99" in tool.detail

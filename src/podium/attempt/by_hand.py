@@ -35,22 +35,22 @@ TASK: Final = "TASK.md"
 WORK: Final = "work"
 
 
-def folder_of(host: Host, asked: AttemptStarted) -> Path:
-    return host.run_dir / "by_hand" / asked.path.replace("/", "+") / str(asked.attempt)
+def folder_of(host: Host, started: AttemptStarted) -> Path:
+    return host.run_dir / "by_hand" / started.path.replace("/", "+") / str(started.attempt)
 
 
 async def prepare_manual_work(task: AttemptTask, host: Host) -> AttemptEnded | None:
     """Writes the task and its files for a person. Ends at once, or when what the step calls `done` has happened."""
-    asking = await _asking(task, host)
-    text = await to_thread.run_sync(_task_text, asking)
-    prior = await find_prior(host, task, _key(asking, text))
+    attempt = await _attempt_of(task, host)
+    text = await to_thread.run_sync(_task_text, attempt)
+    prior = await find_prior(host, task, _key(attempt, text))
     if prior is not None:
         return prior
-    await to_thread.run_sync(_lay_out, asking, text)
-    wait = asking.verb.done
+    await to_thread.run_sync(_lay_out, attempt, text)
+    wait = attempt.verb.done
     if wait is None:
         return None
-    seen = await wait_until(wait, asking.names, asking.work.run_branch, host)
+    seen = await wait_until(wait, attempt.names, attempt.work.run_branch, host)
     return await collect_manual_work(
         CollectTask(task, text=str(seen.get("text", "")), answer=seen.get("output")), host
     )
@@ -58,12 +58,12 @@ async def prepare_manual_work(task: AttemptTask, host: Host) -> AttemptEnded | N
 
 async def collect_manual_work(collect: CollectTask, host: Host) -> AttemptEnded:
     """What the person has done, checked against the step's contract and its `touches`."""
-    asking = await _asking(collect.task, host)
-    asked, text, answer = asking.asked, collect.text, collect.answer
-    folder = folder_of(host, asked) / WORK
+    attempt = await _attempt_of(collect.task, host)
+    started, text, answer = attempt.started, collect.text, collect.answer
+    folder = folder_of(host, started) / WORK
     snapshot = None
     if host.repository is not None and folder.is_dir():
-        snapshot = await to_thread.run_sync(_snapshot, host, host.repository, asked)
+        snapshot = await to_thread.run_sync(_snapshot, host, host.repository, started)
     home = folder.parent
     workspace = Workspace(folder if snapshot is not None else host.project, home, home, snapshot, "clone")
     said = AgentResult(
@@ -74,44 +74,44 @@ async def collect_manual_work(collect: CollectTask, host: Host) -> AttemptEnded:
         trouble="failed" if collect.failed else None,
         detail=text or "the person who was asked could not do it" if collect.failed else "",
     )
-    asking.story.result = said
-    key = _key(asking, await to_thread.run_sync(_task_text, asking))
-    return replace(await assess.work_of(asking, workspace, said), key=key)
+    attempt.exchange.result = said
+    key = _key(attempt, await to_thread.run_sync(_task_text, attempt))
+    return replace(await assess.assess_work(attempt, workspace, said), key=key)
 
 
-async def _asking(task: AttemptTask, host: Host) -> AgentAttempt:
+async def _attempt_of(task: AttemptTask, host: Host) -> AgentAttempt:
     step = task.step
     touches = step.touches if isinstance(step.touches, tuple) else (step.touches,)
     names = await known_names(host, task.names(), (*step.output.files, *touches), task.started.start)
     return AgentAttempt(host, task, names, secrets.token_hex(8))
 
 
-def _task_text(asking: AgentAttempt) -> str:
-    return build.render_prompt(asking, None).prompt
+def _task_text(attempt: AgentAttempt) -> str:
+    return build.render_prompt(attempt, None).prompt
 
 
-def _key(asking: AgentAttempt, task: str) -> str:
+def _key(attempt: AgentAttempt, task: str) -> str:
     """All that a person is asked for; who it was does not matter."""
-    step = asking.step
-    words = task.replace(asking.nonce, "").replace(asking.host.run, "")
+    step = attempt.step
+    words = task.replace(attempt.nonce, "").replace(attempt.host.run, "")
     output = (step.output.kind, step.output.schema, step.output.choices)
-    files = fill_argv(step.output.files, asking.names)
-    return request_key(asking.asked, "by_hand", words, *output, files, globs_of(step, asking.names))
+    files = fill_argv(step.output.files, attempt.names)
+    return request_key(attempt.started, "by_hand", words, *output, files, globs_of(step, attempt.names))
 
 
-def _lay_out(asking: AgentAttempt, task: str) -> None:
-    host, asked = asking.host, asking.asked
-    folder = folder_of(host, asked)
+def _lay_out(attempt: AgentAttempt, task: str) -> None:
+    host, started = attempt.host, attempt.started
+    folder = folder_of(host, started)
     if (folder / TASK).exists():
         return  # By an owner before us; what the person has done since is theirs.
     folder.mkdir(parents=True, exist_ok=True)
     if host.repository is not None and not (folder / WORK).exists():
-        clone_at(host, host.repository, asked, folder / WORK)
+        clone_at(host, host.repository, started, folder / WORK)
     where = f"The files are in {WORK}/, a clone of its own." if host.repository is not None else ""
-    done = f"When it is done: podium approve {host.run} {asked.path}"
+    done = f"When it is done: podium approve {host.run} {started.path}"
     (folder / TASK).write_bytes(encode_utf8(f"{task}\n---\n{where}\n{done}\n"))
 
 
-def _snapshot(host: Host, repository: Repository, asked: AttemptStarted) -> Snapshot:
-    tree = start_of(host, repository, asked)
+def _snapshot(host: Host, repository: Repository, started: AttemptStarted) -> Snapshot:
+    tree = start_of(host, repository, started)
     return read_snapshot(trees(repository), tree, read_outer_rules(repository))

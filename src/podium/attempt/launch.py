@@ -77,11 +77,11 @@ def folder_of(step: Step, names: Names, workspace: Workspace) -> Path:
     """Where processes of a step start, as they see it. Raises PathViolation for one outside of the workspace."""
     named = as_text(fill(step.settings.dir or ".", names), Meter())
     if named == ".":
-        return workspace.seen
+        return workspace.mount_path
     folder = inside(workspace.folder, named)
     if not folder.is_dir():
         raise ConfigurationError(f'dir "{named}" of step "{step.name}" is no folder of the tree')
-    return workspace.seen / folder.relative_to(inside(workspace.folder, "."))
+    return workspace.mount_path / folder.relative_to(inside(workspace.folder, "."))
 
 
 def environment(
@@ -97,7 +97,7 @@ def environment(
             "HOME": str(workspace.home),
             "TMPDIR": str(workspace.tmp),
             # So that git in a checkout, which has no .git, does not find a repository further up.
-            "GIT_CEILING_DIRECTORIES": str(workspace.seen.parent),
+            "GIT_CEILING_DIRECTORIES": str(workspace.mount_path.parent),
         },
         _secrets(host, step),
         inherit=passed,
@@ -180,11 +180,11 @@ def _walls(
 def _mounts(host: Host, step: Step, workspace: Workspace) -> Iterator[Mount]:
     """The workspace in the project's place, and the project's own toolchain in it. Whoever only judges writes nothing."""
     judges = isinstance(step.verb, Agent) and step.verb.judge
-    yield Mount(workspace.folder, workspace.seen, writable=not judges)
+    yield Mount(workspace.folder, workspace.mount_path, writable=not judges)
     for name in workspace.links:
         # An earlier process of this workspace may have put a link there, through which the mount would land elsewhere.
         if _is_folder(workspace.folder, name):
-            yield Mount(host.project / name, workspace.seen / name)
+            yield Mount(host.project / name, workspace.mount_path / name)
     if workspace.kind == "project" and (host.project / ".git").exists():
         # A hook or a filter in there would be run by the next git of the user.
         yield Mount(host.project / ".git", host.project / ".git")

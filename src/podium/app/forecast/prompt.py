@@ -16,8 +16,8 @@ from anyio import to_thread
 
 from podium.app.forecast.simulate import assumed
 from podium.app.query.logs import log_files
-from podium.attempt.agent.resolve import NoAgent, worker_for
-from podium.attempt.agent.run import asking_of
+from podium.attempt.agent.resolve import NoAgent, resolve_agent
+from podium.attempt.agent.run import agent_attempt_of
 from podium.attempt.host import Host
 from podium.attempt.prompt.build import render_prompt
 from podium.attempt.prompt.packed_files import BYTES_PER_TOKEN
@@ -133,12 +133,12 @@ def _means(step: str, path: str, state: State) -> bool:
 
 async def _worked_out(state: State, started: AttemptStarted, host: Host) -> PromptRecord:
     # The trees of a rehearsal exist nowhere; what is looked up is looked up in the project's folder.
-    asking = await asking_of(attempt_task(replace(started, start=None, base=None), state), host)
-    by_hand, config = asking.verb.by_hand, asking.work.config
-    worker = None if by_hand else worker_for(host, config, asking.step, asking.asked, asking.names)
+    attempt = await agent_attempt_of(attempt_task(replace(started, start=None, base=None), state), host)
+    by_hand, config = attempt.verb.by_hand, attempt.work.config
+    worker = None if by_hand else resolve_agent(host, config, attempt.step, attempt.started, attempt.names)
     if isinstance(worker, NoAgent):
         raise ConfigurationError(worker.message)
-    texts = await to_thread.run_sync(render_prompt, asking, worker)
+    texts = await to_thread.run_sync(render_prompt, attempt, worker)
     return PromptRecord(
         step=started.path,
         attempt=started.attempt,

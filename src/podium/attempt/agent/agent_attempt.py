@@ -1,4 +1,4 @@
-"""One attempt of an agent and all that is known about it, for the functions that carry it out."""
+"""The data of one agent attempt, passed between the functions that perform it."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from podium.tasks.task import AgentWork, AttemptTask
 
 @dataclass(slots=True)
 class AgentExchange:
-    """The attempt as it unfolds; filled in on the way, written down at its end."""
+    """What was sent to the agent and what came back; filled in as the attempt runs and written to disk at its end."""
 
     worker: ResolvedAgent | None = None
     system: str = ""
     prompt: str = ""
     request: AgentRequest | None = None
     removed: Mapping[str, int] = field(default_factory=dict)
-    """What looked like a secret in them, by rule."""
+    """How many texts that look like secrets were removed from the prompts, by rule."""
     argv: tuple[str, ...] = ()
-    seen: list[Progress] = field(default_factory=list)
+    progress: list[Progress] = field(default_factory=list)
     finished: Finished | None = None
-    walls: AttemptResult = field(default_factory=AttemptResult)
-    """What was in force around its process."""
+    sandbox_facts: AttemptResult = field(default_factory=AttemptResult)
+    """The sandbox level and network access of the agent's process."""
     result: AgentResult | None = None
 
 
@@ -40,11 +40,11 @@ class AgentAttempt:
     task: AttemptTask
     names: Names
     nonce: str
-    """What a verdict must repeat; unpredictable."""
-    story: AgentExchange = field(default_factory=AgentExchange)
+    """A random value that a verdict must repeat."""
+    exchange: AgentExchange = field(default_factory=AgentExchange)
 
     @property
-    def asked(self) -> AttemptStarted:
+    def started(self) -> AttemptStarted:
         return self.task.started
 
     @property
@@ -61,5 +61,5 @@ class AgentAttempt:
 
     @property
     def phrase(self) -> str | None:
-        """The line that approves, where the review around a judge has one."""
+        """The line by which a judge approves, if its review declares one."""
         return None if self.work.review is None else self.work.review.phrase

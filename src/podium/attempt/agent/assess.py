@@ -1,4 +1,4 @@
-"""Assesses an agent's attempt: its failure, files, answer and quota window, against what was declared."""
+"""Assesses an agent's attempt: its failure, changed files and answer, against what the step declares."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from podium.tasks.report import AttemptResult, TokenCounts, VerdictRecord
 from podium.workflow.contracts.contract import OutputFault, Value, value_of
 from podium.workflow.schema.scalars import tokens
 
-RECORD: Final = 8 * 1024
-"""So much of a text stands in the log (R153); the rest is on disk."""
+MAX_LOGGED_BYTES: Final = 8 * 1024
+"""Bytes of a text that go into the log (R153); the full text is on disk."""
 
-TROUBLES: Final[Mapping[AgentTrouble, tuple[AnswerKind, str]]] = {
+FAILURES: Final[Mapping[AgentTrouble, tuple[AnswerKind, str]]] = {
     "failed": ("failed", "failed"),
     "refused": ("failed", "refused"),
     "blocked": ("blocked", "blocked"),
@@ -44,210 +44,222 @@ TROUBLES: Final[Mapping[AgentTrouble, tuple[AnswerKind, str]]] = {
     "timeout": ("timeout", ""),
     "error": ("error", "error"),
 }
-WORKED: Final = frozenset({"failed", "refused", "blocked", "malformed", "timeout"})
-"""Troubles after which there may be work worth keeping; after the others the same try is made again from its start."""
+MAY_HAVE_WORK: Final = frozenset({"failed", "refused", "blocked", "malformed", "timeout"})
+"""Failures that may leave work worth keeping; after any other failure the attempt is repeated from its start."""
 
 
-async def assess(asking: AgentAttempt, workspace: Workspace, finished: Finished | None) -> AttemptEnded:
-    result = asking.story.result
+async def assess(attempt: AgentAttempt, workspace: Workspace, finished: Finished | None) -> AttemptEnded:
+    result = attempt.exchange.result
     assert result is not None
-    if asking.verb.judge:
-        end = _verdict(asking, result)
+    if attempt.verb.judge:
+        end = _verdict(attempt, result)
     elif _says_blocked(result):
         why = result.text.strip().removeprefix(BLOCKED).strip()
-        end = await work_of(asking, workspace, replace(result, trouble="blocked", detail=why))
-    elif result.trouble is not None and result.trouble not in WORKED:
-        end = _troubled(asking, result, result.trouble, asking.asked.start)
+        end = await assess_work(attempt, workspace, replace(result, trouble="blocked", detail=why))
+    elif result.trouble is not None and result.trouble not in MAY_HAVE_WORK:
+        end = _troubled(attempt, result, result.trouble, attempt.started.start)
     else:
-        end = await work_of(asking, workspace, result)
+        end = await assess_work(attempt, workspace, result)
     if finished is not None and finished.not_started is not None:
         # Nothing ran, so nothing was used and nothing is unknown.
         return replace(end, used=Amounts(), cost_known=True)
-    told = {**(end.result or {}), **_worker(asking, result)}
-    return replace(end, result=told, used=accounting.used_of(result), cost_known=result.cost is not None)
+    fields = {**(end.result or {}), **_agent_facts(attempt, result)}
+    return replace(end, result=fields, used=accounting.used_of(result), cost_known=result.cost is not None)
 
 
 def _says_blocked(result: AgentResult) -> bool:
-    """In place of the answer it owes, whatever its shape (R137); a word in the middle of a text is none."""
-    said, _, why = result.text.strip().partition(BLOCKED)
-    return result.trouble in (None, "malformed") and not said and bool(why.strip())
+    """Whether the answer starts with the BLOCKED marker (R137); one in the middle of a text does not count."""
+    before, _, why = result.text.strip().partition(BLOCKED)
+    return result.trouble in (None, "malformed") and not before and bool(why.strip())
 
 
-def _worker(asking: AgentAttempt, result: AgentResult) -> AttemptResult:
-    """Who did it and with how many tokens of which kind (R211); sums alone do not explain a bill."""
-    worker, usage = asking.story.worker, result.usage
-    who: AttemptResult = (
+def _agent_facts(attempt: AgentAttempt, result: AgentResult) -> AttemptResult:
+    """The agent, its role and model, and its tokens by kind (R211); a total alone does not explain the cost."""
+    worker, usage = attempt.exchange.worker, result.usage
+    identity: AttemptResult = (
         {}
         if worker is None
         else {"agent": worker.agent, "role": worker.role, "model": result.model or worker.model}
     )
     counts: TokenCounts = {"input": usage.input, "output": usage.output, "cached": usage.cached}
-    full = None if worker is None else window_of(result, worker.config)
+    context = None if worker is None else window_of(result, worker.config)
     return {
-        **who,
+        **identity,
         "usage": counts,
         "cost_source": result.cost_source,
-        **({} if full is None else {"context": full}),
+        **({} if context is None else {"context": context}),
     }
 
 
 def _troubled(
-    asking: AgentAttempt, result: AgentResult, trouble: AgentTrouble, tree: Tree | None
+    attempt: AgentAttempt, result: AgentResult, trouble: AgentTrouble, tree: Tree | None
 ) -> AttemptEnded:
-    kind, reason = TROUBLES[trouble]
+    kind, reason = FAILURES[trouble]
     fields: AttemptResult = {
         "text": truncate_for_log(result.text),
         "message": truncate_for_log(result.detail or trouble),
     }
     if trouble == "blocked":
         fields["notes"] = truncate_for_log(result.detail)
-    end = attempt_ended(asking.host, asking.asked, kind, reason, result=fields, tree=tree)
+    end = attempt_ended(attempt.host, attempt.started, kind, reason, result=fields, tree=tree)
     return replace(end, retry_at=result.retry_at)
 
 
 def truncate_for_log(text: str) -> str:
     raw = text.encode("utf-8", "replace")
-    if len(raw) <= RECORD:
+    if len(raw) <= MAX_LOGGED_BYTES:
         return text
-    return f"{raw[:RECORD].decode('utf-8', 'ignore')}\n[truncated: the first {RECORD} of {len(raw)} bytes]"
+    return f"{raw[:MAX_LOGGED_BYTES].decode('utf-8', 'ignore')}\n[truncated: the first {MAX_LOGGED_BYTES} of {len(raw)} bytes]"
 
 
-def _verdict(asking: AgentAttempt, result: AgentResult) -> AttemptEnded:
-    """A reviewer's work is its verdict; what it did to its checkout is dropped."""
-    start = asking.asked.start
+def _verdict(attempt: AgentAttempt, result: AgentResult) -> AttemptEnded:
+    """A reviewer's only result is its verdict; changes to its checkout are dropped."""
+    start = attempt.started.start
     fields: AttemptResult = {"text": truncate_for_log(result.text), "files": []}
-    if result.trouble is not None and not (result.trouble == "malformed" and asking.phrase is not None):
-        return _troubled(asking, result, result.trouble, start)
-    found = verdict_of(
-        result.text, (result.has_value, result.value), nonce=asking.nonce, tree=start, phrase=asking.phrase
+    if result.trouble is not None and not (result.trouble == "malformed" and attempt.phrase is not None):
+        return _troubled(attempt, result, result.trouble, start)
+    verdict = verdict_of(
+        result.text, (result.has_value, result.value), nonce=attempt.nonce, tree=start, phrase=attempt.phrase
     )
-    if isinstance(found, OutputFault):
-        fields["message"] = found.message
-        return attempt_ended(asking.host, asking.asked, "malformed", "contract", result=fields, tree=start)
-    seen: VerdictRecord = {
-        "decision": found.decision,
-        "score": found.score,
-        "by": [asking.step.name],
+    if isinstance(verdict, OutputFault):
+        fields["message"] = verdict.message
+        return attempt_ended(
+            attempt.host, attempt.started, "malformed", "contract", result=fields, tree=start
+        )
+    record: VerdictRecord = {
+        "decision": verdict.decision,
+        "score": verdict.score,
+        "by": [attempt.step.name],
         "tree": start,
     }
-    fields |= {"summary": truncate_for_log(found.summary), "verdict": seen}
-    end = attempt_ended(asking.host, asking.asked, "ok", result=fields, tree=start)
-    return replace(end, verdict=found, digest=digest(result.text, start))
+    fields |= {"summary": truncate_for_log(verdict.summary), "verdict": record}
+    end = attempt_ended(attempt.host, attempt.started, "ok", result=fields, tree=start)
+    return replace(end, verdict=verdict, digest=digest(result.text, start))
 
 
-async def work_of(asking: AgentAttempt, workspace: Workspace, result: AgentResult) -> AttemptEnded:
-    host, asked = asking.host, asking.asked
-    taken = await captured(host, workspace, asked)
-    if isinstance(taken, CaptureRefused):
-        fields: AttemptResult = {"text": truncate_for_log(result.text), "message": taken.message}
-        return attempt_ended(host, asked, "failed", taken.reason, result=fields, tree=asked.start)
-    end = await _answered(asking, workspace, result, taken)
-    shown = await to_thread.run_sync(_change_text, host, asked.base, taken.tree)
-    known = {**(end.result or {}), "files": list(taken.files), "diff": truncate_for_log(shown)}
-    likeness = await to_thread.run_sync(_likeness, asking, f"{result.text}\n{shown}")
+async def assess_work(attempt: AgentAttempt, workspace: Workspace, result: AgentResult) -> AttemptEnded:
+    host, started = attempt.host, attempt.started
+    change = await captured(host, workspace, started)
+    if isinstance(change, CaptureRefused):
+        fields: AttemptResult = {"text": truncate_for_log(result.text), "message": change.message}
+        return attempt_ended(host, started, "failed", change.reason, result=fields, tree=started.start)
+    end = await _check_work(attempt, workspace, result, change)
+    diff_text = await to_thread.run_sync(_diff_text, host, started.base, change.tree)
+    work = {**(end.result or {}), "files": list(change.files), "diff": truncate_for_log(diff_text)}
+    likeness = await to_thread.run_sync(_likeness, attempt, f"{result.text}\n{diff_text}")
     return replace(
         end,
-        result=known,
-        tree=taken.tree or asked.start,
-        change=taken.change,
-        digest=digest(result.text, taken.tree),
+        result=work,
+        tree=change.tree or started.start,
+        change=change.change,
+        digest=digest(result.text, change.tree),
         likeness=likeness,
     )
 
 
-async def _answered(
-    asking: AgentAttempt, workspace: Workspace, result: AgentResult, taken: CapturedChange
+async def _check_work(
+    attempt: AgentAttempt, workspace: Workspace, result: AgentResult, change: CapturedChange
 ) -> AttemptEnded:
-    """Files that may not be taken weigh most. Whose answer breaks off may not have come to its change, so that
-    it is asked again before it is blamed for having made none."""
-    host, asked, step = asking.host, asking.asked, asking.step
+    """Check forbidden files first. A truncated answer may have stopped before the edit, so it is retried before it
+    fails for changing nothing."""
+    host, started, step = attempt.host, attempt.started, attempt.step
     if result.trouble is not None and result.trouble != "malformed":
-        return _troubled(asking, result, result.trouble, taken.tree)
-    refusal = objection(host, step, asking.names, taken)
+        return _troubled(attempt, result, result.trouble, change.tree)
+    refusal = objection(host, step, attempt.names, change)
     if refusal is not None and refusal[0] != "no_change":
-        return _refused(asking, result, *refusal)
+        return _refused(attempt, result, *refusal)
     if result.trouble is not None:
-        return _troubled(asking, result, result.trouble, taken.tree)
+        return _troubled(attempt, result, result.trouble, change.tree)
     value = value_of(step.output, result.text, (result.has_value, result.value))
     if isinstance(value, OutputFault):
-        return _refused(asking, result, "contract", value.message, malformed=value.malformed)
+        return _refused(attempt, result, "contract", value.message, malformed=value.malformed)
     if refusal is not None:
-        return _refused(asking, result, *refusal)
+        return _refused(attempt, result, *refusal)
     if step.output.kind == "text" and len(result.text) > MAX_TEXT:
-        return _refused(asking, result, "contract", f"the answer has more than {MAX_TEXT} characters")
-    globs = fill_argv(step.output.files, asking.names)
-    tree = taken.tree or asked.start
+        return _refused(attempt, result, "contract", f"the answer has more than {MAX_TEXT} characters")
+    globs = fill_argv(step.output.files, attempt.names)
+    tree = change.tree or started.start
     missing = await to_thread.run_sync(artifacts.missing_files, host, globs, tree, workspace.folder)
     if missing is not None:
-        return _refused(asking, result, "contract", missing)
-    end = await _good(asking, result, value)
-    return replace(end, protected=protected(step, asking.names, taken)) if end.kind == "ok" else end
+        return _refused(attempt, result, "contract", missing)
+    end = await _accept(attempt, result, value)
+    return replace(end, protected=protected(step, attempt.names, change)) if end.kind == "ok" else end
 
 
 def _refused(
-    asking: AgentAttempt, result: AgentResult, reason: str, message: str, *, malformed: bool = False
+    attempt: AgentAttempt, result: AgentResult, reason: str, message: str, *, malformed: bool = False
 ) -> AttemptEnded:
     fields: AttemptResult = {"text": truncate_for_log(result.text), "message": message}
     return attempt_ended(
-        asking.host, asking.asked, "malformed" if malformed else "failed", reason, result=fields, tree=None
+        attempt.host,
+        attempt.started,
+        "malformed" if malformed else "failed",
+        reason,
+        result=fields,
+        tree=None,
     )
 
 
-async def _good(asking: AgentAttempt, result: AgentResult, value: Value) -> AttemptEnded:
-    host, step = asking.host, asking.step
-    # A text is what the step was for, and is read on; beside a parsed answer the words are for the record.
+async def _accept(attempt: AgentAttempt, result: AgentResult, value: Value) -> AttemptEnded:
+    host, step = attempt.host, attempt.step
+    # A text output is the result of the step and later steps read it whole; next to a parsed answer it is only logged.
     text = result.text if step.output.kind == "text" else truncate_for_log(result.text)
     fields: AttemptResult = {"text": text, "output": value.value}
-    said = _admitted(asking, value.value)
-    if said is not None:
-        kind, notes = said
+    failure = _reported_failure(attempt, value.value)
+    if failure is not None:
+        kind, notes = failure
         reason = "blocked" if kind == "blocked" else "failed"
         return attempt_ended(
-            host, asking.asked, kind, reason, result={**fields, "notes": notes, "message": notes}, tree=None
+            host,
+            attempt.started,
+            kind,
+            reason,
+            result={**fields, "notes": notes, "message": notes},
+            tree=None,
         )
     if step.output.file is not None:
-        file = as_text(fill(step.output.file, asking.names), Meter())
+        file = as_text(fill(step.output.file, attempt.names), Meter())
         fields[artifacts.ARTIFACTS] = [await to_thread.run_sync(artifacts.keep, host, file, value.value)]
-    return attempt_ended(host, asking.asked, "ok", result=fields, tree=None)
+    return attempt_ended(host, attempt.started, "ok", result=fields, tree=None)
 
 
-def _admitted(asking: AgentAttempt, value: Any) -> tuple[AnswerKind, str] | None:
-    """A worker that answers an Implementation may say itself that it could not do it."""
-    if asking.step.output.schema_name != "Implementation" or value["status"] == "done":
+def _reported_failure(attempt: AgentAttempt, value: Any) -> tuple[AnswerKind, str] | None:
+    """The failure that an agent itself reports in an Implementation answer."""
+    if attempt.step.output.schema_name != "Implementation" or value["status"] == "done":
         return None
     notes = "; ".join(value["blockers"]) or value["summary"]
     return ("blocked" if value["status"] == "blocked" else "failed"), notes
 
 
-def _change_text(host: Host, base: Tree | None, tree: Tree | None) -> str:
+def _diff_text(host: Host, base: Tree | None, tree: Tree | None) -> str:
     if host.repository is None or base is None or tree is None or base == tree:
         return ""
-    return diff(host.repository, base, tree, limit=4 * RECORD).text
+    return diff(host.repository, base, tree, limit=4 * MAX_LOGGED_BYTES).text
 
 
-def _likeness(asking: AgentAttempt, essence: str) -> int | None:
-    """With the step's previous answer: words and change together, since a worker may say "done" every time."""
-    before = asking.work.previous
+def _likeness(attempt: AgentAttempt, current: str) -> int | None:
+    """Similarity to the step's previous attempt: answer and diff together, since an agent may say "done" each time."""
+    before = attempt.work.previous
     if before is None:
         return None
-    change = _change_text(asking.host, asking.asked.base, before.tree)
-    return accounting.likeness(f"{before.text}\n{change}", essence)
+    diff_text = _diff_text(attempt.host, attempt.started.base, before.tree)
+    return accounting.likeness(f"{before.text}\n{diff_text}", current)
 
 
 LEVELS: Final = (
     (90, "critical", "split the step, or give it less: the next answer may not fit"),
     (80, "high", "give it less: context.budget, shorter feedback, or continuity: fresh"),
-    (60, "watch", "nothing yet; if it goes on growing, start afresh or pack less"),
+    (60, "watch", "nothing yet; if it keeps growing, start a new conversation or pack less"),
     (0, "healthy", ""),
 )
-"""From so many percent on: the level and the recommendation."""
+"""Lowest percentage, level and recommendation."""
 
 
 def window_of(result: AgentResult, config: Mapping[str, Any]) -> dict[str, Any] | None:
-    """None where the agent does not tell what its last call read, or nobody the size of its window."""
+    """How full the context window is; None if the tokens of the last call or the size of the window are unknown."""
     size = tokens(config["context_window"]) if config.get("context_window") else result.window
     if result.context is None or not size:
         return None
     percent = round(100 * result.context / size)
-    level, advice = next((level, advice) for least, level, advice in LEVELS if percent >= least)
+    level, advice = next((level, advice) for minimum, level, advice in LEVELS if percent >= minimum)
     return {"used": result.context, "window": size, "percent": percent, "health": level, "advice": advice}

@@ -1,4 +1,4 @@
-"""Writes what passed between an attempt and its agent into the folder of `podium run --record` (X16)."""
+"""Writes the exchange of an attempt with its agent into the folder of `podium run --record` (X16)."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from podium.recording import (
 MODES: Final[Mapping[str, Mode]] = {"100644": "file", "100755": "program", "120000": "link"}
 
 
-def write_recording(asking: AgentAttempt, request: AgentRequest, end: AttemptEnded) -> None:
-    """Through the mask, all of it. What has no answer was no exchange."""
-    folder, worker, result = asking.host.record, asking.story.worker, asking.story.result
+def write_recording(attempt: AgentAttempt, request: AgentRequest, end: AttemptEnded) -> None:
+    """Everything is masked. An attempt without an answer is not recorded."""
+    folder, worker, result = attempt.host.record, attempt.exchange.worker, attempt.exchange.result
     if folder is None or worker is None or result is None:
         return
-    mask = asking.host.mask
+    mask = attempt.host.mask
     recording = Recording(
         path=request.path,
         attempt=request.attempt,
@@ -42,26 +42,26 @@ def write_recording(asking: AgentAttempt, request: AgentRequest, end: AttemptEnd
         prompt=mask.text(without_run_values(request.prompt, request)),
         schema=request.schema,
         result=_result(request, end, result),
-        files=_files(asking, end),
+        files=_files(attempt, end),
     )
-    # Once more as a whole: a key of an object or the name of a file may hold a secret too.
+    # Mask the encoded recording too: an object key or a file name may contain a secret.
     write_bytes(folder / file_name(request.path, request.attempt), mask.apply(encode_recording(recording)))
 
 
 def _result(request: AgentRequest, end: AttemptEnded, result: AgentResult) -> AgentResult:
     if end.reason == "capture" and result.trouble is None:
-        # Files that may not be taken over are not kept, so that only what was said of them can be played.
+        # Refused files are not stored, so a replay can only repeat the message about them.
         message = str((end.result or {}).get("message", ""))
         result = replace(result, trouble="failed", detail=message)
     return without_run_ids(result, request)
 
 
-def _files(asking: AgentAttempt, end: AttemptEnded) -> dict[str, RecordedFile | None]:
-    repository = asking.host.repository
-    if repository is None or end.tree is None or asking.verb.judge:
+def _files(attempt: AgentAttempt, end: AttemptEnded) -> dict[str, RecordedFile | None]:
+    repository = attempt.host.repository
+    if repository is None or end.tree is None or attempt.verb.judge:
         return {}
-    start = start_of(asking.host, repository, asking.asked)
+    start = start_of(attempt.host, repository, attempt.started)
     return {
-        path: None if mode not in MODES else RecordedFile(asking.host.mask.apply(content), MODES[mode])
+        path: None if mode not in MODES else RecordedFile(attempt.host.mask.apply(content), MODES[mode])
         for path, mode, content in changed_contents(repository, start, end.tree)
     }

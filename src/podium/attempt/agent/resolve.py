@@ -1,4 +1,4 @@
-"""Who does the work: the agent, its adapter and its role, known at the latest here."""
+"""Resolves a step to an agent, its adapter and its role."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ResolvedAgent:
     system: Prompt | None
     prompt: Prompt | None
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Defaults of a role that only the run could name; of the others the step has them."""
+    """Parameter defaults of a role whose name is an expression; those of a literal role are in the step."""
 
     @property
     def adapter(self) -> Adapter | ServiceAgent:
@@ -43,40 +43,40 @@ class ResolvedAgent:
 
 @dataclass(frozen=True, slots=True)
 class NoAgent:
-    """There is no one to do it; the message says why, and what there is."""
+    """No agent can do the step; the message says why, and which agents are available."""
 
     message: str
 
 
-def worker_for(
-    host: Host, config: Fields, step: Step, asked: AttemptStarted, names: Names
+def resolve_agent(
+    host: Host, config: Fields, step: Step, started: AttemptStarted, names: Names
 ) -> ResolvedAgent | NoAgent:
-    """Raises ConfigurationError, ExprError. `config` is that of the workflow the step stands in."""
+    """Raises ConfigurationError, ExprError. `config` belongs to the workflow that contains the step."""
     verb = step.verb
     assert isinstance(verb, Agent)
     role = _text(verb.role, names)
-    known = _role(config, role) if not isinstance(verb.role, str) and role is not None else {}
+    role_fields = _role(config, role) if not isinstance(verb.role, str) and role is not None else {}
     agents = config.get("agents") or {}
-    agent = _agent(verb, asked, names, known=known, candidates=step.settings.candidates)
+    agent = _agent(verb, started, names, role_fields=role_fields, candidates=step.settings.candidates)
     agent = agent or usual_agent(host.agents, agents, host.host_env)
     if agent is None:
         return NoAgent(
-            f"no agent is named, and none is enabled that works without being named; {_there(host)}"
+            f"the step names no agent, and no enabled agent can serve as the default; {_available(host)}"
         )
     own: Any = fill(agents.get(agent, {}), names)
     if own.get("enabled") is False:
-        return NoAgent(f'agent "{agent}" is switched off (agents.{agent}.enabled)')
+        return NoAgent(f'agent "{agent}" is disabled (agents.{agent}.enabled)')
     kind = str(own.get("type") or agent)
     installed = host.agents.get(kind)
     if installed is None:
-        return NoAgent(f'agent "{agent}" is of type "{kind}", which is not there; {_there(host)}')
-    if _is_unwalled(host, step, installed.type.capabilities.needs):
-        # Agents that a file names were refused before the run; this one became known only now.
+        return NoAgent(f'agent "{agent}" has the unknown type "{kind}"; {_available(host)}')
+    if _lacks_sandbox(host, step, installed.type.capabilities.needs):
+        # Agents that the file names literally were checked before the run; this name was an expression.
         return NoAgent(
-            f'agent "{agent}" needs stronger walls than there are; --sandbox limits '
-            "goes without, at your risk"
+            f'agent "{agent}" needs a stronger sandbox than this run has; '
+            "--sandbox limits accepts the weaker one, at your own risk"
         )
-    model = (_text(verb.model, names) or known.get("model")) if asked.agent == 0 else None
+    model = (_text(verb.model, names) or role_fields.get("model")) if started.agent == 0 else None
     return ResolvedAgent(
         agent=agent,
         type=kind,
@@ -84,20 +84,20 @@ def worker_for(
         model=model or own.get("model") or installed.type.model or None,
         config=with_auth(installed, own, host.host_env),
         installed=installed,
-        system=_system(host, step, known),
-        prompt=verb.prompt or _written(host, known.get("prompt")),
-        parameters=known.get("with") or {},
+        system=_system(host, step, role_fields),
+        prompt=verb.prompt or _read_prompt(host, role_fields.get("prompt")),
+        parameters=role_fields.get("with") or {},
     )
 
 
-def _is_unwalled(host: Host, step: Step, needed: str) -> bool:
-    weak = SANDBOX_LEVELS.index(needed) > SANDBOX_LEVELS.index(host.sandbox_of(step).level)
-    typed = step.settings.sandbox.level in ("none", "limits")
-    return weak and not typed and not host.context.accepts_weak_sandbox
+def _lacks_sandbox(host: Host, step: Step, needed: str) -> bool:
+    is_weaker = SANDBOX_LEVELS.index(needed) > SANDBOX_LEVELS.index(host.sandbox_of(step).level)
+    is_explicit = step.settings.sandbox.level in ("none", "limits")
+    return is_weaker and not is_explicit and not host.context.accepts_weak_sandbox
 
 
-def _there(host: Host) -> str:
-    return f"there are {', '.join(sorted(host.agents))}" if host.agents else "there are no agents at all"
+def _available(host: Host) -> str:
+    return f"available: {', '.join(sorted(host.agents)) or 'none'}"
 
 
 def _text(value: Value, names: Names) -> str | None:
@@ -107,34 +107,34 @@ def _text(value: Value, names: Names) -> str | None:
 def _role(config: Fields, name: str) -> Mapping[str, Any]:
     roles = config.get("roles") or {}
     if name not in roles:
-        raise ConfigurationError(f'there is no role "{name}"', hint=f"there are {', '.join(sorted(roles))}")
-    found: Mapping[str, Any] = roles[name]
-    return found
+        raise ConfigurationError(f'there is no role "{name}"', hint=f"available: {', '.join(sorted(roles))}")
+    role: Mapping[str, Any] = roles[name]
+    return role
 
 
 def _agent(
     verb: Agent,
-    asked: AttemptStarted,
+    started: AttemptStarted,
     names: Names,
     *,
-    known: Mapping[str, Any],
+    role_fields: Mapping[str, Any],
     candidates: tuple[str, ...],
 ) -> str | None:
-    if asked.agent:
-        return verb.fallback[asked.agent - 1]
-    named = _text(verb.agent, names) or known.get("agent")
+    if started.agent:
+        return verb.fallback[started.agent - 1]
+    named = _text(verb.agent, names) or role_fields.get("agent")
     if named == AUTO:
-        # Without a history to choose by, the order of the role's candidates is all there is.
-        named = next(iter((*candidates, *known.get("candidates", ()))), None)
+        # There is no history to choose by, so take the first candidate.
+        named = next(iter((*candidates, *role_fields.get("candidates", ()))), None)
     return None if named is None else str(named)
 
 
-def _system(host: Host, step: Step, known: Mapping[str, Any]) -> Prompt | None:
-    return step.settings.system or _written(host, known.get("system"))
+def _system(host: Host, step: Step, role_fields: Mapping[str, Any]) -> Prompt | None:
+    return step.settings.system or _read_prompt(host, role_fields.get("system"))
 
 
-def _written(host: Host, text: str | None) -> Prompt | None:
-    """A text of a role that only the run could name; it may be a file."""
+def _read_prompt(host: Host, text: str | None) -> Prompt | None:
+    """A prompt of a role whose name is an expression: the text itself, or the file that it names."""
     if text is None or not is_prompt_file(text):
         return None if text is None else Prompt(text)
     path = inside(host.project, text)

@@ -1,7 +1,7 @@
-"""One attempt of an agent: asked within walls, its files taken by the host, its answer held against the contract.
+"""Runs one attempt of an agent: in a sandbox, with its files captured and its answer validated by the host.
 
-What happens to an agent is a value. What is raised could not be asked at all (a path, a setting, an expression); it
-becomes a value in perform.py, as for every other verb.
+A failure of the agent is returned as a value. An error in the request (a path, a setting, an expression) is raised;
+perform.py turns it into a value, as for every other verb.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from podium.attempt import network
 from podium.attempt.agent import assess, usage
 from podium.attempt.agent.agent_attempt import AgentAttempt
 from podium.attempt.agent.recorder import write_recording
-from podium.attempt.agent.resolve import NoAgent, ResolvedAgent, worker_for
-from podium.attempt.agent.sessions import goes_on, keep_session, last_session
-from podium.attempt.agent.stall import bounded, stalled
-from podium.attempt.agent.transcript import write_question, write_story
+from podium.attempt.agent.resolve import NoAgent, ResolvedAgent, resolve_agent
+from podium.attempt.agent.sessions import continues_session, keep_session, last_session
+from podium.attempt.agent.stall import explain_silence, with_silence_limits
+from podium.attempt.agent.transcript import write_request, write_transcript
 from podium.attempt.agent.verdict import echo_of, review_schema
 from podium.attempt.change_policy import globs_of
 from podium.attempt.command.judge_tree import strip_agent_instructions
@@ -52,140 +52,152 @@ from podium.tasks.prior_results import request_key
 from podium.tasks.report import AttemptResult
 from podium.tasks.task import AttemptTask
 
-SEEN: Final = 2000
-"""So many things an agent was seen doing are kept for the log."""
+MAX_PROGRESS: Final = 2000
+"""Progress reports of one attempt that are kept for its transcript."""
 
 
 async def work(task: AttemptTask, host: Host) -> AttemptEnded:
-    asking = await asking_of(task, host)
-    end = await _worked(asking)
+    attempt = await agent_attempt_of(task, host)
+    end = await _run_or_reuse(attempt)
     if end.reused:
         return end
-    await to_thread.run_sync(write_story, asking, asking.work.config.get("record") or {}, end)
-    if asking.story.request is not None:
-        await to_thread.run_sync(write_recording, asking, asking.story.request, end)
-    log = host.log_dir(asking.asked.path, asking.asked.attempt).relative_to(host.run_dir).as_posix()
+    await to_thread.run_sync(write_transcript, attempt, attempt.work.config.get("record") or {}, end)
+    if attempt.exchange.request is not None:
+        await to_thread.run_sync(write_recording, attempt, attempt.exchange.request, end)
+    log = host.log_dir(attempt.started.path, attempt.started.attempt).relative_to(host.run_dir).as_posix()
     message = host.mask.text(str((end.result or {}).get("message", "")))
-    more = {"message": message, "removed": dict(asking.story.removed)}
+    extra = {"message": message, "removed": dict(attempt.exchange.removed)}
     return replace(
         end,
         result={
             **(end.result or {}),
-            **{key: value for key, value in more.items() if value},
-            **asking.story.walls,
+            **{key: value for key, value in extra.items() if value},
+            **attempt.exchange.sandbox_facts,
             "log": log,
         },
     )
 
 
-async def asking_of(task: AttemptTask, host: Host) -> AgentAttempt:
+async def agent_attempt_of(task: AttemptTask, host: Host) -> AgentAttempt:
     names = await known_names(host, task.names(), _values(task.step), task.started.start)
     return AgentAttempt(host, task, names, secrets.token_hex(8))
 
 
 def _values(step: Step) -> tuple[Value, ...]:
-    """All of the step that may ask about files."""
+    """The values of the step that may contain expressions about files."""
     verb = step.verb
     assert isinstance(verb, Agent)
-    wanted = ("dir", "env", "sandbox", "workspace", "protect", "context")
+    keys = ("dir", "env", "sandbox", "workspace", "protect", "context")
     touches = step.touches if isinstance(step.touches, tuple) else (step.touches,)
-    settings = written_values(step.settings, wanted)
+    settings = written_values(step.settings, keys)
     return (verb.role, verb.agent, verb.model, step.output.file, *step.output.files, *settings, *touches)
 
 
-async def _worked(asking: AgentAttempt) -> AttemptEnded:
-    host, asked = asking.host, asking.asked
-    worker = worker_for(host, asking.work.config, asking.step, asked, asking.names)
+async def _run_or_reuse(attempt: AgentAttempt) -> AttemptEnded:
+    host, started = attempt.host, attempt.started
+    worker = resolve_agent(host, attempt.work.config, attempt.step, started, attempt.names)
     if isinstance(worker, NoAgent):
         result: AttemptResult = {"message": worker.message}
-        return attempt_ended(host, asked, "unavailable", "unavailable", result=result, tree=asked.start)
-    asking.story.worker = worker
-    told = await to_thread.run_sync(build.render_prompt, asking, worker)
-    asking.story.system, asking.story.prompt, asking.story.removed = told.system, told.prompt, told.removed
-    if goes_on(asking):
-        # What it answers depends on a conversation, which another run does not have.
-        return await _answered(asking, worker)
+        return attempt_ended(host, started, "unavailable", "unavailable", result=result, tree=started.start)
+    attempt.exchange.worker = worker
+    rendered = await to_thread.run_sync(build.render_prompt, attempt, worker)
+    attempt.exchange.system, attempt.exchange.prompt, attempt.exchange.removed = (
+        rendered.system,
+        rendered.prompt,
+        rendered.removed,
+    )
+    if continues_session(attempt):
+        # The answer depends on a conversation that no other run has, so it cannot be reused.
+        return await _run_in_workspace(attempt, worker)
     return await reuse_or(
-        host, asking.task, request_key(asked, *_asked_of(asking, worker)), lambda: _answered(asking, worker)
+        host,
+        attempt.task,
+        request_key(started, *_request_parts(attempt, worker)),
+        lambda: _run_in_workspace(attempt, worker),
     )
 
 
-def _asked_of(asking: AgentAttempt, worker: ResolvedAgent) -> tuple[Any, ...]:
-    """All that its answer depends on, besides the trees; without what only this run can know."""
-    step, story = asking.step, asking.story
-    words = (
-        text.replace(asking.nonce, "").replace(asking.host.run, "") for text in (story.system, story.prompt)
+def _request_parts(attempt: AgentAttempt, worker: ResolvedAgent) -> tuple[Any, ...]:
+    """Everything the answer depends on besides the trees, without the values that differ from run to run."""
+    step, exchange = attempt.step, attempt.exchange
+    prompts = (
+        text.replace(attempt.nonce, "").replace(attempt.host.run, "")
+        for text in (exchange.system, exchange.prompt)
     )
-    output = (step.output.kind, step.output.choices, fill_argv(step.output.files, asking.names))
+    output = (step.output.kind, step.output.choices, fill_argv(step.output.files, attempt.names))
     limits = written_values(step.settings, ("tools", "network", "env", "dir"))
-    who = (worker.agent, worker.type, worker.model, worker.config)
-    return ("agent", *who, *words, _schema(asking), globs_of(step, asking.names), *output, *limits)
+    agent = (worker.agent, worker.type, worker.model, worker.config)
+    return ("agent", *agent, *prompts, _schema(attempt), globs_of(step, attempt.names), *output, *limits)
 
 
-async def _answered(asking: AgentAttempt, worker: ResolvedAgent) -> AttemptEnded:
-    host, asked = asking.host, asking.asked
-    if asking.story.removed:
-        what = ", ".join(f"{name} ({times})" for name, times in asking.story.removed.items())
-        host.on_progress(asked.path, note(f"redacted from the prompt (looks like a secret): {what}"))
-    await to_thread.run_sync(write_question, asking, asking.work.config.get("record") or {})
-    kind: Literal["clone", "checkout"] = "checkout" if asking.verb.judge else "clone"
-    tree = await to_thread.run_sync(_judged_tree, asking) if asking.verb.judge else None
-    async with opened(host, asked, asking.step, kind=kind, names=asking.names, tree=tree) as workspace:
-        finished = await _run(asking, worker, workspace)
-        return await assess.assess(asking, workspace, finished)
+async def _run_in_workspace(attempt: AgentAttempt, worker: ResolvedAgent) -> AttemptEnded:
+    host, started = attempt.host, attempt.started
+    if attempt.exchange.removed:
+        rules = ", ".join(f"{name} ({count})" for name, count in attempt.exchange.removed.items())
+        host.on_progress(started.path, note(f"redacted from the prompt (looks like a secret): {rules}"))
+    await to_thread.run_sync(write_request, attempt, attempt.work.config.get("record") or {})
+    kind: Literal["clone", "checkout"] = "checkout" if attempt.verb.judge else "clone"
+    tree = await to_thread.run_sync(_review_tree, attempt) if attempt.verb.judge else None
+    async with opened(host, started, attempt.step, kind=kind, names=attempt.names, tree=tree) as workspace:
+        finished = await _run(attempt, worker, workspace)
+        return await assess.assess(attempt, workspace, finished)
 
 
-def _judged_tree(asking: AgentAttempt) -> Tree | None:
-    """What a reviewer looks around in: what it judges, without what would tell it how to."""
-    repository = asking.host.repository
+def _review_tree(attempt: AgentAttempt) -> Tree | None:
+    """The tree under review, without files that a reviewer would follow as instructions."""
+    repository = attempt.host.repository
     return (
         None
         if repository is None
-        else strip_agent_instructions(repository, start_of(asking.host, repository, asking.asked))
+        else strip_agent_instructions(repository, start_of(attempt.host, repository, attempt.started))
     )
 
 
-async def _run(asking: AgentAttempt, worker: ResolvedAgent, workspace: Workspace) -> Finished | None:
-    """How its process ended; None for a service, which has none."""
-    session = await to_thread.run_sync(last_session, asking, worker)
-    request = asking.story.request = _request(asking, worker, workspace, session)
+async def _run(attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspace) -> Finished | None:
+    """How the agent's process ended; None for a service, which has no process."""
+    session = await to_thread.run_sync(last_session, attempt, worker)
+    request = attempt.exchange.request = _request(attempt, worker, workspace, session)
     if isinstance(worker.adapter, ServiceAgent):
-        answer = await called(worker.adapter, request, asking.asked.timeout)
-        result = asking.story.result = await _understood(asking, worker, answer)
-        kept = partial(keep_session, asking, worker, result, home=workspace.home, patterns=())
-        await to_thread.run_sync(kept)
+        answer = await call_service(worker.adapter, request, attempt.started.timeout)
+        result = attempt.exchange.result = await _priced_and_masked(attempt, worker, answer)
+        store_session = partial(keep_session, attempt, worker, result, home=workspace.home, patterns=())
+        await to_thread.run_sync(store_session)
         return None
-    program, conversation = worker.adapter.prepare(request)
-    asking.story.argv = program.argv
-    sandbox = asking.host.sandbox_of(asking.step)
-    await to_thread.run_sync(_put, workspace.home, program.files, sandbox.owner)
-    launch, walls = build_launch(
-        asking.host,
-        asking.step,
-        asking.names,
+    program, parser = worker.adapter.prepare(request)
+    attempt.exchange.argv = program.argv
+    sandbox = attempt.host.sandbox_of(attempt.step)
+    await to_thread.run_sync(_write_files, workspace.home, program.files, sandbox.owner)
+    launch, policy = build_launch(
+        attempt.host,
+        attempt.step,
+        attempt.names,
         workspace,
         argv=program.argv,
-        extra_env={**_environment(asking.host, worker), **program.env},
+        extra_env={**_environment(attempt.host, worker), **program.env},
         stdin=program.stdin,
-        timeout_s=math.inf if asking.asked.timeout is None else asking.asked.timeout / 1000,
+        timeout_s=math.inf if attempt.started.timeout is None else attempt.started.timeout / 1000,
         reads=program.reads,
-        network=network.network_of(asking.step, program),
+        network=network.network_of(attempt.step, program),
         service=program.service,
-        on_decision=network.decided(asking.host, asking.asked.path, asking.asked.attempt),
+        on_decision=network.decided(attempt.host, attempt.started.path, attempt.started.attempt),
     )
-    launch = bounded(launch, program, worker.config)
+    launch = with_silence_limits(launch, program, worker.config)
     try:
-        finished = await sandbox.run(launch, walls, on_output=_listener(asking, conversation))
+        finished = await sandbox.run(launch, policy, on_output=_listener(attempt, parser))
     finally:
-        # Also if it was cancelled: the vendor may have taken the old token back.
+        # Also after a cancellation: the vendor may have revoked the old token.
         if program.login is not None:
             with CancelScope(shield=True):
-                await to_thread.run_sync(_keep_login, asking.host, worker.type, workspace.home, program.login)
-    asking.story.finished, asking.story.walls = finished, sandbox_record(sandbox, walls)
-    answer = stalled(conversation.finish(finished), finished, asking.story.seen)
-    result = asking.story.result = await _understood(asking, worker, answer)
-    kept = partial(keep_session, asking, worker, result, home=workspace.home, patterns=program.remembers)
-    await to_thread.run_sync(kept)
+                await to_thread.run_sync(
+                    _keep_login, attempt.host, worker.type, workspace.home, program.login
+                )
+    attempt.exchange.finished, attempt.exchange.sandbox_facts = finished, sandbox_record(sandbox, policy)
+    answer = explain_silence(parser.finish(finished), finished, attempt.exchange.progress)
+    result = attempt.exchange.result = await _priced_and_masked(attempt, worker, answer)
+    store_session = partial(
+        keep_session, attempt, worker, result, home=workspace.home, patterns=program.remembers
+    )
+    await to_thread.run_sync(store_session)
     return finished
 
 
@@ -195,36 +207,42 @@ def _keep_login(host: Host, kind: str, home: Path, name: str) -> None:
         host.keep_login(kind, content)
 
 
-async def _understood(asking: AgentAttempt, worker: ResolvedAgent, answer: AgentResult) -> AgentResult:
-    """Masked as a whole: a secret may have come in two pieces, which no mask of a stream can see."""
-    # In a thread: the first price that is looked up loads the table.
-    priced = await to_thread.run_sync(usage.priced, answer, worker, asking.host.price_of)
-    told = with_texts(priced, asking.host.mask.text)
-    return replace(told, text=_whole(told.text), detail=_whole(told.detail))
+async def _priced_and_masked(
+    attempt: AgentAttempt, worker: ResolvedAgent, answer: AgentResult
+) -> AgentResult:
+    """Masks the complete texts, since a secret that arrived in two pieces escapes the mask of a stream."""
+    # In a thread: the first lookup of a price loads the price table.
+    priced = await to_thread.run_sync(usage.with_cost, answer, worker, attempt.host.price_of)
+    masked = with_texts(priced, attempt.host.mask.text)
+    return replace(
+        masked,
+        text=_without_lone_surrogates(masked.text),
+        detail=_without_lone_surrogates(masked.detail),
+    )
 
 
-def _whole(text: str) -> str:
-    """JSON can spell half a character (a lone surrogate); no file, no argv and no other agent can be given one."""
+def _without_lone_surrogates(text: str) -> str:
+    """JSON can contain a lone surrogate, which cannot be encoded for a file, an argv or another agent."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _listener(asking: AgentAttempt, conversation: OutputParser) -> OnOutput:
-    def heard(stream: StreamName, data: bytes) -> None:
+def _listener(attempt: AgentAttempt, parser: OutputParser) -> OnOutput:
+    def on_output(stream: StreamName, data: bytes) -> None:
         if stream != "stdout":
             return
-        for progress in conversation.feed(data):
-            if len(asking.story.seen) < SEEN:
-                asking.story.seen.append(progress)
-            asking.host.on_progress(asking.asked.path, progress)
+        for progress in parser.feed(data):
+            if len(attempt.exchange.progress) < MAX_PROGRESS:
+                attempt.exchange.progress.append(progress)
+            attempt.host.on_progress(attempt.started.path, progress)
 
-    return heard
+    return on_output
 
 
-def _put(home: Path, files: Mapping[str, bytes], owner: Owner | None) -> None:
+def _write_files(home: Path, files: Mapping[str, bytes], owner: Owner | None) -> None:
     for name, content in files.items():
         place = inside(home, name)
         place.parent.mkdir(parents=True, exist_ok=True)
-        # One of them may be a login; from the first byte on it is nobody else's.
+        # A file may be a login, so restrict its mode before writing the first byte.
         place.touch(mode=0o600)
         place.write_bytes(content)
     if files:
@@ -232,7 +250,7 @@ def _put(home: Path, files: Mapping[str, bytes], owner: Owner | None) -> None:
 
 
 def _environment(host: Host, worker: ResolvedAgent) -> dict[str, str]:
-    """`agents.NAME.env`: like that of a step, a name passes on and `NAME=value` sets."""
+    """`agents.NAME.env`, read like that of a step: `NAME` passes a variable on, `NAME=value` sets it."""
     pairs = (str(entry).partition("=") for entry in worker.config.get("env") or ())
     return {
         name: value if sign else host.host_env[name]
@@ -242,73 +260,73 @@ def _environment(host: Host, worker: ResolvedAgent) -> dict[str, str]:
 
 
 def _keys(host: Host, worker: ResolvedAgent) -> dict[str, str]:
-    """The user's own keys that the adapter asks for by name, and only those."""
-    found = {
+    """The keys that the adapter names, from the user's environment."""
+    keys = {
         name: host.host_env[name]
         for name in key_names(worker.installed.type.credentials, worker.config)
         if host.host_env.get(name)
     }
-    for name, value in found.items():
+    for name, value in keys.items():
         if not host.mask.hides(value):
-            # Whoever made the host did not expect it, so that it would stand in every log.
+            # The mask of this run does not cover this key, so it would appear in every log.
             raise ConfigurationError(
-                f'agent "{worker.agent}" takes its key from {name}, which this run does not hide',
+                f'agent "{worker.agent}" takes its key from {name}, which is not masked in this run',
                 hint=f"name the variable itself, or declare it: secrets: [{name}]",
             )
-    return found
+    return keys
 
 
 def _request(
-    asking: AgentAttempt, worker: ResolvedAgent, workspace: Workspace, session: PriorSession | None
+    attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspace, session: PriorSession | None
 ) -> AgentRequest:
-    step, asked, judge = asking.step, asking.asked, asking.verb.judge
+    step, started, judge = attempt.step, attempt.started, attempt.verb.judge
     return AgentRequest(
         agent=worker.agent,
         config=worker.config,
-        path=asked.path,
+        path=started.path,
         step=step.name,
-        visit=asking.work.excerpt.visit,
-        attempt=asked.attempt,
-        prompt=asking.story.prompt,
-        system=asking.story.system,
+        visit=attempt.work.excerpt.visit,
+        attempt=started.attempt,
+        prompt=attempt.exchange.prompt,
+        system=attempt.exchange.system,
         model=worker.model,
         role=worker.role or "",
-        schema=_schema(asking),
+        schema=_schema(attempt),
         judge=judge,
-        nonce=asking.nonce,
-        tree=echo_of(asked.start) if judge else "",
-        must_touch=() if judge else _must_touch(asking),
-        project=asking.host.project,
-        root=workspace.seen,
-        cwd=folder_of(step, asking.names, workspace),
+        nonce=attempt.nonce,
+        tree=echo_of(started.start) if judge else "",
+        must_touch=() if judge else _must_touch(attempt),
+        project=attempt.host.project,
+        root=workspace.mount_path,
+        cwd=folder_of(step, attempt.names, workspace),
         home=workspace.home,
         tools=step.settings.tools,
-        lasting=goes_on(asking),
+        lasting=continues_session(attempt),
         session=session,
-        env=_keys(asking.host, worker),
-        walled=network.is_walled(asking.host, step),
-        brokered=network.is_brokered(asking.host, step),
+        env=_keys(attempt.host, worker),
+        walled=network.is_walled(attempt.host, step),
+        brokered=network.is_brokered(attempt.host, step),
         login=worker.installed.login() if worker.config.get("auth") == "login" else None,
     )
 
 
-def _schema(asking: AgentAttempt) -> Mapping[str, Any] | None:
-    if asking.verb.judge:
-        return None if asking.phrase is not None else review_schema()
-    match asking.step.output.kind:
+def _schema(attempt: AgentAttempt) -> Mapping[str, Any] | None:
+    if attempt.verb.judge:
+        return None if attempt.phrase is not None else review_schema()
+    match attempt.step.output.kind:
         case "schema":
-            return asking.step.output.schema or {}
+            return attempt.step.output.schema or {}
         case "json":
             return {}
         case _:
             return None
 
 
-def _must_touch(asking: AgentAttempt) -> tuple[str, ...]:
-    promised = fill_argv(asking.step.output.files, asking.names)
-    if asking.verb.no_change == "pass" or promised:
-        return promised
-    return (globs_of(asking.step, asking.names) or (f"work/{asking.step.name}",))[:1]
+def _must_touch(attempt: AgentAttempt) -> tuple[str, ...]:
+    declared = fill_argv(attempt.step.output.files, attempt.names)
+    if attempt.verb.no_change == "pass" or declared:
+        return declared
+    return (globs_of(attempt.step, attempt.names) or (f"work/{attempt.step.name}",))[:1]
 
 
 TEXT_ONLY = (
@@ -317,11 +335,11 @@ TEXT_ONLY = (
 )
 
 
-async def called(caller: ServiceAgent, request: AgentRequest, limit: Millis | None) -> AgentResult:
-    """A cancellation from outside goes through; the end of its time is an answer."""
+async def call_service(service: ServiceAgent, request: AgentRequest, limit: Millis | None) -> AgentResult:
+    """A timeout is returned as a result; a cancellation from outside is raised."""
     if request.must_touch:
         detail = TEXT_ONLY.format(what=", ".join(request.must_touch))
         return AgentResult(trouble="unavailable", detail=detail, usage=Usage(calls=0))
     with anyio.move_on_after(math.inf if limit is None else limit / 1000):
-        return await caller.call(request)
+        return await service.call(request)
     return AgentResult(trouble="timeout", detail="its time ran out")

@@ -1,8 +1,8 @@
-"""The last conversation of a role in this run, for steps that go on in it (`continuity`, R068-R070).
+"""The last conversation of a role in this run, for steps that continue it (`continuity`, R068-R070).
 
-It is kept in the folder of the run, by role: what was said in each turn, what all of them have used, and the files by
-which the agent's own program remembers it. A conversation is kept only when its last turn had an answer. A worker that
-changes files never goes on in one: it would remember files as they were.
+It is stored in the run folder, by role: the prompt and answer of each turn, the total usage, and the files in which the
+agent's program keeps the conversation. It is stored only if its last turn had an answer. An agent that changes files
+never continues a conversation, because it would remember outdated files.
 """
 
 from __future__ import annotations
@@ -23,48 +23,50 @@ from podium.attempt.change_policy import globs_of
 from podium.ports.agent import AgentResult, Exchange, PriorSession, ServiceAgent, Usage
 
 FOLDER: Final = "sessions"
-LARGEST: Final = 32 * 1024 * 1024
-"""Bytes of the files of one conversation that are kept; a longer one is not gone on in."""
+MAX_SESSION_BYTES: Final = 32 * 1024 * 1024
+"""Largest total size of a conversation's files; a larger conversation is not continued."""
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
-def goes_on(asking: AgentAttempt) -> bool:
+def continues_session(attempt: AgentAttempt) -> bool:
     return (
-        bool(asking.verb.continuity) and not asking.verb.judge and globs_of(asking.step, asking.names) == ()
+        bool(attempt.verb.continuity)
+        and not attempt.verb.judge
+        and globs_of(attempt.step, attempt.names) == ()
     )
 
 
-def last_session(asking: AgentAttempt, worker: ResolvedAgent) -> PriorSession | None:
-    """None: it begins a new one, as there is none yet, it was another agent's, or it has had its turns.
+def last_session(attempt: AgentAttempt, worker: ResolvedAgent) -> PriorSession | None:
+    """None starts a new conversation: there is none yet, it belongs to another agent, or it has no turns left.
 
-    A service is told the last turns anew; a program has its own memory, which cannot be cut, only left.
+    A service is sent the last turns again; a program's own session cannot be shortened, only abandoned.
     """
-    if not goes_on(asking):
+    if not continues_session(attempt):
         return None
     try:
-        told = json.loads(_place(asking, worker).read_bytes())
+        data = json.loads(_session_file(attempt, worker).read_bytes())
     except FileNotFoundError:
         return None
-    if (told["agent"], told["type"]) != (worker.agent, worker.type):
+    if (data["agent"], data["type"]) != (worker.agent, worker.type):
         return None
-    session = _session(told)
-    most = asking.verb.continuity
+    session = _session(data)
+    max_turns = attempt.verb.continuity
     if isinstance(worker.adapter, ServiceAgent):
-        return PriorSession(session.id, turns=session.turns[-most:], usage=session.usage)
-    return session if session.id and len(session.turns) < most else None
+        return PriorSession(session.id, turns=session.turns[-max_turns:], usage=session.usage)
+    return session if session.id and len(session.turns) < max_turns else None
 
 
 def keep_session(
-    asking: AgentAttempt, worker: ResolvedAgent, result: AgentResult, *, home: Path, patterns: Iterable[str]
+    attempt: AgentAttempt, worker: ResolvedAgent, result: AgentResult, *, home: Path, patterns: Iterable[str]
 ) -> None:
-    """Through the mask, all of it. `patterns` are where below its home the agent's program keeps a conversation."""
-    request = asking.story.request
+    """Everything is masked. `patterns` match the files below `home` in which the agent's program keeps a conversation."""
+    request = attempt.exchange.request
     if request is None or not request.lasting or result.trouble is not None:
         return
-    before, mask = request.session, asking.host.mask
+    before, mask = request.session, attempt.host.mask
     turns = () if before is None else before.turns
     usage = Usage(calls=0) if before is None else before.usage
-    told = {
+    data = {
         "agent": worker.agent,
         "type": worker.type,
         "id": result.session if result.session and _ID.fullmatch(result.session) else "",
@@ -75,37 +77,37 @@ def keep_session(
             for name, content in _read(home, patterns).items()
         },
     }
-    write_bytes(_place(asking, worker), json.dumps(told).encode("ascii"))
+    write_bytes(_session_file(attempt, worker), json.dumps(data).encode("ascii"))
 
 
-def _place(asking: AgentAttempt, worker: ResolvedAgent) -> Path:
-    return asking.host.run_dir / FOLDER / f"{worker.role or worker.agent}.json"
+def _session_file(attempt: AgentAttempt, worker: ResolvedAgent) -> Path:
+    return attempt.host.run_dir / FOLDER / f"{worker.role or worker.agent}.json"
 
 
-def _session(told: Mapping[str, Any]) -> PriorSession:
+def _session(data: Mapping[str, Any]) -> PriorSession:
     return PriorSession(
-        told["id"],
-        turns=tuple(Exchange(prompt, answer) for prompt, answer in told["turns"]),
-        usage=Usage(**told["usage"]),
-        files={name: b64decode(content) for name, content in told["files"].items()},
+        data["id"],
+        turns=tuple(Exchange(prompt, answer) for prompt, answer in data["turns"]),
+        usage=Usage(**data["usage"]),
+        files={name: b64decode(content) for name, content in data["files"].items()},
     )
 
 
-def _sum(one: Usage, other: Usage) -> Usage:
+def _sum(first: Usage, second: Usage) -> Usage:
     return Usage(
-        input=one.input + other.input,
-        output=one.output + other.output,
-        cached=one.cached + other.cached,
-        written=one.written + other.written,
-        calls=one.calls + other.calls,
+        input=first.input + second.input,
+        output=first.output + second.output,
+        cached=first.cached + second.cached,
+        written=first.written + second.written,
+        calls=first.calls + second.calls,
     )
 
 
 def _read(home: Path, patterns: Iterable[str]) -> dict[str, bytes]:
-    """Plain files only: what worked there may have put links in their places."""
-    found: dict[str, bytes] = {}
+    """Regular files only: the agent may have put links in their place."""
+    contents: dict[str, bytes] = {}
     for path in sorted({path for pattern in patterns for path in home.glob(pattern)}):
         name = path.relative_to(home)
         if path.resolve() == home.resolve() / name and stat.S_ISREG(path.lstat().st_mode):
-            found[name.as_posix()] = path.read_bytes()
-    return found if sum(map(len, found.values())) <= LARGEST else {}
+            contents[name.as_posix()] = path.read_bytes()
+    return contents if sum(map(len, contents.values())) <= MAX_SESSION_BYTES else {}

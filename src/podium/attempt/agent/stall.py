@@ -1,4 +1,4 @@
-"""How long an agent's process may say nothing, and what it means when that was too long."""
+"""Limits on how long an agent's process may stay silent, and how exceeding them is reported."""
 
 from __future__ import annotations
 
@@ -11,29 +11,31 @@ from podium.process.launch import Finished, Launch
 from podium.workflow.schema.scalars import duration
 
 FIRST_OUTPUT_S: Final = 120.0
-"""The slowest program that was tried says its first word after ten seconds, on a machine with other things to do."""
+"""The slowest program tested prints its first output after ten seconds on a busy machine."""
 SILENCE_S: Final = 600.0
-"""A tool may take long and say nothing until its end; a build, for one."""
+"""Long, because a tool such as a build may print nothing until it ends."""
 
 
-def bounded(launch: Launch, program: ProgramSpec, config: Mapping[str, Any]) -> Launch:
-    """By `stall` of the agent; without one, a program that does not speak while it works has its time only."""
-    said = config.get("stall")
-    if said is None and not program.speaks:
+def with_silence_limits(launch: Launch, program: ProgramSpec, config: Mapping[str, Any]) -> Launch:
+    """Apply the agent's `stall`; without it, a program that does not stream progress is only bound by its timeout."""
+    stall = config.get("stall")
+    if stall is None and not program.speaks:
         return launch
-    silence_s = SILENCE_S if said is None else duration(said) / 1000
+    silence_s = SILENCE_S if stall is None else duration(stall) / 1000
     first_s = max(FIRST_OUTPUT_S, silence_s) if program.speaks else silence_s
     return replace(launch, first_output_s=first_s, silence_s=silence_s)
 
 
-def stalled(result: AgentResult, finished: Finished, seen: Sequence[Progress]) -> AgentResult:
-    """Silence while a tool runs is the worker's doing, any other the world's: the same may go well next time."""
+def explain_silence(
+    result: AgentResult, finished: Finished, progress_reports: Sequence[Progress]
+) -> AgentResult:
+    """Silence while a tool runs stays a timeout of the agent; any other may be a hanging model call, so it is retried."""
     if finished.silent_s is None or result.trouble != "timeout":
         return result
-    said = [progress for progress in seen if progress.kind in ("text", "tool", "done", "file")]
-    lasted = f"it said nothing for {finished.silent_s:.0f} s"
-    if said and said[-1].kind == "tool":
-        return replace(result, detail=f"{lasted} while a tool ran: {said[-1].text[:200]}")
+    reports = [report for report in progress_reports if report.kind in ("text", "tool", "done", "file")]
+    silence = f"it said nothing for {finished.silent_s:.0f} s"
+    if reports and reports[-1].kind == "tool":
+        return replace(result, detail=f"{silence} while a tool ran: {reports[-1].text[:200]}")
     return replace(
-        result, trouble="transient", detail=f"{lasted} and was ended; its model may not have answered"
+        result, trouble="transient", detail=f"{silence} and was ended; its model may not have answered"
     )

@@ -1,4 +1,4 @@
-"""What an agent was told and what it said, on disk (R211), as far as the workflow's `record` wants it (R214)."""
+"""Writes prompts and answers of an agent to disk (R211), as the workflow's `record` allows (R214)."""
 
 from __future__ import annotations
 
@@ -17,81 +17,86 @@ from podium.ports.agent import Progress
 from podium.process.output import CapturedOutput
 
 
-def write_question(asking: AgentAttempt, record: Mapping[str, Any]) -> None:
-    """What the agent is about to be told: if all ends here, it is known what was asked."""
-    story = asking.story
+def write_request(attempt: AgentAttempt, record: Mapping[str, Any]) -> None:
+    """Written before the agent starts, so that the prompt is on disk even after a crash."""
+    exchange = attempt.exchange
     texts: dict[str, str] = {}
     if record.get("prompts", True):
-        texts |= {"prompt.md": story.prompt, "system.md": story.system}
-    if record.get("inputs", True) and story.worker is not None:
-        texts["inputs.json"] = _json({"config": story.worker.config, "guidance": asking.asked.guidance})
-    _write(asking, texts)
+        texts |= {"prompt.md": exchange.prompt, "system.md": exchange.system}
+    if record.get("inputs", True) and exchange.worker is not None:
+        texts["inputs.json"] = _json({"config": exchange.worker.config, "guidance": attempt.started.guidance})
+    _write(attempt, texts)
 
 
-def write_story(asking: AgentAttempt, record: Mapping[str, Any], ended: AttemptEnded) -> None:
-    """What it did and said. `record` are the switches; what is not switched off is kept."""
-    host, story, asked = asking.host, asking.story, asking.asked
-    folder = host.log_dir(asked.path, asked.attempt)
-    texts: dict[str, str] = {"attempt.json": _json(_facts(asking, ended))}
-    if record.get("outputs", True) and story.result is not None:
-        texts["answer.md"] = story.result.text
-        if story.result.has_value:
-            texts["answer.json"] = _json(story.result.value)
-    if record.get("reasoning", True) and story.seen:
-        texts["progress.jsonl"] = "".join(json.dumps(asdict(seen)) + "\n" for seen in _joined(story.seen))
-    _write(asking, texts)
-    if story.finished is not None:
-        for stream, captured in (("stdout", story.finished.stdout), ("stderr", story.finished.stderr)):
-            _keep_stream(folder / f"{stream}.log", captured, wanted=bool(record.get("stdout", True)))
+def write_transcript(attempt: AgentAttempt, record: Mapping[str, Any], ended: AttemptEnded) -> None:
+    """Write the agent's answer, progress and output, except what `record` switches off."""
+    host, exchange, started = attempt.host, attempt.exchange, attempt.started
+    folder = host.log_dir(started.path, started.attempt)
+    texts: dict[str, str] = {"attempt.json": _json(_facts(attempt, ended))}
+    if record.get("outputs", True) and exchange.result is not None:
+        texts["answer.md"] = exchange.result.text
+        if exchange.result.has_value:
+            texts["answer.json"] = _json(exchange.result.value)
+    if record.get("reasoning", True) and exchange.progress:
+        texts["progress.jsonl"] = "".join(
+            json.dumps(asdict(report)) + "\n" for report in _joined(exchange.progress)
+        )
+    _write(attempt, texts)
+    if exchange.finished is not None:
+        for stream, captured in (("stdout", exchange.finished.stdout), ("stderr", exchange.finished.stderr)):
+            _keep_stream(folder / f"{stream}.log", captured, is_recorded=bool(record.get("stdout", True)))
 
 
-def _joined(seen: Iterable[Progress]) -> Iterator[Progress]:
-    """What was said in pieces in one: a secret that was cut in two is hidden only when it is whole."""
-    for kind, group in groupby(seen, key=lambda one: one.kind):
+def _joined(reports: Iterable[Progress]) -> Iterator[Progress]:
+    """Join consecutive pieces of text, since the mask cannot find a secret that is split between two."""
+    for kind, group in groupby(reports, key=lambda report: report.kind):
         if kind == "text":
-            yield Progress("text", "".join(one.text for one in group))
+            yield Progress("text", "".join(report.text for report in group))
         else:
             yield from group
 
 
-def _write(asking: AgentAttempt, texts: Mapping[str, str]) -> None:
-    """Through the mask, all of it."""
-    host, asked = asking.host, asking.asked
+def _write(attempt: AgentAttempt, texts: Mapping[str, str]) -> None:
+    """Mask and write the texts that are not empty."""
+    host, started = attempt.host, attempt.started
     for name, text in texts.items():
         if text:
             content = host.mask.text(text).encode("utf-8", "backslashreplace")
-            write_bytes(host.log_dir(asked.path, asked.attempt) / name, content)
+            write_bytes(host.log_dir(started.path, started.attempt) / name, content)
 
 
-def _keep_stream(place: Path, captured: CapturedOutput, *, wanted: bool) -> None:
-    """Already masked. What is too long for the record has a file already, which moves here."""
+def _keep_stream(place: Path, captured: CapturedOutput, *, is_recorded: bool) -> None:
+    """The output is masked already. A long one was spilled to a file, which is moved here."""
     if captured.path is not None and captured.path.exists():
-        if wanted:
+        if is_recorded:
             place.parent.mkdir(parents=True, exist_ok=True)
             captured.path.replace(place)
         else:
             captured.path.unlink()
-    elif wanted and captured.memory:
+    elif is_recorded and captured.memory:
         write_bytes(place, captured.memory)
 
 
-def _facts(asking: AgentAttempt, ended: AttemptEnded) -> dict[str, Any]:
-    host, story, asked = asking.host, asking.story, asking.asked
-    worker, finished, result = story.worker, story.finished, story.result
-    sandbox = host.sandbox_of(asking.step)
+def _facts(attempt: AgentAttempt, ended: AttemptEnded) -> dict[str, Any]:
+    host, exchange, started = attempt.host, attempt.exchange, attempt.started
+    worker, finished, result = exchange.worker, exchange.finished, exchange.result
+    sandbox = host.sandbox_of(attempt.step)
     return {
         "run": host.run,
-        "path": asked.path,
-        "attempt": asked.attempt,
-        "started_at": asked.at,
+        "path": started.path,
+        "attempt": started.attempt,
+        "started_at": started.at,
         "ended_at": ended.at,
         "agent": None if worker is None else worker.agent,
         "type": None if worker is None else worker.type,
         "model": (result and result.model) or (worker and worker.model),
-        "persona": {"role": None if worker is None else worker.role, "sha256": _sha256(story.system)},
-        "prompt": {"sha256": _sha256(story.prompt), "bytes": len(story.prompt.encode("utf-8", "replace"))},
-        "removed": story.removed,
-        "command": story.argv,
+        "persona": {"role": None if worker is None else worker.role, "sha256": _sha256(exchange.system)},
+        "prompt": {
+            "sha256": _sha256(exchange.prompt),
+            "bytes": len(exchange.prompt.encode("utf-8", "replace")),
+        },
+        "removed": exchange.removed,
+        "command": exchange.argv,
         "sandbox": sandbox.level,
         "in_force": sandbox.in_force,
         "exit_code": None if finished is None else finished.exit_code,
@@ -104,8 +109,8 @@ def _facts(asking: AgentAttempt, ended: AttemptEnded) -> dict[str, Any]:
         "cost_source": None if result is None else result.cost_source,
         "cost_usd": ended.used.usd / 1_000_000 if ended.cost_known else None,
         "session": None if result is None else result.session,
-        "base": asked.base,
-        "start": asked.start,
+        "base": started.base,
+        "start": started.start,
         "tree": ended.tree,
     }
 

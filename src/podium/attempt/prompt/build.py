@@ -36,25 +36,25 @@ class RenderedPrompt:
     """What looked like a secret and was left out: how often each rule spoke."""
 
 
-def render_prompt(asking: AgentAttempt, worker: ResolvedAgent | None) -> RenderedPrompt:
+def render_prompt(attempt: AgentAttempt, worker: ResolvedAgent | None) -> RenderedPrompt:
     """System text and prompt; without a worker, the task as a person reads it.
 
     Raises PromptError, ExprError: what cannot be written cannot be asked.
     """
-    host = asking.host
+    host = attempt.host
     # Most prompts ask nothing about files, and a big project has many.
-    files = cache(partial(files_of, host, asking.asked.start))
-    entries = keep_entries(host, asking.task)
-    feedback = feedback_text(asking.task, entries)
-    names = _Names(asking.names, feedback, {} if worker is None else worker.parameters)
-    system, prompt = (None, asking.verb.prompt) if worker is None else (worker.system, worker.prompt)
-    persona = "" if system is None else _rendered(asking, system, names, files)
-    own, is_placed = _own(asking, prompt, names, files)
-    parts = [own, *_additions(asking, names, files)]
+    files = cache(partial(files_of, host, attempt.started.start))
+    entries = keep_entries(host, attempt.task)
+    feedback = feedback_text(attempt.task, entries)
+    names = _Names(attempt.names, feedback, {} if worker is None else worker.parameters)
+    system, prompt = (None, attempt.verb.prompt) if worker is None else (worker.system, worker.prompt)
+    persona = "" if system is None else _rendered(attempt, system, names, files)
+    own, is_placed = _own(attempt, prompt, names, files)
+    parts = [own, *_additions(attempt, names, files)]
     if feedback and not is_placed:
-        parts.append(feedback_text(asking.task, entries, heading=True))
-    parts.append(_excerpt(asking))
-    parts.append(_shape(asking))
+        parts.append(feedback_text(attempt.task, entries, heading=True))
+    parts.append(_excerpt(attempt))
+    parts.append(_shape(attempt))
     return _cleaned(host, persona, "\n\n".join(part.strip() for part in parts if part.strip()) + "\n")
 
 
@@ -87,64 +87,64 @@ class _Names(Mapping[str, Any]):
 
 
 def _own(
-    asking: AgentAttempt, written: settings.Prompt | None, names: _Names, files: Callable[[], TreeFiles]
+    attempt: AgentAttempt, written: settings.Prompt | None, names: _Names, files: Callable[[], TreeFiles]
 ) -> tuple[str, bool]:
     """What the author wrote, and whether the feedback has its place in it."""
     if written is None:
-        return _unwritten(asking), False
-    prompt = _parsed(asking, written)
+        return _unwritten(attempt), False
+    prompt = _parsed(attempt, written)
     is_placed = any(reference.chain[0] == "feedback" for reference in prompt.references)
     return render(prompt, names, fact=lambda query: files().fact(query)), is_placed
 
 
-def _unwritten(asking: AgentAttempt) -> str:
-    advice = asking.work.advice
+def _unwritten(attempt: AgentAttempt) -> str:
+    advice = attempt.work.advice
     if advice is not None:
         facts = {"where": advice.where, "rule": advice.rule, "situation": advice.situation}
-        return render_partial(asking.work.config, "advice", facts)
-    step = {"name": asking.step.name, "description": asking.step.description}
-    return render_partial(asking.work.config, "task", {"step": step, "judge": asking.verb.judge})
+        return render_partial(attempt.work.config, "advice", facts)
+    step = {"name": attempt.step.name, "description": attempt.step.description}
+    return render_partial(attempt.work.config, "task", {"step": step, "judge": attempt.verb.judge})
 
 
 def _rendered(
-    asking: AgentAttempt, written: settings.Prompt, names: Mapping[str, Any], files: Callable[[], TreeFiles]
+    attempt: AgentAttempt, written: settings.Prompt, names: Mapping[str, Any], files: Callable[[], TreeFiles]
 ) -> str:
-    return render(_parsed(asking, written), names, fact=lambda query: files().fact(query))
+    return render(_parsed(attempt, written), names, fact=lambda query: files().fact(query))
 
 
-def _parsed(asking: AgentAttempt, written: settings.Prompt) -> Prompt:
+def _parsed(attempt: AgentAttempt, written: settings.Prompt) -> Prompt:
     name = written.file or ""
-    folder = asking.host.project / (Path(name).parent if name else FOLDER)
-    return parse_prompt(written.text, folder=folder, name=name, partials=partials_of(asking.work.config))
+    folder = attempt.host.project / (Path(name).parent if name else FOLDER)
+    return parse_prompt(written.text, folder=folder, name=name, partials=partials_of(attempt.work.config))
 
 
-def _additions(asking: AgentAttempt, names: _Names, files: Callable[[], TreeFiles]) -> Iterator[str]:
-    host, asked, step, config = asking.host, asking.asked, asking.step, asking.work.config
-    if asked.degrade:
-        rung = settings.Prompt(step.retry.degrade[asked.degrade - 1])
-        yield _rendered(asking, rung, names, files)
-    if asked.guidance:
-        yield render_partial(config, "guidance", {"guidance": asked.guidance})
+def _additions(attempt: AgentAttempt, names: _Names, files: Callable[[], TreeFiles]) -> Iterator[str]:
+    host, started, step, config = attempt.host, attempt.started, attempt.step, attempt.work.config
+    if started.degrade:
+        rung = settings.Prompt(step.retry.degrade[started.degrade - 1])
+        yield _rendered(attempt, rung, names, files)
+    if started.guidance:
+        yield render_partial(config, "guidance", {"guidance": started.guidance})
     context = step.settings.context
-    if asking.work.review is not None:
-        yield material_of(host, asking.work.review, config, tree=asked.start, nonce=asking.nonce)
+    if attempt.work.review is not None:
+        yield material_of(host, attempt.work.review, config, tree=started.start, nonce=attempt.nonce)
         context = replace(context, diff=None)  # The change it judges stands above already.
     if settings.present(context):
-        since = asking.work.run_start
-        packed = context_of(host, context, asking.names, files(), since=since, tree=asked.start)
+        since = attempt.work.run_start
+        packed = context_of(host, context, attempt.names, files(), since=since, tree=started.start)
         yield render_partial(config, "files", packed) if packed else ""
 
 
-def _excerpt(asking: AgentAttempt) -> str:
-    touches = globs_of(asking.step, asking.names)
-    facts = excerpt.excerpt_facts(asking.task, asking.names, touches=touches)
-    return render_partial(asking.work.config, "excerpt", facts)
+def _excerpt(attempt: AgentAttempt) -> str:
+    touches = globs_of(attempt.step, attempt.names)
+    facts = excerpt.excerpt_facts(attempt.task, attempt.names, touches=touches)
+    return render_partial(attempt.work.config, "excerpt", facts)
 
 
-def _shape(asking: AgentAttempt) -> str:
-    config = asking.work.config
-    if asking.verb.judge:
+def _shape(attempt: AgentAttempt) -> str:
+    config = attempt.work.config
+    if attempt.verb.judge:
         return render_partial(
-            config, "verdict", excerpt.verdict_shape(asking.asked, asking.nonce, asking.phrase)
+            config, "verdict", excerpt.verdict_shape(attempt.started, attempt.nonce, attempt.phrase)
         )
-    return render_partial(config, "answer", excerpt.answer_shape(asking.step.output))
+    return render_partial(config, "answer", excerpt.answer_shape(attempt.step.output))

@@ -70,8 +70,8 @@ class Workspace:
     """Where a process within walls finds the folder: in the project's own place; None: where it is."""
 
     @property
-    def seen(self) -> Path:
-        """The folder as its processes see it."""
+    def mount_path(self) -> Path:
+        """The path of the folder inside the sandbox."""
         return self.inside or self.folder
 
 
